@@ -38,6 +38,7 @@ import { dropUnavailableSearch } from "./upstream/translate/unavailable-search.t
 import type { VectorStores } from "./vector-stores/vector-stores.ts";
 import type { SearchEngine } from "./web/search.ts";
 import type { McpServers } from "./mcp/servers.ts";
+import type { PassedAddresses } from "./web/passed-addresses.ts";
 import type { Web } from "./web/web.ts";
 
 /** An entry of the stack. Its dry run gets only the dry kit, so it cannot call anything by mistake. */
@@ -55,6 +56,7 @@ export interface KitParts extends Omit<AskParts, "router" | "endpointFeatures"> 
   /** The service of the role `moderation`, where the role names a provider instead of a model. */
   readonly moderation: ModerationDetectors | undefined;
   readonly web: Web;
+  readonly addresses: PassedAddresses;
   /** Undefined when the configuration file has none. */
   readonly sandbox: Sandbox | undefined;
   readonly mcp: McpServers;
@@ -67,6 +69,7 @@ export interface DryKit {
   readonly router: Router;
   /** The request as an endpoint would get it, and the fields that its dialect cannot express. */
   readonly dialects: Pick<Upstreams, "refusal" | "droppedFields" | "preview">;
+  readonly addresses: PassedAddresses;
   readonly files: FileReader;
   readonly roles: InternalModels;
   /** Seals what a conversation was shortened to. */
@@ -123,6 +126,7 @@ export function buildKits(given: KitParts, features: KitFeatures): { readonly ki
   };
   const local = {
     dialects: upstreams,
+    addresses: parts.addresses,
     files: parts.files,
     roles,
     compactionSeal: new StateSeal(parts.secret, "compaction"),

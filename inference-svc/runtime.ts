@@ -33,6 +33,7 @@ import { type ProviderDependencies, type Upstreams, openUpstreams } from "./upst
 import { PageReaders } from "./web/readers.ts";
 import { systemResolve } from "./web/target.ts";
 import { VectorStores } from "./vector-stores/vector-stores.ts";
+import { PassedAddresses } from "./web/passed-addresses.ts";
 import { Web, type WebWatch } from "./web/web.ts";
 
 export interface RuntimeDeps {
@@ -173,6 +174,7 @@ export class Runtime {
       detectors: this.#detectors.byId,
       moderation: this.#moderation?.detectors,
       web: this.#web,
+      addresses: new PassedAddresses(this.#config.file, systemResolve, records.now),
       sandbox: this.#sandbox,
       mcp: this.#mcp,
       vectorStores: this.#vectorStores,

@@ -27,7 +27,7 @@ import { clientTools } from "./tools/client/outgoing.ts";
 import { agentLoop } from "./tools/feature.ts";
 import { composeByMask } from "./turn/feature.ts";
 import { guardrailTrial } from "./guardrails/trial.ts";
-import { imageDownloads } from "./web/image-urls.ts";
+import { imageDownloads, passedAddresses } from "./web/features.ts";
 
 export const features: readonly Feature[] = [
   // Outside of everything: what it seals has passed all guardrails, and the layers behind it read earlier summaries as text.
@@ -42,7 +42,8 @@ export const features: readonly Feature[] = [
   routerSlugs(routers),
   // Sets the effort that the router chose together with the model.
   jevEffort,
-  // Before the candidates: a file that was fetched can be read for models that take none by URL. Guardrails then scan its text.
+  // Before anything loads an address. Files come before the candidates, since one that was fetched can be read for models that take no URL.
+  passedAddresses,
   fileDownloads,
   // Before guardrails, so that a refusal can name the endpoints that could have served, and a wrong slug costs nothing.
   candidates,

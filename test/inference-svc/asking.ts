@@ -22,6 +22,8 @@ import { type Upstreams, openUpstreams } from "@sluice/inference-svc/upstream/pr
 import { Sandbox } from "@sluice/inference-svc/tools/sandbox/sandbox.js";
 import { VectorStores } from "@sluice/inference-svc/vector-stores/vector-stores.js";
 import { PageReaders } from "@sluice/inference-svc/web/readers.js";
+import { PassedAddresses } from "@sluice/inference-svc/web/passed-addresses.js";
+import type { Resolve } from "@sluice/inference-svc/web/target.js";
 import { Web } from "@sluice/inference-svc/web/web.js";
 import { type Caller, CallerSchema } from "@sluice/proto/gen/sluice/admin/v1/access_service_pb.js";
 import type { OpenMeter } from "@sluice/inference-svc/internal/meter.js";
@@ -166,6 +168,8 @@ export function openParts(
   records = new EndpointRecords(),
   packages = noPackages,
   budgets: Pick<Budgets, "reserve"> = unlimited,
+  /** Of names in addresses that are passed on; unless a test says otherwise nobody knows them. */
+  resolvePassed: Resolve = () => Promise.resolve([]),
 ): EngineParts {
   const warnings: object[] = [];
   const errors: object[] = [];
@@ -210,6 +214,7 @@ export function openParts(
     detectors: detectors.byId,
     moderation: moderation?.detectors,
     web,
+    addresses: new PassedAddresses(file, resolvePassed, records.now),
     sandbox:
       file.sandbox &&
       new Sandbox(file.sandbox, { version: "0.0.0", watch: () => () => {}, meter, now: records.now, log }),

@@ -43,7 +43,7 @@ export const mcp = z.strictObject({
     .max(100)
     .default([])
     .describe(
-      "Origins (scheme, host and port) that a request may name in server_url; their hosts may have private addresses. * stands for every public https origin.",
+      "Origins (scheme, host and port) that a request may name in server_url; their hosts may have private addresses, also where a provider calls them. * stands for every public https origin.",
     ),
   servers: z
     .record(z.string().regex(/^[A-Za-z0-9_-]{1,64}$/, "1 to 64 letters, digits, _ and -"), server)

@@ -65,7 +65,7 @@ export const webFetch = z.strictObject({
     .max(100)
     .default([])
     .describe(
-      "Exact origins (scheme, host and port) that may be fetched in addition to the public internet. Any address that their hosts resolve to is trusted.",
+      "Exact origins (scheme, host and port) that may be fetched, and passed on to providers that fetch, in addition to the public internet. Any address that their hosts resolve to is trusted.",
     ),
 });
 

@@ -71,7 +71,9 @@ const wellFormed = () => ({
     { role: "user", content: [{ type: "input_text", text: canary("input-text") }] },
     {
       role: "user",
-      content: [{ type: "input_image", image_url: `https://${canary("image-user")}@host/${canary("image-path")}` }],
+      content: [
+        { type: "input_image", image_url: `https://a.example/${canary("image-path")}?x=${canary("image-query")}` },
+      ],
     },
     {
       type: "function_call",

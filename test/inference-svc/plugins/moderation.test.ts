@@ -144,7 +144,7 @@ describe("by a service", () => {
     const engine = open({ ...service, images: false });
     const parts = [
       { type: "input_text", text: "Two" },
-      { type: "input_image", image_url: "x" },
+      { type: "input_image", image_url: "https://a.example/x" },
       { type: "input_text", text: "three" },
     ];
     const asked = newScope();

@@ -1,0 +1,56 @@
+/**
+ * Decides whether an address may be passed on to a provider, which loads it from where it stands: often the operator's own network. The
+ * rules are those for Sluice's own fetching, except for ports, since the provider's network may allow others.
+ */
+import ipaddr from "ipaddr.js";
+import { parseUrl } from "../turn/url.ts";
+import { isPublic } from "./address.ts";
+import { PageUnreadable } from "./page-unreadable.ts";
+
+/** What an address is for: `stored` admits objects in the stores of clouds, which no host serves. */
+export type Kind = "stored" | "served";
+
+/** Buckets of Google and Amazon, which their own models read. */
+const storeAddress = /^(?:gs|s3):\/\/[\w.-]+\/[^\s\\]*$/i;
+
+/**
+ * The only form in which all readers of URLs find the same host: some take a backslash, white space, or what stands before an @ for
+ * something else than others do.
+ */
+const plainAddress = /^https?:\/\/[^\s\\/?#@]+(?:[/?#][^\s\\]*)?$/i;
+// oxlint-disable-next-line no-control-regex
+const control = /[\u0000-\u001f\u007f]/;
+
+/**
+ * Endings of names that only private networks have: RFC 6761, 6762 (appendix G) and 8375, ICANN's `internal`, and the names that
+ * Kubernetes, Consul and Docker give to services.
+ */
+const privateEndings =
+  /(?:^|\.)(?:internal|local|localhost|localdomain|lan|home|corp|intranet|private|domain|arpa|svc|consul|docker|kubernetes)$/;
+
+/**
+ * @returns the name that remains to be looked up; undefined for an address of numbers, a store, and an origin of `trusted`
+ * @throws PageUnreadable for an address that leads, or could lead, into a private network
+ */
+export function checkPassedAddress(text: string, kind: Kind, trusted: ReadonlySet<string>): string | undefined {
+  if (kind === "stored" && storeAddress.test(text)) return undefined;
+  const url = parseUrl(text);
+  if (url === undefined) throw new PageUnreadable("not a valid URL");
+  if (url.protocol !== "http:" && url.protocol !== "https:")
+    throw new PageUnreadable(`not an http or https URL${kind === "stored" ? ", nor one of gs:// or s3://" : ""}`);
+  if (url.username !== "" || url.password !== "") throw new PageUnreadable("a URL with credentials");
+  if (!plainAddress.test(text) || control.test(text)) throw new PageUnreadable("not a valid URL");
+  if (trusted.has(url.origin)) return undefined;
+  const host = url.hostname.replace(/^\[|\]$|\.+$/g, "");
+  if (ipaddr.isValid(host)) {
+    if (isPublic(host)) return undefined;
+  } else if (host.includes(".") && !privateEndings.test(host)) return host;
+  throw new NotPublic();
+}
+
+/** The same words as for an unknown name, so that private names cannot be probed. */
+export class NotPublic extends PageUnreadable {
+  constructor() {
+    super("a host that is not on the public internet");
+  }
+}

@@ -1,0 +1,233 @@
+/** Finds the addresses in a request that its receiver may load, and refuses those that lead into a private network. */
+import { isObject } from "@sluice/proto/runtime/validation/fields.js";
+import { Problems } from "@sluice/proto/runtime/validation/problems.js";
+import type { McpSettings } from "@sluice/proto/runtime/house/mcp.js";
+import type { WebFetchSettings } from "@sluice/proto/runtime/house/web.js";
+import { ConcurrencySlots } from "../internal/concurrency-slots.ts";
+import type { AskingFeatureOf } from "../turn/feature.ts";
+import { onRequest } from "../turn/layers.ts";
+import { ListMemo } from "../turn/parse/list-memo.ts";
+import type { InputItem, Tool, TurnRequest } from "../turn/request.ts";
+import { isPublic } from "./address.ts";
+import { PageUnreadable } from "./page-unreadable.ts";
+import { type Kind, NotPublic, checkPassedAddress } from "./passed-address.ts";
+import type { Resolve } from "./target.ts";
+
+interface PassedAddress {
+  /** `input.0.content.1.image_url` */
+  readonly path: string;
+  readonly text: string;
+  readonly isMcp: boolean;
+}
+
+/**
+ * Items with the results of searches and of tools that ran before. Their addresses are words for the model: nobody loads them, and pages of
+ * the operator's own network may be among them.
+ */
+const onlyRead =
+  /^(?:reasoning|(?:web_search|file_search|function|custom_tool|computer|apply_patch|shell|local_shell|tool_search|mcp)_call|mcp_.*|service:.*)$/;
+
+const addressField = /(?:^|_)(?:url|uri)s?$/;
+/** Fields of bytes in base64, in whose place some receivers take an address. */
+const byteFields: ReadonlySet<string> = new Set(["file_data", "data", "result"]);
+/** Readers of URLs leave out white space and control characters, some of them within a scheme, too. */
+const startsLikeAddress = (text: string): boolean =>
+  // oxlint-disable-next-line no-control-regex
+  /^(?:https?:|[a-z][a-z0-9+.-]*:(?:[/\\]|https?:))/i.test(text.slice(0, 64).replaceAll(/[\u0000-\u0020]/g, ""));
+const isData = /^data:/i;
+
+/** Whether a text in a field of this name is an address that is loaded. */
+type Names = (field: string, text: string) => boolean;
+
+const namesAddress: Names = (field, text) =>
+  byteFields.has(field) ? startsLikeAddress(text) : addressField.test(field) && text !== "" && !isData.test(text);
+
+/** The options of images are in a provider's own words, so that any of them may be an address. */
+const looksLikeAddress: Names = (_, text) => startsLikeAddress(text);
+
+/** @param name of the field that holds the value */
+function addAddresses(value: object, name: string, path: string, names: Names, found: PassedAddress[]): void {
+  for (const key in value) {
+    const member = (value as Readonly<Record<string, unknown>>)[key];
+    const field = Array.isArray(value) ? name : key;
+    if (typeof member === "string") {
+      if (names(field, member)) found.push({ path: `${path}.${key}`, text: member, isMcp: field === "server_url" });
+    } else if (typeof member === "object" && member !== null && isLoaded(field, member))
+      addAddresses(member, field, `${path}.${key}`, names, found);
+  }
+}
+
+/** Citations name what a text rests on, and schemas of functions hold words for the model. */
+const isLoaded = (field: string, member: object): boolean =>
+  field !== "annotations" && !(field === "tools" && isObject(member) && ownCalls.has(member["type"] as string));
+
+const ownCalls: ReadonlySet<string> = new Set(["function", "custom", "namespace"]);
+
+/** Remembered with the items that a conversation repeats. */
+const inItems = new ListMemo<readonly PassedAddress[]>([], (before, input, from) => {
+  const found: PassedAddress[] = [];
+  for (let index = from; index < input.length; index++) {
+    const item = input[index] as InputItem;
+    if (!onlyRead.test(item.type)) addAddresses(item, "", `input.${index}`, namesAddress, found);
+  }
+  return found.length === 0 ? before : [...before, ...found];
+});
+
+const ofTools = new WeakMap<readonly Tool[], readonly PassedAddress[]>();
+
+/** Of the tools that a provider may run. The same bytes give the same list of tools, request after request. */
+function inTools(tools: readonly Tool[]): readonly PassedAddress[] {
+  if (tools.length === 0) return none;
+  let found = ofTools.get(tools);
+  if (found === undefined) {
+    const all: PassedAddress[] = [];
+    for (const [index, tool] of tools.entries()) {
+      if (tool.type === "hosted")
+        addAddresses(JSON.parse(tool.json) as object, "", `tools.${index}`, namesAddress, all);
+    }
+    ofTools.set(tools, (found = all));
+  }
+  return found;
+}
+
+const none: readonly PassedAddress[] = [];
+
+function findAddresses({ input, tools, imageConfigJson: options }: TurnRequest): readonly PassedAddress[] {
+  const sent = inItems.of(input);
+  const ofServers = inTools(tools);
+  if (options === undefined) return ofServers.length === 0 ? sent : [...sent, ...ofServers];
+  const named: PassedAddress[] = [];
+  addAddresses(JSON.parse(options) as object, "", "image_config", looksLikeAddress, named);
+  return [...sent, ...ofServers, ...named];
+}
+
+/** Time limit for the look-ups of a request. A provider resolves names itself, so that none of them is needed to serve it. */
+const lookupMs = 1_000;
+/** Look-ups at a time: each takes one of the four threads that also write files. */
+const maxConcurrent = 2;
+/** Hosts that a request may name; each is looked up. */
+const maxHosts = 100;
+const rememberedMs = 60_000;
+const maxRemembered = 1_000;
+
+export interface PassedAddressSettings {
+  readonly fetch: WebFetchSettings;
+  readonly mcp: McpSettings;
+}
+
+interface Resolution {
+  readonly until: number;
+  readonly isPrivate: Promise<boolean>;
+}
+
+export class PassedAddresses {
+  readonly #resolve: Resolve;
+  readonly #now: () => number;
+  readonly #trusted: ReadonlySet<string>;
+  readonly #trustedServers: ReadonlySet<string>;
+  readonly #slots = new ConcurrencySlots(maxConcurrent);
+  readonly #resolutions = new Map<string, Resolution>();
+
+  constructor({ fetch, mcp }: PassedAddressSettings, resolve: Resolve, now: () => number) {
+    this.#resolve = resolve;
+    this.#now = now;
+    this.#trusted = new Set(fetch.allow_private_origins);
+    this.#trustedServers = new Set(mcp.allow);
+  }
+
+  /**
+   * Checks all that can be known without a look-up.
+   * @returns the first address of each name that remains to be looked up
+   * @throws Fault INVALID_REQUEST with every address that may not be passed on
+   */
+  check(request: TurnRequest): ReadonlyMap<string, PassedAddress> {
+    const problems = new Problems();
+    const names = new Map<string, PassedAddress>();
+    for (const address of findAddresses(request)) {
+      const { path, text, isMcp } = address;
+      try {
+        const kind: Kind = isMcp ? "served" : "stored";
+        const name = checkPassedAddress(text, kind, isMcp ? this.#trustedServers : this.#trusted);
+        if (name !== undefined && !names.has(name)) names.set(name, address);
+      } catch (error) {
+        if (!(error instanceof PageUnreadable)) throw error;
+        problems.add(path, refusalOf(error, isMcp));
+      }
+      if (names.size > maxHosts) {
+        problems.add(path, `at most ${maxHosts} hosts in the addresses of a request`);
+        break;
+      }
+    }
+    problems.throwIfAny();
+    return names;
+  }
+
+  /**
+   * Looks the names up. One that is not known here in time passes: the provider resolves it in its own network.
+   * @throws Fault INVALID_REQUEST for a name with an address that is not public
+   */
+  async lookUp(names: ReadonlyMap<string, PassedAddress>): Promise<void> {
+    const problems = new Problems();
+    const all = [...names].map(async ([name, { path, isMcp }]) => {
+      if (await this.#isPrivate(name)) problems.add(path, refusalOf(new NotPublic(), isMcp));
+    });
+    let timer: NodeJS.Timeout | undefined;
+    const late = new Promise<void>((resolve) => (timer = setTimeout(resolve, lookupMs)));
+    await Promise.race([Promise.all(all), late]);
+    clearTimeout(timer);
+    problems.throwIfAny();
+  }
+
+  #isPrivate(name: string): Promise<boolean> {
+    const now = this.#now();
+    const known = this.#resolutions.get(name);
+    if (known !== undefined && known.until > now) return known.isPrivate;
+    const [oldest] = this.#resolutions.keys();
+    if (this.#resolutions.size >= maxRemembered && oldest !== undefined) this.#resolutions.delete(oldest);
+    const isPrivate = this.#resolved(name);
+    this.#resolutions.set(name, { until: now + rememberedMs, isPrivate });
+    return isPrivate;
+  }
+
+  async #resolved(name: string): Promise<boolean> {
+    const release = await this.#slots.take(lookupMs);
+    if (release === undefined) {
+      this.#resolutions.delete(name);
+      return false;
+    }
+    try {
+      return !(await this.#resolve(name)).every(isPublic);
+    } catch {
+      return false;
+    } finally {
+      release();
+    }
+  }
+}
+
+function refusalOf(reason: PageUnreadable, isMcp: boolean): string {
+  const says = `is not passed on: ${reason.message}`;
+  if (!(reason instanceof NotPublic)) return says;
+  return `${says}; the operator allows its origin in ${isMcp ? "mcp.allow" : "fetch.allow_private_origins"}`;
+}
+
+/** The part of the kit that checks addresses. */
+interface AddressKit {
+  readonly addresses: PassedAddresses;
+}
+
+export const passedAddresses: AskingFeatureOf<AddressKit, AddressKit> = {
+  id: "passed-addresses",
+  applies: (request) => findAddresses(request).length > 0,
+  layer: ({ addresses }) =>
+    onRequest(async (request) => {
+      const names = addresses.check(request);
+      if (names.size > 0) await addresses.lookUp(names);
+      return request;
+    }),
+  dryRun: ({ addresses }) =>
+    onRequest((request) => {
+      addresses.check(request);
+      return request;
+    }),
+};

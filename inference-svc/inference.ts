@@ -24,6 +24,7 @@ import { Ledger } from "./ledger/ledger.ts";
 import { callMetrics } from "./observe/call-metrics.ts";
 import { mcpMetrics } from "./observe/mcp-calls.ts";
 import { observeCalls } from "./observe/calls.ts";
+import { doubtedUsage } from "./observe/doubted-usage.ts";
 import { detectorMetrics, tracedDetectors, combineWatches } from "./observe/detector-calls.ts";
 import { tracedCalls } from "./observe/traced-calls.ts";
 import { TracedTurns } from "./observe/traced-turns.ts";
@@ -146,7 +147,11 @@ interface RuntimeParts {
 
 function openRuntime({ settings, packages, log, registry, tracing }: InferenceOptions, parts: RuntimeParts): Runtime {
   const { config, records, ledger, budgets, documentReaders } = parts;
-  const calls = [callMetrics(registry), ...(tracing ? [tracedCalls(tracing, () => config.catalog.providers)] : [])];
+  const calls = [
+    callMetrics(registry),
+    doubtedUsage(registry, log),
+    ...(tracing ? [tracedCalls(tracing, () => config.catalog.providers)] : []),
+  ];
   const detectors = [
     detectorMetrics(registry),
     ...(tracing ? [tracedDetectors(tracing, () => config.file.detectors)] : []),

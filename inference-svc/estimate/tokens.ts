@@ -29,6 +29,8 @@ export interface InputSize {
   /** Bytes of text, including text files. */
   readonly textBytes: number;
   readonly items: number;
+  /** The most tokens that sealed reasoning can have, which is no text here. */
+  readonly sealedTokens: number;
   readonly media: Readonly<Media>;
   /** Tokens of pictures, sounds and documents, as most models count them, and tokens that the client counted itself. */
   readonly mediaTokens: number;
@@ -40,6 +42,14 @@ export function estimateInputTokens({ textBytes, items, mediaTokens }: InputSize
 }
 
 const pagesPerMedium = { images: 1, audios: 0, others: maxDocumentPages };
+
+/** Encrypted reasoning is base64, and its text has at least three bytes for each token, because it is a model's own output. */
+const sealedCharactersPerToken = 4;
+
+export const isSealed = (field: string): boolean => field === "encrypted_content" || field === "signature";
+
+/** The most tokens that a sealed text can have. */
+export const boundSealedTokens = (text: string): number => text.length / sealedCharactersPerToken;
 
 /** Fields that a model does not read as text. */
 const notText: ReadonlySet<string> = new Set(["type", "id", "call_id", "status", "encrypted_content", "signature"]);
@@ -57,6 +67,7 @@ function measureEmbedded(input: readonly InputItem[], { tokens = [] }: Embedding
   return {
     textBytes: input.reduce((sum, { content }) => sum + Buffer.byteLength(String(content)), 0),
     items: 0,
+    sealedTokens: 0,
     media: { images: 0, audios: 0, others: 0, pages: 0 },
     mediaTokens: tokens.reduce((sum, each) => sum + each.length, 0),
   };
@@ -74,7 +85,7 @@ export const measureItems = (items: readonly InputItem[]): InputSize => countIte
 
 function countItems(items: readonly InputItem[]): CountedSize {
   const media: Media = { images: 0, audios: 0, others: 0, pages: 0 };
-  const size = { textBytes: 0, items: items.length, media, mediaTokens: 0 };
+  const size = { textBytes: 0, items: items.length, sealedTokens: 0, media, mediaTokens: 0 };
   for (let index = 0; index < items.length; index++) addItem(items[index]!, size);
   return size;
 }
@@ -82,16 +93,18 @@ function countItems(items: readonly InputItem[]): CountedSize {
 function addItem(item: InputItem, size: CountedSize): void {
   const memo = memoOf(item);
   if (memo?.textBytes !== undefined) return void (size.textBytes += memo.textBytes);
-  const { textBytes, media } = size;
+  const { textBytes, sealedTokens, media } = size;
   const before = countMedia(media);
   addValue(item, size);
-  if (memo && countMedia(media) === before) memo.textBytes = size.textBytes - textBytes;
+  if (memo && countMedia(media) === before && size.sealedTokens === sealedTokens)
+    memo.textBytes = size.textBytes - textBytes;
 }
 
 const countMedia = ({ images, audios, others }: Media): number => images + audios + others;
 
 interface CountedSize extends InputSize {
   textBytes: number;
+  sealedTokens: number;
   mediaTokens: number;
   readonly media: Media;
 }
@@ -110,7 +123,12 @@ function addValue(whole: unknown, size: CountedSize): void {
         size.media.pages += pagesPerMedium[medium.count];
         size.textBytes += medium.textBytes;
         size.mediaTokens += medium.typicalTokens;
-      } else for (const field in value) if (!notText.has(field)) open.push((value as Record<string, unknown>)[field]);
+      } else
+        for (const field in value) {
+          const member = (value as Record<string, unknown>)[field];
+          if (!notText.has(field)) open.push(member);
+          else if (typeof member === "string" && isSealed(field)) size.sealedTokens += boundSealedTokens(member);
+        }
     }
   }
 }

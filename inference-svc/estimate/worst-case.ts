@@ -6,7 +6,7 @@
  */
 import type { EmbeddingSettings, TurnRequest } from "../turn/request.ts";
 import { readMedium } from "./media.ts";
-import { estimateInputTokens, measureInput } from "./tokens.ts";
+import { boundSealedTokens, estimateInputTokens, isSealed, measureInput } from "./tokens.ts";
 
 /** The model that reads the input. */
 export interface ReadingModel {
@@ -27,10 +27,6 @@ const tokensPerItem = 32;
 /** Tokens that vendors add on their own, most of them to explain how tools are called (Claude: 264 to 804 tokens). */
 const vendorTokens = 64;
 const vendorToolTokens = 1_024;
-
-/** Encrypted reasoning is base64, and its text has at least three bytes for each token, because it is a model's own output. */
-const sealedCharactersPerToken = 4;
-const sealed: ReadonlySet<string> = new Set(["encrypted_content", "signature"]);
 
 /** Ordinary text stays far below a token for each byte: when twice its estimate fits into the window, the window bounds it. */
 const estimateFactor = 2;
@@ -98,7 +94,7 @@ class Counts {
     for (const [name, inner] of Object.entries(value)) {
       if (medium && mediumFields.has(name)) continue;
       this.tokens += Buffer.byteLength(name);
-      if (sealed.has(name) && typeof inner === "string") this.tokens += inner.length / sealedCharactersPerToken;
+      if (isSealed(name) && typeof inner === "string") this.tokens += boundSealedTokens(inner);
       else open.push(inner);
     }
   }

@@ -56,6 +56,8 @@ export interface CallEnd {
   /** Tokens of the call; undefined when nothing is known. */
   readonly tokens: Tokens | undefined;
   readonly isEstimated: boolean;
+  /** Figures of the provider that could not be right, and are estimated; undefined when all could. Not part of the record. */
+  readonly doubted?: ReadonlySet<string> | undefined;
   /** Decimal USD; undefined when no price or no usage is known. */
   readonly costUsd: string | undefined;
   /** Milliseconds until the provider's first event; undefined when there was none. */

@@ -127,6 +127,7 @@ class RecordedEnd implements CallEnd {
   readonly serviceTier: string;
   readonly tokens: CallEnd["tokens"] = undefined;
   readonly isEstimated: boolean;
+  readonly doubted: CallEnd["doubted"];
   readonly costUsd: string | undefined = undefined;
   firstMs: number | undefined = undefined;
   readonly finishReason: CallEnd["finishReason"];
@@ -142,6 +143,7 @@ class RecordedEnd implements CallEnd {
     this.httpStatus = httpStatus;
     this.serviceTier = serviceTier;
     this.isEstimated = usage?.estimated ?? false;
+    this.doubted = usage?.doubted;
     this.finishReason = finishReason;
     if (usage === undefined) return;
     const { tokens, costUsd } = chargeOf(usage);

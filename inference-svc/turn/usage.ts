@@ -16,6 +16,8 @@ export interface Usage {
   readonly serverToolUse?: ServerToolUse | undefined;
   /** Present when the provider left out figures, so that some of these are estimates. */
   readonly estimated?: true | undefined;
+  /** Figures of the provider that could not be right, in the place of which estimates stand; absent when all could. */
+  readonly doubted?: ReadonlySet<string> | undefined;
   /** Cost by the catalogue's prices; absent when no price is known. */
   readonly cost?: Cost | undefined;
 }
@@ -57,6 +59,7 @@ function addUsage(a: Usage, b: Usage): Usage {
     pages: addCounts(a.pages, b.pages),
     serverToolUse,
     estimated: a.estimated ?? b.estimated,
+    doubted: a.doubted && b.doubted ? new Set([...a.doubted, ...b.doubted]) : (a.doubted ?? b.doubted),
     cost: a.cost && b.cost && addCost(a.cost, b.cost),
   };
 }

@@ -8,10 +8,11 @@ import { type InputSize, estimateInputTokens, measureInput, estimateTokens } fro
 import { PassedAnswer } from "../../turn/answers.ts";
 import type { TurnRequest } from "../../turn/request.ts";
 import type { Scope } from "../../turn/scope.ts";
-import type { Bill } from "../../turn/trace.ts";
+import type { Bill, Stage } from "../../turn/trace.ts";
 import type { Answer, Batch, Outcome, Turn, TurnEvent } from "../../turn/turn.ts";
 import type { Usage } from "../../turn/usage.ts";
 import type { Endpoint } from "../catalog.ts";
+import { Doubt } from "./doubt.ts";
 import { calculateCost } from "./tariff.ts";
 
 /** Called with the usage when an attempt has come to its end. */
@@ -21,7 +22,7 @@ export type OnAnswered = (endpoint: Endpoint, scope: Scope, usage: Usage) => voi
 export const billed =
   (endpoint: Endpoint, turn: Turn, answered: OnAnswered): Turn =>
   (request, scope) => {
-    const bill = new AttemptBill(endpoint, request, (usage) => answered(endpoint, scope, usage));
+    const bill = new AttemptBill(endpoint, request, scope, answered);
     scope.trace.bills.push(bill);
     return new BilledAnswer(turn(request, scope), bill);
   };
@@ -43,7 +44,9 @@ class AttemptBill implements Bill {
   readonly #endpoint: Endpoint;
   /** Undefined once its size was measured. */
   #request: TurnRequest | undefined;
-  readonly #answered: (usage: Usage) => void;
+  readonly #scope: Scope;
+  readonly #answered: OnAnswered;
+  readonly #doubt: Doubt;
   reported: Usage | undefined;
   abandoned = false;
   /** Final usage; undefined before the end. */
@@ -53,11 +56,15 @@ class AttemptBill implements Bill {
   #reasoningBytes = 0;
   #produced = false;
   #images = 0;
+  #searches = 0;
+  #isDoubtNoted = false;
 
-  constructor(endpoint: Endpoint, request: TurnRequest, answered: (usage: Usage) => void) {
+  constructor(endpoint: Endpoint, request: TurnRequest, scope: Scope, answered: OnAnswered) {
     this.#endpoint = endpoint;
     this.#request = request;
+    this.#scope = scope;
     this.#answered = answered;
+    this.#doubt = new Doubt(endpoint, request);
   }
 
   get settled(): boolean {
@@ -67,7 +74,7 @@ class AttemptBill implements Bill {
   get usage(): Usage | undefined {
     if (this.#settled) return this.#settled;
     return this.#produced || this.abandoned
-      ? this.#priced(this.#completed(this.reported), this.#endpoint.tier)
+      ? this.#priced(this.#completed(this.#believed(this.reported)), this.#endpoint.tier)
       : undefined;
   }
 
@@ -99,6 +106,7 @@ class AttemptBill implements Bill {
       case "item.end":
         // Vectors have no output tokens that a provider could have left out.
         if (event.item.type === "embeddings") return;
+        if (event.item.type === "web_search_call") this.#searches++;
         if (event.item.type === "image_generation_call" && typeof event.item["result"] === "string") this.#images++;
         break;
       default:
@@ -110,14 +118,26 @@ class AttemptBill implements Bill {
   #settle(outcome: Outcome): Outcome {
     const { usage } = outcome;
     const isReported = usage !== undefined && (usage.inputTokens + usage.outputTokens > 0 || usage.pages !== undefined);
-    const reported = isReported ? usage : this.reported;
+    const reported = this.#believed(isReported ? usage : this.reported);
     this.#settled = this.#priced(this.#counts(reported) ? reported : this.#completed(reported), outcome.serviceTier);
-    this.#answered(this.#settled);
+    this.#answered(this.#endpoint, this.#scope, this.#settled);
     const { status, reason, detail, serviceTier, stopSequence, alignment } = outcome;
     return { status, reason, detail, usage: this.#settled, serviceTier, stopSequence, alignment };
   }
 
-  /** Whether the figures can be right: some servers report zero for what they did not count, but an input always has tokens, and so has text. */
+  /** The figures without those that cannot be right, which the receipt names. */
+  #believed(reported: Usage | undefined): Usage | undefined {
+    if (reported === undefined) return undefined;
+    const shown = { bytes: this.#textBytes + this.#reasoningBytes, images: this.#images, searches: this.#searches };
+    const believed = this.#doubt.checked(reported, () => this.#inputSize(), shown);
+    if (believed.doubted && !this.#isDoubtNoted) {
+      this.#isDoubtNoted = true;
+      this.#scope.trace.stages.push(doubtStage(this.#endpoint, believed.doubted));
+    }
+    return believed;
+  }
+
+  /** Whether the figures are there: some servers report zero for what they did not count, but an input always has tokens, and so has text. */
   #counts(usage: Usage | undefined): usage is Usage {
     if (usage === undefined) return false;
     return usage.pages !== undefined || (usage.inputTokens > 0 && (usage.outputTokens > 0 || !this.#produced));
@@ -141,6 +161,7 @@ class AttemptBill implements Bill {
       pages: reported?.pages,
       serverToolUse: reported?.serverToolUse,
       estimated: estimated || reported?.estimated,
+      doubted: reported?.doubted,
       cost: reported?.cost,
     };
   }
@@ -177,6 +198,7 @@ function priced(
     pages: usage.pages,
     serverToolUse: usage.serverToolUse,
     estimated: usage.estimated,
+    doubted: usage.doubted,
     cost: calculateCost(tariff, usage, charged ? size().media : noMedia, outputImages),
   };
 }
@@ -195,5 +217,12 @@ export function estimateSentUsage(endpoint: Endpoint, request: TurnRequest): Usa
   };
   return priced(endpoint, usage, endpoint.tier, () => size, 0);
 }
+
+const doubtStage = ({ providerName }: Endpoint, figures: ReadonlySet<string>): Stage => ({
+  type: "usage",
+  name: providerName,
+  summary: "Estimated: the provider counted what cannot be",
+  data: { figures: [...figures] },
+});
 
 const noMedia = { images: 0, audios: 0, others: 0, pages: 0 };

@@ -193,13 +193,11 @@ export const findFileData = ({ data }: LanguageModelV4File): string | Uint8Array
 /** Undefined when the package reports no totals. */
 function usageOf({ inputTokens: read, outputTokens: written }: LanguageModelV4Usage): Usage | undefined {
   if (read.total === undefined && written.total === undefined) return undefined;
-  const inputTokens = parseCount(read.total);
-  const outputTokens = parseCount(written.total);
   return {
-    inputTokens,
-    cachedTokens: Math.min(inputTokens, parseCount(read.cacheRead)),
-    cacheWriteTokens: Math.min(inputTokens, parseCount(read.cacheWrite)),
-    outputTokens,
-    reasoningTokens: Math.min(outputTokens, parseCount(written.reasoning)),
+    inputTokens: parseCount(read.total),
+    cachedTokens: parseCount(read.cacheRead),
+    cacheWriteTokens: parseCount(read.cacheWrite),
+    outputTokens: parseCount(written.total),
+    reasoningTokens: parseCount(written.reasoning),
   };
 }

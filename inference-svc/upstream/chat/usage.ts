@@ -12,16 +12,17 @@ export function chatUsage(value: unknown): Usage | undefined {
   const cached = prompt.cached_tokens ?? value.prompt_cache_hit_tokens ?? value.cached_tokens;
   // The last two names are those of LiteLLM and Qwen.
   const written = prompt.cache_write_tokens ?? prompt.cache_creation_tokens ?? prompt.cache_creation_input_tokens;
-  // SGLang puts reasoning tokens outside of the details.
+  // SGLang and Perplexity put reasoning tokens outside of the details; Perplexity may count more of them than of the answer.
   const thoughts = parseCount(details.reasoning_tokens ?? value.reasoning_tokens);
   const added = uncountedThoughts(parseCount(value.total_tokens) - inputTokens - answer, thoughts);
   const outputTokens = parseCount(answer + added);
+  const reasoned = thoughts === 0 ? added : thoughts;
   return {
     inputTokens,
-    cachedTokens: Math.min(inputTokens, parseCount(cached)),
-    cacheWriteTokens: Math.min(inputTokens, parseCount(written)),
+    cachedTokens: parseCount(cached),
+    cacheWriteTokens: parseCount(written),
     outputTokens,
-    reasoningTokens: Math.min(outputTokens, thoughts === 0 ? added : thoughts),
+    reasoningTokens: details.reasoning_tokens === undefined ? Math.min(outputTokens, reasoned) : reasoned,
   };
 }
 

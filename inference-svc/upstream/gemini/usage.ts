@@ -20,11 +20,10 @@ export class GeminiUsage {
   usage(searches: number): Usage | undefined {
     const figures = this.#figures;
     if (!figures) return undefined;
-    const inputTokens = parseCount(parseCount(figures.promptTokenCount) + parseCount(figures.toolUsePromptTokenCount));
     const reasoningTokens = parseCount(figures.thoughtsTokenCount);
     return {
-      inputTokens,
-      cachedTokens: Math.min(inputTokens, parseCount(figures.cachedContentTokenCount)),
+      inputTokens: parseCount(parseCount(figures.promptTokenCount) + parseCount(figures.toolUsePromptTokenCount)),
+      cachedTokens: parseCount(figures.cachedContentTokenCount),
       cacheWriteTokens: 0,
       outputTokens: parseCount(parseCount(figures.candidatesTokenCount) + reasoningTokens),
       reasoningTokens,

@@ -23,7 +23,6 @@ export class MessagesUsage {
     if (!figures) return undefined;
     const cachedTokens = parseCount(figures.cache_read_input_tokens);
     const cacheWriteTokens = parseCount(figures.cache_creation_input_tokens);
-    const outputTokens = parseCount(figures.output_tokens);
     const details = isObject(figures.output_tokens_details) ? figures.output_tokens_details : {};
     const tools = isObject(figures.server_tool_use) ? figures.server_tool_use : {};
     const webSearchRequests = parseCount(tools.web_search_requests);
@@ -34,8 +33,8 @@ export class MessagesUsage {
       cachedTokens,
       cacheWriteTokens,
       ...(cacheWriteHourTokens > 0 && { cacheWriteHourTokens }),
-      outputTokens,
-      reasoningTokens: Math.min(outputTokens, parseCount(details.thinking_tokens)),
+      outputTokens: parseCount(figures.output_tokens),
+      reasoningTokens: parseCount(details.thinking_tokens),
       ...(webSearchRequests > 0 && { serverToolUse: { webSearchRequests } }),
     };
   }

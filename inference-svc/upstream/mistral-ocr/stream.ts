@@ -1,5 +1,4 @@
 /** Reads an answer of Mistral's OCR API, which comes whole, as a message with the Markdown of all pages. */
-import { maxDocumentPages } from "../../estimate/media.ts";
 import type { TurnRequest } from "../../turn/request.ts";
 import type { TurnEvent } from "../../turn/turn.ts";
 import type { Usage } from "../../turn/usage.ts";
@@ -36,7 +35,7 @@ export class MistralOcrTranslator implements Translator {
       throw providerFault(chatError(undefined, answer));
     }
     const pages = objects(answer.pages).toSorted((a, b) => parseCount(a.index) - parseCount(b.index));
-    this.usage = this.#usageOf(answer.usage_info, pages.length);
+    this.usage = usageOf(answer.usage_info, pages.length);
     const message = new Output(this.#emit).message();
     message.text(message.part("output_text"), this.#textOf(pages));
     message.end("completed");
@@ -55,19 +54,6 @@ export class MistralOcrTranslator implements Translator {
       .join("\n\n");
   }
 
-  /** The provider charges for pages that it has processed; a figure above what was asked for cannot be right. */
-  #usageOf(info: unknown, answered: number): Usage {
-    const processed = isObject(info) ? parseCount(info.pages_processed) : 0;
-    return {
-      inputTokens: 0,
-      cachedTokens: 0,
-      cacheWriteTokens: 0,
-      outputTokens: 0,
-      reasoningTokens: 0,
-      pages: Math.min(processed || answered, this.#request.pages ?? maxDocumentPages),
-    };
-  }
-
   /** @throws Fault, because there is nothing before the whole answer */
   close(): void {
     if (!this.done) throw connectionLost();
@@ -76,4 +62,17 @@ export class MistralOcrTranslator implements Translator {
   cut(): void {
     throw providerFailed("a full context window");
   }
+}
+
+/** The provider charges for pages that it has processed. */
+function usageOf(info: unknown, answered: number): Usage {
+  const processed = isObject(info) ? parseCount(info.pages_processed) : 0;
+  return {
+    inputTokens: 0,
+    cachedTokens: 0,
+    cacheWriteTokens: 0,
+    outputTokens: 0,
+    reasoningTokens: 0,
+    pages: processed || answered,
+  };
 }

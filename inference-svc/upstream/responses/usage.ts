@@ -6,14 +6,12 @@ export function responsesUsage(value: unknown): Usage | undefined {
   if (!isObject(value)) return undefined;
   const input = isObject(value.input_tokens_details) ? value.input_tokens_details : {};
   const output = isObject(value.output_tokens_details) ? value.output_tokens_details : {};
-  const inputTokens = parseCount(value.input_tokens);
-  const outputTokens = parseCount(value.output_tokens);
   return {
-    inputTokens,
-    outputTokens,
-    cachedTokens: Math.min(inputTokens, parseCount(input.cached_tokens)),
-    cacheWriteTokens: Math.min(inputTokens, parseCount(input.cache_write_tokens)),
-    reasoningTokens: Math.min(outputTokens, parseCount(output.reasoning_tokens)),
+    inputTokens: parseCount(value.input_tokens),
+    outputTokens: parseCount(value.output_tokens),
+    cachedTokens: parseCount(input.cached_tokens),
+    cacheWriteTokens: parseCount(input.cache_write_tokens),
+    reasoningTokens: parseCount(output.reasoning_tokens),
     ...(isObject(value.server_tool_use_details) && { serverToolUse: toolUse(value.server_tool_use_details) }),
   };
 }

@@ -29,7 +29,7 @@ const dollars = nullable(number({ min: 0 }));
 export const charges = {
   is_estimated: described(
     boolean,
-    "True when the provider left out figures and some of these were estimated by the size of the texts; absent otherwise.",
+    "True when the provider left out figures, or gave some that cannot be right, and some of these were estimated by the size of the texts; absent otherwise.",
   ),
   cost: described(dollars, "US dollars by the price list; absent when no price is known."),
   is_byok: described(boolean, "Whether a provider key of the caller paid."),

@@ -97,7 +97,7 @@ export const stage = named(
     {
       type: described(
         string(),
-        "Kind of the stage: guardrail, plugin, server_tools, response_healing or context_compression.",
+        "Kind of the stage: guardrail, plugin, server_tools, response_healing, context_compression, or usage where figures of a provider were not believed.",
       ),
       name: described(string(), "What ran, such as content-filter."),
       summary: described(string(), "Its outcome in one line."),

@@ -1,4 +1,5 @@
 /** Finished output items as content blocks. */
+import { wordId } from "@sluice/proto/runtime/foreign-id.js";
 import { type JsonObject, isObject } from "@sluice/proto/runtime/validation/fields.js";
 import { quoted } from "../turns/json.ts";
 import type { BlockJson } from "./block-json.ts";
@@ -33,7 +34,7 @@ export const partText = ({ text, refusal }: JsonObject): string =>
 
 /** A block of a tool call as its stream begins: the input follows in deltas. */
 export const toolUseHead = ({ call_id: id, name }: JsonObject): string =>
-  `{"type":"tool_use","id":${JSON.stringify(id)},"name":${JSON.stringify(name)}}`;
+  `{"type":"tool_use","id":${JSON.stringify(wordId(String(id)))},"name":${JSON.stringify(name)}}`;
 
 const toolUse = (item: JsonObject): BlockJson => ({ json: toolUseHead(item), inputJson: toInput(item) });
 

@@ -1,11 +1,12 @@
 /** Calls of tools that clients do not run, with their results, as items of the history. */
+import { wordId } from "@sluice/proto/runtime/foreign-id.js";
 import { type JsonObject, isObject } from "@sluice/proto/runtime/validation/fields.js";
 import type { Block } from "./parts.ts";
 
 const callPrefix = "srvtoolu_";
 
 /** The id of a call in this format, from which `toItemId` restores that of the item. */
-export const toServerCallId = (itemId: string): string => `${callPrefix}${itemId}`;
+export const toServerCallId = (itemId: string): string => `${callPrefix}${wordId(itemId)}`;
 
 /** Providers expect the prefix that they gave the items of this type. */
 function toItemId(callId: string, prefix: string): string {

@@ -1,19 +1,27 @@
 /** Finds the texts within a request item. */
 import { inputItem } from "@sluice/proto/contract/items/input.js";
 import { collectVocabulary } from "@sluice/proto/contract/vocabulary.js";
+import { isOpaque, isPlainId } from "@sluice/proto/runtime/foreign-id.js";
 import type { Yielding } from "../../turn/time-slice.ts";
 import type { InputItem } from "../../turn/request.ts";
 import { isJson } from "../is-json.ts";
 
-/** Fields with ids or sealed text, or scanned elsewhere. Every field that is not listed is scanned. */
-const notText: ReadonlySet<string> = new Set([
-  "id",
-  "call_id",
-  "encrypted_content",
-  "signature",
-  // Files are decoded and scanned as text.
-  "file_data",
+/**
+ * Fields that are not scanned: ids as long as they are plain, sealed content as long as it has the alphabet of such content, and files, which are
+ * decoded and scanned as text. Every field that is not listed is scanned.
+ */
+const unread: ReadonlyMap<string, (text: string) => boolean> = new Map([
+  ["id", isPlainId],
+  ["call_id", isPlainId],
+  ["encrypted_content", isOpaque],
+  ["signature", isOpaque],
+  ["file_data", () => true],
 ]);
+
+const isUnread = (field: string, value: unknown): boolean => {
+  const isExempt = unread.get(field);
+  return isExempt !== undefined && (typeof value !== "string" || isExempt(value));
+};
 
 /** Fields whose values are words of the contract; any other value in them is scanned as text. */
 const wordFields: ReadonlySet<string> = new Set(["type", "role", "status", "detail", "format", "phase"]);
@@ -65,7 +73,9 @@ export function* findTextPlaces(item: InputItem): Iterable<TextPlace> {
         holder,
         key,
         text: value,
-        isIdentifier: identifierFields.has(name) && (within === "item" || within === "tool"),
+        isIdentifier:
+          (identifierFields.has(name) && (within === "item" || within === "tool")) ||
+          (hasContractNames && unread.has(name)),
       };
     } else if (typeof value === "number") {
       const text = String(value);
@@ -81,7 +91,8 @@ function* entriesOf(value: object, name: string, within: Container): Iterable<Op
   const holder = value as Record<string, unknown>;
   const hasContractNames = within === "item" || within === "part";
   for (const key of Object.keys(holder)) {
-    if (!hasContractNames || !notText.has(key)) yield { holder, key, name: Array.isArray(holder) ? name : key, within };
+    if (!hasContractNames || !isUnread(key, holder[key]))
+      yield { holder, key, name: Array.isArray(holder) ? name : key, within };
   }
 }
 

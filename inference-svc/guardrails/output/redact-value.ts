@@ -1,4 +1,5 @@
 /** Redacts every text within a JSON value of unknown shape. */
+import { isOpaque, isPlainId } from "@sluice/proto/runtime/foreign-id.js";
 import { streamEvent } from "@sluice/proto/contract/response/events.js";
 import { outputItem } from "@sluice/proto/contract/items/output.js";
 import { collectVocabulary } from "@sluice/proto/contract/vocabulary.js";
@@ -7,16 +8,16 @@ import { identifierFields, minNumberLength } from "../input/text-places.ts";
 import { redactJson } from "./redact-json.ts";
 import type { TextScanner } from "./rules/text-scanner.ts";
 
-/** Fields with ids or sealed text, which are not scanned. Every field that is not listed is scanned. */
-const notText: ReadonlySet<string> = new Set([
-  "id",
-  "item_id",
-  "call_id",
-  "file_id",
-  "container_id",
-  "encrypted_content",
-  "signature",
-]);
+/** Fields with ids, which are not scanned as long as they are plain. */
+const idFields: ReadonlySet<string> = new Set(["id", "item_id", "call_id", "file_id", "container_id"]);
+/** Fields with sealed content, which is not scanned as long as it has the alphabet of such content. Every field that is not listed is scanned. */
+const sealedFields: ReadonlySet<string> = new Set(["encrypted_content", "signature"]);
+
+const isUnread = (field: string, value: unknown): boolean =>
+  idFields.has(field)
+    ? typeof value !== "string" || value === "" || isPlainId(value)
+    : sealedFields.has(field) && (typeof value !== "string" || isOpaque(value));
+
 /** Fields that hold an image as base64; any other value in them is scanned as text. */
 const imageFields: ReadonlySet<string> = new Set(["b64_json", "partial_image_b64"]);
 
@@ -36,7 +37,7 @@ const { fields: knownFields, words } = collectVocabulary([outputItem, streamEven
 export const isContractWord = (name: string): boolean => words.has(name);
 
 const isWord = (field: string, value: unknown): boolean =>
-  notText.has(field) || (wordFields.has(field) && typeof value === "string" && words.has(value));
+  isUnread(field, value) || (wordFields.has(field) && typeof value === "string" && words.has(value));
 
 /** Deeper than any real item. A deeper value is not scanned and so not delivered. */
 const maxDepth = 100;

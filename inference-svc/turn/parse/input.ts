@@ -1,5 +1,6 @@
 /** Checks the input items: each by its shape, then all of them in relation to one another. */
 import { inputItem, input as inputShape } from "@sluice/proto/contract/items/input.js";
+import { plainId } from "@sluice/proto/runtime/foreign-id.js";
 import { type JsonObject, isObject } from "@sluice/proto/runtime/validation/fields.js";
 import type { Problems } from "@sluice/proto/runtime/validation/problems.js";
 import { checkShape, child } from "@sluice/proto/runtime/validation/shape.js";
@@ -82,6 +83,7 @@ class Sequence {
     for (let index = items.length; index < values.length; index++) {
       // The shape check has reported entries that are no objects; an empty object stands for them here.
       const item = isObject(values[index]) ? (values[index] as Record<string, unknown>) : {};
+      replaceIds(item);
       item["type"] ??= item["role"] === undefined ? "item_reference" : "message";
       items.push(this.#item(item, index, items));
     }
@@ -136,6 +138,16 @@ function addCall(calls: CallIds, item: JsonObject): void {
     let ids = calls.get(kind);
     if (!ids) calls.set(kind, (ids = new Set()));
     ids.add(id);
+  }
+}
+
+/** Fields by which items are told apart and paired. Nothing else refers to them, so that others may stand in their place. */
+const idFields = ["id", "call_id", "approval_request_id"];
+
+function replaceIds(item: Record<string, unknown>): void {
+  for (const field of idFields) {
+    const id = item[field];
+    if (typeof id === "string") item[field] = plainId(id);
   }
 }
 

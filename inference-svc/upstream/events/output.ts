@@ -4,6 +4,7 @@ import { newId } from "@sluice/proto/runtime/id.js";
 import { CallWriter, type Emit, type ItemStatus, OtherWriter, requireAlreadySent } from "./item-writer.ts";
 import type { JsonObject } from "../json.ts";
 import { PartSequence } from "./part-sequence.ts";
+import { plainIds, withPlainIds } from "./plain-ids.ts";
 import { orderItems } from "./sequence.ts";
 import { joinSurrogates } from "./whole-characters.ts";
 
@@ -24,7 +25,7 @@ export class Output {
   #count = 0;
 
   constructor(emit: Emit) {
-    this.#emit = orderItems(joinSurrogates(emit));
+    this.#emit = orderItems(joinSurrogates(withPlainIds(emit)));
   }
 
   /** @param extra fields of the provider's item that pass through */
@@ -86,7 +87,7 @@ export class Output {
    * @param index of the open item that it belongs to
    */
   native(name: string, payload: JsonObject, index?: number): void {
-    const payloadJson = JSON.stringify(payload);
+    const payloadJson = JSON.stringify(plainIds(payload));
     this.#emit({ type: "native", name, payloadJson, ...(index !== undefined && { index }) });
   }
 }

@@ -70,6 +70,10 @@ const candidates = (text: string): Described => says(array(candidate), text);
 const autoRouterReceipt = {
   task_type: says(string(), "the kind of task that the request was taken for"),
   classifier: says(string(), "the source of the guess: local"),
+  classifier_skipped: says(
+    word("sure", "pin", "session", "one_model", "not_configured"),
+    "why no model was asked for the task: the guess is sure; pin_model or the session has its model; one model alone can serve, or costs what is wished; no router_classifier is configured",
+  ),
   confidence: says(number({ min: 0, max: 1 }), "how sure the guess is"),
   difficulty: says(
     number({ min: 0, max: 4 }),

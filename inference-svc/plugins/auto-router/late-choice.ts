@@ -87,9 +87,13 @@ export class LateChoices {
     });
   }
 
+  /** The layer of an installation that names no model for the role. */
   #settling(): Layer {
-    return onRequest((request, { state }) => {
-      for (const { settle } of state.get(this.#open)) settle();
+    return onRequest((request, scope) => {
+      for (const { stage, settle } of scope.state.get(this.#open)) {
+        replaceStage(scope, stage, { ...stage, data: { ...stage.data, [`${this.#word}_skipped`]: "not_configured" } });
+        settle();
+      }
       return request;
     });
   }

@@ -42,10 +42,12 @@ export const chooseModels =
     const found: Found = { task: guessed.task, difficulty, notes: { classifier: "local" }, guessed };
     const choosing: Choosing = { kind, router, variant, session: request };
     const chosen = choose(choosing, found, request, scope);
+    const skipped = isSure(guessed) ? "sure" : chosen.settledBy;
+    const { stage } = chosen;
     scope.trace.strategy = "auto";
-    scope.trace.stages.push(chosen.stage);
-    if (chosen.isOpen && !isSure(guessed)) lateChoices.keep(toOpenChoice(choosing, found, chosen, scope), scope);
-    else remember(choosing, chosen, scope);
+    scope.trace.stages.push(skipped ? { ...stage, data: { ...stage.data, classifier_skipped: skipped } } : stage);
+    if (skipped) remember(choosing, chosen, scope);
+    else lateChoices.keep(toOpenChoice(choosing, found, chosen, scope), scope);
     return chosen.models;
   };
 
@@ -73,8 +75,8 @@ interface Choosing {
 
 interface Chosen extends Rechosen {
   readonly isPinned: boolean;
-  /** Whether another task or difficulty could lead to another model. */
-  readonly isOpen: boolean;
+  /** Why no other task or difficulty could lead to another model; undefined where one could. */
+  readonly settledBy: "pin" | "session" | "one_model" | undefined;
 }
 
 /** A pinned model is the client's choice, and none of the session. */
@@ -108,7 +110,8 @@ function choose(
     : withStickyFirst(choice.models, router.findStickyModel(session, scope, own));
   const slugs = models.slice(0, maxModels);
   const stage = stageOf(id, slugs, { choice, found, field, asksForPin: pin !== undefined });
-  return { models: slugs, stage, isPinned, isOpen: !isKept && choice.models.length > 1 };
+  const settledBy = isPinned ? "pin" : isKept ? "session" : choice.models.length < 2 ? "one_model" : undefined;
+  return { models: slugs, stage, isPinned, settledBy };
 }
 
 function toOpenChoice(choosing: Choosing, { guessed }: Found, local: Chosen, asker: Scope): OpenChoice {

@@ -136,6 +136,54 @@ test.each<[string, TurnRequest]>([
   expect([reader.requests, data?.["classifier_ms"] ?? data?.["decider_ms"]]).toEqual([[], undefined]);
 });
 
+/** Their confidence is below 0.45. */
+const doubtful = [
+  unsure,
+  "Compare both and pick one",
+  "Kannst du das noch einmal anders machen?",
+  "Make the second half better",
+  "My boiler makes a strange noise",
+];
+
+describe("service/auto, of requests that its guess is unsure of,", () => {
+  test.each(doubtful)("asks the model about %j", async (text) => {
+    reader.script([reads("other", 4)]);
+    const { data } = await served(auto(text));
+    expect(data?.["confidence"]).toBeLessThan(0.45);
+    expect([reader.requests.length, data?.["classifier"], data?.["classifier_skipped"]]).toEqual([
+      1,
+      "model",
+      undefined,
+    ]);
+  });
+
+  const plugin = (settings: object) => ({ autoRouter: create(AutoRouterPluginSchema, settings) });
+  const answered = { type: "message", role: "assistant", content: "Well.", model: "a/mid" };
+  const user = { type: "message", role: "user", content: unsure };
+
+  test.each<[string, TurnRequest]>([
+    ["sure", auto(sure)],
+    ["one_model", auto(unsure, { plugins: plugin({ allowedModels: ["a/mid"] }) })],
+    ["one_model", auto(unsure, { plugins: plugin({ costTier: "low" }) })],
+    ["pin", auto(unsure, { input: [user, answered, user], plugins: plugin({ pinModel: true }) })],
+  ])("says in the receipt that it asks nobody: %s", async (skipped, request) => {
+    const { data } = await served(request);
+    expect([reader.requests.length, data?.["classifier_skipped"]]).toEqual([0, skipped]);
+  });
+
+  test("asks nobody again in a session that has its model", async () => {
+    reader.script([reads("other", 4)]);
+    const request = auto(unsure, { sessionId: "s" });
+    await served(request);
+    expect((await served(request)).data?.["classifier_skipped"]).toBe("session");
+  });
+
+  test("asks nobody where no model is configured", async () => {
+    await open({});
+    expect((await served(auto())).data?.["classifier_skipped"]).toBe("not_configured");
+  });
+});
+
 describe.each(["service/auto", "service/jev-router"])("%s goes by its own guess", (slug) => {
   const word = slug === "service/auto" ? "classifier" : "decider";
 

@@ -1,5 +1,6 @@
 /** Maps a provider's status and error code to a fault. */
 import { Fault, FaultOrigin, FaultReason } from "@sluice/proto/runtime/fault.js";
+import { shownName } from "./known-words.ts";
 
 /** The fields that a dialect found in an error. */
 export interface ProviderError {
@@ -121,7 +122,7 @@ const transient: ReadonlySet<number | undefined> = new Set([405, 407, 409, 410, 
 
 export function providerFault(error: ProviderError): Fault {
   const reason = transient.has(error.status) ? FaultReason.PROVIDER_FAILED : reasonOf(error);
-  const code = error.code !== undefined && /^[\w.-]{1,64}$/.test(error.code) ? error.code : undefined;
+  const code = error.code === undefined ? undefined : shownName(error.code);
   const message = sanitizeMessage(error.message ?? "");
   return new Fault(reason, explained.has(reason) ? message : "", {
     origin: FaultOrigin.UPSTREAM,

@@ -101,6 +101,8 @@ export class RequestTexts {
     if (edits !== undefined)
       yield* unitsOfData(this.#json(edits, (json) => this.#set({ contextManagementJson: json })));
     for (const name of anthropicBetas) yield buildUnit(new Identifier(name));
+    const inputType = this.#request.embedding?.inputType;
+    if (inputType !== undefined) yield buildUnit(new Identifier(inputType));
     const { imageConfigJson: image, promptCacheKey: key, promptCacheOptionsJson: options } = this.#request;
     if (image !== undefined) yield* unitsOfData(this.#json(image, (json) => this.#set({ imageConfigJson: json })));
     if (options !== undefined)

@@ -10,6 +10,7 @@ import type { CallWriter, Emit, ItemStatus } from "../events/item-writer.ts";
 import { type MessageWriter, Output, type ReasoningWriter } from "../events/output.ts";
 import { SentTools } from "../translate/tool-names.ts";
 import { WrappedInput } from "../translate/wrapped-input.ts";
+import { shownName } from "../known-words.ts";
 import { sdkFault } from "./error.ts";
 
 type Finish = Extract<LanguageModelV4StreamPart, { type: "finish" }>;
@@ -89,7 +90,7 @@ export class SdkReader {
     // Packages end a stream in good order even when the provider broke off.
     const isCut = unified === "interrupted" || (unified === "other" && raw === undefined);
     if (unified === undefined || isCut) throw connectionLost();
-    if (unified === "error") throw providerFailed(`finish reason ${raw ?? "error"}`);
+    if (unified === "error") throw providerFailed(`finish reason ${shownName(raw ?? "error")}`);
     const filtered = unified === "content-filter";
     const status: ItemStatus = filtered || unified === "length" ? "incomplete" : "completed";
     this.#reasoning?.end(status);

@@ -5,6 +5,7 @@ import { openBrace, openBracket } from "@sluice/proto/runtime/validation/json-by
 import { parseContentCoding, findDecompressor } from "../transport/content-coding.ts";
 import type { AnswerReader, Framing, Translator } from "../dialect.ts";
 import { providerFailed } from "../failure.ts";
+import { shownName } from "../known-words.ts";
 import type { ResponseFields } from "../transport/http/response-head.ts";
 
 /** Providers explain an error in less than a kilobyte; a longer body is the page of a proxy. */
@@ -30,12 +31,11 @@ export function openAnswer(head: AnswerHead, expected: Expected, translator: Tra
   if (status >= 400) return new ErrorAnswer(head, expected);
   if (status >= 300) throw providerFailed(`redirect, status ${status}`);
   const coding = parseContentCoding(head.contentCoding);
-  if (coding !== undefined && !findDecompressor(coding))
-    throw providerFailed(`content-encoding ${coding.slice(0, 100)}`);
+  if (coding !== undefined && !findDecompressor(coding)) throw providerFailed(`content-encoding ${shownName(coding)}`);
   const type = head.contentType.split(";", 1)[0]?.trim().toLowerCase() ?? "";
   const { framing } = expected;
   if (type !== framing.type && !unspecificTypes.has(type) && type !== "application/json" && !type.endsWith("+json"))
-    throw providerFailed(`content-type ${type.slice(0, 100)}`);
+    throw providerFailed(`content-type ${shownName(type)}`);
   return new DetectedAnswer(framing, translator);
 }
 

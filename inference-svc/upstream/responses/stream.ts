@@ -14,6 +14,7 @@ import { inBandError } from "./error.ts";
 import { isNativeEvent, toNativePayload } from "./native-events.ts";
 import type { ReadContext } from "./item-reader.ts";
 import { type Slot, openSlot } from "./output-items.ts";
+import { shownName } from "../known-words.ts";
 import { responsesUsage } from "./usage.ts";
 
 /** Event types that belong to one kind of item only, so they can begin an item that was never announced. */
@@ -158,7 +159,8 @@ export class ResponsesTranslator implements Translator {
     if (!isObject(response)) throw providerFailed("a terminal event without a response");
     if (response.status === "failed" || isObject(response.error)) throw providerFault(inBandError({ response }));
     const status = response.status ?? (type === "" ? statusOf(response) : type.slice("response.".length));
-    if (status !== "completed" && status !== "incomplete") throw providerFailed(`response status ${text(status)}`);
+    if (status !== "completed" && status !== "incomplete")
+      throw providerFailed(`response status ${shownName(text(status))}`);
     this.#end(response, status);
   }
 

@@ -403,14 +403,14 @@ describe("the end", () => {
     expect(read([stop, { choices: [], usage }]).outcome.usage).toMatchObject({ inputTokens, outputTokens });
   });
 
-  test("details never exceed their sum", () => {
+  test("details above their sum pass to the bill, which bounds them", () => {
     const usage = {
       prompt_tokens: 3,
       completion_tokens: 2,
       prompt_tokens_details: { cached_tokens: 9 },
       completion_tokens_details: { reasoning_tokens: 9 },
     };
-    expect(read([stop, { choices: [], usage }]).outcome.usage).toMatchObject({ cachedTokens: 3, reasoningTokens: 2 });
+    expect(read([stop, { choices: [], usage }]).outcome.usage).toMatchObject({ cachedTokens: 9, reasoningTokens: 9 });
   });
 
   test("without a finish reason it is never success", () => {

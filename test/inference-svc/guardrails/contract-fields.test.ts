@@ -43,7 +43,7 @@ class Variants {
   readonly #open: string[] = [];
 
   constructor(shape: Shape) {
-    this.#schema = shape.schema(this.#components) as Json;
+    this.#schema = shape.schema(this.#components);
   }
 
   all(): Variant[] {
@@ -188,7 +188,7 @@ const doors: Readonly<
         limits: { body_bytes: 1e9, turn_ms: 1e6 },
         compat: houseSchema.parse({}).compat,
       };
-      const request = parseEmbeddings(reading as never, {}, body, scanObject(body, "body"));
+      const request = parseEmbeddings(reading, {}, body, scanObject(body, "body"));
       return parseEmbedding(request, { scanned: true, names: { resolve: (name) => name } });
     },
     turn: () => engine.embed,

@@ -7,7 +7,7 @@ import { AppliesTo } from "@sluice/proto/gen/sluice/admin/v1/access_service_pb.j
 import { RunTurnRequestSchema } from "@sluice/proto/gen/sluice/inference/v1/turn_pb.js";
 import { type Reply, type Upstream, chatChunk, chatStream, startUpstream } from "../../support/providers/upstream.ts";
 import { type Engine, asking, house, newScope, openEngine, run } from "../asking.js";
-import { block, guardrailOf } from "../guardrails/gating.js";
+import { block, guardrailOf } from "./gating.js";
 
 const dialects = ["chat", "responses", "messages", "gemini", "cohere"];
 let provider: Upstream;

@@ -1,4 +1,5 @@
 /** A call for the client while it streams: its id and name first, then the pieces of its arguments. */
+import { append } from "@sluice/proto/runtime/text/append.js";
 import { quoted } from "../turns/json.ts";
 import type { ChunkText } from "./chunk-text.ts";
 import type { OutputItem } from "./item.ts";
@@ -29,7 +30,7 @@ export class StreamedCall {
 
   grow(delta: string): void {
     if (delta === "") return;
-    this.#shown += delta;
+    this.#shown = append(this.#shown, delta);
     this.#chunks.delta(this.#before + quoted(delta) + this.#after);
   }
 

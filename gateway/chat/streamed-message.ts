@@ -1,6 +1,7 @@
 /** A message while it streams: its parts follow one another in `content` and `refusal`. */
 import { codePointLength } from "@sluice/proto/runtime/validation/text.js";
 import { textOf } from "@sluice/proto/runtime/json-text.js";
+import { append } from "@sluice/proto/runtime/text/append.js";
 import { quoted } from "../turns/json.ts";
 import type { ChunkText } from "./chunk-text.ts";
 import { type Annotation, type OutputItem, annotationJson, contentOf, isRefusal, shownText } from "./item.ts";
@@ -30,7 +31,7 @@ export class StreamedMessage {
 
   text(part: number, delta: string, logprobs: Uint8Array): void {
     if (!this.#reach(part, false)) return;
-    this.#shown += delta;
+    this.#shown = append(this.#shown, delta);
     const members = `"content":${quoted(delta)}`;
     if (logprobs.length === 0) this.#chunks.delta(members);
     else this.#chunks.probable(members, textOf(logprobs));
@@ -38,7 +39,7 @@ export class StreamedMessage {
 
   refusal(part: number, delta: string): void {
     if (!this.#reach(part, true)) return;
-    this.#shown += delta;
+    this.#shown = append(this.#shown, delta);
     this.#chunks.delta(`"refusal":${quoted(delta)}`);
   }
 

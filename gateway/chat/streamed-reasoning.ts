@@ -1,4 +1,5 @@
 /** Reasoning while it streams: as text, and as entries that clients send back. */
+import { append } from "@sluice/proto/runtime/text/append.js";
 import { quoted } from "../turns/json.ts";
 import type { ChunkText } from "./chunk-text.ts";
 import { detailJson, sealedPart } from "./details.ts";
@@ -73,7 +74,7 @@ export class StreamedReasoning {
       // Every part but the first of the answer is a new paragraph.
       if (this.#index > 0) shown = betweenParts + delta;
     }
-    this.#shown += delta;
+    this.#shown = append(this.#shown, delta);
     const detail = detailJson(kind, delta, this.#id, this.#index);
     this.#chunks.delta(`"reasoning":${quoted(shown)},"reasoning_details":[${detail}]`);
   }

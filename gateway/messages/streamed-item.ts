@@ -1,5 +1,6 @@
 /** Streams an output item as blocks. A delta that a provider left out is written at the end of the item. */
 import type { JsonObject } from "@sluice/proto/runtime/validation/fields.js";
+import { append } from "@sluice/proto/runtime/text/append.js";
 import type { BlockWriter } from "./block-writer.ts";
 import { partText, partsOf, thinkingJson, toBlocks, toCitation, toolUseHead } from "./blocks.ts";
 import { thoughtSeparator, toThinkingBlock } from "./thinking.ts";
@@ -106,7 +107,7 @@ class OpenThought extends WholeItem {
     if (this.#place === "") this.writer.start(thinkingStart);
     const text = this.#place === "" || this.#place === place ? delta : thoughtSeparator + delta;
     this.#place = place;
-    this.#written += text;
+    this.#written = append(this.#written, text);
     this.writer.delta("thinking", text);
   }
 
@@ -142,7 +143,7 @@ class OpenCall extends WholeItem {
   }
 
   override arguments(delta: string): void {
-    this.#written += delta;
+    this.#written = append(this.#written, delta);
     this.writer.delta("partial_json", delta);
   }
 

@@ -5,6 +5,7 @@
  */
 import type { Annotation, TextDelta } from "@sluice/proto/gen/sluice/inference/v1/turn_pb.js";
 import { textOf } from "@sluice/proto/runtime/json-text.js";
+import { append } from "@sluice/proto/runtime/text/append.js";
 import { quoted } from "../turns/json.ts";
 import { type CallText, type ItemJson, callTexts, unfinishedStatus } from "./call-text.ts";
 import type { EventText } from "./event-text.ts";
@@ -65,7 +66,7 @@ export class OpenItem {
   }
 
   #grow(part: Part, delta: string, rest: string): void {
-    part.text += delta;
+    part.text = append(part.text, delta);
     this.#events.addPrepared(deltaHead[part.kind], `${part.beforeDelta}${quoted(delta)}${rest}`);
   }
 
@@ -76,7 +77,7 @@ export class OpenItem {
   /** A delta of the text that a call carries. */
   callDelta(delta: string): void {
     if (!this.#call || this.#callDone || delta === "") return;
-    this.#callText += delta;
+    this.#callText = append(this.#callText, delta);
     this.#emit(this.#call.delta, `${this.#address},"delta":${quoted(delta)}`);
   }
 

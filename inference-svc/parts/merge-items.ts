@@ -1,5 +1,6 @@
 /** An answer of several messages and thoughts as one of each: so it is shown and read on, and what a rule finds may go from one of them over into the next. */
 import { isObject } from "@sluice/proto/runtime/validation/fields.js";
+import { append } from "@sluice/proto/runtime/text/append.js";
 import { onBatch } from "../turn/layers.ts";
 import type { Layer, OutputItem, TurnEvent } from "../turn/turn.ts";
 
@@ -52,7 +53,7 @@ class MergedItems {
     const isNext = channel.from.size > 0 && !channel.from.has(from);
     channel.from.add(from);
     const delta = isNext ? border + words : words;
-    channel.text += delta;
+    channel.text = append(channel.text, delta);
     const begun = channel.index === undefined ? [this.#begin(channel)] : [];
     return [...begun, { type: channel.type, index: channel.index as number, part: 0, delta }];
   }

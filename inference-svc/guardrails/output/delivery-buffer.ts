@@ -1,4 +1,5 @@
 /** Holds the text of several parts back and delivers it in order, part by part, with callbacks in between. */
+import { append } from "@sluice/proto/runtime/text/append.js";
 import type { Region } from "../../turn/replacements.ts";
 import type { TextPart } from "./text-part.ts";
 
@@ -31,7 +32,7 @@ export class DeliveryBuffer {
   }
 
   append(text: string): void {
-    this.#held += text;
+    this.#held = append(this.#held, text);
   }
 
   /** Calls back once all text appended so far is delivered. */
@@ -84,7 +85,7 @@ export class DeliveryBuffer {
 
   #deliverTo(part: TextPart, text: string): void {
     if (text === "") return;
-    part.delivered += text;
+    part.delivered = append(part.delivered, text);
     part.deliver(text);
   }
 

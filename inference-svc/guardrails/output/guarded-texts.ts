@@ -10,6 +10,7 @@
  * event order ends an item before the next begins, delivered text cannot be called back, and redacting every possible
  * beginning of a match would spoil most answers. The wait ends with the next joined character, or with the answer.
  */
+import { append } from "@sluice/proto/runtime/text/append.js";
 import type { Yielding } from "../../turn/time-slice.ts";
 import type { Region } from "../../turn/replacements.ts";
 import { maxHeld } from "./rules/bounded-scan.ts";
@@ -75,7 +76,7 @@ export class GuardedTexts {
   }
 
   #append(part: TextPart, text: string): Yielding | undefined {
-    part.raw += text;
+    part.raw = append(part.raw, text);
     this.#buffer.append(text);
     return this.#scan(text);
   }

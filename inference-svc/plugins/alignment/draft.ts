@@ -1,4 +1,5 @@
 /** The message that the events of an answer make up, while the answer is still coming. */
+import { append } from "@sluice/proto/runtime/text/append.js";
 import type { OutputItem, TurnEvent } from "../../turn/turn.ts";
 import { type Message, messageOf } from "./message.ts";
 
@@ -21,7 +22,7 @@ export class Draft {
       this.#begun.set(event.index, event.item);
       this.#hasNews ||= event.item.type !== "message";
     } else if (event.type === "text.delta") {
-      this.#openText += event.delta;
+      this.#openText = append(this.#openText, event.delta);
       this.#textLength += event.delta.length;
       this.#hasNews ||= this.#textLength >= this.#nextLength;
     } else if (event.type === "item.end") {

@@ -1,4 +1,5 @@
 /** Writers of output items other than messages and reasoning: calls with streamed text, and items that come whole. */
+import { append } from "@sluice/proto/runtime/text/append.js";
 import type { OutputItem, TurnEvent } from "../../turn/turn.ts";
 import { type CallText, findCallText, hasCallText } from "../translate/call-text.ts";
 import { providerFailed } from "../failure.ts";
@@ -59,7 +60,7 @@ export class CallWriter {
   arguments(delta: string): void {
     if (delta === "") return;
     if (this.#whole !== undefined) return requireAlreadySent(this.#whole, delta);
-    this.written += delta;
+    this.written = append(this.written, delta);
     this.#emit({ type: "arguments.delta", index: this.#index, delta });
   }
 

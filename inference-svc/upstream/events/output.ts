@@ -1,6 +1,7 @@
 /** Writes the items of an answer as turn events. A finished item holds exactly the text of its deltas. */
 import type { OutputItem } from "../../turn/turn.ts";
 import { newId } from "@sluice/proto/runtime/id.js";
+import { append } from "@sluice/proto/runtime/text/append.js";
 import { CallWriter, type Emit, type ItemStatus, OtherWriter, requireAlreadySent } from "./item-writer.ts";
 import type { JsonObject } from "../json.ts";
 import { PartSequence } from "./part-sequence.ts";
@@ -133,7 +134,7 @@ export class MessageWriter {
     const target = this.parts[part];
     if (target?.type !== "output_text" || delta === "") return;
     if (!this.#sequence.takes(part)) return requireAlreadySent(target.text, delta);
-    target.text += delta;
+    target.text = append(target.text, delta);
     if (logprobs === undefined || logprobs.length === 0) {
       return this.#sequence.take(part, { type: "text.delta", index: this.#index, part, delta });
     }
@@ -146,7 +147,7 @@ export class MessageWriter {
     const target = this.parts[part];
     if (target?.type !== "refusal" || delta === "") return;
     if (!this.#sequence.takes(part)) return requireAlreadySent(target.refusal, delta);
-    target.refusal += delta;
+    target.refusal = append(target.refusal, delta);
     this.#sequence.take(part, { type: "refusal.delta", index: this.#index, part, delta });
   }
 
@@ -202,7 +203,7 @@ export class ReasoningWriter {
   #add(type: "reasoning.delta" | "summary.delta", parts: string[], part: number, delta: string): void {
     const key = `${type} ${part}`;
     if (!this.#sequence.takes(key)) return requireAlreadySent(parts[part] ?? "", delta);
-    parts[part] = (parts[part] ?? "") + delta;
+    parts[part] = append(parts[part] ?? "", delta);
     if (delta !== "") this.#sequence.take(key, { type, index: this.#index, part, delta });
   }
 

@@ -112,7 +112,7 @@ export class ServerLane implements FrameCarrier {
   push(id: number, turn: ServerTurn, frame: ServerFrame, bytes: number): void {
     if (this.#turns.get(id) !== turn) return;
     if (frame.last) this.#turns.delete(id);
-    this.outbox.push(frame, bytes);
+    this.outbox.push(frame, bytes, turn.keyHash);
   }
 
   /** Cancels a turn that said something which the contract cannot express; its client has been told that it failed. */

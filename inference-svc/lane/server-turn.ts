@@ -60,6 +60,7 @@ export class ServerTurn implements EngineTurn, AcceptedTurn {
   /** Ends the turn when its time is up; stopped at its end. */
   limit: WheelTimer | undefined = undefined;
   readonly mayBeLate: boolean;
+  readonly keyHash: string;
   isBegun = false;
   isTold = false;
 
@@ -68,6 +69,7 @@ export class ServerTurn implements EngineTurn, AcceptedTurn {
     this.#id = id;
     this.#credit = open.credit > 0 ? open.credit : turnCredit;
     this.mayBeLate = mayBeLate(open);
+    this.keyHash = open.keyHash;
     lane.acceptances.add(this);
   }
 

@@ -48,6 +48,27 @@ describe("outbox", () => {
     expect(messages).toEqual([["a"], ["b", "c"]]);
   });
 
+  test("gives keys turns when the stream was full, and keeps the order of each key", async () => {
+    let room = 0;
+    const { messages, outbox } = collect(() => room-- > 0);
+    outbox.push("first", 1);
+    await tick();
+    const many = Array.from({ length: 1_000 }, (_, number) => `a${number}`);
+    for (const frame of many) outbox.push(frame, 400 * 1024, "a");
+    outbox.push("b0", 1, "b");
+    outbox.push("b1", 1, "b");
+    expect([messages, outbox.grow(1)]).toEqual([[["first"]], false]);
+    room = 1;
+    outbox.drained();
+    expect(messages.slice(1)).toEqual([
+      ["a0", "b0", "a1", "b1", "a2"],
+      ["a3", "a4", "a5"],
+    ]);
+    room = 1_000;
+    outbox.drained();
+    expect(messages.flat().filter((frame) => frame.startsWith("a"))).toEqual(many);
+  });
+
   test("a frame may grow until it is sent, and not beyond the limit", async () => {
     const { outbox } = collect();
     outbox.push("a", 10);

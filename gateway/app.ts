@@ -22,6 +22,7 @@ import type { Edge, EdgeContext, HandlerParts } from "./http/context.ts";
 import type { Handle } from "./http/edge-server.ts";
 import { writeFault, writeJsonText } from "./http/errors.ts";
 import { authenticate, begin, close, fail } from "./http/exchange.ts";
+import { waitAfterRefusals } from "./http/impatience.ts";
 import { pathIn, underBasePath } from "./http/path.ts";
 import { admit, countReading } from "./limits/admission.ts";
 import { countMessage } from "./messages/count-tokens.ts";
@@ -88,6 +89,7 @@ function createKoa(parts: AppParts): Koa<Koa.DefaultState, Edge> {
     if (parts.cors?.(request, response)) return;
     if (isDocument(request)) return await publish(parts, context);
     try {
+      await waitAfterRefusals(request, response);
       await authenticate(parts, context);
       await eventLoop.turnOf(context.keyHash);
       await operate(context);

@@ -8,6 +8,7 @@ import { administrationFault, isAdministration } from "./administration.ts";
 import { readKeyHash } from "./auth.ts";
 import type { Exchange } from "./context.ts";
 import { writeFault } from "./errors.ts";
+import { noteAnswer } from "./impatience.ts";
 import type { KeylessLimiter } from "./keyless-limiter.ts";
 import type { Observer } from "./observe.ts";
 import { rawPath } from "./path.ts";
@@ -45,6 +46,7 @@ export function close(exchange: Exchange): void {
     errorType: fault?.errorType,
     cause: fault?.cause,
   });
+  noteAnswer(request, response, fault);
   // A request whose key was refused has reserved no memory.
   (exchange.room as Reservation | undefined)?.release();
 }

@@ -10,6 +10,7 @@ import { TokenMeter } from "@sluice/proto/runtime/limits/meter.js";
 import { eventLoop } from "@sluice/proto/runtime/load/fair-shares.js";
 import { readBody } from "../http/body.ts";
 import { type ExchangeParts, authenticate, begin, fail } from "../http/exchange.ts";
+import { waitAfterRefusals } from "../http/impatience.ts";
 import { LoadShedding, type SheddingParts } from "../http/load-shedding.ts";
 import { readIdempotencyKey } from "@sluice/proto/runtime/idempotency/in-flight.js";
 import type { LanePool } from "../lane/pool.ts";
@@ -52,6 +53,8 @@ export class TurnRoute {
 /** Settles once the turn is open; the answer goes on by callbacks. */
 async function answer(parts: TurnRouteParts, call: TurnCall): Promise<void> {
   try {
+    const slowed = waitAfterRefusals(call.req, call.res);
+    if (slowed) await slowed;
     const unknown = authenticate(parts, call);
     if (unknown) await unknown;
     const turn = eventLoop.turnOf(call.keyHash);

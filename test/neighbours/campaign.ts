@@ -3,6 +3,7 @@
  */
 import { type ChildProcess, fork } from "node:child_process";
 import { once } from "node:events";
+import { readFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 import { type House, startHouse } from "../support/house.ts";
 import type { Crowd } from "./crowd.ts";
@@ -11,6 +12,8 @@ export interface NeighboursOptions {
   readonly slowReaders: number;
   readonly slowKeys: number;
   readonly documentClients: number;
+  /** Clients of one key that ask again at once after each refusal. */
+  readonly refusedClients: number;
   /** Turns that are timed of each kind. */
   readonly turns: number;
   readonly progress?: (line: string) => void;
@@ -33,7 +36,20 @@ export interface CampaignReport {
   readonly slowAnswered: number;
   readonly aloneAgain: Timing;
   readonly besideDocuments: Timing;
+  readonly besideRefusals: Timing;
+  /** Requests of the refused clients that were answered, and milliseconds in which they were. */
+  readonly refusals: { readonly answered: number; readonly ms: number };
+  /** KiB of memory by which each process has grown for each slow reader. */
+  readonly grown: { readonly gateway: number; readonly inference: number };
 }
+
+/** Resident memory of the two processes in KiB. */
+const residentOf = (house: House): readonly [gateway: number, inference: number] => {
+  const pids = house.pids();
+  const read = (name: string) =>
+    Number(/^VmRSS:\s+(\d+)/m.exec(readFileSync(`/proc/${pids[name]}/status`, "utf8"))?.[1] ?? 0);
+  return [read("gateway"), read("inference-svc")];
+};
 
 const child = (file: string): ChildProcess => fork(fileURLToPath(new URL(file, import.meta.url)));
 
@@ -73,15 +89,42 @@ async function measure(house: House, options: NeighboursOptions): Promise<Campai
   const aloneAgain = said("alone", await timed(house, turns));
   const [besideDocuments] = await beside(documents, () => timed(house, turns));
   said(`beside ${options.documentClients} clients that ask for /docs`, besideDocuments);
+  const refusedKey = await newKey(house, "refused", { requests_per_minute: 600 });
+  const refused = { port, clients: options.refusedClients, requests: [modelsRequest(refusedKey)], bytesPerSecond: 0 };
+  const begunAt = performance.now();
+  const [besideRefusals, answered] = await beside(refused, () => timed(house, turns));
+  const refusals = { answered, ms: Math.round(performance.now() - begunAt) };
+  said(`beside ${options.refusedClients} clients that go on when they are refused`, besideRefusals);
+  progress(`  ${answered} of their requests were answered in ${refusals.ms} ms`);
   const alone = said("alone", await timed(house, turns));
+  const before = residentOf(house);
   const keys = await Promise.all(Array.from({ length: options.slowKeys }, (_, n) => newKey(house, `slow ${n}`)));
   const slow = { port, clients: options.slowReaders, requests: keys.map(turnRequest), bytesPerSecond: 4_096 };
   const both = () => Promise.all([timed(house, turns), timed(house, turns, keys[0])]);
-  const [[besideSlowReaders, ofSlowKey], slowAnswered] = await beside(slow, both);
+  const [[besideSlowReaders, ofSlowKey, after], slowAnswered] = await beside(slow, async () => {
+    const timings = await both();
+    return [...timings, residentOf(house)] as const;
+  });
+  const [gateway, inference] = after.map((kib, at) => Math.round((kib - (before[at] ?? 0)) / options.slowReaders));
+  const grown = { gateway: gateway ?? 0, inference: inference ?? 0 };
+  progress(`  each reader takes ${grown.gateway} KiB of the gateway and ${grown.inference} KiB of inference-svc`);
   said(`beside ${options.slowReaders} slow readers of ${options.slowKeys} keys`, besideSlowReaders);
   said("of a key with slow readers", ofSlowKey);
-  return { alone, besideSlowReaders, ofSlowKey, slowAnswered, aloneAgain, besideDocuments };
+  return {
+    alone,
+    besideSlowReaders,
+    ofSlowKey,
+    slowAnswered,
+    aloneAgain,
+    besideDocuments,
+    besideRefusals,
+    refusals,
+    grown,
+  };
 }
+
+const modelsRequest = (key: string) =>
+  `GET /api/v1/models HTTP/1.1\r\nhost: sluice\r\nauthorization: Bearer ${key}\r\n\r\n`;
 
 const documentRequest = "GET /docs HTTP/1.1\r\nhost: sluice\r\n\r\n";
 
@@ -114,11 +157,11 @@ async function beside<Result>(crowd: Crowd, run: () => Promise<Result>): Promise
   }
 }
 
-async function newKey(house: House, name: string): Promise<string> {
+async function newKey(house: House, name: string, limits: object = {}): Promise<string> {
   const answer = await fetch(`${house.baseUrl}/keys`, {
     method: "POST",
     headers: { authorization: `Bearer ${house.managementKey}`, "content-type": "application/json" },
-    body: JSON.stringify({ name }),
+    body: JSON.stringify({ name, ...limits }),
   });
   return ((await answer.json()) as { readonly key: string }).key;
 }

@@ -3,7 +3,13 @@ import { expect, test } from "@jest/globals";
 import { runNeighboursCampaign } from "./campaign.ts";
 
 test("slow readers and requests for documents leave a key its share", async () => {
-  const report = await runNeighboursCampaign({ slowReaders: 150, slowKeys: 3, documentClients: 100, turns: 40 });
+  const report = await runNeighboursCampaign({
+    slowReaders: 150,
+    slowKeys: 3,
+    documentClients: 100,
+    refusedClients: 50,
+    turns: 40,
+  });
   const { alone, besideSlowReaders, ofSlowKey, aloneAgain, besideDocuments, slowAnswered } = report;
   process.stdout.write(
     `neighbours: p50 beside documents ${(besideDocuments.p50 / aloneAgain.p50).toFixed(1)}x; beside slow readers ${(besideSlowReaders.mean / alone.mean).toFixed(1)}x on average, and ${(besideSlowReaders.mean / ofSlowKey.mean).toFixed(2)}x of a key with slow readers\n`,

@@ -1,0 +1,102 @@
+/** Connections whose client goes on after refusals, on real sockets. */
+import { once } from "node:events";
+import { Agent, type IncomingMessage, createServer, request } from "node:http";
+import type { AddressInfo } from "node:net";
+import { setTimeout as wait } from "node:timers/promises";
+import { afterEach, beforeEach, describe, expect, test } from "@jest/globals";
+import { writeFault } from "@sluice/gateway/http/errors.js";
+import { maxUndelayed, maxUnheeded, noteAnswer, waitAfterRefusals } from "@sluice/gateway/http/impatience.js";
+import { Fault, FaultReason } from "@sluice/proto/runtime/fault.js";
+
+const retryAfterMs = 40;
+
+let fault: Fault | undefined;
+let delayed: number;
+let agent: Agent;
+let ask: () => Promise<IncomingMessage>;
+let stop: () => Promise<unknown>;
+
+beforeEach(async () => {
+  fault = new Fault(FaultReason.RATE_LIMITED, "", { retryAfterMs });
+  delayed = 0;
+  const server = createServer((req, res) => {
+    const given = fault;
+    const waiting = waitAfterRefusals(req, res);
+    res.on("close", () => noteAnswer(req, res, given));
+    if (waiting) delayed++;
+    void Promise.resolve(waiting).then(() => (given ? writeFault(res, given) : res.end("{}")));
+  });
+  server.listen(0, "127.0.0.1");
+  await once(server, "listening");
+  const { port } = server.address() as AddressInfo;
+  agent = new Agent({ keepAlive: true, maxSockets: 1 });
+  ask = async () => {
+    const [answer] = (await once(request({ port, host: "127.0.0.1", agent }).end(), "response")) as [IncomingMessage];
+    await once(answer.resume(), "end");
+    return answer;
+  };
+  stop = () => {
+    agent.destroy();
+    server.close();
+    return once(server, "close");
+  };
+});
+afterEach(() => stop());
+
+const askMany = async (count: number) => {
+  const answers: IncomingMessage[] = [];
+  while (answers.length < count) answers.push(await ask());
+  return answers;
+};
+const closedBy = (answers: readonly IncomingMessage[]) =>
+  answers.findIndex(({ headers }) => headers.connection === "close");
+
+describe("a client that goes on while it is refused", () => {
+  test("is slowed, and its connection is closed after a fixed number", async () => {
+    fault = new Fault(FaultReason.RATE_LIMITED, "", { retryAfterMs: 60_000 });
+    // The first answer is against nobody's word yet.
+    const answers = await askMany(maxUnheeded + 1);
+    expect(answers.map(({ statusCode }) => statusCode)).toEqual(answers.map(() => 429));
+    expect(closedBy(answers)).toBe(maxUnheeded);
+    expect(delayed).toBe(maxUnheeded - maxUndelayed);
+  }, 60_000);
+
+  test.each([
+    FaultReason.UNAUTHENTICATED,
+    FaultReason.PAYMENT_REQUIRED,
+    FaultReason.PERMISSION_DENIED,
+    FaultReason.RATE_LIMITED,
+  ])("for reason %i is slowed", async (reason) => {
+    fault = new Fault(reason);
+    await askMany(maxUndelayed + 2);
+    expect(delayed).toBe(1);
+  });
+
+  test("for a wrong request is not slowed", async () => {
+    fault = new Fault(FaultReason.INVALID_REQUEST);
+    await askMany(maxUndelayed + 2);
+    expect(delayed).toBe(0);
+  });
+
+  test("begins anew once it is served", async () => {
+    fault = new Fault(FaultReason.RATE_LIMITED, "", { retryAfterMs: 60_000 });
+    await askMany(maxUndelayed);
+    fault = undefined;
+    await ask();
+    fault = new Fault(FaultReason.RATE_LIMITED, "", { retryAfterMs: 60_000 });
+    await askMany(maxUndelayed + 1);
+    expect(delayed).toBe(0);
+  });
+});
+
+describe("a client that waits as long as it should", () => {
+  test("is never slowed and never closed, however often it is refused", async () => {
+    const answers: IncomingMessage[] = [];
+    while (answers.length < 2 * maxUnheeded) {
+      const answer = await ask();
+      answers.push(answer);
+      await wait(Number(answer.headers["retry-after-ms"]));
+    }
+    expect([closedBy(answers), delayed]).toEqual([-1, 0]);
+  });
+});

@@ -10,6 +10,7 @@ import { Limiter } from "@sluice/proto/runtime/limits/limiter.js";
 import { ByteBudget } from "@sluice/proto/runtime/load/byte-budget.js";
 import { maxConnections } from "@sluice/proto/runtime/load/descriptors.js";
 import { eventLoop } from "@sluice/proto/runtime/load/fair-shares.js";
+import { heldBytes } from "@sluice/proto/runtime/load/held-bytes.js";
 import { budgetBytes } from "@sluice/proto/runtime/load/memory.js";
 import { Pressure } from "@sluice/proto/runtime/load/pressure.js";
 import { gauge } from "@sluice/proto/runtime/metrics.js";
@@ -76,6 +77,7 @@ export async function openGateway(options: GatewayOptions): Promise<Gateway> {
   const { house, lifecycle, log, registry } = options;
   const connections = connect(options);
   const { access, pool } = connections;
+  heldBytes.measure(registry);
   const pressure = new Pressure({ waiting: () => pool.waiting, log, registry });
   const keepAlive = new KeepAlive(house.current.limits.keep_alive_ms);
   const limiter = openLimiter(options);

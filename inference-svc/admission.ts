@@ -4,6 +4,7 @@ import type { Resolved } from "@sluice/proto/runtime/policy/access.js";
 import { Fault, FaultOrigin, FaultReason } from "@sluice/proto/runtime/fault.js";
 import { newUuid } from "@sluice/proto/runtime/id.js";
 import { KeyKind } from "@sluice/proto/runtime/key.js";
+import type { Account } from "@sluice/proto/runtime/load/held-bytes.js";
 import { refusedMs } from "@sluice/proto/runtime/load/pressure.js";
 import { invalidKey } from "@sluice/proto/runtime/rpc/caller.js";
 import type { Span } from "@sluice/proto/runtime/tracing/span.js";
@@ -20,6 +21,7 @@ export function admit(
   { requestId, generationId, deadline }: Requester,
   { user, door }: RunTurnRequest,
   signal: TurnSignal,
+  held: Account,
   span?: Span,
 ): Scope {
   if (!caller) throw invalidKey();
@@ -30,6 +32,7 @@ export function admit(
   }
   return new Scope({
     signal,
+    held,
     caller,
     requestId,
     turnId: newUuid(),

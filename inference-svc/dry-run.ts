@@ -4,6 +4,7 @@
  */
 import type { RunTurnRequest } from "@sluice/proto/gen/sluice/inference/v1/turn_pb.js";
 import { Fault, FaultReason } from "@sluice/proto/runtime/fault.js";
+import { heldBytes } from "@sluice/proto/runtime/load/held-bytes.js";
 import type { LineLog, Logger } from "@sluice/proto/runtime/log/log.js";
 import { member } from "@sluice/proto/runtime/log/text.js";
 import { dollars } from "@sluice/proto/runtime/money.js";
@@ -46,11 +47,13 @@ export class DryRun {
   ): Promise<Buffer> {
     let admitted: Scope | undefined;
     const room = this.#parts.budget.open(requester.keyHash);
+    const abort = new TurnAbort();
+    const held = heldBytes.open(requester.keyHash, (fault) => abort.abort(fault));
     try {
       await room.grow(measureRequest(request));
       const { access } = this.#parts;
       const resolved = await access.resolve(requester.keyHash, requester.policyGeneration, requester.trace);
-      const scope = admit(resolved, requester, request, new TurnAbort());
+      const scope = admit(resolved, requester, request, abort, held);
       const turnRequest = work.parse(request, requester, scope.caller);
       admitted = scope;
       await checkEndUser(this.#parts, scope.caller, scope.user, requester.policyGeneration);
@@ -67,6 +70,7 @@ export class DryRun {
       throw fault.with({ serviceMetadataJson: Buffer.from(JSON.stringify(this.#metadata(request, admitted))) });
     } finally {
       room.release();
+      held.release();
     }
   }
 

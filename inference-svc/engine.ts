@@ -2,6 +2,7 @@
 import type { Caller } from "@sluice/proto/gen/sluice/admin/v1/access_service_pb.js";
 import type { RunTurnRequest } from "@sluice/proto/gen/sluice/inference/v1/turn_pb.js";
 import type { ByteBudget } from "@sluice/proto/runtime/load/byte-budget.js";
+import { heldBytes } from "@sluice/proto/runtime/load/held-bytes.js";
 import type { Access } from "@sluice/proto/runtime/policy/access.js";
 import { Fault, FaultOrigin, FaultReason } from "@sluice/proto/runtime/fault.js";
 import { dropContent } from "@sluice/proto/runtime/turns/drop-content.js";
@@ -69,6 +70,7 @@ export class Engine {
     const { signal } = turn;
     const { keyHash, policyGeneration } = requester;
     const room = this.#parts.budget.open(keyHash);
+    const held = heldBytes.open(keyHash, (fault) => turn.cancel(fault));
     let leave = () => {};
     let place: number | undefined;
     let caller: Caller | undefined;
@@ -85,7 +87,7 @@ export class Engine {
       const resolved = this.#parts.access.resolve(keyHash, policyGeneration, observation.span);
       // Keys are nearly always cached: an `await` would cost every turn a microtask.
       const known = resolved instanceof Promise ? await resolved : resolved;
-      const scope = admit(known, requester, request, signal, observation.span);
+      const scope = admit(known, requester, request, signal, held, observation.span);
       caller = scope.caller;
       let turnRequest: TurnRequest | undefined = work.parse(request, requester, caller);
       dropContent(request);
@@ -126,6 +128,7 @@ export class Engine {
       throw failure;
     } finally {
       room.release();
+      held.release();
       leave();
       if (place !== undefined) this.#parts.openTurns.delete(place);
       this.#open--;

@@ -6,6 +6,7 @@ import type { HouseFile, LeftOut } from "@sluice/proto/runtime/house-file.js";
 import { InFlight } from "@sluice/proto/runtime/idempotency/in-flight.js";
 import { Limiter } from "@sluice/proto/runtime/limits/limiter.js";
 import { ByteBudget } from "@sluice/proto/runtime/load/byte-budget.js";
+import { heldBytes } from "@sluice/proto/runtime/load/held-bytes.js";
 import { budgetBytes } from "@sluice/proto/runtime/load/memory.js";
 import { Pressure } from "@sluice/proto/runtime/load/pressure.js";
 import { Access } from "@sluice/proto/runtime/policy/access.js";
@@ -88,6 +89,7 @@ export async function openInference(options: InferenceOptions): Promise<Inferenc
   endpointMetrics(registry, () => config.catalog, records);
   exchangeEndpointNews({ access, catalog: () => config.catalog, records, registry });
   const pressure = new Pressure({ waiting: () => 0, log, registry });
+  heldBytes.measure(registry);
   const budget = new ByteBudget({ origin: FaultOrigin.INFERENCE, registry, bytes: budgetBytes(options.share) });
   const limiter = openLimiter(options, config);
   const openTurns = new OpenTurns();

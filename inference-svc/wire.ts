@@ -8,16 +8,12 @@ import {
   TurnStatus,
   type Usage as WireUsage,
 } from "@sluice/proto/gen/sluice/inference/v1/turn_pb.js";
+import { eventCost } from "@sluice/proto/runtime/session/outbox.js";
 import type { Cancellable } from "./turn/signal.ts";
 import type { Batch, Outcome, TurnEvent } from "./turn/turn.ts";
 import type { ServerToolUse, Usage } from "./turn/usage.ts";
 
 const empty = new Uint8Array(0);
-/**
- * Size of an event in the gateway and in its stream to a client: the memory of slow readers is bounded by its size there, some ten times
- * that on the wire.
- */
-const overheadBytes = 200;
 
 const json = (value: unknown): Uint8Array => Buffer.from(JSON.stringify(value));
 
@@ -48,7 +44,7 @@ export function toWire(batch: Batch, serviceMetadata: () => Uint8Array): AnswerB
   for (const event of batch) {
     const wire = wireEvent(event, serviceMetadata);
     const size = sizeOf(wire);
-    cost += overheadBytes + size;
+    cost += eventCost + size;
     if (isText(wire.case)) textUnits += size;
     events.push({ $typeName: "sluice.inference.v1.TurnEvent", event: wire });
   }
@@ -185,7 +181,7 @@ function wireEnd(outcome: Outcome, serviceMetadataJson: Uint8Array): TurnEnd {
 /** The usage of a turn that fails. */
 export const usageBatch = (usage: Usage): WireBatch => ({
   events: [{ $typeName: "sluice.inference.v1.TurnEvent", event: { case: "usage", value: wireUsage(usage) } }],
-  cost: overheadBytes,
+  cost: eventCost,
 });
 
 function wireUsage(usage: Usage): WireUsage {
@@ -222,4 +218,4 @@ function wireToolUse(use: ServerToolUse): WireToolUse {
 
 /** About the size of a fault on the wire. */
 export const faultCost = (fault: FaultMessage): number =>
-  overheadBytes + fault.message.length + fault.metadataJson.length + fault.serviceMetadataJson.length;
+  eventCost + fault.message.length + fault.metadataJson.length + fault.serviceMetadataJson.length;

@@ -8,6 +8,8 @@ import type { RunTurnRequest, TurnEvent } from "@sluice/proto/gen/sluice/inferen
 import { Fault, FaultOrigin, FaultReason } from "@sluice/proto/runtime/fault.js";
 import type { TokenMeter } from "@sluice/proto/runtime/limits/meter.js";
 import { generationIdHeader } from "@sluice/proto/runtime/rpc/caller.js";
+import { type Account, heldBytes } from "@sluice/proto/runtime/load/held-bytes.js";
+import { eventCost } from "@sluice/proto/runtime/session/outbox.js";
 import type { TurnControl, TurnListener } from "@sluice/proto/runtime/session/turn-listener.js";
 import { type WheelTimer, timeLimits } from "@sluice/proto/runtime/timer-wheel.js";
 import { writeFault } from "../http/errors.ts";
@@ -19,6 +21,7 @@ import type { Door, DoorTurn, StreamedAnswer, WholeAnswer } from "./door.ts";
 /** The call that is answered. */
 export interface AnsweredCall {
   readonly res: ServerResponse;
+  readonly keyHash: string;
   readonly requestId: string;
   readonly meter: TokenMeter | undefined;
   /** Takes the answer where the key captures content. */
@@ -46,6 +49,15 @@ export interface AnsweredTurn extends AnswerHead {
   readonly request: RunTurnRequest;
 }
 
+/** Memory of an event beside its text until its answer ends. */
+const pieceBytes = 8;
+/** The texts of events are folded into one, whose characters may take two bytes each. */
+const bytesPerCharacter = 2;
+
+/** Memory that events take in the gateway until their answer is out. @param cost of the events on the lane */
+export const measureEvents = (count: number, cost: number): number =>
+  pieceBytes * count + bytesPerCharacter * Math.max(0, cost - eventCost * count);
+
 const endless = () =>
   new Fault(FaultReason.PROVIDER_FAILED, "The turn was interrupted", { origin: FaultOrigin.INFERENCE });
 
@@ -53,6 +65,8 @@ export abstract class AnswerWriter implements TurnListener {
   protected readonly call: AnsweredCall;
   readonly #head: AnswerHead;
   #control: TurnControl | undefined = undefined;
+  /** Counts the answer from the opened turn until the response closes. */
+  #held: Account | undefined = undefined;
   #over = false;
 
   constructor(call: AnsweredCall, head: AnswerHead) {
@@ -65,6 +79,7 @@ export abstract class AnswerWriter implements TurnListener {
     const { res: response } = this.call;
     // The connection is closed already when the client left while its body was read.
     if (response.closed || response.destroyed) return this.settle();
+    this.#held = heldBytes.open(this.call.keyHash, (fault) => this.#overflow(fault));
     try {
       this.#control = open(this);
     } catch (error) {
@@ -76,16 +91,25 @@ export abstract class AnswerWriter implements TurnListener {
     this.call.accepted();
   }
 
-  events(events: readonly TurnEvent[]): void {
+  events(events: readonly TurnEvent[], cost: number): void {
+    if (this.#held?.tryGrow(measureEvents(events.length, cost)) === false) return;
     this.call.meter?.note(events);
     this.write(events);
   }
 
   /** Called when the response has closed. */
   left(): void {
+    this.#held?.release();
     if (this.#over) return;
     this.settle();
     this.#control?.cancel();
+  }
+
+  /** Ends the largest answer when all of them hold too much memory. One that has ended waits for a client that does not read it. */
+  #overflow(fault: Fault): void {
+    if (this.#over) return void this.call.res.destroy();
+    this.#control?.cancel();
+    this.failed(fault);
   }
 
   pause(): void {

@@ -22,7 +22,7 @@ import { ServerStream } from "@sluice/proto/runtime/rpc/server-stream.js";
 import { supportedFieldsOf } from "@sluice/proto/runtime/rpc/supported-fields.js";
 import { decodeSessionRequest } from "@sluice/proto/runtime/session/decode-request.js";
 import { encodeSessionResponse } from "@sluice/proto/runtime/session/encode-response.js";
-import { Outbox } from "@sluice/proto/runtime/session/outbox.js";
+import { Outbox, eventCost } from "@sluice/proto/runtime/session/outbox.js";
 import { type Peer, openPeer } from "@sluice/proto/runtime/warm-up/peer.js";
 
 const word = " another";
@@ -42,9 +42,6 @@ const itemEnd = eventOf({ case: "itemEnd", value: { index: 0, itemJson: messageJ
 const cost = { inputPicoUsd: 212_000_000n, outputPicoUsd: 24_000_000n };
 const usage = { inputTokens: 212, outputTokens: 24, cost };
 const turnEnd = eventOf({ case: "end", value: { status: TurnStatus.COMPLETED, serviceTier: "default", usage } });
-
-/** Credit that an event takes: its approximate size in bytes. */
-const eventCost = 200;
 
 const batchOf = (...events: TurnEvent[]): Batch => create(BatchSchema, { events, cost: eventCost * events.length });
 

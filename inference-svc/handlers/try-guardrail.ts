@@ -9,6 +9,7 @@ import {
 } from "@sluice/proto/gen/sluice/inference/v1/inference_service_pb.js";
 import { Fault, FaultReason } from "@sluice/proto/runtime/fault.js";
 import { newId, newUuid } from "@sluice/proto/runtime/id.js";
+import { heldBytes } from "@sluice/proto/runtime/load/held-bytes.js";
 import { requestIdIn } from "@sluice/proto/runtime/rpc/caller.js";
 import { checked } from "@sluice/proto/runtime/validation/problems.js";
 import type { Side } from "../guardrails/policy.ts";
@@ -34,8 +35,10 @@ export const tryGuardrailHandler =
     const abort = new TurnAbort();
     const timer = setTimeout(() => abort.abort(new Fault(FaultReason.DEADLINE_EXCEEDED, "")), limitMs);
     signal.addEventListener("abort", () => abort.abort(new Error("the client has left")));
+    const held = heldBytes.open(keyHash, (fault) => abort.abort(fault));
     const scope = new Scope({
       signal: abort,
+      held,
       caller: create(CallerSchema, { keyHash, workspaceId, kind, guardrail }),
       requestId: requestIdIn(requestHeader) ?? newId("req_"),
       turnId: newUuid(),
@@ -49,6 +52,7 @@ export const tryGuardrailHandler =
       return create(TryGuardrailResponseSchema, { resultJson: Buffer.from(JSON.stringify(result)) });
     } finally {
       clearTimeout(timer);
+      held.release();
       abort.abort(new Error("trial over"));
     }
   };

@@ -114,6 +114,7 @@ export function forbidden(
 function innerScope(scope: Scope, signal: TurnSignal, deadline: number, purpose: Purpose): Scope {
   return new Scope({
     signal,
+    held: scope.held,
     caller: houseOf(scope.caller),
     requestId: scope.requestId,
     deadline: Math.min(scope.deadline, deadline),

@@ -1,8 +1,10 @@
 /** HTTP to one MCP server: each message is a POST, and its answer JSON or a stream of events. Redirects are not followed. */
 import type { IncomingHttpHeaders } from "node:http";
 import type { JsonObject } from "@sluice/proto/runtime/validation/fields.js";
+import { type Account, chunkOverheadBytes, heldBytes } from "@sluice/proto/runtime/load/held-bytes.js";
 import { type Dispatcher, Pool } from "undici";
 import { CallGivenUp } from "../internal/meter.ts";
+import { measureParsed } from "../estimate/memory.ts";
 import { EventScanner } from "../upstream/transport/sse.ts";
 import { PageUnreadable } from "../web/page-unreadable.ts";
 import { pinnedConnector } from "../web/pinned-connector.ts";
@@ -40,10 +42,13 @@ export class McpConnection {
   readonly #pool: Pool;
   readonly #path: string;
   readonly #fields: FieldMap;
+  /** Counts all answers until the connection is closed, because a turn keeps tools and results until its end. */
+  readonly #held: Account;
 
   /** @param fields of every request */
   constructor(target: FetchTarget, fields: FieldMap) {
     const { url } = target;
+    this.#held = heldBytes.open(url.host, () => this.close());
     this.#path = url.pathname + url.search;
     this.#fields = { ...fields, accept: "application/json, text/event-stream", "accept-encoding": "identity" };
     this.#pool = new Pool(url.origin, {
@@ -86,6 +91,7 @@ export class McpConnection {
 
   /** Cuts requests under way. */
   close(): void {
+    this.#held.release();
     void this.#pool.destroy();
   }
 
@@ -104,7 +110,7 @@ export class McpConnection {
       if (type.startsWith("text/event-stream")) return await this.#fromStream(body, post);
       if (!type.startsWith("application/json"))
         throw new McpFailure("the answer is neither JSON nor a stream of events");
-      return awaited(readMessages(await textOf(body, maxAnswerBytes)), post.id);
+      return awaited(this.#messagesIn(await textOf(this.#counted(body), maxAnswerBytes)), post.id);
     } finally {
       // Closes the connection of an answer that was not read to its end.
       body.on("error", () => {}).destroy();
@@ -116,12 +122,12 @@ export class McpConnection {
     let [size, replies] = [0, 0];
     const scanner = new EventScanner((_, data) => {
       if (data.trim() === "") return;
-      for (const message of readMessages(data)) {
+      for (const message of this.#messagesIn(data)) {
         if (answers(message, post.id as number)) found ??= message;
         else if (isRequest(message) && replies++ < maxReplies) this.#reply(message, post);
       }
     });
-    for await (const chunk of body) {
+    for await (const chunk of this.#counted(body)) {
       size += chunk.length;
       if (size > maxAnswerBytes) throw tooLong();
       scanner.feed(chunk);
@@ -130,6 +136,18 @@ export class McpConnection {
     scanner.flush();
     if (found === undefined) throw noAnswer();
     return found;
+  }
+
+  async *#counted(body: AsyncIterable<Buffer>): AsyncGenerator<Buffer> {
+    for await (const chunk of body) {
+      this.#held.grow(chunk.length + chunkOverheadBytes);
+      yield chunk;
+    }
+  }
+
+  #messagesIn(text: string): readonly JsonObject[] {
+    this.#held.grow(0, measureParsed(text));
+    return readMessages(text);
   }
 
   /** A reply that fails is the server's loss. */

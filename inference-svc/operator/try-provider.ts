@@ -4,6 +4,7 @@ import { CallerSchema } from "@sluice/proto/gen/sluice/admin/v1/access_service_p
 import { Fault } from "@sluice/proto/runtime/fault.js";
 import type { ProviderSettings } from "@sluice/proto/runtime/house-file.js";
 import { newId, newUuid } from "@sluice/proto/runtime/id.js";
+import { heldBytes } from "@sluice/proto/runtime/load/held-bytes.js";
 import type { Catalog } from "../routing/catalog.ts";
 import { bareRequest } from "../turn/bare-request.ts";
 import { Scope } from "../turn/scope.ts";
@@ -79,10 +80,10 @@ export async function tryProvider(
   });
   try {
     const turn = upstreams.turn(destination);
-    const { status, reason, usage } = await ask(turn, limitMs).catch((error: unknown) => {
+    const { status, reason, usage } = await ask(turn, settings.id, limitMs).catch((error: unknown) => {
       // The signature was made with a wrong clock, and the provider has said by how much: the second attempt corrects it.
       if (Fault.from(error).repeat !== "now") throw error;
-      return ask(turn, limitMs);
+      return ask(turn, settings.id, limitMs);
     });
     return {
       ok: true,
@@ -110,11 +111,13 @@ const request = bareRequest({
 });
 
 /** Runs the turn to its end. */
-async function ask(turn: Turn, limitMs: number): Promise<Outcome> {
+async function ask(turn: Turn, provider: string, limitMs: number): Promise<Outcome> {
   const abort = new TurnAbort();
+  const held = heldBytes.open(provider, (fault) => abort.abort(fault));
   const timer = setTimeout(() => abort.abort(providerTimeout("answer")), limitMs);
   const scope = new Scope({
     signal: abort,
+    held,
     caller: create(CallerSchema),
     requestId: newId("req_"),
     turnId: newUuid(),
@@ -134,6 +137,7 @@ async function ask(turn: Turn, limitMs: number): Promise<Outcome> {
     throw abort.aborted ? abort.reason : error;
   } finally {
     clearTimeout(timer);
+    held.release();
     abort.abort(new Error("turn over"));
   }
 }

@@ -1,6 +1,7 @@
 /** The context of a request. Layers and attempts that change a field for what is within them make a scope of their own. */
 import type { Caller } from "@sluice/proto/gen/sluice/admin/v1/access_service_pb.js";
 import type { OperationWord, PayerWord } from "@sluice/proto/runtime/call-operation.js";
+import type { Account } from "@sluice/proto/runtime/load/held-bytes.js";
 import type { Span } from "@sluice/proto/runtime/tracing/span.js";
 import type { TurnSignal } from "./signal.ts";
 import type { TurnState } from "./state.ts";
@@ -20,13 +21,15 @@ export const noAttemptDeadline: AttemptDeadline = { withinMs: Number.POSITIVE_IN
 /** Fields from which a scope is created; a missing field is undefined in the scope, or that of a call that answers a request of the key. */
 type ScopeFields = Pick<
   Scope,
-  "signal" | "caller" | "requestId" | "deadline" | "turnId" | "generationId" | "trace" | "state"
+  "signal" | "held" | "caller" | "requestId" | "deadline" | "turnId" | "generationId" | "trace" | "state"
 > &
   Partial<Pick<Scope, "operation" | "payer" | "again" | "attempt" | "user" | "door" | "span">>;
 
 export class Scope {
   /** Aborted when the turn is cut short by the client, a deadline or a failure; upstream sockets listen to it. */
   readonly signal: TurnSignal;
+  /** Counts the memory of everything that the turn keeps of answers until its end. */
+  readonly held: Account;
   /** The API key with its policy. */
   readonly caller: Caller;
   readonly requestId: string;
@@ -60,6 +63,7 @@ export class Scope {
 
   constructor(fields: ScopeFields) {
     this.signal = fields.signal;
+    this.held = fields.held;
     this.caller = fields.caller;
     this.requestId = fields.requestId;
     this.deadline = fields.deadline;

@@ -103,7 +103,7 @@ export class HttpProvider implements Provider {
     const turn: Turn = (request, scope) => {
       const { trace } = scope;
       const body = dialect.body(request, target, (path, reason) => trace.droppedFields.push({ path, reason }));
-      if (request.echoUpstreamBody && request.stream) trace.bodies.push(redactBody(body));
+      if (request.echoUpstreamBody && request.stream) keepBody(redactBody(body), scope);
       const key = this.#keys.take(target.upstreamModel);
       const head = heads.withKey(key, request.stream);
       const attempt = { request, dialect, scope, target, head, body, key, authorization: undefined };
@@ -181,11 +181,18 @@ export class HttpProvider implements Provider {
   }
 }
 
+/** A text for each attempt is kept until the client gets the first event. @throws Fault when the turn has failed for want of memory */
+function keepBody(body: string, { trace, held }: Scope): void {
+  held.grow(2 * body.length);
+  trace.bodies.push(body);
+}
+
 /** The call of an attempt, as an exchange over HTTP runs it. */
 class ProviderCall implements Call {
   readonly timeouts: ProviderSettings["timeouts"];
   readonly attemptDeadline: Scope["attempt"];
   readonly keyHash: string;
+  readonly held: Scope["held"];
   readonly signal: Scope["signal"];
   readonly stream: boolean;
   readonly framing: Framing;
@@ -197,6 +204,7 @@ class ProviderCall implements Call {
     this.timeouts = timeouts;
     this.attemptDeadline = scope.attempt;
     this.keyHash = scope.caller.keyHash;
+    this.held = scope.held;
     this.signal = scope.signal;
     this.stream = request.stream;
     this.framing = dialect.framing;

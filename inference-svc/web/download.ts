@@ -1,5 +1,6 @@
 /** A GET request to addresses that were checked before, with limits for the response. */
 import { type Readable, pipeline } from "node:stream";
+import { chunkOverheadBytes, heldBytes } from "@sluice/proto/runtime/load/held-bytes.js";
 import { Client } from "undici";
 import { parseContentCoding, findDecompressor } from "../upstream/transport/content-coding.ts";
 import { pinnedConnector } from "./pinned-connector.ts";
@@ -51,7 +52,7 @@ export async function download<Result>(
       signal,
     });
     const head = { status: statusCode, type: one(headers["content-type"]) ?? "", location: one(headers["location"]) };
-    return await read(head, () => whole(body, parseContentCoding(joined(headers["content-encoding"]))));
+    return await read(head, () => whole(url.host, body, parseContentCoding(joined(headers["content-encoding"]))));
   } catch (error) {
     signal.throwIfAborted();
     throw error instanceof PageUnreadable
@@ -68,7 +69,7 @@ const joined = (header: string | string[] | undefined): string | undefined =>
 
 const one = (header: string | string[] | undefined): string | undefined => (Array.isArray(header) ? header[0] : header);
 
-async function whole(body: Readable, coding: string | undefined): Promise<Buffer> {
+async function whole(host: string, body: Readable, coding: string | undefined): Promise<Buffer> {
   let packed = 0;
   const counted = async function* (source: AsyncIterable<Buffer>) {
     for await (const chunk of source) {
@@ -78,13 +79,19 @@ async function whole(body: Readable, coding: string | undefined): Promise<Buffer
   };
   const chunks: Buffer[] = [];
   let size = 0;
-  for await (const chunk of unpacked(counted(body as AsyncIterable<Buffer>), coding)) {
-    size += chunk.length;
-    if (size > maxBytes) throw new PageUnreadable(`longer than ${maxBytes / 1024 / 1024} MiB`);
-    if (size > ratioFromBytes && size > packed * maxRatio) throw new PageUnreadable("compressed too much");
-    chunks.push(chunk);
+  const held = heldBytes.open(host, (fault) => body.destroy(fault));
+  try {
+    for await (const chunk of unpacked(counted(body as AsyncIterable<Buffer>), coding)) {
+      size += chunk.length;
+      if (size > maxBytes) throw new PageUnreadable(`longer than ${maxBytes / 1024 / 1024} MiB`);
+      if (size > ratioFromBytes && size > packed * maxRatio) throw new PageUnreadable("compressed too much");
+      held.grow(chunk.length + chunkOverheadBytes);
+      chunks.push(chunk);
+    }
+    return Buffer.concat(chunks);
+  } finally {
+    held.release();
   }
-  return Buffer.concat(chunks);
 }
 
 async function* unpacked(source: AsyncIterable<Buffer>, coding: string | undefined): AsyncIterable<Buffer> {

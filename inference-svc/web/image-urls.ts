@@ -21,6 +21,8 @@ import type { Web } from "./web.ts";
 /** Maximum number of images and bytes that are fetched for a request. */
 const maxImages = 20;
 const maxTotalBytes = 25_165_824;
+/** Its text in base64, here and in the body for the provider. */
+const copiesOfImage = 3;
 
 interface NamedImage {
   readonly path: string;
@@ -166,11 +168,12 @@ async function fetchOnce(image: NamedImage, scope: Scope, web: EndpointKit["web"
 
 async function fetchImage(
   { path, url }: NamedImage,
-  { signal }: Scope,
+  { signal, held }: Scope,
   web: Pick<Web, "download">,
 ): Promise<FetchedImage> {
   try {
     const { body, type } = await web.download(url, signal);
+    held.grow(copiesOfImage * body.length);
     const kind = imageTypeOf(body);
     if (kind === undefined) throw new PageUnreadable(`not an image that is known, but of type ${mediaTypeOf(type)}`);
     return { data: `data:image/${kind};base64,${body.toString("base64")}`, bytes: body.length };

@@ -35,6 +35,7 @@ import { recordedService } from "@sluice/inference-svc/ledger/recorded-service.j
 import { newUuid } from "@sluice/proto/runtime/id.js";
 import { Fault } from "@sluice/proto/runtime/fault.js";
 import { type HouseFile, houseSchema } from "@sluice/proto/runtime/house-file.js";
+import { heldBytes } from "@sluice/proto/runtime/load/held-bytes.js";
 
 export const asking = (request: Partial<TurnRequest> & { text?: string } = {}): TurnRequest => {
   const { text = "Hi", ...fields } = request;
@@ -67,6 +68,7 @@ export function newScope(caller: Partial<Caller> = {}): Asked {
   const abort = new TurnAbort();
   const scope = new Scope({
     signal: abort,
+    held: heldBytes.open(caller.keyHash ?? "", (fault) => abort.abort(fault)),
     caller: create(CallerSchema, caller as object),
     requestId: "req_test",
     turnId: newUuid(),

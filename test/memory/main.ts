@@ -1,7 +1,8 @@
-/** npm run memory -- [--bodies N] [--messages N]: whether processes live under the memory that they ship with. Needs root and control groups. */
+/** npm run memory -- [--bodies N] [--messages N] [--answers N]: whether processes live under the memory that they ship with. Needs root and control groups. */
 import { readNumbersOrExit } from "../support/runner/campaign-options.ts";
 import { makeMemoryGroup } from "./limited.ts";
-import { type Pressing, startPressed } from "./pressing.ts";
+import { type EndlessKind, endlessKinds, startEndless, untilNothingIsHeld } from "./endless.ts";
+import { type Pressed, type Pressing, startPressed } from "./pressing.ts";
 import type { Storm } from "./storm.ts";
 
 const given = readNumbersOrExit("memory", {
@@ -9,9 +10,13 @@ const given = readNumbersOrExit("memory", {
   bodies: { default: 40, min: 1, max: 1_000 },
   /** Number of messages of 48 MiB each, without a key. */
   messages: { default: 200, min: 1, max: 1_000 },
+  /** Number of endless answers of each kind, one kind after the other, all with one key. */
+  answers: { default: 48, min: 1, max: 1_000 },
 });
 
 const mib = 1024 * 1024;
+/** Time in which 48 answers of 62 MB come on two cores. */
+const endlessMs = 25_000;
 /** Memory limits of the containers in deploy/kubernetes/base. */
 const groups = {
   gateway: makeMemoryGroup(`sluice-gateway-${process.pid}`, 1_024 * mib),
@@ -23,13 +28,26 @@ const storms: readonly Omit<Storm, "port">[] = [
   { kind: "messages", count: given.messages, bytes: 48 * mib - 1_000 },
 ];
 for (const storm of storms) print(storm.kind, await pressed.press(storm));
-const alive = pressed.gateway.alive && pressed.inference.alive;
-console.log(
-  `gateway ${pressed.gateway.alive ? "lives" : "ended"}, inference-svc ${pressed.inference.alive ? "lives" : "ended"}`,
-);
+let alive = isAlive(pressed);
 await pressed.stop();
+const endless = await startEndless(groups, { embeddedPostgres: true });
+for (const kind of Object.keys(endlessKinds) as EndlessKind[]) {
+  const { outcomes, small, honest } = await endless.press([kind], given.answers, endlessMs);
+  const [status, characters] = honest;
+  print(`${given.answers} endless answers (${kind})`, { outcomes, small, ms: endlessMs });
+  console.log(`  an honest answer: status ${status}, ${characters} characters`);
+  if (status !== 200 || !isAlive(endless)) alive = false;
+  await untilNothingIsHeld(endless);
+}
+alive &&= isAlive(endless);
+await endless.stop();
 for (const group of Object.values(groups)) group.remove();
 if (!alive) process.exitCode = 1;
+
+function isAlive({ gateway, inference }: Pick<Pressed, "gateway" | "inference">): boolean {
+  console.log(`gateway ${gateway.alive ? "lives" : "ended"}, inference-svc ${inference.alive ? "lives" : "ended"}`);
+  return gateway.alive && inference.alive;
+}
 
 function print(kind: string, { outcomes, small, ms }: Pressing): void {
   const times = small.map(([, took]) => took).sort((a, b) => a - b);

@@ -17,6 +17,7 @@ import { Trace } from "@sluice/inference-svc/turn/trace.js";
 import type { Turn } from "@sluice/inference-svc/turn/turn.js";
 import { type Caller, CallerSchema } from "@sluice/proto/gen/sluice/admin/v1/access_service_pb.js";
 import { houseSchema } from "@sluice/proto/runtime/house-file.js";
+import { heldBytes } from "@sluice/proto/runtime/load/held-bytes.js";
 import type { SimulatedProvider } from "./provider.ts";
 import type { VirtualTime } from "./virtual-time.ts";
 import { asking } from "../inference-svc/asking.ts";
@@ -103,6 +104,7 @@ export const newCaller = (key: number): Caller => create(CallerSchema, { keyHash
 export const newTurnScope = (caller: Caller): Scope =>
   new Scope({
     signal: new TurnAbort(),
+    held: heldBytes.open(caller.keyHash, () => {}),
     caller,
     requestId: "req",
     turnId: "turn",

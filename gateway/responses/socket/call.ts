@@ -86,7 +86,7 @@ export class SocketCall {
     const { parts, keyHash } = this.#connected;
     const caller = { keyHash, requestId: this.requestId, trace: this.#observation.trace };
     const prepared = { request, generationId: this.#generationId, timeoutMs: undefined };
-    turn.start((listener) => parts.pool.open(toOpen(parts, caller, prepared), listener));
+    turn.start(keyHash, (listener) => parts.pool.open(toOpen(parts, caller, prepared), listener));
   }
 
   /** Ends the call, and the turn with it. @param status 499 when the client has left */

@@ -11,7 +11,9 @@ import { Fault, FaultOrigin, FaultReason } from "@sluice/proto/runtime/fault.js"
 import { TokenMeter } from "@sluice/proto/runtime/limits/meter.js";
 import type { ResponseIdentity } from "@sluice/proto/runtime/responses/identity.js";
 import { ResponseObject } from "@sluice/proto/runtime/responses/object.js";
+import { type Account, heldBytes } from "@sluice/proto/runtime/load/held-bytes.js";
 import type { TurnControl, TurnListener } from "@sluice/proto/runtime/session/turn-listener.js";
+import { measureEvents } from "../../turns/answer-writer.ts";
 import type { CapturedTurn } from "../../turns/captured-turn.ts";
 import { Ladder } from "../ladder.ts";
 
@@ -46,6 +48,7 @@ export class SocketTurn implements TurnListener {
   readonly #ladder: Ladder;
   readonly #meter: TokenMeter;
   #control: TurnControl | undefined = undefined;
+  #held: Account | undefined = undefined;
   #begun = false;
   #over = false;
 
@@ -72,11 +75,17 @@ export class SocketTurn implements TurnListener {
     return this.#object.output.join(",");
   }
 
-  start(open: (listener: TurnListener) => TurnControl): void {
+  /** @param keyHash of the key whose answer it is */
+  start(keyHash: string, open: (listener: TurnListener) => TurnControl): void {
+    this.#held = heldBytes.open(keyHash, (fault) => {
+      this.#control?.cancel();
+      this.failed(fault);
+    });
     this.#control = open(this);
   }
 
-  events(events: readonly TurnEvent[]): void {
+  events(events: readonly TurnEvent[], cost: number): void {
+    if (this.#held?.tryGrow(measureEvents(events.length, cost)) === false) return;
     this.#meter.note(events);
     this.#send(this.#ladder.events(events));
   }
@@ -101,6 +110,7 @@ export class SocketTurn implements TurnListener {
   /** Ends the turn without a word, because its client has left. */
   abandon(): void {
     this.#over = true;
+    this.#held?.release();
     this.#control?.cancel();
   }
 
@@ -133,6 +143,7 @@ export class SocketTurn implements TurnListener {
   #finish(fault: Fault | undefined): void {
     if (this.#over) return;
     this.#over = true;
+    this.#held?.release();
     this.#taker.finished(fault, !this.#begun);
   }
 }

@@ -14,6 +14,8 @@ import type { Web } from "../../web/web.ts";
 /** Maximum number of files and bytes that are fetched for a request; a `file_data` may have as many bytes. */
 const maxFiles = 20;
 const maxBytes = 25_165_824;
+/** Its bytes, and their text in base64 here and in the body for the provider. */
+const copiesOfFile = 4;
 
 export const fileDownloads: AskingFeature = {
   id: "file-downloads",
@@ -70,10 +72,11 @@ function isServed(request: TurnRequest, scope: Scope, { router, told }: DryKit):
 }
 
 /** @throws Fault INVALID_REQUEST for a file that cannot be fetched */
-async function fetchFile(file: FilePart, web: Web, { signal, trace }: Scope): Promise<Download> {
+async function fetchFile(file: FilePart, web: Web, { signal, held, trace }: Scope): Promise<Download> {
   try {
     const fetched = await web.download(urlOf(file), signal);
     const { length: bytes } = fetched.body;
+    held.grow(copiesOfFile * bytes);
     trace.stages.push(stageOf(file, `Fetched: ${bytes} bytes`, { type: mediaTypeOf(fetched), bytes }));
     return { data: toDataUrl(fetched), name: nameIn(fetched.url), bytes };
   } catch (error) {

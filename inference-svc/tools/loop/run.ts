@@ -17,6 +17,8 @@ import { type ToolResult, blankItem, errorOutput } from "../tool.ts";
 /** Maximum number of calls of one answer that run at a time. */
 const maxConcurrent = 8;
 const deadlineMs = 60_000;
+/** An output stands in the conversation, in the item that the client gets and in the body of the next call, with up to two bytes a character. */
+const copiesOfOutput = 6;
 /** The same call has not helped before. */
 const maxRepeats = 2;
 
@@ -89,7 +91,9 @@ export class Runner {
     }
   }
 
+  /** @throws Fault when the turn has failed for want of memory */
   #noted(call: CalledTool, outcome: ToolCallNote["outcome"], result: ToolResult): ToolResult {
+    this.#scope.held.grow(copiesOfOutput * result.output.length);
     (this.#scope.trace.toolCalls ??= []).push({ kind: kindOf(call), outcome });
     return result;
   }

@@ -71,6 +71,8 @@ class SourceLists {
       const number = listing ? this.#parts.numbers.take() : 0;
       if (listing && request.stream) yield beginning(listing, number, id);
       const list = within(room, entry.open, await asked);
+      // Once for the tools, and once for their list as the client gets it.
+      scope.held.grow(2 * JSON.stringify(list.item).length);
       room -= list.tools.length;
       if (list.stage) scope.trace.stages.push(list.stage);
       this.#tools.set(entry.entry, list.tools);

@@ -46,6 +46,7 @@ export function sdkProvider(
         timeouts,
         deadline: scope.attempt,
         signal,
+        held: scope.held,
         stream: request.stream,
         reader: (emit) => new SdkReader(request, tier, emit, (feature, details) => onDropped(pathOf(feature), details)),
         sent: (body) => {

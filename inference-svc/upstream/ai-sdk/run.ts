@@ -8,6 +8,7 @@ import type {
   LanguageModelV4StreamPart,
   LanguageModelV4StreamResult,
 } from "@ai-sdk/provider";
+import type { Account } from "@sluice/proto/runtime/load/held-bytes.js";
 import type { Fault } from "@sluice/proto/runtime/fault.js";
 import { abortFault } from "../../turn/abort.ts";
 import type { TurnSignal } from "../../turn/signal.ts";
@@ -23,6 +24,11 @@ import { type SdkReader, findFileData } from "./stream.ts";
 const unreadLimit = 256 * 1024;
 const answerLimit = 64 * 1024 * 1024;
 
+/** The text of a part, and the item that is written of it, whose characters may take two bytes each. */
+const copiesOfPart = 4;
+/** Memory of a part beside its text. */
+const partBytes = 64;
+
 export interface ModelCall {
   /** Throws for a model that the package does not know. */
   readonly model: () => LanguageModelV4;
@@ -30,6 +36,8 @@ export interface ModelCall {
   readonly timeouts: { readonly headers_ms: number; readonly first_event_ms: number; readonly idle_ms: number };
   readonly deadline: AttemptDeadline;
   readonly signal: TurnSignal;
+  /** Counts the memory of the answer. */
+  readonly held: Account;
   /** False for requests that get the whole answer at once. */
   readonly stream: boolean;
   readonly reader: (emit: (event: TurnEvent) => void) => SdkReader;
@@ -113,6 +121,7 @@ class ModelRun {
     const size = "delta" in part ? part.delta.length : part.type === "file" ? (findFileData(part)?.length ?? 0) : 0;
     this.#size += size;
     if (this.#size > answerLimit) throw providerFailed(`answer of more than ${answerLimit} characters`);
+    this.#call.held.grow(copiesOfPart * size + partBytes);
     this.#reader.read(part);
     this.#queue.unreadBytes += size;
     this.#flushSoon();

@@ -85,7 +85,7 @@ const byteOrderMark = 0xfeff;
 
 class WholeAnswer implements AnswerReader {
   readonly #translator: Translator;
-  readonly #chunks: Buffer[] = [];
+  #chunks: Buffer[] = [];
 
   constructor(translator: Translator) {
     this.#translator = translator;
@@ -96,11 +96,17 @@ class WholeAnswer implements AnswerReader {
   }
 
   end(): void {
+    this.#translator.event(undefined, this.#takeText());
+    if (!this.#translator.done) this.#translator.close();
+  }
+
+  /** The bytes are not kept beside their text. */
+  #takeText(): string {
     const bytes = this.#chunks.length === 1 ? this.#chunks[0]! : Buffer.concat(this.#chunks);
+    this.#chunks = [];
     if (!isUtf8(bytes)) throw providerFailed("invalid UTF-8");
     const text = bytes.toString();
-    this.#translator.event(undefined, text.charCodeAt(0) === byteOrderMark ? text.slice(1) : text);
-    if (!this.#translator.done) this.#translator.close();
+    return text.charCodeAt(0) === byteOrderMark ? text.slice(1) : text;
   }
 }
 

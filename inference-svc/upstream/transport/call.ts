@@ -1,6 +1,7 @@
 /**
  * Interface of a call to a provider: the data that an exchange over HTTP needs as long as it runs, and the methods by which it reports the outcome.
  */
+import type { Account } from "@sluice/proto/runtime/load/held-bytes.js";
 import type { TurnSignal } from "../../turn/signal.ts";
 import type { AttemptDeadline } from "../../turn/scope.ts";
 import type { Usage } from "../../turn/usage.ts";
@@ -12,6 +13,8 @@ export interface Call extends Expected {
   readonly attemptDeadline: AttemptDeadline;
   /** The API key whose share of CPU time is used to read the answer. */
   readonly keyHash: string;
+  /** Counts the memory of the answer. */
+  readonly held: Account;
   readonly signal: TurnSignal;
   /** Called with the usage of an answer that broke off, if the provider sent any. */
   reported(usage: Usage): void;

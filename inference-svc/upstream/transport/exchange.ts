@@ -14,6 +14,7 @@ import type { Connection, Request, ResponseHandler } from "./http/connection.ts"
 import type { ResponseHead } from "./http/response-head.ts";
 import type { AnswerReader, Translator } from "../dialect.ts";
 import { connectionLost, isFullWindow, providerFailed, providerTimeout } from "../failure.ts";
+import { HeldAnswer } from "./held-answer.ts";
 import { BatchQueue, type QueueHooks } from "./queue.ts";
 
 /**
@@ -32,7 +33,7 @@ export class Exchange implements ResponseHandler, QueueHooks, DeadlineWatcher {
   /** Undefined once it was handed to the connection. */
   #request: Request | undefined;
   readonly #queue: BatchQueue;
-  readonly #translator: Translator;
+  readonly #translator: HeldAnswer;
   /** Absent before the start, and once the response has ended: the connection may then carry another request. */
   #connection: Wire | undefined;
   #answer: AnswerReader | undefined;
@@ -63,7 +64,8 @@ export class Exchange implements ResponseHandler, QueueHooks, DeadlineWatcher {
     this.#call = call;
     this.#request = request;
     this.#queue = new BatchQueue(!call.stream, this);
-    this.#translator = translate((event) => this.#queue.emit(event));
+    const translator = translate((event) => this.#queue.emit(event));
+    this.#translator = new HeldAnswer(translator, this.#queue, call.held);
     this.#deadline = new Deadline(call.timeouts, call.attemptDeadline, this);
   }
 
@@ -179,7 +181,9 @@ export class Exchange implements ResponseHandler, QueueHooks, DeadlineWatcher {
     if (this.#queue.open) this.#queue.unreadBytes += chunk.length;
     try {
       if (this.#readBytes > answerLimitBytes) throw providerFailed(`answer of more than ${answerLimitBytes} bytes`);
+      this.#translator.read(chunk);
       this.#answer?.feed(chunk);
+      this.#translator.count();
       this.#advance();
     } catch (error) {
       if (this.#isEndedBy(error)) return;
@@ -310,6 +314,10 @@ export class Exchange implements ResponseHandler, QueueHooks, DeadlineWatcher {
     const { usage } = this.#translator;
     if (usage) this.#call.reported(usage);
     this.#queue.fail(fault);
+    this.#answer = undefined;
+    this.#unread = [];
+    this.#unreadBytes = 0;
+    this.#translator.drop();
     this.#disconnect();
     queueMicrotask(() => this.#queue.flush());
   }

@@ -19,6 +19,10 @@ export class BatchQueue extends Answer {
   #open = false;
   /** Bytes that were read for the waiting events. */
   unreadBytes = 0;
+  /** Characters of all deltas so far. */
+  textUnits = 0;
+  /** Number of all other events so far. */
+  otherEvents = 0;
   committed = false;
 
   /** @param whole true to give out nothing before the end */
@@ -30,6 +34,8 @@ export class BatchQueue extends Answer {
 
   emit(event: TurnEvent): void {
     this.#events.push(event);
+    if ("delta" in event) this.textUnits += event.delta.length;
+    else this.otherEvents++;
     this.committed ||= commits(event);
   }
 
@@ -39,6 +45,8 @@ export class BatchQueue extends Answer {
 
   fail(fault: Fault): void {
     this.#failure = fault;
+    // Nobody gets them, and the turn may wait for another attempt.
+    if (!this.#open) this.#events = [];
   }
 
   /** True once events are given out; from then on the queue must be bounded. */

@@ -1,4 +1,5 @@
 /** A client for auxiliary services: one request, one JSON response, each within a time limit. */
+import { type Account, chunkOverheadBytes, heldBytes } from "@sluice/proto/runtime/load/held-bytes.js";
 import type { Posted } from "../../internal/detection/wire.ts";
 import { CallGivenUp } from "../../internal/meter.ts";
 import { abortFault } from "../../turn/abort.ts";
@@ -65,13 +66,14 @@ export class ServiceClient {
   /** The socket closes at once when the signal aborts or the time is over. Redirects are not followed. */
   async #send(request: Request, { signal, timeoutMs, onSent }: ServiceCallLimits): Promise<Posted> {
     if (signal.aborted) throw abortFault(signal);
-    const call = new ServiceCall(this.#connections.take(), onSent);
+    const call = new ServiceCall(this.#connections.take(), this.#host, onSent);
     const stop = () => call.fail(abortFault(signal));
     const timer = setTimeout(() => call.fail(new CallGivenUp(`no answer in ${timeoutMs} ms`, 524)), timeoutMs);
     signal.addEventListener("abort", stop);
     try {
       return await call.send(request);
     } finally {
+      call.release();
       clearTimeout(timer);
       signal.removeEventListener("abort", stop);
     }
@@ -93,14 +95,16 @@ class ServiceCall implements ResponseHandler {
   /** Absent once the response has ended: the connection may then carry another request. */
   #connection: Connection | undefined;
   readonly #onSent: (() => void) | undefined;
+  readonly #held: Account;
   readonly #chunks: Buffer[] = [];
   #size = 0;
   #status = 0;
   #resolve: (posted: Posted) => void = () => {};
   #reject: (error: Error) => void = () => {};
 
-  constructor(connection: Connection, onSent?: () => void) {
+  constructor(connection: Connection, host: string, onSent?: () => void) {
     this.#connection = connection;
+    this.#held = heldBytes.open(host, (fault) => this.fail(fault));
     this.#onSent = onSent;
   }
 
@@ -110,6 +114,11 @@ class ServiceCall implements ResponseHandler {
       this.#reject = reject;
       this.#connection?.send(request, this);
     });
+  }
+
+  /** Called when the answer was read. */
+  release(): void {
+    this.#held.release();
   }
 
   /** Ends a call whose response has not ended. */
@@ -130,7 +139,7 @@ class ServiceCall implements ResponseHandler {
     this.#size += bytes.length;
     if (this.#size > answerLimitBytes)
       return this.fail(new CallGivenUp(`answer of more than ${answerLimitBytes} bytes`, 502));
-    this.#chunks.push(Buffer.from(bytes));
+    if (this.#held.tryGrow(bytes.length + chunkOverheadBytes)) this.#chunks.push(Buffer.from(bytes));
   }
 
   onResponseEnd(): void {

@@ -1,5 +1,6 @@
 /** A parser for server-sent events that follows the HTML standard, with limits. */
 import { isUtf8 } from "node:buffer";
+import { append } from "@sluice/proto/runtime/text/append.js";
 import type { Framing } from "../dialect.ts";
 import { providerFailed } from "../failure.ts";
 
@@ -150,7 +151,7 @@ export class EventScanner {
 
   #append(bytes: Buffer, start: number, to: number): void {
     const value = bytes.toString("utf8", start, to);
-    this.#data = this.#data === undefined ? value : `${this.#data}\n${value}`;
+    this.#data = this.#data === undefined ? value : append(this.#data, `\n${value}`);
     this.#dataBytes += to - start + 1;
     if (this.#dataBytes > maxEventBytes) throw providerFailed(`event of more than ${maxEventBytes} bytes`);
   }

@@ -39,8 +39,8 @@ export class TurnFollower implements TurnControl {
       while (!this.#paused && !this.#over) {
         const events = this.#source.log.at(this.next);
         if (!events) break;
-        this.next++;
-        this.#listener.events(events, 0);
+        const before = this.#source.log.costBefore(this.next++);
+        this.#listener.events(events, this.#source.log.costBefore(this.next) - before);
       }
       if (this.waits && !this.#over && this.#source.end) this.#finish(this.#source.end);
     } catch (error) {

@@ -7,6 +7,7 @@
  * request of another key always finds room.
  */
 import { Fault, type FaultOrigin, FaultReason } from "../fault.ts";
+import { type HeldBytes, heldBytes } from "./held-bytes.ts";
 import { budgetBytes } from "./memory.ts";
 import { Counter, type Registry, gauge } from "../metrics.ts";
 import { refusedMs } from "./pressure.ts";
@@ -21,6 +22,8 @@ export interface ByteBudgetOptions {
   readonly bytes?: number;
   /** Longest wait for memory that others hold. */
   readonly maxWaitMs?: number;
+  /** Answers under way, which take their memory from the same budget; those of this process when absent. */
+  readonly held?: HeldBytes;
 }
 
 interface Waiter {
@@ -38,10 +41,18 @@ export class ByteBudget {
   readonly #heldByKey = new Map<string, number>();
   /** Waiting reservations in the order of their requests. */
   readonly #waiters = new Set<Waiter>();
+  readonly #held: HeldBytes;
   #free: number;
 
-  constructor({ origin, registry, bytes = budgetBytes(1), maxWaitMs = defaultMaxWaitMs }: ByteBudgetOptions) {
+  constructor({
+    origin,
+    registry,
+    bytes = budgetBytes(1),
+    maxWaitMs = defaultMaxWaitMs,
+    held = heldBytes,
+  }: ByteBudgetOptions) {
     this.bytes = bytes;
+    this.#held = held;
     this.#free = bytes;
     this.#maxWaitMs = maxWaitMs;
     this.#origin = origin;
@@ -64,6 +75,11 @@ export class ByteBudget {
     return this.bytes - this.#free;
   }
 
+  /** The part of this budget that answers under way hold: all of them, unless the process has a second budget. */
+  get #heldByAnswers(): number {
+    return (this.#held.bytes * this.bytes) / this.#held.budget;
+  }
+
   /** Creates a reservation for a key, which holds nothing yet. */
   open(key: string): Reservation {
     return new Reservation(this, key);
@@ -74,7 +90,8 @@ export class ByteBudget {
     if (bytes === 0) return true;
     const { key } = reservation;
     const held = this.#heldByKey.get(key) ?? 0;
-    if (bytes > this.#free || (held > 0 && held + bytes > (this.#free + held) / 2)) return false;
+    const free = this.#free - this.#heldByAnswers;
+    if (bytes > free || (held > 0 && held + bytes > (free + held) / 2)) return false;
     this.#free -= bytes;
     this.#heldByKey.set(key, held + bytes);
     return true;
@@ -97,6 +114,7 @@ export class ByteBudget {
       const leave = () => {
         clearTimeout(timer);
         this.#waiters.delete(waiter);
+        if (this.#waiters.size === 0) this.#held.onFreed.delete(this.#serveWaiters);
       };
       const waiter: Waiter = {
         reservation,
@@ -106,6 +124,7 @@ export class ByteBudget {
       };
       const timer = setTimeout(() => waiter.refused(this.refusal()), this.#maxWaitMs);
       this.#waiters.add(waiter);
+      this.#held.onFreed.add(this.#serveWaiters);
     });
   }
 
@@ -121,9 +140,9 @@ export class ByteBudget {
   }
 
   /** Smaller requests pass larger ones that do not fit yet. Those are refused when their time is over, and block no other. */
-  #serveWaiters(): void {
+  readonly #serveWaiters = (): void => {
     for (const waiter of this.#waiters) if (waiter.reservation.tryGrow(waiter.bytes)) waiter.granted();
-  }
+  };
 }
 
 /** Memory of one request; it is released exactly once, however the request ends. */

@@ -19,7 +19,7 @@ export const turnCredit = 128 * 1024;
  * Cost of an event beside its texts, which is its size in the gateway and in its stream to a client: the memory of slow readers is bounded by its
  * size there, some ten times that on the wire.
  */
-export const eventCost = 200;
+export const eventCost = 240;
 
 /** Larger inputs travel on a second session, so that an image never delays small turns. */
 export const largeInputBytes = 256 * 1024;

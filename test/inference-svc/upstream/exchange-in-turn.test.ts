@@ -6,6 +6,7 @@ import { Exchange, type Wire } from "@sluice/inference-svc/upstream/transport/ex
 import { ResponseHead } from "@sluice/inference-svc/upstream/transport/http/response-head.js";
 import { TurnAbort } from "@sluice/inference-svc/turn/signal.js";
 import { Fault } from "@sluice/proto/runtime/fault.js";
+import { heldBytes } from "@sluice/proto/runtime/load/held-bytes.js";
 import { eventLoop } from "@sluice/proto/runtime/load/fair-shares.js";
 import { type Upstream, chatStream, startUpstream } from "../../support/providers/upstream.js";
 import { type Engine, asking, house, openEngine, run, untilOpen } from "../asking.js";
@@ -39,6 +40,7 @@ function openExchange() {
     attemptDeadline: { withinMs: Number.POSITIVE_INFINITY, last: true },
     keyHash: "key",
     signal,
+    held: heldBytes.open("key", () => {}),
     stream: true,
     framing: serverSentEvents,
     fault: () => Fault.from(new Error("no")),

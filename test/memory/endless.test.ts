@@ -1,0 +1,33 @@
+/** Endless answers of all kinds at a small size. At full size, under the limits that ship: npm run memory. */
+import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
+import { type Endless, type EndlessKind, endlessKinds, startEndless, untilNothingIsHeld } from "./endless.ts";
+import { peakMib } from "./pressing.ts";
+
+const onLinux = process.platform === "linux" ? describe : describe.skip;
+
+// A heap of so much is that of a container of 512 MiB: answers under way may hold a quarter of it.
+const limits = { nodeOptions: ["--max-old-space-size=256"] };
+
+onLinux("endless answers of one key", () => {
+  let endless: Endless;
+  beforeAll(async () => {
+    endless = await startEndless({ gateway: limits, inference: limits });
+  }, 300_000);
+  afterAll(() => endless?.stop());
+
+  test("of all kinds at once end when they hold too much, and leave another key what it needs", async () => {
+    const { outcomes, message, small, honest } = await endless.press(
+      Object.keys(endlessKinds) as EndlessKind[],
+      3,
+      10_000,
+    );
+    process.stdout.write(
+      `endless answers: ${JSON.stringify(outcomes)}, peaks ${peakMib(endless.inference)} and ${peakMib(endless.gateway)} MiB\n`,
+    );
+    expect([endless.gateway.alive, endless.inference.alive]).toEqual([true, true]);
+    expect(small.filter(([status]) => status !== 200)).toEqual([]);
+    expect(honest).toEqual([200, 8_000_000]);
+    expect(message).toMatch(/^The answer is too large: .* \d+ bytes/);
+    await untilNothingIsHeld(endless);
+  }, 300_000);
+});

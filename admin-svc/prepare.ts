@@ -5,7 +5,7 @@ import { setTimeout as delay } from "node:timers/promises";
 import { migrate } from "./store/postgres/migrate.ts";
 import type { Author } from "./store/audit.ts";
 import { trimAlerts } from "./store/alerts/outbox.ts";
-import { dropExpiredReservations } from "./store/ledger/budgets.ts";
+import { forgetProcesses } from "./store/ledger/holds.ts";
 import { type Database, defaultWorkspaceId } from "./store/database.ts";
 import { isOutage, outageText } from "./store/postgres/failure.ts";
 import { registerKey } from "./store/first-key.ts";
@@ -69,12 +69,12 @@ export async function registerKeys(database: Kysely<Database>, keys: readonly st
   }
 }
 
-/** Removes old log entries, expired reservations, ended sessions and old alerts, now and every hour. */
+/** Removes old log entries, processes that are gone, ended sessions and old alerts, now and every hour. */
 export async function keepLogShort(database: Kysely<Database>, log: Logger): Promise<NodeJS.Timeout> {
   await trimPolicyLog(database);
   const trim = () => {
     trimPolicyLog(database).catch((error: unknown) => log.warn({ err: error }, "policy log not trimmed"));
-    dropExpiredReservations(database).catch((error: unknown) => log.warn({ err: error }, "reservations not dropped"));
+    forgetProcesses(database).catch((error: unknown) => log.warn({ err: error }, "ended processes not forgotten"));
     dropEndedSessions(database).catch((error: unknown) => log.warn({ err: error }, "ended sessions not dropped"));
     trimAlerts(database).catch((error: unknown) => log.warn({ err: error }, "old alerts not removed"));
   };

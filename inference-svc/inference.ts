@@ -83,7 +83,7 @@ export async function openInference(options: InferenceOptions): Promise<Inferenc
   const ledger = new Ledger({ directory: settings.SLUICE_SPOOL_DIR, instance, client: admin, token, log, registry });
   const share = () => config.file.auto_router.learning_share;
   const learned = new LearnedSpending({ client: admin, token, spending: records.taskSpending, share, log });
-  const budgets = new Budgets(admin, token, log);
+  const budgets = new Budgets({ client: admin, token, log, bootId: ledger.bootId, instance });
   const documentReaders = new DocumentReaders();
   const runtime = openRuntime(options, { config, records, ledger, budgets, documentReaders });
   endpointMetrics(registry, () => config.catalog, records);
@@ -129,6 +129,7 @@ export async function openInference(options: InferenceOptions): Promise<Inferenc
   lifecycle.onDrain(() => server.drain());
   lifecycle.onDrain(() => runtime.close());
   lifecycle.onDrain(() => documentReaders.close());
+  lifecycle.onDrain(() => budgets.close());
   lifecycle.onDrain(() => {
     turns.flush();
     return ledger.close(lastDeliveryMs);

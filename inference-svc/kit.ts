@@ -9,6 +9,7 @@ import type { RunParts } from "./fusion/run.ts";
 import type { SettingsParts } from "./fusion/settings.ts";
 import type { DetectorMap, DryDetectorMap } from "./guardrails/detected/rules.ts";
 import { inputGuards, outputGuards } from "./guardrails/features.ts";
+import type { Budgets } from "./ledger/budget.ts";
 import { type AddedScanner, scanAdded } from "./guardrails/scan-added.ts";
 import { Judge, type JudgeOptions, JudgeProfile } from "./internal/judge.ts";
 import type { Endpoint } from "./routing/catalog.ts";
@@ -47,6 +48,7 @@ export type AskingFeature = Generic.AskingFeatureOf<Kit, DryKit>;
 
 /** Parts of the kit, from the configuration file, the process and the endpoints. */
 export interface KitParts extends Omit<AskParts, "router" | "endpointFeatures"> {
+  readonly budgets: Pick<Budgets, "reserve" | "begin">;
   /** Shared by all replicas, so that a session goes to the same endpoint from each of them. */
   readonly secret: string;
   /** The configuration file's `tools.unavailable`. */
@@ -94,6 +96,7 @@ export interface Kit extends DryKit {
   readonly web: Web;
   readonly detectors: DetectorMap;
   readonly guardJudge: Judge | undefined;
+  readonly budgets: Pick<Budgets, "begin">;
   readonly moderationService: ModerationDetectors | undefined;
   /** Redacts or refuses texts that join a request on its way, before a model reads them. */
   readonly scan: AddedScanner;
@@ -167,6 +170,7 @@ export function buildKits(given: KitParts, features: KitFeatures): { readonly ki
       scan: scanAdded(guards),
       guards,
       gates,
+      budgets: parts.budgets,
       fusion,
       loop,
     },

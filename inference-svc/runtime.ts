@@ -43,7 +43,7 @@ export interface RuntimeDeps {
   readonly packages?: SdkPackages;
   readonly records: EndpointRecords;
   readonly ledger: CallLedger;
-  readonly budgets: Pick<Budgets, "reserve">;
+  readonly budgets: Pick<Budgets, "reserve" | "begin">;
   readonly documents: DocumentReaders;
   /** Observes every call to a detector. */
   readonly watchDetector: CallWatch;

@@ -11,6 +11,7 @@ import {
   outputPatterns,
 } from "./guardrails/features.ts";
 import { compaction } from "./compaction/feature.ts";
+import { furtherCalls } from "./further-calls.ts";
 import { embeddingFeatures } from "./embedding-features.ts";
 import { type Feature, type KitParts, buildKits } from "./kit.ts";
 import { alignment } from "./plugins/alignment/plugin.ts";
@@ -30,7 +31,9 @@ import { guardrailTrial } from "./guardrails/trial.ts";
 import { imageDownloads, passedAddresses } from "./web/features.ts";
 
 export const features: readonly Feature[] = [
-  // Outside of everything: what it seals has passed all guardrails, and the layers behind it read earlier summaries as text.
+  // Outside of everything that may make a call: what is kept for further calls is kept until the last of them has ended.
+  furtherCalls,
+  // Outside of all layers that change an answer: what it seals has passed all guardrails, and the layers behind it read earlier summaries as text.
   compaction,
   // The plugin takes the place of the variant, so that the layers behind it know plugins only.
   onlineVariant,

@@ -1,8 +1,13 @@
-/** ledger: check, repair. */
-import { CommandError, readArguments, table } from "@sluice/proto/runtime/cli.js";
+/** ledger: check, holds, release, repair. */
+import { CommandError, UsageError, readArguments, table } from "@sluice/proto/runtime/cli.js";
+import { type HoldRow, listHolds, releaseCharge } from "../store/ledger/holds.ts";
 import { type LedgerState, ledgerState } from "../store/ledger/ledger-check.ts";
 import { addCallsApart } from "../store/ledger/usage.ts";
-import { type Commands, json, time } from "./terminal.ts";
+import { type Commands, commandLine, json, time } from "./terminal.ts";
+
+/** Most reservations that are listed. */
+const maxHolds = 1_000;
+const uuid = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
 
 export const ledger: Commands = {
   check: {
@@ -20,6 +25,35 @@ export const ledger: Commands = {
       if (wrong > 0) throw new CommandError(`the ledger is inconsistent: ${wrong} ${wrong === 1 ? "place" : "places"}`);
     },
   },
+  holds: {
+    usage: "[--json]",
+    summary: `Lists what budgets hold for calls without a record, oldest first; at most ${maxHolds}.`,
+    details: [
+      "held: the call is under way. settled: it has ended and costs so much. provisional: its process is gone, and nobody knows its cost.",
+      "What is settled or provisional counts as spent, until the record of the call replaces it.",
+    ],
+    async run(args, { database, print }) {
+      const { values } = readArguments(args, json);
+      const holds = await listHolds(await database(), maxHolds);
+      for (const line of values.json === true ? [JSON.stringify(holds.map(holdJson))] : holdsShown(holds)) print(line);
+    },
+  },
+  release: {
+    usage: "TURN CALL",
+    summary: "Releases a settled or provisional charge whose record will never come.",
+    details: [
+      "TURN and CALL as `ledger holds` shows them. A record that comes all the same is charged.",
+      "The audit log names the key and the amount.",
+    ],
+    async run(args, { database, print }) {
+      const { TURN: turnId, CALL: call } = readArguments(args, {}, "TURN", "CALL").named;
+      if (!uuid.test(turnId) || !/^[1-9]\d{0,3}$/.test(call))
+        throw new UsageError("TURN and CALL as `ledger holds` shows them");
+      const released = await releaseCharge(await database(), commandLine, { turnId, attempt: Number(call) });
+      if (!released) throw new CommandError("no charge of this call: it has a record, or its process is at work");
+      print(`${released.amountUsd} USD released for key ${released.keyHash}`);
+    },
+  },
   repair: {
     usage: "",
     summary: "Adds calls to requests and sums that an admin-svc of an earlier build has stored during an upgrade.",
@@ -30,6 +64,28 @@ export const ledger: Commands = {
     },
   },
 };
+
+const holdJson = ({ turnId, attempt, keyHash, amountUsd, reservedAt, state }: HoldRow) => ({
+  turn_id: turnId,
+  attempt,
+  key_hash: keyHash,
+  amount_usd: amountUsd,
+  reserved_at: reservedAt.toISOString(),
+  state,
+});
+
+const holdsShown = (holds: readonly HoldRow[]): readonly string[] =>
+  table(
+    ["TURN", "CALL", "STATE", "USD", "SINCE", "KEY"],
+    holds.map(({ turnId, attempt, state, amountUsd, reservedAt, keyHash }) => [
+      turnId,
+      String(attempt),
+      state,
+      amountUsd,
+      time(reservedAt),
+      keyHash,
+    ]),
+  );
 
 const jsonOf = ({ gaps, wrongSums, ...counts }: LedgerState) => ({
   ...counts,
@@ -47,8 +103,17 @@ const jsonOf = ({ gaps, wrongSums, ...counts }: LedgerState) => ({
   })),
 });
 
-function shown({ records, turns, lost, estimated, reservations, gaps, wrongSums }: LedgerState): readonly string[] {
-  const counts = `${records} records, ${lost} of them lost calls, ${estimated} estimated; ${turns} turns; ${reservations} reservations`;
+function shown({
+  records,
+  turns,
+  lost,
+  estimated,
+  reservations,
+  provisional,
+  gaps,
+  wrongSums,
+}: LedgerState): readonly string[] {
+  const counts = `${records} records, ${lost} of them lost calls, ${estimated} estimated; ${turns} turns; ${reservations} reservations, ${provisional} charges without a record`;
   const missing = gaps.map((gap) => [gap.bootId, gap.instance, String(gap.missing), time(gap.lastAt)]);
   const sums = wrongSums.map((sum) => [sum.owner, sum.day, sum.summedUsd, sum.recordedUsd]);
   return [

@@ -9,6 +9,7 @@ import {
   type RecordUsageRequest,
   type ReleaseBudgetRequest,
   type ReserveBudgetRequest,
+  type SettleHoldsRequest,
   type TurnRecord,
   TurnRecordSchema,
   type UsageRecord,
@@ -25,6 +26,7 @@ const taskWord = /^[a-z_]{1,32}$/;
 const uuid = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
 /** Amount as its column holds it: up to 12 digits before the point and 12 after it. */
 const decimal = /^\d{1,12}(?:\.\d{1,12})?$/;
+const amountRule = "must be a decimal of at most 12 places";
 
 const texts = ["instance", "keyHash", "generationId", "requestId", "model", "provider", "upstreamModel"] as const;
 
@@ -127,7 +129,34 @@ function checkTurn(turn: TurnRecord, path: string, problems: Problems): void {
 }
 
 /** @throws Fault INVALID_REQUEST with every problem */
-export const checkReservation = (request: ReserveBudgetRequest): void => checkAmount(request);
+export function checkReservation(request: ReserveBudgetRequest): void {
+  checkAmount(request);
+  checked((problems) => {
+    if (request.bootId !== "" && !uuid.test(request.bootId)) problems.add("bootId", "must be a UUID");
+    for (const name of ["keyBesidesUsd", "workspaceBesidesUsd"] as const) {
+      if (request[name] !== "" && !decimal.test(request[name])) problems.add(name, amountRule);
+    }
+  });
+}
+
+/** @throws Fault INVALID_REQUEST with every problem */
+export function checkSettlements({ calls }: SettleHoldsRequest): void {
+  checked((problems) => {
+    if (calls.length === 0 || calls.length > maxRecords) return problems.add("calls", `1 to ${maxRecords} calls`);
+    for (const call of calls) {
+      checkCall(call, problems);
+      if (call.costUsd !== "" && !decimal.test(call.costUsd)) problems.add("costUsd", amountRule);
+    }
+  });
+}
+
+/** @throws Fault INVALID_REQUEST */
+export function checkProcess({ bootId, instance = "" }: { readonly bootId: string; readonly instance?: string }): void {
+  checked((problems) => {
+    if (!uuid.test(bootId)) problems.add("bootId", "must be a UUID");
+    if (!isStorable(instance)) problems.add("instance", `at most ${maxText} characters, no NUL`);
+  });
+}
 
 /** @throws Fault INVALID_REQUEST with every problem */
 export const checkRaise = (request: RaiseBudgetRequest): void => checkAmount(request);
@@ -135,7 +164,7 @@ export const checkRaise = (request: RaiseBudgetRequest): void => checkAmount(req
 function checkAmount({ amountUsd, ...call }: ReserveBudgetRequest | RaiseBudgetRequest): void {
   checked((problems) => {
     checkCall(call, problems);
-    if (!decimal.test(amountUsd)) problems.add("amountUsd", "must be a decimal of at most 12 places");
+    if (!decimal.test(amountUsd)) problems.add("amountUsd", amountRule);
   });
 }
 

@@ -3,17 +3,27 @@ import { create } from "@bufbuild/protobuf";
 import type { ServiceImpl } from "@connectrpc/connect";
 import {
   BudgetScope,
+  EndHoldsResponseSchema,
   type LedgerService,
   RaiseBudgetResponseSchema,
   RecordContentsResponseSchema,
   RecordUsageResponseSchema,
   ReleaseBudgetResponseSchema,
+  RenewHoldsResponseSchema,
   ReserveBudgetResponseSchema,
+  SettleHoldsResponseSchema,
   SumTaskSpendingResponseSchema,
 } from "@sluice/proto/gen/sluice/admin/v1/ledger_service_pb.js";
 import { requireServiceToken } from "@sluice/proto/runtime/rpc/caller.js";
 import type { Kysely } from "kysely";
-import { checkRaise, checkRelease, checkReservation, readUsageRecords } from "../rules/usage-records.ts";
+import {
+  checkProcess,
+  checkRaise,
+  checkRelease,
+  checkReservation,
+  checkSettlements,
+  readUsageRecords,
+} from "../rules/usage-records.ts";
 import { insertContents } from "../store/contents.ts";
 import type { Database } from "../store/database.ts";
 import {
@@ -23,6 +33,7 @@ import {
   raiseReservation,
   reserveBudget,
 } from "../store/ledger/budgets.ts";
+import { endHolds, renewHolds, settleHolds } from "../store/ledger/holds.ts";
 import { sumTaskSpending } from "../store/ledger/task-spending.ts";
 import { insertUsage } from "../store/ledger/usage.ts";
 import { Batches, type Waiting } from "./batches.ts";
@@ -80,6 +91,29 @@ export function ledgerService({
         return create(ReleaseBudgetResponseSchema);
       });
     },
+    settleHolds: (request, { requestHeader }) => {
+      requireServiceToken(requestHeader, serviceToken);
+      checkSettlements(request);
+      return orUnavailable(async () => {
+        return create(SettleHoldsResponseSchema, { busyCount: await settleHolds(writes, request.calls) });
+      });
+    },
+    renewHolds: (request, { requestHeader }) => {
+      requireServiceToken(requestHeader, serviceToken);
+      checkProcess(request);
+      return orUnavailable(async () => {
+        await renewHolds(writes, request.bootId, request.instance);
+        return create(RenewHoldsResponseSchema);
+      });
+    },
+    endHolds: (request, { requestHeader }) => {
+      requireServiceToken(requestHeader, serviceToken);
+      checkProcess(request);
+      return orUnavailable(async () => {
+        await endHolds(writes, request.bootId);
+        return create(EndHoldsResponseSchema);
+      });
+    },
     recordContents: (request, { requestHeader }) => {
       requireServiceToken(requestHeader, serviceToken);
       const rows = sealContents(request, requireCapture(capture(), "contents"));
@@ -122,8 +156,8 @@ class Reservations {
     );
     const lost = batch.filter(({ signal }) => signal.aborted);
     for (const [index, { resolve }] of batch.entries()) resolve(decided[index] as Reserved);
-    // A reservation that no call uses would hold its amount for ten minutes. It is dropped before the next batch, which may hold a retry of
-    // the same call.
+    // A reservation that no call uses would hold its amount for as long as its process lives. It is dropped before the next batch, which may
+    // hold a retry of the same call.
     if (lost.length > 0)
       await dropReservations(
         this.#database,

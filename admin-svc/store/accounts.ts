@@ -2,6 +2,7 @@
 import { pico } from "@sluice/proto/runtime/money.js";
 import { type Kysely, type RawBuilder, sql } from "kysely";
 import type { Database } from "./database.ts";
+import { reservedSums } from "./ledger/holds.ts";
 import { periodStart } from "./ledger/spending.ts";
 
 export type BudgetScope = "key" | "workspace" | "guardrail";
@@ -12,8 +13,10 @@ export interface Account {
   readonly limitUsd: string;
   /** Id of the guardrail that has the budget; empty for any other budget. */
   readonly guardrailId: string;
-  /** Amount in 10^-12 USD that is neither spent nor reserved; never below 0, though calls may have cost more than their reservations. */
-  remaining: bigint;
+  /** Amount in 10^-12 USD that is not spent; below 0 where calls have cost more than their reservations. */
+  readonly left: bigint;
+  /** Amount in 10^-12 USD that is reserved for calls under way. */
+  held: bigint;
 }
 
 interface AccountRow {
@@ -21,7 +24,8 @@ interface AccountRow {
   readonly key_hash: string;
   readonly id: string;
   readonly limit_usd: string;
-  readonly remaining_usd: string;
+  readonly left_usd: string;
+  readonly held_usd: string;
 }
 
 /** When two budgets have the same amount left, an error names the one with the lower rank. */
@@ -56,19 +60,19 @@ export async function accountsOf(
     ),
     ${keyBudgets},
     shared as (
-      select id, limit_usd, limit_usd
-        - (select coalesce(sum(cost_usd), 0) from workspace_days where workspace_id = id and day >= ${periodStart})
-        - (select coalesce(sum(amount_usd), 0) from budget_reservations where workspace_id = id and expires_at > now())
-        as remaining_usd
-      from workspaces where limit_usd is not null and id in (select workspace_id from listed)
+      select id, limit_usd, held, limit_usd - charged
+        - (select coalesce(sum(cost_usd), 0) from workspace_days where workspace_id = id and day >= ${periodStart}) as left_usd
+      from workspaces
+        cross join lateral (select ${reservedSums} from budget_reservations where workspace_id = id) as reserved
+      where limit_usd is not null and id in (select workspace_id from listed)
     )
-    select scope, hash as key_hash, id, limit_usd, limit_usd
-      - (select coalesce(sum(cost_usd), 0) from key_days where key_hash = hash and day >= ${periodStart})
-      - (select coalesce(sum(amount_usd), 0) from budget_reservations where key_hash = hash and expires_at > now())
-      as remaining_usd
-    from budgets where limit_usd is not null
+    select scope, hash as key_hash, id, limit_usd, held as held_usd, limit_usd - charged
+      - (select coalesce(sum(cost_usd), 0) from key_days where key_hash = hash and day >= ${periodStart}) as left_usd
+    from budgets
+      cross join lateral (select ${reservedSums} from budget_reservations where key_hash = hash) as reserved
+    where limit_usd is not null
     union all
-    select 'workspace', hash, shared.id::text, shared.limit_usd, shared.remaining_usd
+    select 'workspace', hash, shared.id::text, shared.limit_usd, shared.held, shared.left_usd
     from listed join shared on shared.id = listed.workspace_id`.execute(database);
   return grouped(rows);
 }
@@ -84,9 +88,10 @@ function grouped(rows: readonly AccountRow[]): ReadonlyMap<string, readonly Acco
   return accounts;
 }
 
-const accountOf = ({ scope, id, limit_usd: limitUsd, remaining_usd: remaining }: AccountRow): Account => ({
+const accountOf = ({ scope, id, limit_usd: limitUsd, left_usd: left, held_usd: held }: AccountRow): Account => ({
   scope,
   limitUsd,
   guardrailId: scope === "guardrail" ? id : "",
-  remaining: remaining.startsWith("-") ? 0n : pico(remaining),
+  left: left.startsWith("-") ? -pico(left.slice(1)) : pico(left),
+  held: pico(held),
 });

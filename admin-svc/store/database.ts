@@ -11,6 +11,7 @@ import type {
   WorkspacesTable,
 } from "./tables/administration.ts";
 import type {
+  BudgetProcessesTable,
   BudgetReservationsTable,
   KeyDaysTable,
   LedgerRetentionTable,
@@ -44,6 +45,7 @@ export interface Database {
   ledger_retention: LedgerRetentionTable;
   removed_records: RemovedRecordsTable;
   budget_reservations: BudgetReservationsTable;
+  budget_processes: BudgetProcessesTable;
   console_sessions: ConsoleSessionsTable;
   alerts: AlertsTable;
   export_cursors: ExportCursorsTable;

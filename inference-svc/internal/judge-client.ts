@@ -123,7 +123,8 @@ export class JudgeClient<Answer> {
 
 /** The budget refused a call that the key has to pay for. */
 const isUnpaid = (error: unknown): error is Fault =>
-  error instanceof Fault && [FaultReason.PAYMENT_REQUIRED, FaultReason.GUARDRAIL_BLOCKED].includes(error.reason);
+  error instanceof Fault &&
+  [FaultReason.PAYMENT_REQUIRED, FaultReason.BUDGET_HELD, FaultReason.GUARDRAIL_BLOCKED].includes(error.reason);
 
 const isLate = (error: unknown): boolean =>
   error instanceof Fault && [FaultReason.DEADLINE_EXCEEDED, FaultReason.PROVIDER_TIMEOUT].includes(error.reason);

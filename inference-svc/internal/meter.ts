@@ -31,7 +31,7 @@ export interface MeteredRequest<Answer> {
 /**
  * Makes a call. Its price is held in the budgets of the key before it is sent; afterwards the ledger has its row, and the turn its cost. A call
  * that the service did not answer costs nothing, unless it was given up while the service was at work.
- * @throws Fault PAYMENT_REQUIRED or GUARDRAIL_BLOCKED when a budget has too little left, UNAVAILABLE when the call cannot be recorded, and
+ * @throws Fault PAYMENT_REQUIRED, GUARDRAIL_BLOCKED or BUDGET_HELD when a budget has too little left, UNAVAILABLE when the call cannot be recorded, and
  *   whatever `send` throws
  */
 export type Meter = <Answer>(caller: ServiceCaller, request: MeteredRequest<Answer>) => Promise<Answer>;

@@ -1,22 +1,22 @@
 /** Reserves budget for calls: a call is made only when its maximum cost fits into every budget of its key. */
-import type { ServiceToken } from "@sluice/proto/runtime/rpc/service-token.js";
-import type { Client, Metadata } from "@grpc/grpc-js";
+import type { Metadata } from "@grpc/grpc-js";
 import { create } from "@bufbuild/protobuf";
 import {
   BudgetScope,
   LedgerService,
   RaiseBudgetRequestSchema,
-  ReleaseBudgetRequestSchema,
   ReserveBudgetRequestSchema,
   type ReserveBudgetResponse,
 } from "@sluice/proto/gen/sluice/admin/v1/ledger_service_pb.js";
 import { Fault, FaultOrigin, FaultReason } from "@sluice/proto/runtime/fault.js";
-import type { Logger } from "@sluice/proto/runtime/log/log.js";
-import { decimal } from "@sluice/proto/runtime/money.js";
+import { decimal, pico as toPico } from "@sluice/proto/runtime/money.js";
 import { call, serviceMetadata } from "@sluice/proto/runtime/rpc/dial.js";
 import { appliedTo } from "../turn/applied-guardrails.ts";
 import type { Scope } from "../turn/scope.ts";
 import type { Stage } from "../turn/trace.ts";
+import { HeldMoney } from "./held-money.ts";
+import { type LongTurn, LongTurns } from "./long-turns.ts";
+import { type HeldCall, type SettlementParts, Settlements } from "./settlements.ts";
 import { ConcurrencyLimit } from "./turnstile.ts";
 
 /** Timeout of one reservation, as long as that of a policy: the client waits for its first event all the while. */
@@ -30,25 +30,25 @@ const maxWaitMs = 5_000;
 
 /** Maximum number of concurrent reservations; with far more, admin-svc answers after the timeout. */
 const maxConcurrentCalls = 64;
-/** Timeout of a release, for which no turn waits. */
-const releaseTimeoutMs = 30_000;
-
+/** Times after which a client that was refused for what is held may come back: most calls of a crowd have ended by then. */
+const retryAfterMs = { least: 500, most: 1_500 };
 /** The parts of a scope that a reservation needs. */
-type Spender = Pick<Scope, "turnId" | "caller" | "trace"> & Partial<Pick<Scope, "span">>;
+type Spender = Pick<Scope, "turnId" | "caller" | "trace"> & Partial<Pick<Scope, "generationId" | "signal" | "span">>;
 
-interface Reservation {
-  readonly turnId: string;
-  readonly attempt: number;
+interface Reservation extends HeldCall {
   readonly keyHash: string;
   readonly workspaceId: string;
   readonly amountUsd: string;
+  readonly bootId: string;
+  readonly keyBesidesUsd: string;
+  readonly workspaceBesidesUsd: string;
 }
 
 interface Refusal {
   /** performance.now() */
   readonly askedAt: number;
-  /** The refused amount in 10^-12 USD. */
-  readonly pico: bigint;
+  /** The refused amount in 10^-12 USD, with what had to remain besides. */
+  readonly size: bigint;
   readonly answer: ReserveBudgetResponse;
 }
 
@@ -56,99 +56,161 @@ interface Refusal {
 export interface Hold {
   /** Tells the budget that the call costs at least so much, in 10^-12 USD. Never rejects, because the record of the call tells it again. */
   raise(pico: bigint): Promise<void>;
+  /**
+   * Tells the budget what the call has cost, in 10^-12 USD; 0 releases the hold.
+   * @returns resolves once the budget knows it; undefined where no next call depends on that. Never rejects
+   */
+  settle(pico: bigint): Promise<void> | undefined;
 }
 
 /** Client of the budgets in admin-svc, which are kept in one place, so that any number of processes can spend from them. */
 export class Budgets {
-  readonly #client: Client;
-  readonly #token: ServiceToken;
-  readonly #log: Pick<Logger, "warn">;
+  readonly #parts: SettlementParts;
   readonly #turnstile = new ConcurrencyLimit(maxConcurrentCalls, maxWaitMs);
   /** The last refusal of each key, kept while other calls wait. */
   readonly #refusals = new Map<string, Refusal>();
-  #releasing = 0;
+  readonly #heldMoney = new HeldMoney<ReserveBudgetResponse>();
+  readonly #settlements: Settlements;
+  readonly #longTurns = new LongTurns();
 
-  /** @param client of admin-svc */
-  constructor(client: Client, token: ServiceToken, log: Pick<Logger, "warn">) {
-    this.#client = client;
-    this.#token = token;
-    this.#log = log;
+  constructor(parts: SettlementParts) {
+    this.#parts = parts;
+    this.#settlements = new Settlements(parts, this.#heldMoney.wake);
   }
 
   /**
-   * Holds the amount until the record of the call is stored.
+   * Holds the amount until the record of the call is stored. Waits for a moment for money that is held for other calls.
    * @param pico 10^-12 USD: the most that the call can cost
-   * @throws Fault PAYMENT_REQUIRED when it does not fit, GUARDRAIL_BLOCKED when the budget is a guardrail's, UNAVAILABLE when admin-svc
-   *   cannot be asked
+   * @throws Fault PAYMENT_REQUIRED when it does not fit into what is left, GUARDRAIL_BLOCKED when the budget is a guardrail's, BUDGET_HELD when it
+   *   does not fit beside what is held, UNAVAILABLE when admin-svc cannot be asked
    */
   async reserve(scope: Spender, pico: bigint): Promise<Hold> {
-    const { turnId, caller, trace, span } = scope;
-    const { keyHash, workspaceId } = caller;
-    const reservation = { turnId, attempt: trace.bills.length + 1, keyHash, workspaceId, amountUsd: decimal(pico) };
-    const metadata = serviceMetadata(this.#token, { trace: span });
-    const answer = await this.#decided(reservation, pico, metadata).catch((cause: unknown) => {
-      throw new Fault(FaultReason.UNAVAILABLE, "The budget of this key cannot be checked at the moment", {
-        origin: FaultOrigin.ADMIN,
-        retryAfterMs: 1_000,
-        cause,
+    const { caller, trace, signal } = scope;
+    const turn = this.#longTurns.find(scope.generationId ?? "");
+    const held = callOf(scope);
+    let answer = await this.#decided(held, scope, pico, turn);
+    this.#settlements.keepHolds();
+    if (answer.held) {
+      const owner = answer.budget === BudgetScope.WORKSPACE ? caller.workspaceId : caller.keyHash;
+      const wait = { isBegun: turn?.isBegun === true, signal };
+      answer = await this.#heldMoney.wait(owner, wait, answer, async () => {
+        await this.#settlements.tell();
+        return this.#decided(held, scope, pico, turn);
       });
-    });
-    if (answer.admitted) return { raise: (more) => this.#raise(reservation, more) };
-    if (answer.guardrailId !== "") trace.stages.push(toStage(answer.guardrailId, scope));
-    throw budgetExhausted(answer, reservation.amountUsd);
+    }
+    if (answer.admitted) return this.#holdOf(held, pico, answer);
+    if (answer.guardrailId !== "" && !answer.held) trace.stages.push(toStage(answer.guardrailId, scope));
+    throw budgetRefusal(answer, decimal(pico));
+  }
+
+  /** Announces a turn that may make further calls: once its first one is admitted, an amount is kept for the others. @returns ends the turn */
+  begin({ generationId, caller }: Pick<Scope, "generationId" | "caller">): () => void {
+    const end = this.#longTurns.begin(generationId, caller);
+    return () => {
+      end();
+      this.#heldMoney.wake();
+    };
+  }
+
+  /** Tells the budgets what remains to be told. */
+  close(): Promise<void> {
+    return this.#settlements.close();
+  }
+
+  #holdOf(call: HeldCall, pico: bigint, answer: ReserveBudgetResponse): Hold {
+    // Where another such call would not fit beside this one, the next call depends on what this one has cost.
+    const isNear = answer.remainingUsd !== undefined && toPico(answer.remainingUsd) < 2n * pico;
+    return {
+      raise: (more) => this.#raise(call, more),
+      settle: (cost) => {
+        this.#settlements.add({ ...call, pico: cost });
+        return isNear || cost > pico ? this.#settlements.tell() : undefined;
+      },
+    };
   }
 
   /**
    * Asks for a reservation. A refusal also answers other calls of the key that already waited when it was asked for and that need no less:
    * so a crowd at an empty budget is refused in time, instead of being told that the budget cannot be checked.
    */
-  #decided(reservation: Reservation, pico: bigint, metadata: Metadata): Promise<ReserveBudgetResponse> {
-    const { keyHash } = reservation;
+  async #decided(
+    held: HeldCall,
+    scope: Spender,
+    pico: bigint,
+    turn: LongTurn | undefined,
+  ): Promise<ReserveBudgetResponse> {
+    const { token } = this.#parts;
+    const {
+      span,
+      caller: { keyHash },
+    } = scope;
     const arrivedAt = performance.now();
-    return this.#turnstile.run(async () => {
-      const known = this.#refusals.get(keyHash);
-      if (known && known.askedAt >= arrivedAt && pico >= known.pico) return known.answer;
-      const askedAt = performance.now();
-      const answer = await this.#ask(reservation, metadata);
-      if (this.#turnstile.waiting === 0) this.#refusals.clear();
-      else if (!answer.admitted) this.#refusals.set(keyHash, { askedAt, pico, answer });
-      return answer;
-    });
+    try {
+      return await this.#turnstile.run(async () => {
+        const size = turn?.isBegun === true ? -1n : pico + this.#longTurns.besides(keyHash, pico, turn);
+        const known = this.#refusals.get(keyHash);
+        if (known && known.askedAt >= arrivedAt && size >= known.size) return known.answer;
+        const askedAt = performance.now();
+        const reservation = { ...held, ...this.#reservationOf(scope, pico, turn) };
+        const asked = this.#ask(reservation, serviceMetadata(token, { trace: span }));
+        const answer = turn ? await this.#longTurns.asking(turn, pico, asked) : await asked;
+        if (this.#turnstile.waiting === 0) this.#refusals.clear();
+        else if (!answer.admitted) this.#refusals.set(keyHash, { askedAt, size, answer });
+        return answer;
+      });
+    } catch (cause) {
+      throw new Fault(FaultReason.UNAVAILABLE, "The budget of this key cannot be checked at the moment", {
+        origin: FaultOrigin.ADMIN,
+        retryAfterMs: 1_000,
+        cause,
+      });
+    }
+  }
+
+  #reservationOf(scope: Spender, pico: bigint, turn: LongTurn | undefined): Omit<Reservation, keyof HeldCall> {
+    const { keyHash, workspaceId } = scope.caller;
+    const [ofKey, ofWorkspace] = [keyHash, workspaceId].map((owner) => this.#longTurns.besides(owner, pico, turn));
+    return {
+      keyHash,
+      workspaceId,
+      amountUsd: decimal(pico),
+      bootId: this.#parts.bootId,
+      keyBesidesUsd: amountText(ofKey),
+      workspaceBesidesUsd: amountText(ofWorkspace),
+    };
   }
 
   async #ask(reservation: Reservation, metadata: Metadata): Promise<ReserveBudgetResponse> {
     const request = create(ReserveBudgetRequestSchema, reservation);
     try {
-      return await call(this.#client, LedgerService.method.reserveBudget, request, metadata, timeoutMs);
+      return await call(this.#parts.client, LedgerService.method.reserveBudget, request, metadata, timeoutMs);
     } catch (error) {
-      this.#release(reservation, metadata);
+      // The answer was lost, and the amount may be held.
+      this.#settlements.add({ turnId: reservation.turnId, attempt: reservation.attempt, pico: 0n });
       throw error;
     }
   }
 
-  async #raise({ turnId, attempt }: Reservation, pico: bigint): Promise<void> {
+  async #raise({ turnId, attempt }: HeldCall, pico: bigint): Promise<void> {
     const request = create(RaiseBudgetRequestSchema, { turnId, attempt, amountUsd: decimal(pico) });
     // The metadata names no span, because the call's trace is over when its cost is known.
-    const metadata = serviceMetadata(this.#token, {});
-    await call(this.#client, LedgerService.method.raiseBudget, request, metadata, timeoutMs).catch((err: unknown) =>
-      this.#log.warn(
-        { err },
-        "a call cost more than its hold, and the budget learns of it only from the record of the call",
-      ),
+    const { client, token, log } = this.#parts;
+    await call(client, LedgerService.method.raiseBudget, request, serviceMetadata(token, {}), timeoutMs).catch(
+      (err: unknown) =>
+        log.warn(
+          { err },
+          "a call cost more than its hold, and the budget learns of it only from the record of the call",
+        ),
     );
   }
-
-  /** Releases an amount whose answer was lost. An amount that is not released is held for ten minutes. */
-  #release({ turnId, attempt }: Reservation, metadata: Metadata): void {
-    // admin-svc may be back in a moment, so that the first releases wait for it; later reservations never reached it.
-    metadata.setOptions({ waitForReady: this.#releasing < maxConcurrentCalls });
-    this.#releasing++;
-    const request = create(ReleaseBudgetRequestSchema, { turnId, attempt });
-    call(this.#client, LedgerService.method.releaseBudget, request, metadata, releaseTimeoutMs)
-      .catch(() => {})
-      .finally(() => this.#releasing--);
-  }
 }
+
+const amountText = (pico = 0n): string => (pico > 0n ? decimal(pico) : "");
+
+const callOf = ({ turnId, trace }: Spender): HeldCall => ({ turnId, attempt: trace.bills.length + 1 });
+
+/** Rounds a sum of floats to the places that amounts have. */
+const picosPerDollar = 1e12;
 
 const owners: Readonly<Record<BudgetScope, string>> = {
   [BudgetScope.UNSPECIFIED]: "key",
@@ -157,24 +219,53 @@ const owners: Readonly<Record<BudgetScope, string>> = {
   [BudgetScope.GUARDRAIL]: "guardrail",
 };
 
-function budgetExhausted(answer: ReserveBudgetResponse, neededUsd: string): Fault {
-  const { budget, limitUsd = "0", remainingUsd = "0" } = answer;
-  const limit = Number(limitUsd);
-  const remaining = Math.max(0, Number(remainingUsd));
+function budgetRefusal(answer: ReserveBudgetResponse, neededUsd: string): Fault {
+  const limit = Number(answer.limitUsd);
+  const remaining = Number(answer.remainingUsd);
+  const held = Number(answer.heldUsd ?? "0");
   const needed = Number(neededUsd);
-  const owner = owners[budget] ?? "key";
+  const owner = owners[answer.budget] ?? "key";
+  const amounts = { limit, remaining, held, needed };
+  return answer.held ? heldRefusal(owner, amounts) : spentRefusal(owner, amounts);
+}
+
+/** Amounts in USD. */
+interface Amounts {
+  readonly limit: number;
+  /** Neither spent nor held. */
+  readonly remaining: number;
+  readonly held: number;
+  /** What the call would hold. */
+  readonly needed: number;
+}
+
+function heldRefusal(owner: string, amounts: Amounts): Fault {
+  const { limit, remaining, held, needed } = amounts;
+  const state = `of the budget of this ${owner}, ${limit} USD, ${held} are held for requests under way and ${remaining} are free, and this request would hold ${needed}; try again in a moment`;
+  const { least, most } = retryAfterMs;
+  return new Fault(FaultReason.BUDGET_HELD, `Budget held: ${state}`, {
+    origin: FaultOrigin.CLIENT,
+    retryAfterMs: Math.round(least + Math.random() * (most - least)),
+    metadata: { error_type: "budget_held", budget: owner, ...amounts },
+  });
+}
+
+function spentRefusal(owner: string, amounts: Amounts): Fault {
+  const { limit, remaining, held, needed } = amounts;
+  const left = Math.round((remaining + held) * picosPerDollar) / picosPerDollar;
+  const ofThem = held > 0 ? ` (${held} of them held for requests under way)` : "";
   const state =
-    remaining > 0
-      ? `the budget of this ${owner} has ${remaining} USD left of ${limit}, and this request could cost ${needed}; ask for fewer max_output_tokens, or raise the limit of the ${owner}`
+    left > 0
+      ? `the budget of this ${owner} has ${left} USD left of ${limit}${ofThem}, and this request could cost ${needed}; ask for fewer max_output_tokens, or raise the limit of the ${owner}`
       : `the budget of this ${owner}, ${limit} USD, is spent`;
-  const byGuardrail = budget === BudgetScope.GUARDRAIL;
+  const byGuardrail = owner === "guardrail";
   const [reason, opening] = byGuardrail
     ? [FaultReason.GUARDRAIL_BLOCKED, "Request blocked"]
     : [FaultReason.PAYMENT_REQUIRED, "Insufficient credits"];
   return new Fault(reason, `${opening}: ${state}`, {
     origin: FaultOrigin.CLIENT,
     shouldRetry: false,
-    metadata: { ...(!byGuardrail && { error_type: "payment_required", budget: owner }), limit, remaining, needed },
+    metadata: { ...(!byGuardrail && { error_type: "payment_required", budget: owner }), ...amounts },
   });
 }
 

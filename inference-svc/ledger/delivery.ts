@@ -42,6 +42,8 @@ export interface DeliveryParts {
   readonly directory: string;
   /** Called with the number of records of this start of the process that were delivered. */
   readonly onDelivered: (count: number) => void;
+  /** Called again and again once all that earlier starts of the process have left is read and delivered. */
+  readonly onReadEarlier: () => void;
 }
 
 const refusedIn = (directory: string): string => join(directory, "refused.jsonl");
@@ -92,6 +94,7 @@ export class Delivery {
       this.#dirty = false;
       try {
         await this.#deliver();
+        if (this.#parts.reader.hasReadEarlier) this.#parts.onReadEarlier();
         this.#recovered();
         pauseMs = minPauseMs;
       } catch (error) {

@@ -9,8 +9,6 @@ import type { Budgets, Hold } from "./budget.ts";
 
 /** Interval at which the cost of a running stream is compared with the amount that the budgets hold. */
 const lookMs = 250;
-/** Interval of renewal: budgets release a hold after ten minutes without one, as when a process was killed. */
-const renewMs = 4 * 60_000;
 
 /** Maximum cost of a call, in 10^-12 USD, and its request with limits that ensure it. */
 export interface CostBound {
@@ -33,7 +31,8 @@ async function held(hold: Hold, { request, pico }: CostBound, turn: Turn, scope:
     // A turn that was cancelled meanwhile ends before its call is made, and the record of the call releases the hold.
     return new HeldAnswer(turn(request, scope), watch);
   } catch (error) {
-    await watch.end();
+    // Nothing was recorded, so that no record will release it.
+    await hold.settle(0n);
     throw error;
   }
 }
@@ -45,9 +44,11 @@ class HoldWatch {
   readonly #hold: Hold;
   readonly #scope: Scope;
   readonly #attempt: number;
+  /** The amount that is held. */
   #pico: bigint;
+  /** The cost that the budget was told at the end; undefined before. */
+  #settled: bigint | undefined;
   #lookedAt = performance.now();
-  readonly #renewing: NodeJS.Timeout;
 
   /** @param attempt counted from 0 */
   constructor(hold: Hold, pico: bigint, scope: Scope, attempt: number) {
@@ -55,15 +56,16 @@ class HoldWatch {
     this.#pico = pico;
     this.#scope = scope;
     this.#attempt = attempt;
-    this.#renewing = setInterval(() => void hold.raise(this.#pico), renewMs).unref();
     scope.signal.addEventListener("abort", this.#onAbort);
   }
 
-  /** Tells the budget the final cost of the call. @returns undefined when the budget knows it already */
+  /** Tells the budget the final cost of the call. @returns undefined when nothing has to wait for the budget */
   end(): Promise<void> | undefined {
-    clearInterval(this.#renewing);
     this.#scope.signal.removeEventListener("abort", this.#onAbort);
-    return this.#follow();
+    const cost = this.#cost;
+    if (cost === this.#settled) return undefined;
+    this.#settled = cost;
+    return this.#hold.settle(cost);
   }
 
   /** The abort also stops the socket, which completes the bill: a microtask later the bill is read. */
@@ -73,16 +75,17 @@ class HoldWatch {
     const now = performance.now();
     if (now - this.#lookedAt < lookMs) return;
     this.#lookedAt = now;
-    void this.#follow();
+    const cost = this.#cost;
+    if (cost <= this.#pico) return;
+    this.#pico = cost;
+    void this.#hold.raise(cost);
   }
 
-  #follow(): Promise<void> | undefined {
+  /** What the call has cost so far, in 10^-12 USD; 0 when nothing is known or no provider was asked. */
+  get #cost(): bigint {
     const bill: Bill | undefined = this.#scope.trace.bills[this.#attempt];
     const cost = bill?.usage?.cost;
-    const pico = cost ? totalCost(cost) : 0n;
-    if (pico <= this.#pico) return undefined;
-    this.#pico = pico;
-    return this.#hold.raise(pico);
+    return cost ? totalCost(cost) : 0n;
   }
 }
 
@@ -127,7 +130,7 @@ class HeldAnswer extends Answer {
 
   #afterEnd(give: () => Next): Next {
     const told = this.#watch.end();
-    if (!told) return give();
+    if (told === undefined) return give();
     this.#held = give;
     this.#isTelling = true;
     void told.then(() => {

@@ -15,11 +15,13 @@ import type { TurnRequest } from "../turn/request.ts";
 import type { Usage } from "../turn/usage.ts";
 import type { Scope } from "../turn/scope.ts";
 import { Delivery, refusedBytes } from "./delivery.ts";
+import { EarlierStarts } from "./earlier-starts.ts";
 import { SpoolReader } from "./reader.ts";
 import { type Group, type StartingCall, unavailable } from "./group.ts";
 import { callName, chargeLine, endLine, startLine } from "./line.ts";
 import { type CallCharge, type CallEnd, type CallStart, endLostCall } from "./record.ts";
 import { unfinished } from "./recovery.ts";
+import { endHolds } from "./settlements.ts";
 import { Spool } from "./spool.ts";
 import { turnLine } from "./turn-line.ts";
 import { RecordWriter } from "./writer.ts";
@@ -77,7 +79,8 @@ export interface CallRecording {
 
 export class Ledger implements CallLedger {
   readonly #options: LedgerOptions;
-  readonly #bootId = randomUUID();
+  /** Names this start of the process. */
+  readonly bootId = randomUUID();
   readonly #spool: Spool;
   readonly #writer: RecordWriter;
   readonly #delivery: Delivery;
@@ -90,6 +93,8 @@ export class Ledger implements CallLedger {
   /** performance.now() of the last delivery, or of the first record after all were delivered; undefined while none waits. */
   #waitingSince: number | undefined;
   #open = 0;
+  /** Whether a budget has held an amount for a call of this start. */
+  #isHeld = false;
 
   /** @throws when the directory cannot be written to */
   constructor(options: LedgerOptions) {
@@ -97,16 +102,19 @@ export class Ledger implements CallLedger {
     this.#options = options;
     this.#spool = new Spool({
       directory,
-      bootId: this.#bootId,
+      bootId: this.bootId,
       startedAtMs: Date.now(),
       onSyncFailure: (error) => log.error({ err: error }, "usage records are not on the disk yet"),
     });
     this.#writer = new RecordWriter(this.#spool, log);
-    const reader = new SpoolReader(this.#spool, ({ path }, offset) =>
-      log.error({ file: path, offset }, "a file of usage records is damaged; the rest of it cannot be read"),
-    );
+    const earlier = new EarlierStarts(options, this.#spool.segments.slice(0, -1));
+    const reader = new SpoolReader(this.#spool, (segment, offset) => {
+      earlier.damaged(segment);
+      log.error({ file: segment.path, offset }, "a file of usage records is damaged; the rest of it cannot be read");
+    });
     const onDelivered = (count: number) => this.#count(count);
-    this.#delivery = new Delivery({ reader, client, token, log, directory, onDelivered });
+    const onReadEarlier = () => earlier.read();
+    this.#delivery = new Delivery({ reader, client, token, log, directory, onDelivered, onReadEarlier });
     this.#recover();
     gauge(
       registry,
@@ -140,6 +148,7 @@ export class Ledger implements CallLedger {
     if (this.#spool.size >= limitBytes) throw unavailable(new Error("the spool is full"));
     const call = new OpenCall(this.#writer, opened, onStarted, this.#end);
     this.#open++;
+    this.#isHeld ||= opened.isHeld;
     return call;
   }
 
@@ -151,7 +160,7 @@ export class Ledger implements CallLedger {
   /** Records a turn at its end. It is on the disk before anything more is said to a client. */
   recordTurn(turn: TurnFacts): void {
     const sequence = ++this.#turnSequence;
-    this.#writer.end(turnLine(turn, { bootId: this.#bootId, sequence, instance: this.#options.instance }));
+    this.#writer.end(turnLine(turn, { bootId: this.bootId, sequence, instance: this.#options.instance }));
     this.#waitingSince ??= performance.now();
     this.#delivery.wake(false);
   }
@@ -165,7 +174,10 @@ export class Ledger implements CallLedger {
   async close(limitMs: number): Promise<void> {
     const isWritten = this.#writer.close();
     await this.#delivery.close(limitMs);
-    this.#spool.close(isWritten && this.#open === 0 && this.#delivered === this.#written);
+    const isDelivered = isWritten && this.#open === 0 && this.#delivered === this.#written;
+    // Without an answer, a hold whose release was lost becomes a charge that an operator can see and release.
+    if (isDelivered && this.#isHeld) await endHolds(this.#options, this.bootId).catch(() => {});
+    this.#spool.close(isDelivered);
   }
 
   get #written(): number {
@@ -184,7 +196,7 @@ export class Ledger implements CallLedger {
   };
 
   #record(call: string, isHeld: boolean, closed: CallEnd): void {
-    const counted = { bootId: this.#bootId, sequence: ++this.#sequence, instance: this.#options.instance };
+    const counted = { bootId: this.bootId, sequence: ++this.#sequence, instance: this.#options.instance };
     this.#writer.end(endLine(call, closed, counted));
     this.#waitingSince ??= performance.now();
     this.#delivery.wake(isHeld);

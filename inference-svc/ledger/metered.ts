@@ -14,7 +14,7 @@ import { throwIfAborted } from "../turn/abort.ts";
 import type { Scope } from "../turn/scope.ts";
 import { Trace } from "../turn/trace.ts";
 import type { Usage } from "../turn/usage.ts";
-import type { Budgets } from "./budget.ts";
+import type { Budgets, Hold } from "./budget.ts";
 import { spends } from "./hold.ts";
 import type { CallLedger } from "./ledger.ts";
 import { type ServiceEnd, ServiceEntry, answeredCall, cancelledCall, failedCall } from "./recorded-service.ts";
@@ -43,6 +43,7 @@ class MeteredCall {
   /** Scope of the call alone. What guardrails do to it stands in the receipt of the turn. */
   readonly #scope: Scope;
   #entry: ServiceEntry | undefined;
+  #hold: Hold | undefined;
 
   /** @param price in 10^-12 USD */
   constructor(service: PricedService, price: bigint, caller: ServiceCaller) {
@@ -61,9 +62,15 @@ class MeteredCall {
   async begin({ ledger, budgets }: MeterParts): Promise<void> {
     const { model, provider, operation } = this.#service;
     throwIfAborted(this.#caller.signal);
-    if (this.#price > 0n && spends(this.#scope)) await budgets.reserve(this.#scope, this.#price);
+    if (this.#price > 0n && spends(this.#scope)) this.#hold = await budgets.reserve(this.#scope, this.#price);
     const callee = { model, provider, upstreamModel: operation };
-    this.#entry = await ServiceEntry.open(ledger, callee, this.#scope);
+    try {
+      this.#entry = await ServiceEntry.open(ledger, callee, this.#scope);
+    } catch (error) {
+      // Nothing was recorded, so that no record will release it.
+      await this.#hold?.settle(0n);
+      throw error;
+    }
     if (this.#price > 0n) this.#entry.note(this.#price);
   }
 
@@ -73,21 +80,23 @@ class MeteredCall {
       // The record of a call that was cancelled meanwhile releases what the budgets hold for it.
       throwIfAborted(this.#caller.signal);
       const answer = await send(() => (isSent = true));
-      if (isCharged(answer)) this.#close(answeredCall, true);
-      else this.#close(failedCall, false);
+      if (isCharged(answer)) await this.#close(answeredCall, true);
+      else await this.#close(failedCall, false);
       return answer;
     } catch (error) {
       const given = givenUp(error, this.#caller);
-      this.#close(given ?? failedCall, isSent && given !== undefined, true);
+      await this.#close(given ?? failedCall, isSent && given !== undefined, true);
       throw error;
     }
   }
 
-  #close(end: ServiceEnd, isCharged: boolean, isEstimated = false): void {
+  /** @returns once the next call may depend on the cost of this one */
+  async #close(end: ServiceEnd, isCharged: boolean, isEstimated = false): Promise<void> {
     const isPaid = isCharged && this.#price > 0n;
     this.#entry?.close(end, isPaid ? this.#price : undefined, isEstimated);
     if (isPaid) this.#charge(isEstimated);
     if (this.#price > 0n) this.#tell(end, isPaid, isEstimated);
+    await this.#hold?.settle(isPaid ? this.#price : 0n);
   }
 
   #charge(isEstimated: boolean): void {

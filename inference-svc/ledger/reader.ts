@@ -72,6 +72,11 @@ export class SpoolReader {
     return bytes;
   }
 
+  /** Whether nothing that earlier starts of the process have written is left to read. */
+  get hasReadEarlier(): boolean {
+    return this.#position.segment.isOwn || this.unreadBytes === 0;
+  }
+
   /**
    * Reads the next records; undefined when there are none. Returns the same ones again until they are marked as delivered.
    * @param maxRecords largest number of records

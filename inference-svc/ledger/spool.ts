@@ -23,7 +23,9 @@ export interface Segment {
   size: number;
   /** True when the file gets no more records. */
   sealed: boolean;
-  /** Whether this start of the process has written it. */
+  /** Start of the process that has written it. */
+  readonly bootId: string;
+  /** Whether that is this start. */
   readonly isOwn: boolean;
   /** Number of calls that began in the part of this file that was read, and whose end is not delivered. */
   open: number;
@@ -33,7 +35,7 @@ export interface Segment {
  * Name of a file: when its process started, its process, its number. Version 0.1.0 wrote names without `v2` and leaves names with it alone, so
  * that a rollback removes no file that it cannot read.
  */
-const fileName = /^usage-(\d{13})-[0-9a-f-]{36}-\d{6}(?:\.v2)?\.log$/;
+const fileName = /^usage-(\d{13})-([0-9a-f-]{36})-\d{6}(?:\.v2)?\.log$/;
 
 export interface SpoolOptions {
   /** Folder of this process alone. */
@@ -127,7 +129,7 @@ export class Spool {
     const path = join(directory, `usage-${this.#stamp}-${bootId}-${number}.v2.log`);
     this.#file = openSync(path, "ax", 0o600);
     if (before) before.sealed = true;
-    this.segments.push({ path, size: 0, sealed: false, isOwn: true, open: 0 });
+    this.segments.push({ path, size: 0, sealed: false, bootId, isOwn: true, open: 0 });
     if (old === -1) return;
     this.#unsynced = false;
     fdatasync(old, (error) => {
@@ -164,7 +166,14 @@ function findSegments(directory: string): Segment[] {
     .filter((name) => fileName.test(name))
     .sort()
     .map((name) => join(directory, name))
-    .map((path) => ({ path, size: statSync(path).size, sealed: true, isOwn: false, open: 0 }));
+    .map((path) => ({
+      path,
+      size: statSync(path).size,
+      sealed: true,
+      bootId: fileName.exec(basename(path))?.[2] ?? "",
+      isOwn: false,
+      open: 0,
+    }));
 }
 
 const latestStart = (segments: readonly Segment[]): number =>

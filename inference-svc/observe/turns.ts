@@ -141,9 +141,11 @@ function turnMembers(request: RunTurnRequest, requester: Requester, end: TurnEnd
   );
 }
 
-/** The budget that refused the turn: of the key or of the workspace. */
+/** The budget that refused the turn: of the key, of the workspace, or of a guardrail that is held for others. */
 const budgetMember = ({ reason, metadata }: Fault): string =>
-  reason === FaultReason.PAYMENT_REQUIRED ? member("budget", metadata?.["budget"]) : "";
+  reason === FaultReason.PAYMENT_REQUIRED || reason === FaultReason.BUDGET_HELD
+    ? member("budget", metadata?.["budget"])
+    : "";
 
 function attemptsMember(attempts: readonly Attempt[]): string {
   let all = "";

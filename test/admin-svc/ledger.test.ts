@@ -2,7 +2,7 @@
 import { randomUUID } from "node:crypto";
 import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
 import { create, toJsonString } from "@bufbuild/protobuf";
-import { type Metadata, connectivityState } from "@grpc/grpc-js";
+import { type Client, type Metadata, connectivityState } from "@grpc/grpc-js";
 import {
   AttemptStatus,
   CallKind,
@@ -47,6 +47,9 @@ async function record(records: UsageRecord[], metadata: Metadata = serviceMetada
   const { storedCount } = await call(house.client, LedgerService.method.recordUsage, request, metadata, timeoutMs);
   return storedCount;
 }
+
+const openBudgets = (client: Client, bootId: string = randomUUID()) =>
+  new Budgets({ client, token: serviceToken, log, bootId, instance: "test-1" });
 
 const stored = (turnId: string) =>
   house.database.selectFrom("usage_records").selectAll().where("turn_id", "=", turnId).orderBy("attempt").execute();
@@ -246,7 +249,10 @@ describe("the check of the command line", () => {
       await house.database.deleteFrom(table).execute();
     const bootId = randomUUID();
     await record([usageRecord({ bootId }), usageRecord({ bootId, sequence: 2n, status: AttemptStatus.LOST })]);
-    expect(await check()).toEqual([0, "2 records, 1 of them lost calls, 0 estimated; 2 turns; 0 reservations\n"]);
+    expect(await check()).toEqual([
+      0,
+      "2 records, 1 of them lost calls, 0 estimated; 2 turns; 0 reservations, 0 charges without a record\n",
+    ]);
   });
 
   test("names what is missing, and sums that are wrong", async () => {
@@ -309,7 +315,7 @@ test("nothing is held for a call whose asker has not heard that it may make it",
   const caller = create(CallerSchema, { keyHash, workspaceId: defaultWorkspaceId });
   const proxy = await startRpcProxy(house.port);
   const client = dial(`127.0.0.1:${proxy.port}`);
-  const budgets = new Budgets(client, serviceToken, log);
+  const budgets = openBudgets(client);
   const reserve = () => budgets.reserve({ turnId: randomUUID(), caller, trace: new Trace(1n) }, 600_000_000_000n);
   const answer = proxy.hold("ReserveBudget");
   const held = proxy.held();
@@ -335,7 +341,7 @@ test("nor for one whose answer went with the process that gave it, once there is
   const address = `http://127.0.0.1:${proxy.port}`;
   const link = new DatabaseLink(address);
   const client = dial(new URL(await link.open(address)).host);
-  const budgets = new Budgets(client, serviceToken, log);
+  const budgets = openBudgets(client);
   const reserve = () => budgets.reserve({ turnId: randomUUID(), caller, trace: new Trace(1n) }, 600_000_000_000n);
   const answer = proxy.hold("ReserveBudget");
   const held = proxy.held();
@@ -365,7 +371,7 @@ test("3,000 calls at once on a budget that has room for one: the others are refu
   let questions = 0;
   const ask = client.makeUnaryRequest.bind(client) as (...args: unknown[]) => unknown;
   Object.assign(client, { makeUnaryRequest: (...args: unknown[]) => (questions++, ask(...args)) });
-  const budgets = new Budgets(client, serviceToken, log);
+  const budgets = openBudgets(client);
   const reserve = () => budgets.reserve({ turnId: randomUUID(), caller, trace: new Trace(1n) }, 600_000_000_000n);
   /** A machine that is too slow to decide in time says so, and to come back. */
   const decided = async (): Promise<FaultReason | undefined> => {
@@ -379,7 +385,7 @@ test("3,000 calls at once on a budget that has room for one: the others are refu
   };
   const reasons = await Promise.all(Array.from({ length: 3_000 }, decided));
   expect(reasons.filter((reason) => reason === undefined).length).toBe(1);
-  expect(reasons.filter((reason) => reason === FaultReason.PAYMENT_REQUIRED).length).toBe(2_999);
+  expect(reasons.filter((reason) => reason === FaultReason.BUDGET_HELD).length).toBe(2_999);
   // Two rounds of 64 where the machine is quick; each round that is too late is asked, and let go, once more.
   expect(questions).toBeLessThan(1_500);
   client.close();
@@ -389,13 +395,13 @@ test("what is held for a call grows with what it is known to cost, until its rec
   const keyHash = hashKey(await addKey(house.database));
   await house.database.updateTable("api_keys").set({ limit_usd: "1" }).where("hash", "=", keyHash).execute();
   const caller = create(CallerSchema, { keyHash, workspaceId: defaultWorkspaceId });
-  const budgets = new Budgets(house.client, serviceToken, log);
+  const budgets = openBudgets(house.client);
   const reserve = (turnId: string, dollars: number) =>
     budgets.reserve({ turnId, caller, trace: new Trace(1n) }, BigInt(dollars * 1e12));
   const turnId = randomUUID();
   const hold = await reserve(turnId, 0.1);
   await hold.raise(BigInt(1.5e12));
-  const refused = { reason: FaultReason.PAYMENT_REQUIRED, metadata: { remaining: 0 } };
+  const refused = { reason: FaultReason.BUDGET_HELD, metadata: { remaining: 0 } };
   await expect(reserve(randomUUID(), 0.1)).rejects.toMatchObject(refused);
   // Less than is held changes nothing.
   await hold.raise(1n);
@@ -404,4 +410,131 @@ test("what is held for a call grows with what it is known to cost, until its rec
   // Late: the record has said it already.
   await hold.raise(BigInt(1.5e12));
   await reserve(randomUUID(), 0.8);
+});
+
+describe("a hold that nobody renews", () => {
+  const reserveOn = (keyHash: string, bootId: string) => {
+    const caller = create(CallerSchema, { keyHash, workspaceId: defaultWorkspaceId });
+    const budgets = openBudgets(house.client, bootId);
+    return (turnId: string, dollars: number) =>
+      budgets.reserve({ turnId, caller, trace: new Trace(1n) }, BigInt(dollars * 1e12));
+  };
+  const keyWithADollar = async (): Promise<string> => {
+    const keyHash = hashKey(await addKey(house.database));
+    await house.database.updateTable("api_keys").set({ limit_usd: "1" }).where("hash", "=", keyHash).execute();
+    return keyHash;
+  };
+  /** As if so much time had passed for the holds of the key and the renewals of the process. */
+  const later = async (keyHash: string, bootId: string, minutes: number) => {
+    await sql`update budget_reservations set expires_at = expires_at - make_interval(mins => ${minutes})
+      where key_hash = ${keyHash}`.execute(house.database);
+    await sql`update budget_processes set renewed_at = renewed_at - make_interval(mins => ${minutes})
+      where boot_id = ${bootId}`.execute(house.database);
+  };
+  const renewed = (bootId: string) =>
+    eventually(async () => {
+      const rows = await house.database
+        .selectFrom("budget_processes")
+        .selectAll()
+        .where("boot_id", "=", bootId)
+        .execute();
+      return rows.length === 1;
+    });
+  const endHolds = (bootId: string) =>
+    call(
+      house.client,
+      LedgerService.method.endHolds,
+      create(LedgerService.method.endHolds.input, { bootId }),
+      serviceMetadata(serviceToken),
+      timeoutMs,
+    );
+  const spent = { reason: FaultReason.PAYMENT_REQUIRED };
+
+  test("is a charge, which the record replaces", async () => {
+    const [keyHash, bootId, turnId] = [await keyWithADollar(), randomUUID(), randomUUID()];
+    const reserve = reserveOn(keyHash, bootId);
+    await reserve(turnId, 0.7);
+    await renewed(bootId);
+    await expect(reserve(randomUUID(), 0.5)).rejects.toMatchObject({ reason: FaultReason.BUDGET_HELD });
+    await later(keyHash, bootId, 11);
+    await expect(reserve(randomUUID(), 0.5)).rejects.toMatchObject(spent);
+    await record([usageRecord({ turnId, keyHash, costUsd: "0.2" })]);
+    await record([usageRecord({ turnId, keyHash, costUsd: "0.2" })]);
+    await reserve(randomUUID(), 0.8);
+  });
+
+  test("is held for as long as its process is heard of, whatever becomes of its records", async () => {
+    const [keyHash, bootId] = [await keyWithADollar(), randomUUID()];
+    const reserve = reserveOn(keyHash, bootId);
+    await reserve(randomUUID(), 0.7);
+    await renewed(bootId);
+    await later(keyHash, bootId, 11);
+    const request = create(LedgerService.method.renewHolds.input, { bootId, instance: "test-1" });
+    await call(house.client, LedgerService.method.renewHolds, request, serviceMetadata(serviceToken), timeoutMs);
+    await expect(reserve(randomUUID(), 0.5)).rejects.toMatchObject({ reason: FaultReason.BUDGET_HELD });
+  });
+
+  test("is released where the process is over, has delivered all and has recorded no such call; what is known to be spent stays", async () => {
+    const [keyHash, bootId] = [await keyWithADollar(), randomUUID()];
+    const reserve = reserveOn(keyHash, bootId);
+    await (await reserve(randomUUID(), 0.8)).settle(BigInt(0.3e12));
+    await reserve(randomUUID(), 0.6);
+    await later(keyHash, bootId, 11);
+    await expect(reserve(randomUUID(), 0.5)).rejects.toMatchObject(spent);
+    await endHolds(bootId);
+    await expect(reserve(randomUUID(), 0.8)).rejects.toMatchObject({ ...spent, metadata: { remaining: 0.7 } });
+    await reserve(randomUUID(), 0.7);
+  });
+
+  test("of an earlier period is no charge of this one", async () => {
+    const [keyHash, bootId] = [await keyWithADollar(), randomUUID()];
+    await house.database.updateTable("api_keys").set({ limit_reset: "daily" }).where("hash", "=", keyHash).execute();
+    const reserve = reserveOn(keyHash, bootId);
+    await reserve(randomUUID(), 0.9);
+    await renewed(bootId);
+    await later(keyHash, bootId, 11);
+    await expect(reserve(randomUUID(), 0.5)).rejects.toMatchObject(spent);
+    await sql`update budget_reservations set reserved_at = now() - interval '1 day' where key_hash = ${keyHash}`.execute(
+      house.database,
+    );
+    await reserve(randomUUID(), 0.5);
+  });
+
+  test("is listed for operators, who may release it, which stands in the audit log", async () => {
+    const [keyHash, bootId, turnId] = [await keyWithADollar(), randomUUID(), randomUUID()];
+    const reserve = reserveOn(keyHash, bootId);
+    await reserve(turnId, 0.7);
+    await renewed(bootId);
+    const run = async (...args: string[]) => {
+      let printed = "";
+      const write = (text: string) => void (printed += text);
+      const code = await runCli(["ledger", ...args], {
+        databaseUrl: house.databaseUrl,
+        stdout: { write },
+        stderr: { write },
+      });
+      return { code, printed: printed.trim() };
+    };
+    const state = async () => {
+      const holds = JSON.parse((await run("holds", "--json")).printed) as { turn_id: string; state: string }[];
+      return holds.find(({ turn_id }) => turn_id === turnId)?.state;
+    };
+    expect(await state()).toBe("held");
+    expect(await run("release", turnId, "1")).toMatchObject({ code: 1 });
+    await later(keyHash, bootId, 11);
+    expect(await state()).toBe("provisional");
+    expect(await run("release", turnId, "1")).toEqual({
+      code: 0,
+      printed: `0.700000000000 USD released for key ${keyHash}`,
+    });
+    expect(await state()).toBe(undefined);
+    const entry = await house.database
+      .selectFrom("audit_log")
+      .selectAll()
+      .where("action", "=", "ledger.release")
+      .where("target", "=", keyHash)
+      .executeTakeFirstOrThrow();
+    expect(entry).toMatchObject({ actor: "cli", before: { turn_id: turnId, amount_usd: "0.700000000000" } });
+    await reserve(randomUUID(), 0.9);
+  });
 });

@@ -128,7 +128,7 @@ const documents = new DocumentReaders();
 const files = new FileReader(documents);
 
 /** A budget that has room for everything. */
-export const noHold: Hold = { raise: () => Promise.resolve() };
+export const noHold: Hold = { raise: () => Promise.resolve(), settle: () => undefined };
 
 /** Parts of a stack, and the records that it leaves. */
 /** Secret of every stack of the tests. */
@@ -211,7 +211,7 @@ export function openParts(
     records,
     ledger,
     findTask: learnedTasks(file.auto_router.learning_share),
-    budgets,
+    budgets: { begin: () => () => {}, ...budgets },
     internalModels: file.internal_models,
     detectors: detectors.byId,
     moderation: moderation?.detectors,

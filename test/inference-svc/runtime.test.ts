@@ -40,7 +40,7 @@ describe("a replaced house file", () => {
         return { span: undefined, note: () => {}, close: () => {} };
       },
     };
-    const budgets = { reserve: () => Promise.resolve(noHold) };
+    const budgets = { reserve: () => Promise.resolve(noHold), begin: () => () => {} };
     const watchDetector = () => () => {};
     const watchWeb = () => () => {};
     const watchSandbox = () => () => {};

@@ -1,15 +1,13 @@
 /**
  * Budget reservations. A call is admitted while its worst-case cost fits into every budget of its key, besides spent and reserved amounts.
- * The reservation is released in the transaction that writes the call's record.
+ * The reservation is released in the transaction that writes the call's record. What becomes of it until then stands in `holds.ts`.
  */
 import { decimal, pico } from "@sluice/proto/runtime/money.js";
 import { type Kysely, type Transaction, sql } from "kysely";
 import { type Account, type BudgetScope, accountsOf } from "../accounts.ts";
 import type { Database } from "../database.ts";
 import { transact } from "../postgres/transaction.ts";
-
-/** Lifetime of a reservation, for calls of a process that died and never came back. */
-const holdMinutes = 10;
+import { holdMinutes } from "./holds.ts";
 
 export interface ReservedCall {
   readonly turnId: string;
@@ -20,6 +18,12 @@ export interface Reservation extends ReservedCall {
   readonly keyHash: string;
   /** Worst-case cost, USD as a decimal. */
   readonly amountUsd: string;
+  /** Start of the process that renews the reservation; empty when it is renewed alone. */
+  readonly bootId: string;
+  /** What has to remain in each budget of the key alone, USD as a decimal; empty means none. */
+  readonly keyBesidesUsd: string;
+  /** What has to remain in the budget of the workspace. */
+  readonly workspaceBesidesUsd: string;
 }
 
 /** The decision, and the budget that will be used up first; no budget when the key has none. */
@@ -30,8 +34,12 @@ export interface Reserved {
   readonly guardrailId?: string;
   /** USD as a decimal. */
   readonly limitUsd?: string;
-  /** Amount that was left before this reservation. */
+  /** Amount that was neither spent nor held before this reservation. */
   readonly remainingUsd?: string;
+  /** Amount of what was left that was held for other calls. */
+  readonly heldUsd?: string;
+  /** Whether it was refused because of what is held: what is spent alone would let it pass. */
+  readonly held: boolean;
 }
 
 /** Decides about the calls in their order, in a single transaction. */
@@ -60,18 +68,31 @@ async function lockWorkspaces(transaction: Transaction<Database>, keyHashes: rea
     ) as named`.execute(transaction);
 }
 
-/** Subtracts the amount from every budget, or from none. */
-function decide({ amountUsd }: Reservation, accounts: readonly Account[]): Reserved {
-  const [first, ...others] = accounts;
-  if (!first) return { admitted: true };
-  const tightest = others.reduce((least, account) => (account.remaining < least.remaining ? account : least), first);
-  const { remaining } = tightest;
-  const amount = pico(amountUsd);
-  const admitted = remaining > 0n && remaining >= amount;
-  if (admitted) for (const account of accounts) account.remaining -= amount;
+/** Holds the amount in every budget, or in none. A refusal names the budget that is spent, or else the one with the least that is free. */
+function decide(reservation: Reservation, accounts: readonly Account[]): Reserved {
+  if (accounts.length === 0) return { admitted: true, held: false };
+  const amount = pico(reservation.amountUsd);
+  const spent = accounts.filter(({ left }) => left <= 0n || left < amount);
+  const admitted = accounts.every(
+    (account) => free(account) > 0n && free(account) >= amount + besides(account, reservation),
+  );
+  const tightest = leastFree(spent.length > 0 ? spent : accounts);
   const { scope: budget, limitUsd, guardrailId } = tightest;
-  return { admitted, budget, limitUsd, guardrailId, remainingUsd: decimal(remaining) };
+  const [left, remaining] = [atLeastZero(tightest.left), atLeastZero(free(tightest))];
+  if (admitted) for (const account of accounts) account.held += amount;
+  const amounts = { limitUsd, remainingUsd: decimal(remaining), heldUsd: decimal(left - remaining) };
+  return { ...amounts, budget, guardrailId, admitted, held: !admitted && spent.length === 0 };
 }
+
+const free = ({ left, held }: Account): bigint => left - held;
+
+const atLeastZero = (amount: bigint): bigint => (amount < 0n ? 0n : amount);
+
+const besides = ({ scope }: Account, { keyBesidesUsd, workspaceBesidesUsd }: Reservation): bigint =>
+  pico((scope === "workspace" ? workspaceBesidesUsd : keyBesidesUsd) || "0");
+
+const leastFree = (accounts: readonly Account[]): Account =>
+  accounts.reduce((least, account) => (free(account) < free(least) ? account : least));
 
 async function hold(transaction: Transaction<Database>, held: readonly Reservation[]): Promise<void> {
   if (held.length === 0) return;
@@ -79,11 +100,12 @@ async function hold(transaction: Transaction<Database>, held: readonly Reservati
   const attempts = held.map(({ attempt }) => attempt);
   const keyHashes = held.map(({ keyHash }) => keyHash);
   const amounts = held.map(({ amountUsd }) => amountUsd);
+  const boots = held.map(({ bootId }) => bootId || null);
   await sql`
-    insert into budget_reservations (turn_id, attempt, key_hash, workspace_id, amount_usd, expires_at)
-    select turn_id, attempt, key_hash, workspace_id, amount_usd, now() + make_interval(mins => ${holdMinutes})
-    from unnest(${turns}::uuid[], ${attempts}::smallint[], ${keyHashes}::text[], ${amounts}::numeric[])
-      as held (turn_id, attempt, key_hash, amount_usd)
+    insert into budget_reservations (turn_id, attempt, key_hash, workspace_id, amount_usd, boot_id, expires_at)
+    select turn_id, attempt, key_hash, workspace_id, amount_usd, boot_id, now() + make_interval(mins => ${holdMinutes})
+    from unnest(${turns}::uuid[], ${attempts}::smallint[], ${keyHashes}::text[], ${amounts}::numeric[], ${boots}::uuid[])
+      as held (turn_id, attempt, key_hash, amount_usd, boot_id)
       join api_keys on hash = key_hash
     on conflict (turn_id, attempt) do nothing`.execute(transaction);
 }
@@ -101,7 +123,7 @@ export async function raiseReservation(
   await sql`
     update budget_reservations
     set amount_usd = greatest(amount_usd, ${amountUsd}::numeric), expires_at = now() + make_interval(mins => ${holdMinutes})
-    where turn_id = ${turnId}::uuid and attempt = ${attempt}`.execute(database);
+    where turn_id = ${turnId}::uuid and attempt = ${attempt} and not is_settled`.execute(database);
 }
 
 /** Releases reservations of calls that will not be made. */
@@ -111,9 +133,4 @@ export async function dropReservations(database: Kysely<Database>, dropped: read
   await sql`
     delete from budget_reservations as held using unnest(${turns}::uuid[], ${attempts}::smallint[]) as dropped (turn_id, attempt)
     where held.turn_id = dropped.turn_id and held.attempt = dropped.attempt`.execute(database);
-}
-
-/** Releases reservations of calls that never ended. */
-export async function dropExpiredReservations(database: Kysely<Database>): Promise<void> {
-  await database.deleteFrom("budget_reservations").where("expires_at", "<", sql<Date>`now()`).execute();
 }

@@ -1,6 +1,7 @@
 /** Checks the ledger: every sequence number of a process is present, turns match their calls, and the sums match the records. */
 import { type Kysely, sql } from "kysely";
 import type { Database } from "../database.ts";
+import { isAbandoned } from "./holds.ts";
 import { callChanges, changeSums, joinColumns, sumColumns, sumFigures, sumKeys, turnChanges } from "./usage-rollup.ts";
 
 /** Missing records of one start of a process. */
@@ -33,6 +34,8 @@ export interface LedgerState {
   readonly estimated: number;
   /** Reservations of calls under way. */
   readonly reservations: number;
+  /** Reservations that count as spent until their records come: of calls that have ended, and of processes that are gone. */
+  readonly provisional: number;
   readonly gaps: readonly Gap[];
   readonly wrongSums: readonly WrongSum[];
 }
@@ -44,15 +47,16 @@ export function ledgerState(database: Kysely<Database>): Promise<LedgerState> {
     .setIsolationLevel("repeatable read")
     .setAccessMode("read only")
     .execute(async (snapshot) => {
-      const { rows } = await sql<Pick<LedgerState, "records" | "turns" | "lost" | "estimated" | "reservations">>`
+      const { rows } = await sql<Omit<LedgerState, "gaps" | "wrongSums">>`
         select
           (select coalesce(sum(requests), 0)::float8 from turns) as turns,
           count(*)::float8 as records,
           (count(*) filter (where status = 'lost'))::float8 as lost,
           (count(*) filter (where is_estimated))::float8 as estimated,
-          (select count(*)::float8 from budget_reservations where expires_at > now()) as reservations
+          (select count(*)::float8 from budget_reservations where not is_settled and not ${isAbandoned}) as reservations,
+          (select count(*)::float8 from budget_reservations where is_settled or ${isAbandoned}) as provisional
         from usage_records`.execute(snapshot);
-      const counts = rows[0] ?? { records: 0, turns: 0, lost: 0, estimated: 0, reservations: 0 };
+      const counts = rows[0] ?? { records: 0, turns: 0, lost: 0, estimated: 0, reservations: 0, provisional: 0 };
       const wrongSums = [
         ...(await wrongSumsOf(snapshot, "key_days", "key_hash")),
         ...(await wrongSumsOf(snapshot, "workspace_days", "workspace_id")),

@@ -30,6 +30,7 @@ const grants: Readonly<Record<keyof Database | "kysely_migration", string>> = {
   ledger_retention: "select",
   removed_records: "select",
   budget_reservations: "select, insert, update, delete",
+  budget_processes: "select, insert, update, delete",
   console_sessions: "select, insert, update, delete",
   alerts: "select, insert, update, delete",
   export_cursors: "select, insert, update, delete",

@@ -186,7 +186,7 @@ export interface RemovedRecordsTable {
   records: BigInteger;
 }
 
-/** Worst-case cost that is reserved for a call under way. */
+/** Worst-case cost that is reserved for a call under way, or what the call has cost until its record is stored. */
 export interface BudgetReservationsTable {
   turn_id: string;
   attempt: number;
@@ -195,4 +195,16 @@ export interface BudgetReservationsTable {
   workspace_id: string | null;
   amount_usd: string;
   expires_at: Date;
+  /** Start of the process that renews it. Null in reservations of an earlier build, which are renewed one by one. */
+  boot_id: string | null;
+  /** Whether the amount is the cost of a call that has ended. */
+  is_settled: Generated<boolean>;
+  reserved_at: Generated<Date>;
+}
+
+/** Starts of processes that renew their reservations. */
+export interface BudgetProcessesTable {
+  boot_id: string;
+  instance: string;
+  renewed_at: Date;
 }

@@ -149,7 +149,7 @@ const meanings: Readonly<Record<string, string>> = {
   404: "not found",
   408: "out of time",
   413: "too large",
-  429: "too many requests",
+  429: "too many requests, or a budget held for others",
   499: "client left",
   500: "fault of Sluice",
   502: "provider failed",

@@ -17,6 +17,7 @@ const callerReasons: ReadonlySet<FaultReason> = new Set([
   FaultReason.PAYLOAD_TOO_LARGE,
   FaultReason.UNPROCESSABLE,
   FaultReason.PAYMENT_REQUIRED,
+  FaultReason.BUDGET_HELD,
   FaultReason.GUARDRAIL_BLOCKED,
 ]);
 
@@ -37,4 +38,6 @@ export const isGatewayUnavailable = ({ reason, origin }: Fault): boolean =>
 
 /** A budget has no room for the call, so that no provider was called. */
 export const isBudgetRefusal = ({ reason }: Fault): boolean =>
-  reason === FaultReason.PAYMENT_REQUIRED || reason === FaultReason.GUARDRAIL_BLOCKED;
+  reason === FaultReason.PAYMENT_REQUIRED ||
+  reason === FaultReason.BUDGET_HELD ||
+  reason === FaultReason.GUARDRAIL_BLOCKED;

@@ -244,12 +244,15 @@ describe("many at once", () => {
     for (;;) {
       const answer = await ask(key);
       await answer.arrayBuffer();
-      if (answer.status !== 503) return answer.status;
+      if (![429, 503].includes(answer.status)) return answer.status;
       await delay(Number(answer.headers.get("retry-after-ms")));
     }
   }
 
-  /** How often each status was the answer to so many requests, fifty at a time. A house that cannot keep up says so, and to come back. */
+  /**
+   * How often each status was the answer to so many requests, fifty at a time. An installation that cannot keep up says so, and to come back, as
+   * a budget does that is held for other requests.
+   */
   async function statusesOf(requests: number, keyOf: (n: number) => string): Promise<Record<number, number>> {
     const statuses: Record<number, number> = {};
     let left = requests;

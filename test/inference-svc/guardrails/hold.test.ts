@@ -8,14 +8,16 @@ let engine: Engine;
 /** Amounts in 10^-12 USD, in the order in which they came. */
 let reserved: bigint[];
 let raised: bigint[];
-let answerRaise: () => void;
+let settled: bigint[];
+let answerSettle: () => void;
 
 beforeEach(async () => {
   acme = await startUpstream();
   reserved = [];
   raised = [];
+  settled = [];
   const answered = new Promise<void>((resolve) => {
-    answerRaise = resolve;
+    answerSettle = resolve;
   });
   const budgets = {
     reserve: (_: unknown, pico: bigint) => {
@@ -23,6 +25,10 @@ beforeEach(async () => {
       return Promise.resolve({
         raise: (more: bigint) => {
           raised.push(more);
+          return Promise.resolve();
+        },
+        settle: (cost: bigint) => {
+          settled.push(cost);
           return answered;
         },
       });
@@ -69,28 +75,30 @@ function begin(stream: boolean, more: object = {}): { readonly ended: () => bool
 }
 
 test.each([true, false])(
-  "the end of an answer that cost more than was held comes after the budget knows; stream: %s",
+  "the end of an answer comes after the budget knows its cost where it says so; stream: %s",
   async (stream) => {
     acme.script([
       stream ? streamed(50_000, 1) : chatAnswer({ role: "assistant", content: "Hi" }, "stop", usage(50_000, 1)),
     ]);
     const turn = begin(stream, { maxOutputTokens: 16 });
-    while (raised.length === 0) await new Promise((resolve) => setImmediate(resolve));
+    while (settled.length === 0) await new Promise((resolve) => setImmediate(resolve));
     // A call that did not wait would be done by now.
     for (let n = 0; n < 50; n++) await new Promise((resolve) => setImmediate(resolve));
     expect(turn.ended()).toBe(false);
-    expect(raised).toEqual([50_002_000_000n]);
+    expect(settled).toEqual([50_002_000_000n]);
     expect(reserved[0]).toBeLessThan(1_000_000_000n);
-    answerRaise();
+    answerSettle();
     await turn.over;
     expect(turn.ended()).toBe(true);
   },
 );
 
-test("a call that stays within what is held raises nothing", async () => {
+test("a call that stays within what is held raises nothing, and holds its cost once it has ended", async () => {
   acme.script([streamed(20, 16)]);
+  answerSettle();
   await begin(true, { maxOutputTokens: 16 }).over;
   expect(raised).toEqual([]);
+  expect(settled).toEqual([52_000_000n]);
 });
 
 test.each([
@@ -102,6 +110,7 @@ test.each([
   "of an answer with a maximum of %s and %p at most %i tokens are held, and told",
   async (maxOutputTokens, more, told) => {
     acme.script([streamed(20, 16)]);
+    answerSettle();
     await begin(true, { ...more, ...(maxOutputTokens !== undefined && { maxOutputTokens }) }).over;
     expect(acme.requests[0]?.json["max_tokens"]).toBe(told);
     expect(reserved[0]).toBeGreaterThanOrEqual(BigInt(told) * 2_000_000n);

@@ -78,7 +78,14 @@ export function append(spool: Spool, ...lines: readonly string[]): void {
 }
 
 /** A file that an earlier start of a process has left. */
-export const leftSegment = (path: string, size = 0): Segment => ({ path, size, sealed: true, isOwn: false, open: 0 });
+export const leftSegment = (path: string, size = 0): Segment => ({
+  path,
+  size,
+  sealed: true,
+  bootId: "",
+  isOwn: false,
+  open: 0,
+});
 
 /** A port at which every connection is closed at once. */
 export async function refusingPort(): Promise<{ readonly port: number; readonly stop: () => Promise<void> }> {

@@ -14,7 +14,7 @@ import type { Message } from "@bufbuild/protobuf";
  * Describes the file sluice/admin/v1/ledger_service.proto.
  */
 export const file_sluice_admin_v1_ledger_service: GenFile = /*@__PURE__*/
-  fileDesc("CiRzbHVpY2UvYWRtaW4vdjEvbGVkZ2VyX3NlcnZpY2UucHJvdG8SD3NsdWljZS5hZG1pbi52MSLVBgoLVXNhZ2VSZWNvcmQSDwoHdHVybl9pZBgBIAEoCRIPCgdhdHRlbXB0GAIgASgNEg8KB2Jvb3RfaWQYAyABKAkSEAoIc2VxdWVuY2UYBCABKAQSEAoIaW5zdGFuY2UYBSABKAkSFAoMd29ya3NwYWNlX2lkGAYgASgJEhAKCGtleV9oYXNoGAcgASgJEhUKDWdlbmVyYXRpb25faWQYCCABKAkSEgoKcmVxdWVzdF9pZBgJIAEoCRIUCgxvcGVuZWRfYXRfbXMYCiABKAMSEwoLZHVyYXRpb25fbXMYCyABKA0SDQoFbW9kZWwYDCABKAkSEAoIcHJvdmlkZXIYDSABKAkSFgoOdXBzdHJlYW1fbW9kZWwYDiABKAkSFAoMc2VydmljZV90aWVyGA8gASgJEi4KBnN0YXR1cxgQIAEoDjIeLnNsdWljZS5hZG1pbi52MS5BdHRlbXB0U3RhdHVzEhMKC2h0dHBfc3RhdHVzGBEgASgNEjEKBnRva2VucxgSIAEoCzIcLnNsdWljZS5hZG1pbi52MS5Ub2tlbkNvdW50c0gAiAEBEhQKDGlzX2VzdGltYXRlZBgTIAEoCBIVCghjb3N0X3VzZBgUIAEoCUgBiAEBEhAKCHN0cmVhbWVkGBUgASgIEhEKBHVzZXIYFiABKAlIAogBARIXCgpzZXNzaW9uX2lkGBcgASgJSAOIAQESJwoEa2luZBgYIAEoDjIZLnNsdWljZS5hZG1pbi52MS5DYWxsS2luZBIVCghmaXJzdF9tcxgZIAEoDUgEiAEBEhoKDWZpbmlzaF9yZWFzb24YGiABKAlIBYgBARIxCglvcGVyYXRpb24YGyABKA4yHi5zbHVpY2UuYWRtaW4udjEuQ2FsbE9wZXJhdGlvbhIpCgVwYXllchgcIAEoDjIaLnNsdWljZS5hZG1pbi52MS5DYWxsUGF5ZXISEQoEZG9vchgdIAEoCUgGiAEBEhEKBHRhc2sYHiABKAlIB4gBAUIJCgdfdG9rZW5zQgsKCV9jb3N0X3VzZEIHCgVfdXNlckINCgtfc2Vzc2lvbl9pZEILCglfZmlyc3RfbXNCEAoOX2ZpbmlzaF9yZWFzb25CBwoFX2Rvb3JCBwoFX3Rhc2siZAoLVG9rZW5Db3VudHMSDQoFaW5wdXQYASABKA0SDgoGY2FjaGVkGAIgASgNEhMKC2NhY2hlX3dyaXRlGAMgASgNEg4KBm91dHB1dBgEIAEoDRIRCglyZWFzb25pbmcYBSABKA0i3wQKClR1cm5SZWNvcmQSFQoNZ2VuZXJhdGlvbl9pZBgBIAEoCRISCgpyZXF1ZXN0X2lkGAIgASgJEg8KB2Jvb3RfaWQYAyABKAkSEAoIc2VxdWVuY2UYBCABKAQSEAoIaW5zdGFuY2UYBSABKAkSFAoMd29ya3NwYWNlX2lkGAYgASgJEhAKCGtleV9oYXNoGAcgASgJEhQKDG9wZW5lZF9hdF9tcxgIIAEoAxITCgtkdXJhdGlvbl9tcxgJIAEoDRIVCghmaXJzdF9tcxgKIAEoDUgAiAEBEgwKBGRvb3IYCyABKAkSMQoJb3BlcmF0aW9uGAwgASgOMh4uc2x1aWNlLmFkbWluLnYxLkNhbGxPcGVyYXRpb24SDQoFbW9kZWwYDSABKAkSLQoHb3V0Y29tZRgOIAEoDjIcLnNsdWljZS5hZG1pbi52MS5UdXJuT3V0Y29tZRITCgtodHRwX3N0YXR1cxgPIAEoDRISCgplcnJvcl90eXBlGBAgASgJEhQKDGd1YXJkcmFpbF9pZBgRIAEoCRIMCgRydWxlGBIgASgJEhAKCHN0cmVhbWVkGBMgASgIEhEKBHVzZXIYFCABKAlIAYgBARIXCgpzZXNzaW9uX2lkGBUgASgJSAKIAQESEAoIdHJhY2VfaWQYFiABKAkSDQoFY291bnQYFyABKA0SNwoQZ3VhcmRyYWlsX2FjdGlvbhgYIAEoDjIdLnNsdWljZS5hZG1pbi52MS5GaWx0ZXJBY3Rpb25CCwoJX2ZpcnN0X21zQgcKBV91c2VyQg0KC19zZXNzaW9uX2lkIj4KElJlY29yZFVzYWdlUmVxdWVzdBIUCgxyZWNvcmRzX2pzb24YASADKAwSEgoKdHVybnNfanNvbhgCIAMoDCIrChNSZWNvcmRVc2FnZVJlc3BvbnNlEhQKDHN0b3JlZF9jb3VudBgBIAEoDSJ0ChRSZXNlcnZlQnVkZ2V0UmVxdWVzdBIPCgd0dXJuX2lkGAEgASgJEg8KB2F0dGVtcHQYAiABKA0SEAoIa2V5X2hhc2gYAyABKAkSEgoKYW1vdW50X3VzZBgEIAEoCRIUCgx3b3Jrc3BhY2VfaWQYBSABKAkiwQEKFVJlc2VydmVCdWRnZXRSZXNwb25zZRIQCghhZG1pdHRlZBgBIAEoCBIWCglsaW1pdF91c2QYAiABKAlIAIgBARIaCg1yZW1haW5pbmdfdXNkGAMgASgJSAGIAQESLAoGYnVkZ2V0GAQgASgOMhwuc2x1aWNlLmFkbWluLnYxLkJ1ZGdldFNjb3BlEhQKDGd1YXJkcmFpbF9pZBgFIAEoCUIMCgpfbGltaXRfdXNkQhAKDl9yZW1haW5pbmdfdXNkIkoKElJhaXNlQnVkZ2V0UmVxdWVzdBIPCgd0dXJuX2lkGAEgASgJEg8KB2F0dGVtcHQYAiABKA0SEgoKYW1vdW50X3VzZBgDIAEoCSIVChNSYWlzZUJ1ZGdldFJlc3BvbnNlIjgKFFJlbGVhc2VCdWRnZXRSZXF1ZXN0Eg8KB3R1cm5faWQYASABKAkSDwoHYXR0ZW1wdBgCIAEoDSIXChVSZWxlYXNlQnVkZ2V0UmVzcG9uc2UiGAoWU3VtVGFza1NwZW5kaW5nUmVxdWVzdCJKChdTdW1UYXNrU3BlbmRpbmdSZXNwb25zZRIvCghzcGVuZGluZxgBIAMoCzIdLnNsdWljZS5hZG1pbi52MS5UYXNrU3BlbmRpbmciPQoMVGFza1NwZW5kaW5nEgwKBHRhc2sYASABKAkSDQoFbW9kZWwYAiABKAkSEAoIY29zdF91c2QYAyABKAkiXwoPQ2FwdHVyZWRDb250ZW50Eg8KB3JlcXVlc3QYASABKAwSFQoNcmVxdWVzdF9ieXRlcxgCIAEoBBIOCgZhbnN3ZXIYAyABKAwSFAoMYW5zd2VyX2J5dGVzGAQgASgEIsUBCgtUdXJuQ29udGVudBIVCg1nZW5lcmF0aW9uX2lkGAEgASgJEhIKCnJlcXVlc3RfaWQYAiABKAkSFAoMd29ya3NwYWNlX2lkGAMgASgJEhAKCGtleV9oYXNoGAQgASgJEhEKBHVzZXIYBSABKAlIAIgBARIUCgxvcGVuZWRfYXRfbXMYBiABKAMSMQoHY29udGVudBgHIAEoCzIgLnNsdWljZS5hZG1pbi52MS5DYXB0dXJlZENvbnRlbnRCBwoFX3VzZXIiRwoVUmVjb3JkQ29udGVudHNSZXF1ZXN0Ei4KCGNvbnRlbnRzGAEgAygLMhwuc2x1aWNlLmFkbWluLnYxLlR1cm5Db250ZW50Ii4KFlJlY29yZENvbnRlbnRzUmVzcG9uc2USFAoMc3RvcmVkX2NvdW50GAEgASgNKr4BCg1BdHRlbXB0U3RhdHVzEh4KGkFUVEVNUFRfU1RBVFVTX1VOU1BFQ0lGSUVEEAASHAoYQVRURU1QVF9TVEFUVVNfQ09NUExFVEVEEAESHQoZQVRURU1QVF9TVEFUVVNfSU5DT01QTEVURRACEhkKFUFUVEVNUFRfU1RBVFVTX0ZBSUxFRBADEhwKGEFUVEVNUFRfU1RBVFVTX0NBTkNFTExFRBAEEhcKE0FUVEVNUFRfU1RBVFVTX0xPU1QQBSrEAwoNQ2FsbE9wZXJhdGlvbhIeChpDQUxMX09QRVJBVElPTl9VTlNQRUNJRklFRBAAEhcKE0NBTExfT1BFUkFUSU9OX1RVUk4QARIYChRDQUxMX09QRVJBVElPTl9KVURHRRACEh0KGUNBTExfT1BFUkFUSU9OX01PREVSQVRJT04QAxIdChlDQUxMX09QRVJBVElPTl9DTEFTU0lGSUVSEAQSGQoVQ0FMTF9PUEVSQVRJT05fU0VBUkNIEAUSGAoUQ0FMTF9PUEVSQVRJT05fRkVUQ0gQBhIWChJDQUxMX09QRVJBVElPTl9PQ1IQBxIYChRDQUxMX09QRVJBVElPTl9JTUFHRRAIEhgKFENBTExfT1BFUkFUSU9OX1BBTkVMEAkSGgoWQ0FMTF9PUEVSQVRJT05fQU5BTFlTVBAKEhoKFkNBTExfT1BFUkFUSU9OX0FEVklTT1IQCxIbChdDQUxMX09QRVJBVElPTl9TVUJBR0VOVBAMEhoKFkNBTExfT1BFUkFUSU9OX1NBTkRCT1gQDRIWChJDQUxMX09QRVJBVElPTl9NQ1AQDhIYChRDQUxMX09QRVJBVElPTl9FTUJFRBAPKlQKCUNhbGxQYXllchIaChZDQUxMX1BBWUVSX1VOU1BFQ0lGSUVEEAASEgoOQ0FMTF9QQVlFUl9LRVkQARIXChNDQUxMX1BBWUVSX09QRVJBVE9SEAIq7AIKCENhbGxLaW5kEhkKFUNBTExfS0lORF9VTlNQRUNJRklFRBAAEhUKEUNBTExfS0lORF9QUklNQVJZEAESEwoPQ0FMTF9LSU5EX0pVREdFEAISGAoUQ0FMTF9LSU5EX01PREVSQVRJT04QAxIYChRDQUxMX0tJTkRfQ0xBU1NJRklFUhAEEhMKD0NBTExfS0lORF9QQU5FTBALEhUKEUNBTExfS0lORF9BTkFMWVNUEAwSGwoXQ0FMTF9LSU5EX0NIQVJHRURfSlVER0UQDRIgChxDQUxMX0tJTkRfQ0hBUkdFRF9NT0RFUkFUSU9OEA4SIAocQ0FMTF9LSU5EX0NIQVJHRURfQ0xBU1NJRklFUhAPEhUKEUNBTExfS0lORF9BRFZJU09SEBASEwoPQ0FMTF9LSU5EX0lNQUdFEBESEQoNQ0FMTF9LSU5EX09DUhASEhkKFUNBTExfS0lORF9DSEFSR0VEX09DUhATKsoBCgtUdXJuT3V0Y29tZRIcChhUVVJOX09VVENPTUVfVU5TUEVDSUZJRUQQABIaChZUVVJOX09VVENPTUVfQ09NUExFVEVEEAESGwoXVFVSTl9PVVRDT01FX0lOQ09NUExFVEUQAhIXChNUVVJOX09VVENPTUVfRkFJTEVEEAMSGgoWVFVSTl9PVVRDT01FX0NBTkNFTExFRBAEEhUKEVRVUk5fT1VUQ09NRV9MT1NUEAUSGAoUVFVSTl9PVVRDT01FX1JFRlVTRUQQBip5CgtCdWRnZXRTY29wZRIcChhCVURHRVRfU0NPUEVfVU5TUEVDSUZJRUQQABIUChBCVURHRVRfU0NPUEVfS0VZEAESGgoWQlVER0VUX1NDT1BFX1dPUktTUEFDRRACEhoKFkJVREdFVF9TQ09QRV9HVUFSRFJBSUwQAzLMBAoNTGVkZ2VyU2VydmljZRJYCgtSZWNvcmRVc2FnZRIjLnNsdWljZS5hZG1pbi52MS5SZWNvcmRVc2FnZVJlcXVlc3QaJC5zbHVpY2UuYWRtaW4udjEuUmVjb3JkVXNhZ2VSZXNwb25zZRJeCg1SZXNlcnZlQnVkZ2V0EiUuc2x1aWNlLmFkbWluLnYxLlJlc2VydmVCdWRnZXRSZXF1ZXN0GiYuc2x1aWNlLmFkbWluLnYxLlJlc2VydmVCdWRnZXRSZXNwb25zZRJYCgtSYWlzZUJ1ZGdldBIjLnNsdWljZS5hZG1pbi52MS5SYWlzZUJ1ZGdldFJlcXVlc3QaJC5zbHVpY2UuYWRtaW4udjEuUmFpc2VCdWRnZXRSZXNwb25zZRJeCg1SZWxlYXNlQnVkZ2V0EiUuc2x1aWNlLmFkbWluLnYxLlJlbGVhc2VCdWRnZXRSZXF1ZXN0GiYuc2x1aWNlLmFkbWluLnYxLlJlbGVhc2VCdWRnZXRSZXNwb25zZRJkCg9TdW1UYXNrU3BlbmRpbmcSJy5zbHVpY2UuYWRtaW4udjEuU3VtVGFza1NwZW5kaW5nUmVxdWVzdBooLnNsdWljZS5hZG1pbi52MS5TdW1UYXNrU3BlbmRpbmdSZXNwb25zZRJhCg5SZWNvcmRDb250ZW50cxImLnNsdWljZS5hZG1pbi52MS5SZWNvcmRDb250ZW50c1JlcXVlc3QaJy5zbHVpY2UuYWRtaW4udjEuUmVjb3JkQ29udGVudHNSZXNwb25zZWIGcHJvdG8z", [file_sluice_admin_v1_access_service]);
+  fileDesc("CiRzbHVpY2UvYWRtaW4vdjEvbGVkZ2VyX3NlcnZpY2UucHJvdG8SD3NsdWljZS5hZG1pbi52MSLVBgoLVXNhZ2VSZWNvcmQSDwoHdHVybl9pZBgBIAEoCRIPCgdhdHRlbXB0GAIgASgNEg8KB2Jvb3RfaWQYAyABKAkSEAoIc2VxdWVuY2UYBCABKAQSEAoIaW5zdGFuY2UYBSABKAkSFAoMd29ya3NwYWNlX2lkGAYgASgJEhAKCGtleV9oYXNoGAcgASgJEhUKDWdlbmVyYXRpb25faWQYCCABKAkSEgoKcmVxdWVzdF9pZBgJIAEoCRIUCgxvcGVuZWRfYXRfbXMYCiABKAMSEwoLZHVyYXRpb25fbXMYCyABKA0SDQoFbW9kZWwYDCABKAkSEAoIcHJvdmlkZXIYDSABKAkSFgoOdXBzdHJlYW1fbW9kZWwYDiABKAkSFAoMc2VydmljZV90aWVyGA8gASgJEi4KBnN0YXR1cxgQIAEoDjIeLnNsdWljZS5hZG1pbi52MS5BdHRlbXB0U3RhdHVzEhMKC2h0dHBfc3RhdHVzGBEgASgNEjEKBnRva2VucxgSIAEoCzIcLnNsdWljZS5hZG1pbi52MS5Ub2tlbkNvdW50c0gAiAEBEhQKDGlzX2VzdGltYXRlZBgTIAEoCBIVCghjb3N0X3VzZBgUIAEoCUgBiAEBEhAKCHN0cmVhbWVkGBUgASgIEhEKBHVzZXIYFiABKAlIAogBARIXCgpzZXNzaW9uX2lkGBcgASgJSAOIAQESJwoEa2luZBgYIAEoDjIZLnNsdWljZS5hZG1pbi52MS5DYWxsS2luZBIVCghmaXJzdF9tcxgZIAEoDUgEiAEBEhoKDWZpbmlzaF9yZWFzb24YGiABKAlIBYgBARIxCglvcGVyYXRpb24YGyABKA4yHi5zbHVpY2UuYWRtaW4udjEuQ2FsbE9wZXJhdGlvbhIpCgVwYXllchgcIAEoDjIaLnNsdWljZS5hZG1pbi52MS5DYWxsUGF5ZXISEQoEZG9vchgdIAEoCUgGiAEBEhEKBHRhc2sYHiABKAlIB4gBAUIJCgdfdG9rZW5zQgsKCV9jb3N0X3VzZEIHCgVfdXNlckINCgtfc2Vzc2lvbl9pZEILCglfZmlyc3RfbXNCEAoOX2ZpbmlzaF9yZWFzb25CBwoFX2Rvb3JCBwoFX3Rhc2siZAoLVG9rZW5Db3VudHMSDQoFaW5wdXQYASABKA0SDgoGY2FjaGVkGAIgASgNEhMKC2NhY2hlX3dyaXRlGAMgASgNEg4KBm91dHB1dBgEIAEoDRIRCglyZWFzb25pbmcYBSABKA0i3wQKClR1cm5SZWNvcmQSFQoNZ2VuZXJhdGlvbl9pZBgBIAEoCRISCgpyZXF1ZXN0X2lkGAIgASgJEg8KB2Jvb3RfaWQYAyABKAkSEAoIc2VxdWVuY2UYBCABKAQSEAoIaW5zdGFuY2UYBSABKAkSFAoMd29ya3NwYWNlX2lkGAYgASgJEhAKCGtleV9oYXNoGAcgASgJEhQKDG9wZW5lZF9hdF9tcxgIIAEoAxITCgtkdXJhdGlvbl9tcxgJIAEoDRIVCghmaXJzdF9tcxgKIAEoDUgAiAEBEgwKBGRvb3IYCyABKAkSMQoJb3BlcmF0aW9uGAwgASgOMh4uc2x1aWNlLmFkbWluLnYxLkNhbGxPcGVyYXRpb24SDQoFbW9kZWwYDSABKAkSLQoHb3V0Y29tZRgOIAEoDjIcLnNsdWljZS5hZG1pbi52MS5UdXJuT3V0Y29tZRITCgtodHRwX3N0YXR1cxgPIAEoDRISCgplcnJvcl90eXBlGBAgASgJEhQKDGd1YXJkcmFpbF9pZBgRIAEoCRIMCgRydWxlGBIgASgJEhAKCHN0cmVhbWVkGBMgASgIEhEKBHVzZXIYFCABKAlIAYgBARIXCgpzZXNzaW9uX2lkGBUgASgJSAKIAQESEAoIdHJhY2VfaWQYFiABKAkSDQoFY291bnQYFyABKA0SNwoQZ3VhcmRyYWlsX2FjdGlvbhgYIAEoDjIdLnNsdWljZS5hZG1pbi52MS5GaWx0ZXJBY3Rpb25CCwoJX2ZpcnN0X21zQgcKBV91c2VyQg0KC19zZXNzaW9uX2lkIj4KElJlY29yZFVzYWdlUmVxdWVzdBIUCgxyZWNvcmRzX2pzb24YASADKAwSEgoKdHVybnNfanNvbhgCIAMoDCIrChNSZWNvcmRVc2FnZVJlc3BvbnNlEhQKDHN0b3JlZF9jb3VudBgBIAEoDSK9AQoUUmVzZXJ2ZUJ1ZGdldFJlcXVlc3QSDwoHdHVybl9pZBgBIAEoCRIPCgdhdHRlbXB0GAIgASgNEhAKCGtleV9oYXNoGAMgASgJEhIKCmFtb3VudF91c2QYBCABKAkSFAoMd29ya3NwYWNlX2lkGAUgASgJEg8KB2Jvb3RfaWQYBiABKAkSFwoPa2V5X2Jlc2lkZXNfdXNkGAcgASgJEh0KFXdvcmtzcGFjZV9iZXNpZGVzX3VzZBgIIAEoCSLzAQoVUmVzZXJ2ZUJ1ZGdldFJlc3BvbnNlEhAKCGFkbWl0dGVkGAEgASgIEhYKCWxpbWl0X3VzZBgCIAEoCUgAiAEBEhoKDXJlbWFpbmluZ191c2QYAyABKAlIAYgBARIsCgZidWRnZXQYBCABKA4yHC5zbHVpY2UuYWRtaW4udjEuQnVkZ2V0U2NvcGUSFAoMZ3VhcmRyYWlsX2lkGAUgASgJEhUKCGhlbGRfdXNkGAYgASgJSAKIAQESDAoEaGVsZBgHIAEoCEIMCgpfbGltaXRfdXNkQhAKDl9yZW1haW5pbmdfdXNkQgsKCV9oZWxkX3VzZCJKChJSYWlzZUJ1ZGdldFJlcXVlc3QSDwoHdHVybl9pZBgBIAEoCRIPCgdhdHRlbXB0GAIgASgNEhIKCmFtb3VudF91c2QYAyABKAkiFQoTUmFpc2VCdWRnZXRSZXNwb25zZSI4ChRSZWxlYXNlQnVkZ2V0UmVxdWVzdBIPCgd0dXJuX2lkGAEgASgJEg8KB2F0dGVtcHQYAiABKA0iFwoVUmVsZWFzZUJ1ZGdldFJlc3BvbnNlIkEKElNldHRsZUhvbGRzUmVxdWVzdBIrCgVjYWxscxgBIAMoCzIcLnNsdWljZS5hZG1pbi52MS5TZXR0bGVkQ2FsbCJBCgtTZXR0bGVkQ2FsbBIPCgd0dXJuX2lkGAEgASgJEg8KB2F0dGVtcHQYAiABKA0SEAoIY29zdF91c2QYAyABKAkiKQoTU2V0dGxlSG9sZHNSZXNwb25zZRISCgpidXN5X2NvdW50GAEgASgNIjYKEVJlbmV3SG9sZHNSZXF1ZXN0Eg8KB2Jvb3RfaWQYASABKAkSEAoIaW5zdGFuY2UYAiABKAkiFAoSUmVuZXdIb2xkc1Jlc3BvbnNlIiIKD0VuZEhvbGRzUmVxdWVzdBIPCgdib290X2lkGAEgASgJIhIKEEVuZEhvbGRzUmVzcG9uc2UiGAoWU3VtVGFza1NwZW5kaW5nUmVxdWVzdCJKChdTdW1UYXNrU3BlbmRpbmdSZXNwb25zZRIvCghzcGVuZGluZxgBIAMoCzIdLnNsdWljZS5hZG1pbi52MS5UYXNrU3BlbmRpbmciPQoMVGFza1NwZW5kaW5nEgwKBHRhc2sYASABKAkSDQoFbW9kZWwYAiABKAkSEAoIY29zdF91c2QYAyABKAkiXwoPQ2FwdHVyZWRDb250ZW50Eg8KB3JlcXVlc3QYASABKAwSFQoNcmVxdWVzdF9ieXRlcxgCIAEoBBIOCgZhbnN3ZXIYAyABKAwSFAoMYW5zd2VyX2J5dGVzGAQgASgEIsUBCgtUdXJuQ29udGVudBIVCg1nZW5lcmF0aW9uX2lkGAEgASgJEhIKCnJlcXVlc3RfaWQYAiABKAkSFAoMd29ya3NwYWNlX2lkGAMgASgJEhAKCGtleV9oYXNoGAQgASgJEhEKBHVzZXIYBSABKAlIAIgBARIUCgxvcGVuZWRfYXRfbXMYBiABKAMSMQoHY29udGVudBgHIAEoCzIgLnNsdWljZS5hZG1pbi52MS5DYXB0dXJlZENvbnRlbnRCBwoFX3VzZXIiRwoVUmVjb3JkQ29udGVudHNSZXF1ZXN0Ei4KCGNvbnRlbnRzGAEgAygLMhwuc2x1aWNlLmFkbWluLnYxLlR1cm5Db250ZW50Ii4KFlJlY29yZENvbnRlbnRzUmVzcG9uc2USFAoMc3RvcmVkX2NvdW50GAEgASgNKr4BCg1BdHRlbXB0U3RhdHVzEh4KGkFUVEVNUFRfU1RBVFVTX1VOU1BFQ0lGSUVEEAASHAoYQVRURU1QVF9TVEFUVVNfQ09NUExFVEVEEAESHQoZQVRURU1QVF9TVEFUVVNfSU5DT01QTEVURRACEhkKFUFUVEVNUFRfU1RBVFVTX0ZBSUxFRBADEhwKGEFUVEVNUFRfU1RBVFVTX0NBTkNFTExFRBAEEhcKE0FUVEVNUFRfU1RBVFVTX0xPU1QQBSrEAwoNQ2FsbE9wZXJhdGlvbhIeChpDQUxMX09QRVJBVElPTl9VTlNQRUNJRklFRBAAEhcKE0NBTExfT1BFUkFUSU9OX1RVUk4QARIYChRDQUxMX09QRVJBVElPTl9KVURHRRACEh0KGUNBTExfT1BFUkFUSU9OX01PREVSQVRJT04QAxIdChlDQUxMX09QRVJBVElPTl9DTEFTU0lGSUVSEAQSGQoVQ0FMTF9PUEVSQVRJT05fU0VBUkNIEAUSGAoUQ0FMTF9PUEVSQVRJT05fRkVUQ0gQBhIWChJDQUxMX09QRVJBVElPTl9PQ1IQBxIYChRDQUxMX09QRVJBVElPTl9JTUFHRRAIEhgKFENBTExfT1BFUkFUSU9OX1BBTkVMEAkSGgoWQ0FMTF9PUEVSQVRJT05fQU5BTFlTVBAKEhoKFkNBTExfT1BFUkFUSU9OX0FEVklTT1IQCxIbChdDQUxMX09QRVJBVElPTl9TVUJBR0VOVBAMEhoKFkNBTExfT1BFUkFUSU9OX1NBTkRCT1gQDRIWChJDQUxMX09QRVJBVElPTl9NQ1AQDhIYChRDQUxMX09QRVJBVElPTl9FTUJFRBAPKlQKCUNhbGxQYXllchIaChZDQUxMX1BBWUVSX1VOU1BFQ0lGSUVEEAASEgoOQ0FMTF9QQVlFUl9LRVkQARIXChNDQUxMX1BBWUVSX09QRVJBVE9SEAIq7AIKCENhbGxLaW5kEhkKFUNBTExfS0lORF9VTlNQRUNJRklFRBAAEhUKEUNBTExfS0lORF9QUklNQVJZEAESEwoPQ0FMTF9LSU5EX0pVREdFEAISGAoUQ0FMTF9LSU5EX01PREVSQVRJT04QAxIYChRDQUxMX0tJTkRfQ0xBU1NJRklFUhAEEhMKD0NBTExfS0lORF9QQU5FTBALEhUKEUNBTExfS0lORF9BTkFMWVNUEAwSGwoXQ0FMTF9LSU5EX0NIQVJHRURfSlVER0UQDRIgChxDQUxMX0tJTkRfQ0hBUkdFRF9NT0RFUkFUSU9OEA4SIAocQ0FMTF9LSU5EX0NIQVJHRURfQ0xBU1NJRklFUhAPEhUKEUNBTExfS0lORF9BRFZJU09SEBASEwoPQ0FMTF9LSU5EX0lNQUdFEBESEQoNQ0FMTF9LSU5EX09DUhASEhkKFUNBTExfS0lORF9DSEFSR0VEX09DUhATKsoBCgtUdXJuT3V0Y29tZRIcChhUVVJOX09VVENPTUVfVU5TUEVDSUZJRUQQABIaChZUVVJOX09VVENPTUVfQ09NUExFVEVEEAESGwoXVFVSTl9PVVRDT01FX0lOQ09NUExFVEUQAhIXChNUVVJOX09VVENPTUVfRkFJTEVEEAMSGgoWVFVSTl9PVVRDT01FX0NBTkNFTExFRBAEEhUKEVRVUk5fT1VUQ09NRV9MT1NUEAUSGAoUVFVSTl9PVVRDT01FX1JFRlVTRUQQBip5CgtCdWRnZXRTY29wZRIcChhCVURHRVRfU0NPUEVfVU5TUEVDSUZJRUQQABIUChBCVURHRVRfU0NPUEVfS0VZEAESGgoWQlVER0VUX1NDT1BFX1dPUktTUEFDRRACEhoKFkJVREdFVF9TQ09QRV9HVUFSRFJBSUwQAzLOBgoNTGVkZ2VyU2VydmljZRJYCgtSZWNvcmRVc2FnZRIjLnNsdWljZS5hZG1pbi52MS5SZWNvcmRVc2FnZVJlcXVlc3QaJC5zbHVpY2UuYWRtaW4udjEuUmVjb3JkVXNhZ2VSZXNwb25zZRJeCg1SZXNlcnZlQnVkZ2V0EiUuc2x1aWNlLmFkbWluLnYxLlJlc2VydmVCdWRnZXRSZXF1ZXN0GiYuc2x1aWNlLmFkbWluLnYxLlJlc2VydmVCdWRnZXRSZXNwb25zZRJYCgtSYWlzZUJ1ZGdldBIjLnNsdWljZS5hZG1pbi52MS5SYWlzZUJ1ZGdldFJlcXVlc3QaJC5zbHVpY2UuYWRtaW4udjEuUmFpc2VCdWRnZXRSZXNwb25zZRJeCg1SZWxlYXNlQnVkZ2V0EiUuc2x1aWNlLmFkbWluLnYxLlJlbGVhc2VCdWRnZXRSZXF1ZXN0GiYuc2x1aWNlLmFkbWluLnYxLlJlbGVhc2VCdWRnZXRSZXNwb25zZRJYCgtTZXR0bGVIb2xkcxIjLnNsdWljZS5hZG1pbi52MS5TZXR0bGVIb2xkc1JlcXVlc3QaJC5zbHVpY2UuYWRtaW4udjEuU2V0dGxlSG9sZHNSZXNwb25zZRJVCgpSZW5ld0hvbGRzEiIuc2x1aWNlLmFkbWluLnYxLlJlbmV3SG9sZHNSZXF1ZXN0GiMuc2x1aWNlLmFkbWluLnYxLlJlbmV3SG9sZHNSZXNwb25zZRJPCghFbmRIb2xkcxIgLnNsdWljZS5hZG1pbi52MS5FbmRIb2xkc1JlcXVlc3QaIS5zbHVpY2UuYWRtaW4udjEuRW5kSG9sZHNSZXNwb25zZRJkCg9TdW1UYXNrU3BlbmRpbmcSJy5zbHVpY2UuYWRtaW4udjEuU3VtVGFza1NwZW5kaW5nUmVxdWVzdBooLnNsdWljZS5hZG1pbi52MS5TdW1UYXNrU3BlbmRpbmdSZXNwb25zZRJhCg5SZWNvcmRDb250ZW50cxImLnNsdWljZS5hZG1pbi52MS5SZWNvcmRDb250ZW50c1JlcXVlc3QaJy5zbHVpY2UuYWRtaW4udjEuUmVjb3JkQ29udGVudHNSZXNwb25zZWIGcHJvdG8z", [file_sluice_admin_v1_access_service]);
 
 /**
  * Record of one call to a provider: identified by turn and attempt, counted by boot and sequence.
@@ -562,6 +562,27 @@ export type ReserveBudgetRequest = Message<"sluice.admin.v1.ReserveBudgetRequest
    * @generated from field: string workspace_id = 5;
    */
   workspaceId: string;
+
+  /**
+   * UUID of the start of the process that makes the call, which renews the reservation by RenewHolds. Empty: the reservation is renewed alone.
+   *
+   * @generated from field: string boot_id = 6;
+   */
+  bootId: string;
+
+  /**
+   * USD as a decimal string that has to remain in each budget of the key alone, for further calls of turns that have begun; empty means none.
+   *
+   * @generated from field: string key_besides_usd = 7;
+   */
+  keyBesidesUsd: string;
+
+  /**
+   * The same for the budget of the workspace.
+   *
+   * @generated from field: string workspace_besides_usd = 8;
+   */
+  workspaceBesidesUsd: string;
 };
 
 /**
@@ -611,6 +632,21 @@ export type ReserveBudgetResponse = Message<"sluice.admin.v1.ReserveBudgetRespon
    * @generated from field: string guardrail_id = 5;
    */
   guardrailId: string;
+
+  /**
+   * USD that are reserved of that limit for other calls under way; absent without a budget.
+   *
+   * @generated from field: optional string held_usd = 6;
+   */
+  heldUsd?: string | undefined;
+
+  /**
+   * True if the call was not admitted because of what is reserved for others, so that it may be admitted in a moment. What is spent alone would
+   * let it pass.
+   *
+   * @generated from field: bool held = 7;
+   */
+  held: boolean;
 };
 
 /**
@@ -714,6 +750,162 @@ export const ReleaseBudgetResponseSchema: GenMessage<ReleaseBudgetResponse> = /*
   messageDesc(file_sluice_admin_v1_ledger_service, 10);
 
 /**
+ * Calls that have ended, or are not made: at least 1, and at most 500.
+ *
+ * @generated from message sluice.admin.v1.SettleHoldsRequest
+ */
+export type SettleHoldsRequest = Message<"sluice.admin.v1.SettleHoldsRequest"> & {
+  /**
+   * In any order.
+   *
+   * @generated from field: repeated sluice.admin.v1.SettledCall calls = 1;
+   */
+  calls: SettledCall[];
+};
+
+/**
+ * Describes the message sluice.admin.v1.SettleHoldsRequest.
+ * Use `create(SettleHoldsRequestSchema)` to create a new message.
+ */
+export const SettleHoldsRequestSchema: GenMessage<SettleHoldsRequest> = /*@__PURE__*/
+  messageDesc(file_sluice_admin_v1_ledger_service, 11);
+
+/**
+ * Call that has ended, named as in ReserveBudgetRequest.
+ *
+ * @generated from message sluice.admin.v1.SettledCall
+ */
+export type SettledCall = Message<"sluice.admin.v1.SettledCall"> & {
+  /**
+   * UUID of the turn.
+   *
+   * @generated from field: string turn_id = 1;
+   */
+  turnId: string;
+
+  /**
+   * Number of the call within the turn, from 1.
+   *
+   * @generated from field: uint32 attempt = 2;
+   */
+  attempt: number;
+
+  /**
+   * USD as a decimal string: cost of the call; empty when it cost nothing.
+   *
+   * @generated from field: string cost_usd = 3;
+   */
+  costUsd: string;
+};
+
+/**
+ * Describes the message sluice.admin.v1.SettledCall.
+ * Use `create(SettledCallSchema)` to create a new message.
+ */
+export const SettledCallSchema: GenMessage<SettledCall> = /*@__PURE__*/
+  messageDesc(file_sluice_admin_v1_ledger_service, 12);
+
+/**
+ * Confirmation that the budgets count the costs.
+ *
+ * @generated from message sluice.admin.v1.SettleHoldsResponse
+ */
+export type SettleHoldsResponse = Message<"sluice.admin.v1.SettleHoldsResponse"> & {
+  /**
+   * Number of calls whose reservations something else was changing: to be told again, because it may come to nothing.
+   *
+   * @generated from field: uint32 busy_count = 1;
+   */
+  busyCount: number;
+};
+
+/**
+ * Describes the message sluice.admin.v1.SettleHoldsResponse.
+ * Use `create(SettleHoldsResponseSchema)` to create a new message.
+ */
+export const SettleHoldsResponseSchema: GenMessage<SettleHoldsResponse> = /*@__PURE__*/
+  messageDesc(file_sluice_admin_v1_ledger_service, 13);
+
+/**
+ * Start of a process whose calls are under way, or whose records are not all stored.
+ *
+ * @generated from message sluice.admin.v1.RenewHoldsRequest
+ */
+export type RenewHoldsRequest = Message<"sluice.admin.v1.RenewHoldsRequest"> & {
+  /**
+   * UUID of the start.
+   *
+   * @generated from field: string boot_id = 1;
+   */
+  bootId: string;
+
+  /**
+   * Name of the process.
+   *
+   * @generated from field: string instance = 2;
+   */
+  instance: string;
+};
+
+/**
+ * Describes the message sluice.admin.v1.RenewHoldsRequest.
+ * Use `create(RenewHoldsRequestSchema)` to create a new message.
+ */
+export const RenewHoldsRequestSchema: GenMessage<RenewHoldsRequest> = /*@__PURE__*/
+  messageDesc(file_sluice_admin_v1_ledger_service, 14);
+
+/**
+ * Confirmation that the reservations are renewed.
+ *
+ * @generated from message sluice.admin.v1.RenewHoldsResponse
+ */
+export type RenewHoldsResponse = Message<"sluice.admin.v1.RenewHoldsResponse"> & {
+};
+
+/**
+ * Describes the message sluice.admin.v1.RenewHoldsResponse.
+ * Use `create(RenewHoldsResponseSchema)` to create a new message.
+ */
+export const RenewHoldsResponseSchema: GenMessage<RenewHoldsResponse> = /*@__PURE__*/
+  messageDesc(file_sluice_admin_v1_ledger_service, 15);
+
+/**
+ * Start of a process that is over, and whose records are all stored.
+ *
+ * @generated from message sluice.admin.v1.EndHoldsRequest
+ */
+export type EndHoldsRequest = Message<"sluice.admin.v1.EndHoldsRequest"> & {
+  /**
+   * UUID of the start.
+   *
+   * @generated from field: string boot_id = 1;
+   */
+  bootId: string;
+};
+
+/**
+ * Describes the message sluice.admin.v1.EndHoldsRequest.
+ * Use `create(EndHoldsRequestSchema)` to create a new message.
+ */
+export const EndHoldsRequestSchema: GenMessage<EndHoldsRequest> = /*@__PURE__*/
+  messageDesc(file_sluice_admin_v1_ledger_service, 16);
+
+/**
+ * Confirmation that nothing is reserved for calls that were not begun.
+ *
+ * @generated from message sluice.admin.v1.EndHoldsResponse
+ */
+export type EndHoldsResponse = Message<"sluice.admin.v1.EndHoldsResponse"> & {
+};
+
+/**
+ * Describes the message sluice.admin.v1.EndHoldsResponse.
+ * Use `create(EndHoldsResponseSchema)` to create a new message.
+ */
+export const EndHoldsResponseSchema: GenMessage<EndHoldsResponse> = /*@__PURE__*/
+  messageDesc(file_sluice_admin_v1_ledger_service, 17);
+
+/**
  * Request for the spending of the last 7 days.
  *
  * @generated from message sluice.admin.v1.SumTaskSpendingRequest
@@ -726,7 +918,7 @@ export type SumTaskSpendingRequest = Message<"sluice.admin.v1.SumTaskSpendingReq
  * Use `create(SumTaskSpendingRequestSchema)` to create a new message.
  */
 export const SumTaskSpendingRequestSchema: GenMessage<SumTaskSpendingRequest> = /*@__PURE__*/
-  messageDesc(file_sluice_admin_v1_ledger_service, 11);
+  messageDesc(file_sluice_admin_v1_ledger_service, 18);
 
 /**
  * Spending of the last 7 days.
@@ -747,7 +939,7 @@ export type SumTaskSpendingResponse = Message<"sluice.admin.v1.SumTaskSpendingRe
  * Use `create(SumTaskSpendingResponseSchema)` to create a new message.
  */
 export const SumTaskSpendingResponseSchema: GenMessage<SumTaskSpendingResponse> = /*@__PURE__*/
-  messageDesc(file_sluice_admin_v1_ledger_service, 12);
+  messageDesc(file_sluice_admin_v1_ledger_service, 19);
 
 /**
  * Cost of the calls to one model for one kind of task.
@@ -782,7 +974,7 @@ export type TaskSpending = Message<"sluice.admin.v1.TaskSpending"> & {
  * Use `create(TaskSpendingSchema)` to create a new message.
  */
 export const TaskSpendingSchema: GenMessage<TaskSpending> = /*@__PURE__*/
-  messageDesc(file_sluice_admin_v1_ledger_service, 13);
+  messageDesc(file_sluice_admin_v1_ledger_service, 20);
 
 /**
  * Prompt and answer of one turn, as they passed between client and gateway, up to the limit of the configuration file.
@@ -824,7 +1016,7 @@ export type CapturedContent = Message<"sluice.admin.v1.CapturedContent"> & {
  * Use `create(CapturedContentSchema)` to create a new message.
  */
 export const CapturedContentSchema: GenMessage<CapturedContent> = /*@__PURE__*/
-  messageDesc(file_sluice_admin_v1_ledger_service, 14);
+  messageDesc(file_sluice_admin_v1_ledger_service, 21);
 
 /**
  * Captured content, and the turn that it belongs to.
@@ -887,7 +1079,7 @@ export type TurnContent = Message<"sluice.admin.v1.TurnContent"> & {
  * Use `create(TurnContentSchema)` to create a new message.
  */
 export const TurnContentSchema: GenMessage<TurnContent> = /*@__PURE__*/
-  messageDesc(file_sluice_admin_v1_ledger_service, 15);
+  messageDesc(file_sluice_admin_v1_ledger_service, 22);
 
 /**
  * Contents of turns that have ended: at least 1, and at most 100.
@@ -908,7 +1100,7 @@ export type RecordContentsRequest = Message<"sluice.admin.v1.RecordContentsReque
  * Use `create(RecordContentsRequestSchema)` to create a new message.
  */
 export const RecordContentsRequestSchema: GenMessage<RecordContentsRequest> = /*@__PURE__*/
-  messageDesc(file_sluice_admin_v1_ledger_service, 16);
+  messageDesc(file_sluice_admin_v1_ledger_service, 23);
 
 /**
  * Confirmation that the contents are stored.
@@ -929,7 +1121,7 @@ export type RecordContentsResponse = Message<"sluice.admin.v1.RecordContentsResp
  * Use `create(RecordContentsResponseSchema)` to create a new message.
  */
 export const RecordContentsResponseSchema: GenMessage<RecordContentsResponse> = /*@__PURE__*/
-  messageDesc(file_sluice_admin_v1_ledger_service, 17);
+  messageDesc(file_sluice_admin_v1_ledger_service, 24);
 
 /**
  * Outcome of a call to a provider.
@@ -1377,7 +1569,8 @@ export const LedgerService: GenService<{
     output: typeof RecordUsageResponseSchema;
   },
   /**
-   * Reserves the worst case of a call in every budget of its key until its record is stored, for at most ten minutes.
+   * Reserves the worst case of a call in every budget of its key until its record is stored. A reservation that nobody renews for ten minutes
+   * becomes a provisional charge, which the record replaces.
    * Faults: INVALID_REQUEST, UNAUTHENTICATED, UNAVAILABLE.
    *
    * @generated from rpc sluice.admin.v1.LedgerService.ReserveBudget
@@ -1409,6 +1602,40 @@ export const LedgerService: GenService<{
     methodKind: "unary";
     input: typeof ReleaseBudgetRequestSchema;
     output: typeof ReleaseBudgetResponseSchema;
+  },
+  /**
+   * Lowers reservations to what their calls have cost, which counts as spent until their records are stored, and releases those of calls that
+   * cost nothing. Calls without a reservation are left alone: their records are stored already.
+   * Faults: INVALID_REQUEST, UNAUTHENTICATED, UNAVAILABLE.
+   *
+   * @generated from rpc sluice.admin.v1.LedgerService.SettleHolds
+   */
+  settleHolds: {
+    methodKind: "unary";
+    input: typeof SettleHoldsRequestSchema;
+    output: typeof SettleHoldsResponseSchema;
+  },
+  /**
+   * Renews all reservations of one start of a process for ten minutes.
+   * Faults: INVALID_REQUEST, UNAUTHENTICATED, UNAVAILABLE.
+   *
+   * @generated from rpc sluice.admin.v1.LedgerService.RenewHolds
+   */
+  renewHolds: {
+    methodKind: "unary";
+    input: typeof RenewHoldsRequestSchema;
+    output: typeof RenewHoldsResponseSchema;
+  },
+  /**
+   * Releases what is still reserved for calls of one start of a process whose records are all stored: those calls were never begun.
+   * Faults: INVALID_REQUEST, UNAUTHENTICATED, UNAVAILABLE.
+   *
+   * @generated from rpc sluice.admin.v1.LedgerService.EndHolds
+   */
+  endHolds: {
+    methodKind: "unary";
+    input: typeof EndHoldsRequestSchema;
+    output: typeof EndHoldsResponseSchema;
   },
   /**
    * Sums the cost of calls by kind of task and model, over the last 7 days and all workspaces. Only calls whose record has a task count.

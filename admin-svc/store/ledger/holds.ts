@@ -1,0 +1,132 @@
+/**
+ * What reservations count as. One of a call under way is held, and what a call has cost counts as spent. So does the reservation of a process that
+ * has renewed nothing for ten minutes: nobody knows what its call has cost until its record is stored, and a budget must not be granted twice.
+ */
+import { type Kysely, type RawBuilder, sql } from "kysely";
+import { type Author, recordAudit } from "../audit.ts";
+import { type Database, defaultWorkspaceId } from "../database.ts";
+import { transact } from "../postgres/transaction.ts";
+import { periodStart } from "./spending.ts";
+
+/** Time without a renewal after which a reservation is a charge. */
+export const holdMinutes = 10;
+
+/** Whether a reservation is one that nobody renews. */
+export const isAbandoned: RawBuilder<boolean> = sql<boolean>`
+  (not is_settled and expires_at <= now() and coalesce(boot_id <> all (array(
+    select process.boot_id from budget_processes as process where renewed_at > now() - make_interval(mins => ${holdMinutes})
+  )), true))`;
+
+/** Columns `charged`, of the current budget period, and `held`: sums of reservations in USD. Reads the column `limit_reset`. */
+export const reservedSums: RawBuilder<unknown> = sql`
+  coalesce(sum(amount_usd) filter (
+    where (is_settled or ${isAbandoned}) and (reserved_at at time zone 'UTC')::date >= ${periodStart}
+  ), 0) as charged,
+  coalesce(sum(amount_usd) filter (where not is_settled and not ${isAbandoned}), 0) as held`;
+
+export interface SettledCall {
+  readonly turnId: string;
+  readonly attempt: number;
+  /** USD as a decimal; empty when it cost nothing. */
+  readonly costUsd: string;
+}
+
+/**
+ * Lowers the reservations of calls to their costs, and releases those of calls that cost nothing. Does not wait for a record that takes a
+ * reservation away at the same moment.
+ * @returns how many reservations were left alone for that
+ */
+export async function settleHolds(database: Kysely<Database>, calls: readonly SettledCall[]): Promise<number> {
+  const turns = calls.map(({ turnId }) => turnId);
+  const attempts = calls.map(({ attempt }) => attempt);
+  const costs = calls.map(({ costUsd }) => (costUsd === "" ? null : costUsd));
+  const { rows } = await sql<{ busy: number }>`
+    with ended as (
+      select * from unnest(${turns}::uuid[], ${attempts}::smallint[], ${costs}::numeric[]) as ended (turn_id, attempt, cost_usd)
+    ),
+    free as (
+      select turn_id, attempt, cost_usd from budget_reservations as held join ended using (turn_id, attempt)
+      for update of held skip locked
+    ),
+    released as (
+      delete from budget_reservations as held using free
+      where held.turn_id = free.turn_id and held.attempt = free.attempt and cost_usd is null
+    ),
+    lowered as (
+      update budget_reservations as held set amount_usd = cost_usd, is_settled = true
+      from free
+      where held.turn_id = free.turn_id and held.attempt = free.attempt and cost_usd is not null
+    )
+    select ((select count(*) from budget_reservations join ended using (turn_id, attempt)) - count(*))::int as busy
+    from free`.execute(database);
+  return rows[0]?.busy ?? 0;
+}
+
+/** Renews all reservations of a start of a process. */
+export async function renewHolds(database: Kysely<Database>, bootId: string, instance: string): Promise<void> {
+  await sql`
+    insert into budget_processes (boot_id, instance, renewed_at) values (${bootId}::uuid, ${instance}, now())
+    on conflict (boot_id) do update set renewed_at = excluded.renewed_at`.execute(database);
+}
+
+/** Releases the reservations of a start of a process whose records are all stored, without those whose cost is known. */
+export async function endHolds(database: Kysely<Database>, bootId: string): Promise<void> {
+  await sql`
+    with ended as (delete from budget_processes where boot_id = ${bootId}::uuid)
+    delete from budget_reservations where boot_id = ${bootId}::uuid and not is_settled`.execute(database);
+}
+
+/** A reservation as an operator sees it. */
+export interface HoldRow {
+  readonly turnId: string;
+  readonly attempt: number;
+  readonly keyHash: string;
+  readonly workspaceId: string | null;
+  /** USD as a decimal. */
+  readonly amountUsd: string;
+  readonly reservedAt: Date;
+  /** `held` for a call under way, `settled` for one that has ended, `provisional` where nobody renews it. Both of the latter count as spent. */
+  readonly state: "held" | "settled" | "provisional";
+}
+
+const holdColumns = sql`
+  turn_id as "turnId", attempt, key_hash as "keyHash", workspace_id as "workspaceId", amount_usd::text as "amountUsd",
+  reserved_at as "reservedAt",
+  case when is_settled then 'settled' when ${isAbandoned} then 'provisional' else 'held' end as state`;
+
+/** Reservations, oldest first. */
+export async function listHolds(database: Kysely<Database>, limit: number): Promise<readonly HoldRow[]> {
+  const { rows } = await sql<HoldRow>`
+    select ${holdColumns} from budget_reservations order by reserved_at, turn_id, attempt limit ${limit}`.execute(
+    database,
+  );
+  return rows;
+}
+
+/** Releases a charge that no record has replaced, and says so in the audit log. @returns undefined when there is none for the call */
+export function releaseCharge(
+  database: Kysely<Database>,
+  author: Omit<Author, "workspaceId">,
+  { turnId, attempt }: Pick<HoldRow, "turnId" | "attempt">,
+): Promise<HoldRow | undefined> {
+  return transact(database, async (transaction) => {
+    const { rows } = await sql<HoldRow>`
+      delete from budget_reservations
+      where turn_id = ${turnId}::uuid and attempt = ${attempt} and (is_settled or ${isAbandoned})
+      returning ${holdColumns}`.execute(transaction);
+    const [released] = rows;
+    if (released === undefined) return undefined;
+    const { keyHash, amountUsd, state, workspaceId } = released;
+    await recordAudit(
+      transaction,
+      { ...author, workspaceId: workspaceId ?? defaultWorkspaceId },
+      { action: "ledger.release", target: keyHash, before: { turn_id: turnId, attempt, amount_usd: amountUsd, state } },
+    );
+    return released;
+  });
+}
+
+/** Forgets processes that have long been gone. Their reservations are charges with and without them. */
+export async function forgetProcesses(database: Kysely<Database>): Promise<void> {
+  await sql`delete from budget_processes where renewed_at < now() - interval '1 day'`.execute(database);
+}

@@ -1,0 +1,56 @@
+/**
+ * Turns that may make further calls of their own: agent loops, panels, judged answers. From the first admitted call on, budgets keep an amount for
+ * the others, so that a crowd of such turns does not end with all of them begun, paid for and unfinished.
+ */
+import { namesFusion } from "./fusion/slug.ts";
+import type { AskingFeature } from "./kit.ts";
+import { mayUseTools } from "./tools/toolbox.ts";
+import { PassedAnswer } from "./turn/answers.ts";
+import type { Answer, Batch } from "./turn/turn.ts";
+import { mayUseWeb } from "./web/online.ts";
+
+export const furtherCalls: AskingFeature = {
+  id: "further-calls",
+  applies: (request, { hasBudget }) =>
+    hasBudget && (mayUseTools(request) || mayUseWeb(request) || namesFusion(request) || request.plugins !== undefined),
+  layer:
+    ({ budgets }) =>
+    (next) =>
+    (request, scope) => {
+      const end = budgets.begin(scope);
+      try {
+        return new WatchedAnswer(next(request, scope), end);
+      } catch (error) {
+        end();
+        throw error;
+      }
+    },
+  dryRun: () => (next) => next,
+};
+
+/** Ends the turn with its answer. */
+class WatchedAnswer extends PassedAnswer {
+  readonly #end: () => void;
+
+  constructor(answer: Answer, end: () => void) {
+    super(answer);
+    this.#end = end;
+  }
+
+  protected override passed(batch: Batch): Batch {
+    return batch;
+  }
+
+  protected override failed(error: unknown): unknown {
+    this.#end();
+    return error;
+  }
+
+  protected override ended(): void {
+    this.#end();
+  }
+
+  protected override left(): void {
+    this.#end();
+  }
+}

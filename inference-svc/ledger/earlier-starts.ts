@@ -1,0 +1,49 @@
+/**
+ * Earlier starts of this process whose files are in the spool. Once all that they have written is delivered, what budgets still hold for their
+ * calls is released: those calls were never begun. Where a file is damaged, nobody knows, and the holds become charges.
+ */
+import { setTimeout as delay } from "node:timers/promises";
+import { Fault, FaultReason } from "@sluice/proto/runtime/fault.js";
+import { type SettlementParts, endHolds } from "./settlements.ts";
+import type { Segment } from "./spool.ts";
+
+/** Pause between tries while admin-svc is away. */
+const retryMs = 5_000;
+
+export class EarlierStarts {
+  readonly #parts: Pick<SettlementParts, "client" | "token" | "log">;
+  readonly #segments: readonly Segment[];
+  readonly #bootIds: Set<string>;
+
+  /** @param segments files of earlier starts */
+  constructor(parts: Pick<SettlementParts, "client" | "token" | "log">, segments: readonly Segment[]) {
+    this.#parts = parts;
+    this.#segments = segments;
+    this.#bootIds = new Set(segments.map(({ bootId }) => bootId));
+  }
+
+  /** Notes a file that cannot be read to its end. */
+  damaged({ bootId }: Segment): void {
+    this.#bootIds.delete(bootId);
+  }
+
+  /** Called when all files of earlier starts were read, and what was read is delivered. */
+  read(): void {
+    if (this.#bootIds.size === 0 || this.#segments.some(({ open }) => open > 0)) return;
+    for (const bootId of this.#bootIds) void this.#end(bootId);
+    this.#bootIds.clear();
+  }
+
+  async #end(bootId: string): Promise<void> {
+    for (;;) {
+      try {
+        return await endHolds(this.#parts, bootId);
+      } catch (err) {
+        if (!(err instanceof Fault) || err.reason === FaultReason.INTERNAL) {
+          return this.#parts.log.warn({ err }, "what budgets hold for calls of an earlier start is not released");
+        }
+      }
+      await delay(retryMs, undefined, { ref: false });
+    }
+  }
+}

@@ -1,0 +1,79 @@
+/**
+ * Lines of calls that wait for money that is held for other calls. A call that can be paid in a moment is better kept for that moment than
+ * refused: a client that comes back later finds others there. The first of each line asks again; calls of turns that have begun stand in front,
+ * because what was paid for them is lost when they are refused.
+ */
+import type { TurnSignal } from "../turn/signal.ts";
+
+/** Longest wait of the first call of a turn. */
+const newTurnMs = 1_000;
+/** Longest wait of a call of a turn that has begun, in which some other call ends. */
+const begunTurnMs = 30_000;
+/** Interval at which the first of a line asks again. Costs of calls of other processes show only so. */
+const pollMs = 100;
+/** Most new turns that wait in one line: with more of them the last ones would not be served in time. */
+const maxNewTurns = 32;
+
+interface Waiter {
+  readonly isBegun: boolean;
+  wake: () => void;
+}
+
+export interface Wait {
+  readonly isBegun: boolean;
+  readonly signal: TurnSignal | undefined;
+}
+
+export class HeldMoney<Answer extends { readonly held: boolean }> {
+  readonly #lines = new Map<string, Waiter[]>();
+
+  /** Lets the first of each line ask at once. */
+  readonly wake = (): void => {
+    for (const [first] of this.#lines.values()) first?.wake();
+  };
+
+  /**
+   * Waits until the call is decided by more than what is held for others, or for as long as such a call may wait.
+   * @param owner of the budget that had no room
+   * @param refusal that the call has got
+   * @param ask decides about the call anew
+   * @returns the last decision
+   */
+  async wait(owner: string, { isBegun, signal }: Wait, refusal: Answer, ask: () => Promise<Answer>): Promise<Answer> {
+    const line = this.#lines.get(owner) ?? [];
+    if (!isBegun && line.length >= maxNewTurns) return refusal;
+    this.#lines.set(owner, line);
+    const waiter: Waiter = { isBegun, wake: () => {} };
+    line.splice(isBegun ? countBegun(line) : line.length, 0, waiter);
+    const until = performance.now() + (isBegun ? begunTurnMs : newTurnMs);
+    const isOver = () => performance.now() >= until || signal?.aborted === true;
+    try {
+      let answer = refusal;
+      while (answer.held && !isOver()) {
+        await pause(waiter, line[0] === waiter ? pollMs * (0.5 + Math.random()) : until - performance.now(), signal);
+        if (line[0] === waiter) answer = await ask();
+      }
+      return answer;
+    } finally {
+      line.splice(line.indexOf(waiter), 1);
+      if (line.length === 0) this.#lines.delete(owner);
+      else line[0]?.wake();
+    }
+  }
+}
+
+const countBegun = (line: readonly Waiter[]): number => line.filter(({ isBegun }) => isBegun).length;
+
+function pause(waiter: Waiter, ms: number, signal: TurnSignal | undefined): Promise<void> {
+  return new Promise((resolve) => {
+    const over = () => {
+      clearTimeout(timer);
+      signal?.removeEventListener("abort", over);
+      waiter.wake = () => {};
+      resolve();
+    };
+    const timer = setTimeout(over, Math.max(0, ms));
+    signal?.addEventListener("abort", over);
+    waiter.wake = over;
+  });
+}

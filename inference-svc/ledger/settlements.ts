@@ -1,0 +1,152 @@
+/**
+ * Tells the budgets what calls have cost: at once where the next call of the account may depend on it, else once a second, because the record of
+ * the call says the same soon. What cannot be told is told again: an amount that nobody releases is held for as long as this process lives.
+ */
+import type { ServiceToken } from "@sluice/proto/runtime/rpc/service-token.js";
+import type { Client } from "@grpc/grpc-js";
+import { create } from "@bufbuild/protobuf";
+import {
+  EndHoldsRequestSchema,
+  LedgerService,
+  RenewHoldsRequestSchema,
+  SettleHoldsRequestSchema,
+  SettledCallSchema,
+} from "@sluice/proto/gen/sluice/admin/v1/ledger_service_pb.js";
+import { Fault, FaultReason } from "@sluice/proto/runtime/fault.js";
+import type { Logger } from "@sluice/proto/runtime/log/log.js";
+import { decimal } from "@sluice/proto/runtime/money.js";
+import { call, serviceMetadata } from "@sluice/proto/runtime/rpc/dial.js";
+
+/** Interval at which costs are told that no call depends on. */
+const lateMs = 1_000;
+/** Interval of renewal. The budgets take what is held for a charge after ten minutes without one. */
+const renewMs = 2 * 60_000;
+/** Timeout of a message, for which the end of an answer may wait. */
+const timeoutMs = 2_000;
+/** Largest number of calls in one message. */
+const maxCalls = 500;
+const outages: ReadonlySet<FaultReason> = new Set([FaultReason.UNAVAILABLE, FaultReason.DEADLINE_EXCEEDED]);
+/** Most calls that wait while admin-svc is away. The oldest are given up beyond it: most of those never reached it. */
+const maxWaiting = 20_000;
+
+export interface HeldCall {
+  readonly turnId: string;
+  readonly attempt: number;
+}
+
+export interface SettlementParts {
+  /** Of admin-svc. */
+  readonly client: Client;
+  readonly token: ServiceToken;
+  readonly log: Pick<Logger, "warn">;
+  /** Start of this process. */
+  readonly bootId: string;
+  /** Name of this process. */
+  readonly instance: string;
+}
+
+/** A call that has ended, and its cost in 10^-12 USD. */
+type Ended = HeldCall & { readonly pico: bigint };
+
+export class Settlements {
+  readonly #parts: SettlementParts;
+  /** Called when the budgets know of further costs. */
+  readonly #onTold: () => void;
+  readonly #waiting: Ended[] = [];
+  /** True while admin-svc is away, so that it is logged once. */
+  #isFailing = false;
+  #telling: Promise<void> | undefined;
+  #late: NodeJS.Timeout | undefined;
+  #renewing: NodeJS.Timeout | undefined;
+
+  constructor(parts: SettlementParts, onTold: () => void) {
+    this.#parts = parts;
+    this.#onTold = onTold;
+  }
+
+  /** Renews what is held for calls of this process, from now on for as long as it lives: their records may have to wait. */
+  keepHolds(): void {
+    if (this.#renewing) return;
+    this.#renewing = setInterval(() => void this.#renew(), renewMs).unref();
+    void this.#renew();
+  }
+
+  /** Notes the cost of a call. A call that cost nothing holds nothing any more. */
+  add(ended: Ended): void {
+    if (this.#waiting.push(ended) > maxWaiting) this.#waiting.shift();
+    this.#late ??= setTimeout(() => void this.tell(), lateMs).unref();
+  }
+
+  /** Tells all costs that were noted. Never rejects: the records of the calls tell them again. @returns once admin-svc knows them, or cannot be told */
+  async tell(): Promise<void> {
+    // What is noted while a message is under way is in the next one.
+    await this.#telling;
+    this.#telling ??= this.#tellAll().finally(() => (this.#telling = undefined));
+    await this.#telling;
+  }
+
+  async close(): Promise<void> {
+    clearInterval(this.#renewing);
+    await this.tell();
+    clearTimeout(this.#late);
+  }
+
+  async #tellAll(): Promise<void> {
+    clearTimeout(this.#late);
+    this.#late = undefined;
+    while (this.#waiting.length > 0) {
+      const ended = this.#waiting.splice(0, maxCalls);
+      const failure = await this.#settle(ended);
+      if (failure === undefined) this.#onTold();
+      else if (!this.#again(ended, failure)) return;
+    }
+    this.#isFailing = false;
+  }
+
+  async #settle(ended: readonly Ended[]): Promise<unknown> {
+    const calls = ended.map(({ turnId, attempt, pico }) =>
+      create(SettledCallSchema, { turnId, attempt, costUsd: pico > 0n ? decimal(pico) : "" }),
+    );
+    const { client, token } = this.#parts;
+    const request = create(SettleHoldsRequestSchema, { calls });
+    try {
+      const metadata = serviceMetadata(token);
+      const { busyCount } = await call(client, LedgerService.method.settleHolds, request, metadata, timeoutMs);
+      if (busyCount > 0) this.#later(ended);
+      return undefined;
+    } catch (error) {
+      return error;
+    }
+  }
+
+  /** @returns false when admin-svc is away, so that the calls are told again later */
+  #again(ended: readonly Ended[], err: unknown): boolean {
+    if (!this.#isFailing) this.#parts.log.warn({ err }, "the budgets cannot be told what calls have cost");
+    this.#isFailing = true;
+    if (!(err instanceof Fault) || !outages.has(err.reason)) return true;
+    this.#later(ended);
+    return false;
+  }
+
+  /** Tells the calls again a little later. */
+  #later(ended: readonly Ended[]): void {
+    setTimeout(() => ended.forEach((each) => this.add(each)), lateMs).unref();
+  }
+
+  async #renew(): Promise<void> {
+    const { client, token, log, bootId, instance } = this.#parts;
+    const request = create(RenewHoldsRequestSchema, { bootId, instance });
+    await call(client, LedgerService.method.renewHolds, request, serviceMetadata(token), timeoutMs).catch(
+      (err: unknown) => log.warn({ err }, "what budgets hold for calls of this process cannot be renewed"),
+    );
+  }
+}
+
+/** Releases what is held for calls that a start of a process never began. @throws when admin-svc cannot be reached */
+export async function endHolds(
+  { client, token }: Pick<SettlementParts, "client" | "token">,
+  bootId: string,
+): Promise<void> {
+  const request = create(EndHoldsRequestSchema, { bootId });
+  await call(client, LedgerService.method.endHolds, request, serviceMetadata(token), timeoutMs);
+}

@@ -104,7 +104,7 @@ function decisionOf({ guardrail, scope }: Applied, stages: readonly Stage[]): ob
   return { guardrail_id: guardrail.id, guardrail_scope: scope, decision: gravest ?? "allowed" };
 }
 
-const candidate = ({ endpoint, losses, inputTokens, maxOutputTokens, cost }: PlannedAttempt): object => ({
+const candidate = ({ endpoint, losses, inputTokens, maxOutputTokens, cost, held }: PlannedAttempt): object => ({
   model: endpoint.model,
   provider: endpoint.providerName,
   service_tier: endpoint.tier,
@@ -116,6 +116,7 @@ const candidate = ({ endpoint, losses, inputTokens, maxOutputTokens, cost }: Pla
     input_cost: cost ? dollars(cost.input) : null,
     max_output_cost: cost && maxOutputTokens !== undefined ? dollars(cost.output) : null,
     max_cost: cost && maxOutputTokens !== undefined ? dollars(cost.input + cost.output) : null,
+    held: held === undefined ? null : dollars(held),
   },
 });
 

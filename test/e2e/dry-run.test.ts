@@ -132,8 +132,22 @@ test.each([true, false])("the whole receipt; stream: %s", async (stream) => {
     error: null,
     guardrails: [],
     candidates: candidates(
-      { input_tokens: 104, max_output_tokens: 50, input_cost: 0.000104, max_output_cost: 0.0002, max_cost: 0.000304 },
-      { input_tokens: 104, max_output_tokens: 50, input_cost: 0.010208, max_output_cost: 0.0004, max_cost: 0.010608 },
+      {
+        input_tokens: 104,
+        max_output_tokens: 50,
+        input_cost: 0.000104,
+        max_output_cost: 0.0002,
+        max_cost: 0.000304,
+        held: expect.any(Number),
+      },
+      {
+        input_tokens: 104,
+        max_output_tokens: 50,
+        input_cost: 0.010208,
+        max_output_cost: 0.0004,
+        max_cost: 0.010608,
+        held: expect.any(Number),
+      },
     ),
     service_metadata: metadata({}),
   });

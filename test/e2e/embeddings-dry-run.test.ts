@@ -70,9 +70,10 @@ test("names the endpoints in their order, and what the texts cost at most", asyn
     service_metadata: { requested: "text-embedding-3" },
   });
   expect(receipt.candidates.map(({ provider }) => provider)).toEqual(["second", "first"]);
-  const { input_tokens: tokens = 0, ...costs } = receipt.candidates[1]?.estimate ?? {};
+  const { input_tokens: tokens = 0, held = 0, ...costs } = receipt.candidates[1]?.estimate ?? {};
   expect(tokens).toBeGreaterThan(0);
   const cost = tokens / 1_000;
+  expect(held).toBeGreaterThan(0);
   expect(costs).toEqual({ max_output_tokens: 0, input_cost: cost, max_output_cost: 0, max_cost: cost });
 });
 

@@ -7,6 +7,7 @@ import type { Endpoint } from "../catalog.ts";
 import { limitAnswer } from "./answer-limit.ts";
 import { withoutUnsupported } from "./needs.ts";
 import { calculateCost } from "../price/tariff.ts";
+import { boundCost } from "../price/worst-cost.ts";
 
 export interface PlannedAttempt {
   readonly endpoint: Endpoint;
@@ -19,6 +20,8 @@ export interface PlannedAttempt {
   readonly maxOutputTokens: number | undefined;
   /** Cost of that many tokens without any cache hit and without tools that the provider runs; undefined when no price is known. */
   readonly cost: Cost | undefined;
+  /** Amount in 10^-12 USD that budgets hold for the call; undefined when no price is known. */
+  readonly held: bigint | undefined;
 }
 
 /** A request in the format of an endpoint. */
@@ -57,6 +60,7 @@ export function planAttempts(
       inputTokens,
       maxOutputTokens,
       cost: tariff && calculateCost(tariff, usage, size.media, expectedImages(request)),
+      held: boundCost(endpoint, request)?.pico,
     };
   });
 }

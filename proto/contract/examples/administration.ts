@@ -129,6 +129,7 @@ export const dryRunExample = {
         input_cost: 0.0000035,
         max_output_cost: 0.000128,
         max_cost: 0.0001315,
+        held: 0.000163,
       },
     },
   ],

@@ -19,7 +19,14 @@ export const embeddingsExample = {
 
 const model = embeddingsRequestExample.model;
 const provider = "OpenAI";
-const estimate = { input_tokens: 10, max_output_tokens: 0, input_cost: 2e-7, max_output_cost: 0, max_cost: 2e-7 };
+const estimate = {
+  input_tokens: 10,
+  max_output_tokens: 0,
+  input_cost: 2e-7,
+  max_output_cost: 0,
+  max_cost: 2e-7,
+  held: 9e-7,
+};
 
 export const embeddingsDryRunExample = {
   ...dryRunExample,

@@ -29,9 +29,13 @@ const estimate = object(
     input_cost: described(dollars, "Cost of the input without any cache; null if no price is known."),
     max_output_cost: described(dollars, "Cost of an answer of the maximum length."),
     max_cost: described(dollars, "Both together. Tools that a provider runs come on top."),
+    held: described(
+      dollars,
+      "What budgets of the key would hold for the call until it ends: the most that it can cost, counted by bytes.",
+    ),
   },
   {
-    required: ["input_tokens", "max_output_tokens", "input_cost", "max_output_cost", "max_cost"],
+    required: ["input_tokens", "max_output_tokens", "input_cost", "max_output_cost", "max_cost", "held"],
     description: "What the endpoint would charge, in US dollars.",
   },
 );

@@ -2,7 +2,8 @@
  * Removes disguises that a model reads through: escapes, compatibility characters, invisible characters, confusables,
  * gaps.
  */
-import { gapSigns, maxGap, minSpelled, normalizeForm } from "../disguises/characters.ts";
+import { normalizeForm } from "../../internal/signs/signs.ts";
+import { gapSigns, maxGap, minSpelled } from "../disguises/characters.ts";
 import { readEscape, maxEscape } from "../disguises/escapes.ts";
 import { confusables } from "./confusables.ts";
 import { type MappedPiece, MappedText } from "./mapped-text.ts";
@@ -18,14 +19,15 @@ const overMarked = new RegExp(`\\p{M}{${maxMarks + 1}}`, "u");
  * marks.
  */
 const clusters = new RegExp(
-  String.raw`[\0-\x24\x27-\x5b\x5d-\x7f]+(?!\p{M})|[%&\\]|[\u1100-\u11ff]+|.\p{M}{0,${maxMarks}}`,
+  String.raw`[\t\n\r\x20-\x24\x27-\x5b\x5d-\x7e]+(?!\p{M})|[%&\\]|[\u1100-\u11ff]+|.\p{M}{0,${maxMarks}}`,
   "gsu",
 );
 const escaped = /%[0-9A-Fa-f]{2}|\\[xuU]|&[#A-Za-z]/;
-const disguised = /[^\0-\x7f]|%[0-9A-Fa-f]{2}|\\[xuU]|&[#A-Za-z]/;
+const disguised = /[^\t\n\r\x20-\x7e]|%[0-9A-Fa-f]{2}|\\[xuU]|&[#A-Za-z]/;
 
 /**
- * The text with escapes decoded, NFKC applied and invisible characters removed; undefined when that changes nothing.
+ * The text with escapes decoded and in normal form, without characters that show nothing; undefined when that changes
+ * nothing.
  */
 export function normalize(text: string, at: number): MappedPiece | undefined {
   if (!disguised.test(text)) return undefined;

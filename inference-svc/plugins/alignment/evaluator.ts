@@ -1,6 +1,6 @@
 /** Evaluates messages against the rules of a request, each by itself: what can be decided here is, for the rest a model is asked. */
 import type { CallContext } from "../../internal/call.ts";
-import { toPlainText } from "../../internal/quoted-data.ts";
+import { normalizeForm } from "../../internal/signs/signs.ts";
 import { type FailureKind, JudgeUnavailable } from "../../internal/judge-client.ts";
 import type { Judge } from "../../internal/judge.ts";
 import { Spending } from "../../internal/spending.ts";
@@ -94,7 +94,7 @@ function shownTo(message: Message): string {
   let changed = false;
   const json = JSON.stringify(message, (_, value: unknown) => {
     if (typeof value !== "string") return value;
-    const plain = toPlainText(value);
+    const plain = normalizeForm(value);
     changed ||= plain !== value;
     return plain;
   });

@@ -26,6 +26,7 @@ export interface GuardrailFields {
   readonly appliesTo?: AppliesTo;
   readonly mode?: GuardrailMode;
   readonly onError?: ErrorPolicy;
+  readonly contentFilterBuiltins?: readonly { readonly slug: string; readonly action: FilterAction }[];
 }
 
 export const guardrailOf = (filters: readonly Filter[], fields: GuardrailFields = {}) =>
@@ -35,6 +36,7 @@ export const guardrailOf = (filters: readonly Filter[], fields: GuardrailFields 
     contentFilters: filters.map((filter) => ({ label: "", action: FilterAction.BLOCK, ...filter })),
     appliesTo: AppliesTo.OUTPUT,
     ...fields,
+    contentFilterBuiltins: [...(fields.contentFilterBuiltins ?? [])],
   });
 
 export const message = (...texts: readonly string[]): OutputItem => ({

@@ -39,18 +39,44 @@ const inRequests = (name: string, ...written: readonly string[]): Disguise => ({
 });
 
 export const disguises: readonly Disguise[] = [
+  {
+    ...seen(
+      "other forms of letters: full width, styles, ligatures, in circles, squares and brackets, of flags, small capitals",
+      each((letter) => String.fromCharCode(code(letter) + 0xfee0)),
+      each((letter) => String.fromCodePoint(code(letter) + 0x1d4d0 - 0x41 - 6)),
+      ...[0x24d0, 0x249c, 0x1f150, 0x1f170, 0x1f1e6].map((first) =>
+        each((letter) => String.fromCodePoint(code(letter) + first - 0x61)),
+      ),
+      "\u1d18assword",
+    ),
+    pattern: "(?i)password",
+  },
+  {
+    ...seen(
+      "digits of other scripts, raised, lowered, in circles and brackets",
+      "\u0664\u0661\u0661\u0661",
+      "\u096a\u0967\u0967\u0967",
+      "\u2779\u2474\u2488\u00b9",
+    ),
+    pattern: "[49]111",
+  },
+  seen("look-alikes of Latin letters in Cyrillic, Greek, Armenian and phonetics", "p\u0430ssw\u043erd"),
   seen(
-    "other forms of letters: full width, styles, ligatures",
-    each((letter) => String.fromCharCode(code(letter) + 0xfee0)),
-    each((letter) => String.fromCodePoint(code(letter) + 0x1d4d0 - 0x41 - 6)),
-    each((letter) => String.fromCodePoint(code(letter) + 0x24d0 - 0x61)),
+    "characters that show nothing: controls but for tabs and line breaks, formats, private use, unassigned ones, blanks and fillers, skin tones, halves of pairs",
+    ...[
+      "\u200b",
+      "\u00ad\u2060",
+      "\u{e0041}",
+      "\u0001",
+      "\u2028",
+      "\u2800\ufffd",
+      "\ue000",
+      "\u{10ffff}",
+      "\u{1f3fd}",
+      "\ud800",
+    ].map(spelled),
+    "pass\u0085word",
   ),
-  seen(
-    "look-alikes of Latin letters in Cyrillic, Greek, Armenian and phonetics",
-    "p\u0430ssw\u043erd",
-    "\u1d18assword",
-  ),
-  seen("invisible characters", spelled("\u200b"), spelled("\u00ad\u2060"), spelled("\u{e0041}")),
   seen(
     "letters of Unicode that only machines read (tags)",
     each((letter) => String.fromCodePoint(0xe0000 + code(letter))),
@@ -92,6 +118,8 @@ export const disguises: readonly Disguise[] = [
     "pass&amp;shy;word",
     "&popf;assword",
     spelled("&nbsp;"),
+    spelled("&#x1680;"),
+    spelled("&#x1;"),
     spelled("&Tab;"),
   ),
   seen(
@@ -155,7 +183,7 @@ export const disguises: readonly Disguise[] = [
     lines(Buffer.from(`see the ${word}, please`).toString("base64")),
   ),
   inRequests(
-    "more than 16 invisible characters in a row, or more than 1,024 characters of markup",
+    "more than 16 characters in a row that show nothing, or more than 1,024 characters of markup",
     `pass${"\u200b".repeat(17)}word`,
     `pass${"<b>".repeat(400)}word`,
   ),
@@ -176,6 +204,7 @@ export const disguises: readonly Disguise[] = [
     spelled("\n"),
     "p, a - s, s - w, o - r, d",
   ),
+  unseen("words with one space, tab or line break inside", "pass\tword", "pass word", "pass\nword"),
   unseen(
     "letters that are each in brackets or quotes",
     each((letter) => `[${letter}]`),
@@ -206,6 +235,7 @@ export const disguises: readonly Disguise[] = [
     base64(word).replace(/(.{8})/g, "$1 "),
     base64(word).replace(/(.{8})/g, "$1<b>"),
   ),
+  unseen("encoded texts of which more than 15 % are controls", base64(spelled("\u0001"))),
   unseen(
     "words on both sides of a tag that parts them, such as a cell's or a line's",
     "pass<br>word",

@@ -1,15 +1,17 @@
 /** A character of an answer in each form that the rules read, and the cache of such characters. */
-import { gapSigns, invisibleCharacter } from "../../disguises/characters.ts";
+import { normalizeForm } from "../../../internal/signs/signs.ts";
+import { gapSigns } from "../../disguises/characters.ts";
 import { markupSigns } from "../../disguises/markup.ts";
 import { confusables } from "../../input/confusables.ts";
 
-const gap = new RegExp(`^[${gapSigns}]$`);
+const gap = new RegExp(`^[${gapSigns}]$`, "u");
+const control = /^[^\t\n\r\x20-\x7e]$/;
 
 /** Classes of UTF-16 units; only a disguise, and a letter that stands alone, can make the scan wait for more text. */
 export const unitKind = { disguise: 0, letter: 1, digit: 2, gap: 3, other: 4 } as const;
 const asciiKinds = Uint8Array.from({ length: 128 }, (_, unit) => {
   const character = String.fromCharCode(unit);
-  if (/[%&]/.test(character) || markupSigns.includes(character)) return unitKind.disguise;
+  if (/[%&]/.test(character) || control.test(character) || markupSigns.includes(character)) return unitKind.disguise;
   if (/[A-Za-z]/.test(character)) return unitKind.letter;
   if (/\d/.test(character)) return unitKind.digit;
   return gap.test(character) ? unitKind.gap : unitKind.other;
@@ -56,10 +58,10 @@ export const unchanged = (text: string): Deobfuscated => ({
   tagsDecoded: text,
 });
 
-export function readCharacter(text: string, normalized: string): Character {
+export function readCharacter(normalized: string): Character {
   const folded = confusables.fold(normalized);
   return {
-    isInvisible: invisibleCharacter.test(text),
+    isInvisible: normalized === "",
     normalized,
     folded,
     isLetter: letter.test(folded),
@@ -76,7 +78,7 @@ const knownCharacters = new Map<string, Character>();
 export function characterOf(text: string): Character {
   const before = knownCharacters.get(text);
   if (before) return before;
-  const character = readCharacter(text, invisibleCharacter.test(text) ? "" : text.normalize("NFKC"));
+  const character = readCharacter(normalizeForm(text));
   if (knownCharacters.size === maxKnown) knownCharacters.clear();
   knownCharacters.set(text, character);
   return character;

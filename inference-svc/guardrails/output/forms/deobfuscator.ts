@@ -19,7 +19,7 @@ import { LetterRun } from "./letter-run.ts";
 import { unitAt } from "@sluice/proto/runtime/text/unit-at.js";
 
 /** Whole words and the signs between them, which no form changes. Names in snake case count as one word. */
-const words = /(?:[A-Za-z0-9]{2,}(?:_[A-Za-z0-9]{2,})*|[^A-Za-z0-9%&<[\]*`~_\\\x80-\uffff])+/y;
+const words = /(?:[A-Za-z0-9]{2,}(?:_[A-Za-z0-9]{2,})*|[\t\n\r !"#$'()+,\-./:;=>?@^{|}])+/y;
 const underscore = 0x5f;
 const endsAsWord = /[\p{L}\p{N}]$/u;
 const escapeSigns = "%&\\";
@@ -164,7 +164,7 @@ export class Deobfuscator {
   #put(raw: string, decoded = raw, forms: Partial<Deobfuscated> = {}): string {
     let character = characterOf(decoded);
     this.#invisible = character.isInvisible ? this.#invisible + 1 : 0;
-    if (this.#invisible > maxInvisible) character = readCharacter(decoded, decoded);
+    if (this.#invisible > maxInvisible) character = readCharacter(decoded);
     const { normalized } = character;
     const folded = character.folded === raw ? raw : character.folded;
     const tagsDecoded = decodeTag(raw) ?? raw;

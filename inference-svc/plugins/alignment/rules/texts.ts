@@ -1,10 +1,10 @@
 /** Rules about certain words, and about what a text looks like. */
-import { toPlainText } from "../../../internal/quoted-data.ts";
+import { normalizeForm } from "../../../internal/signs/signs.ts";
 import type { EvaluatedCall, Message } from "../message.ts";
 import { type LocalRule, type Template, firstOf, lasting, must, never, quoted, reply, saidIn, total } from "./rule.ts";
 
 /** One spelling for all cases, without invisible characters. */
-const plain = (text: string): string => toPlainText(text).toLowerCase();
+const plain = (text: string): string => normalizeForm(text).toLowerCase();
 
 const escaped = (text: string): string => text.replaceAll(/[.*+?^${}()|[\]\\/]/g, "\\$&");
 

@@ -1,0 +1,53 @@
+/**
+ * What a reader takes from a character: nothing, a Latin letter or digit that is written in another style or script, or the
+ * character itself. One table by properties of Unicode decides for requests, answers, judges and rules in words.
+ *
+ * The table is generated, and not left to the regular expressions of the running Node: those know neither styles nor the
+ * values of digits, and an older Node would let letters pass that a newer one in the same installation sees through.
+ */
+import { unitAt } from "@sluice/proto/runtime/text/unit-at.js";
+import { runs } from "./gen/table.ts";
+
+/** Kinds of the table; every other one is the ASCII code of a letter or digit. */
+const asItIs = 0;
+const unassigned = 2;
+
+/** Kind of each code point; 1.1 MB. */
+const kinds = new Uint8Array(0x110000);
+let at = 0;
+for (const run of runs.split(",")) {
+  const [gap = 0, length = 0, first = 0, step = 0] = run.split(" ").map((part) => Number.parseInt(part, 36));
+  at += gap;
+  if (step === 0) kinds.fill(first, at, at + length);
+  else for (let index = 0; index < length; index++) kinds[at + index] = first + index;
+  at += length;
+}
+
+/** A Node with a newer Unicode than the table's may know characters that the table does not. */
+const isShown = (code: number): boolean =>
+  !/^[\p{C}\p{Default_Ignorable_Code_Point}]$/u.test(String.fromCodePoint(code));
+
+/**
+ * The text in plain letters and digits, without characters that show nothing: controls but for tabs and line breaks, formats,
+ * private use, unassigned ones, halves of pairs, and lines and frames over letters. Tags count as such.
+ */
+export function plainSigns(text: string): string {
+  const { length } = text;
+  let plain = "";
+  let from = 0;
+  for (let place = 0; place < length; place++) {
+    const start = place;
+    let code = unitAt(text, place);
+    if (code >= 0xd800 && code <= 0xdbff) code = text.codePointAt(place) as number;
+    if (code > 0xffff) place++;
+    const kind = kinds[code] as number;
+    if (kind === asItIs || (kind === unassigned && isShown(code))) continue;
+    plain += text.slice(from, start);
+    if (kind > unassigned) plain += String.fromCharCode(kind);
+    from = place + 1;
+  }
+  return from === 0 ? text : plain + text.slice(from);
+}
+
+/** The text in plain signs, with NFKC applied: full width, ligatures and styled letters become plain letters. */
+export const normalizeForm = (text: string): string => plainSigns(text).normalize("NFKC");

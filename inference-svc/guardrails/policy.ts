@@ -14,7 +14,7 @@ import { type Applied, isAudit } from "../turn/applied-guardrails.ts";
 import type { BuiltinDetector } from "./detectors/detector.ts";
 import { builtinDetectors } from "./detectors/registry.ts";
 import { injectionScorer } from "./detectors/scorer/index.ts";
-import { compilePattern } from "@sluice/proto/runtime/pattern/pattern.js";
+import { compileStoredPattern } from "@sluice/proto/runtime/pattern/pattern.js";
 import { guardrailUnavailable } from "./not-applicable.ts";
 
 /** A pattern or built-in detector to scan for, and the action to take. */
@@ -190,7 +190,7 @@ function compiledPattern(source: string): Finder {
 
 function compile(source: string): Finder {
   try {
-    return compilePattern(source);
+    return compileStoredPattern(source);
   } catch (cause) {
     throw guardrailUnavailable(cause);
   }

@@ -2,8 +2,9 @@
 import type { JsonObject } from "@sluice/proto/runtime/validation/fields.js";
 import { Problems } from "@sluice/proto/runtime/validation/problems.js";
 import { described, object, string } from "@sluice/proto/runtime/validation/shape.js";
+import { type Finder, pieceLengthOf } from "@sluice/proto/runtime/pattern/finder.js";
 import { compilePattern } from "@sluice/proto/runtime/pattern/pattern.js";
-import type { Finder } from "@sluice/proto/runtime/pattern/finder.js";
+import { PatternError } from "@sluice/proto/runtime/pattern/refusal.js";
 import { type DeferredTool, descriptionOf, findDeferredTools } from "./deferred-tools.ts";
 import { type Fields, Index } from "./ranking.ts";
 import {
@@ -56,7 +57,7 @@ export const toolSearch: ServerTool = {
           item,
         };
       } catch {
-        const error = "the pattern cannot be read; look-around and back-references are not possible";
+        const error = "the pattern cannot be used; look-around, back-references and long repetitions are not possible";
         return { output: errorOutput(error), item: { ...item, error }, failed: true };
       }
     };
@@ -142,7 +143,16 @@ function matching({ documents }: Index, query: string): readonly number[] {
   return found.toSorted((one, other) => (firstField[one] as number) - (firstField[other] as number));
 }
 
+/** Steps of one search: a tenth of a second, in which no other turn is served. */
+const maxSteps = 3_000_000;
+
+/** @throws PatternError when the search has taken too many steps */
 function isIn(finder: Finder, text: string): boolean {
   const scan = finder.open();
-  return scan.push(text).spans.length + scan.end().spans.length > 0;
+  const length = pieceLengthOf(finder);
+  for (let at = 0; at < text.length; at += length) {
+    if (scan.push(text.slice(at, at + length)).spans.length > 0) return true;
+    if ((finder.automaton?.steps ?? 0) > maxSteps) throw new PatternError("takes too long on these tools");
+  }
+  return scan.end().spans.length > 0;
 }

@@ -1,10 +1,27 @@
 /** Cuts long work into slices of time, and stops it when the turn that needs it is over. */
-import { setImmediate as nextTurn } from "node:timers/promises";
 import { throwIfAborted } from "./abort.ts";
 import type { TurnSignal } from "./signal.ts";
 
-/** Milliseconds after which the event loop serves other turns. */
-const maxSliceMs = 10;
+/**
+ * Milliseconds after which the event loop serves other turns. A turn waits for the loop some five times on its way, and so
+ * for as many slices of another's work.
+ */
+const maxSliceMs = 2;
+
+/** Work that goes on later, in the order in which it paused. */
+const paused: (() => void)[] = [];
+
+/** Waits until all input and output that is ready has been served, and all work that paused before has had its slice. */
+const nextSlice = (): Promise<void> =>
+  new Promise((resolve) => {
+    if (paused.push(resolve) === 1) setImmediate(goOn);
+  });
+
+/** One slice at each round of the event loop: however many turns have long work, the others wait for one. */
+function goOn(): void {
+  paused.shift()?.();
+  if (paused.length > 0) setImmediate(goOn);
+}
 
 /** Work that may be paused at every `yield`. Nearly all of it ends before the first pause, and a promise for each step costs more than a small text. */
 export type Yielding<Result = void> = Generator<undefined, Result>;
@@ -72,7 +89,7 @@ export class TimeSlice {
 
   /** Lets the event loop serve other turns. @throws Fault when the turn is over */
   async yield(): Promise<void> {
-    await nextTurn();
+    await nextSlice();
     throwIfAborted(this.#signal);
     this.#since = performance.now();
   }

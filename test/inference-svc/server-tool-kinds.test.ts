@@ -253,8 +253,8 @@ describe("service:tool_search", () => {
   });
 
   test.each([
-    ["(", "the pattern cannot be read; look-around and back-references are not possible"],
-    ["(?=a)b", "the pattern cannot be read; look-around and back-references are not possible"],
+    ["(", "the pattern cannot be used; look-around, back-references and long repetitions are not possible"],
+    ["(?=a)b", "the pattern cannot be used; look-around, back-references and long repetitions are not possible"],
     ["x".repeat(201), "query: at most 200 characters"],
   ])("a bad pattern is an error that the model reads: %s", async (query, error) => {
     acme.script([searching(query), answering("Sorry.")]);

@@ -1,7 +1,7 @@
 /** Patterns: what they find, when they say so, what they are refused for, and that no text makes them slow. */
 import { describe, expect, test } from "@jest/globals";
 import type { Finder, TextSpan } from "@sluice/proto/runtime/pattern/finder.js";
-import { compilePattern } from "@sluice/proto/runtime/pattern/pattern.js";
+import { compilePattern, compileStoredPattern } from "@sluice/proto/runtime/pattern/pattern.js";
 import { PatternError } from "@sluice/proto/runtime/pattern/refusal.js";
 import { findMinCpuMs, measureCpuMs } from "../support/clock.js";
 
@@ -117,7 +117,7 @@ describe("is refused", () => {
   );
 
   test("but not for being nearly too large", () => {
-    expect(read("a{19999}", "aa").found).toEqual([]);
+    expect(read("a{1499}", "aa").found).toEqual([]);
     expect(read("((((((((a+)+)+)+)+)+)+)+)+b", "aab").found).toEqual(["aab"]);
     expect(read(deep(250), "a").found).toEqual(["a"]);
     expect(read("\u{1d4b3}".repeat(50_000), "\u{1d4b3}".repeat(100_000)).found).toHaveLength(2);
@@ -142,7 +142,7 @@ describe("is linear in the text", () => {
   });
 
   test("and no piece keeps others waiting, though every character needs a new state", async () => {
-    const finder = compilePattern("[ab]{0,9000}c");
+    const finder = compileStoredPattern("[ab]{0,9000}c");
     const scan = finder.open();
     scan.push("ab".repeat(2_000));
     const length = finder.pieceLength as number;

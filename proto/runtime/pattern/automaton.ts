@@ -54,17 +54,32 @@ export interface Move {
   readonly ages: readonly number[];
 }
 
-/** Cache limits: 1 to 2 MB per pattern. A full cache is emptied and refilled on demand. */
+/** Cache limits: 1 to 3 MB per pattern. A full cache is emptied and refilled on demand. */
 const maxStates = 1_000;
 const maxMoves = 10_000;
-/** States with more threads rarely recur, so that they are not cached. */
-const maxRemembered = 256;
+/** Threads of all cached states: each takes some 40 bytes. */
+const maxThreads = 50_000;
+/** Threads of one cached state. Patterns that are accepted today have no state with more. */
+const maxRemembered = 4_096;
 
-interface ThreadList {
-  readonly threads: number[];
+/** Threads with their origins, in an order that keeps those of one start together: an earlier start is preferred. */
+class ThreadList {
+  /** Entries from `count` on are stale: a list is filled again and again, and to make one took longer than to fill it. */
+  readonly threads: number[] = [];
   /** The origin of each thread. */
-  readonly origins: Origin[];
-  readonly hit: Origin | undefined;
+  readonly origins: Origin[] = [];
+  count = 0;
+  hit: Origin | undefined;
+
+  clear(): void {
+    this.count = 0;
+    this.hit = undefined;
+  }
+
+  /** Gives all threads up to here that have no origin yet this one. @param from count before they were added */
+  fill(origin: Origin, from: number): void {
+    for (let index = from; index < this.count; index++) this.origins[index] = origin;
+  }
 }
 
 export class Automaton {
@@ -76,13 +91,24 @@ export class Automaton {
   readonly #accepted: Int32Array;
   /** The instruction that follows each accepting one. */
   readonly #nextAfterAccept: Int32Array;
-  readonly #states = new Map<string, State>();
+  /** States by a hash of their threads and starts. */
+  readonly #states = new Map<number, State[]>();
   /** Threads that start at a position, by the context before it. */
   readonly #startThreadsByContext = new Map<number, readonly number[]>();
+  readonly #ready = new ThreadList();
+  readonly #next = new ThreadList();
+  /** The start of each thread of `#next`; the next two hold the origin and the age of each start. */
+  readonly #starts: number[] = [];
+  readonly #origins: Origin[] = [];
+  readonly #ages: number[] = [];
+  #held = 0;
   #moves = 0;
+  #threads = 0;
   #ids = 0;
   /** How often the cache was emptied. */
   resets = 0;
+  /** Threads followed so far: the work that was done where no cached move could be taken. */
+  steps = 0;
 
   constructor(program: Program) {
     this.program = program;
@@ -101,7 +127,8 @@ export class Automaton {
 
   /** The state in which no thread is under way. @param before context of the last character */
   restState(before: number): State {
-    return this.#state([], [], before);
+    this.#next.clear();
+    return this.#state(0, before);
   }
 
   move(state: State, symbol: SymbolId): Move {
@@ -116,75 +143,99 @@ export class Automaton {
 
   /** The thread whose match ends with the text. */
   finish(state: State): Origin | undefined {
-    return this.#resolveAssertions(state, context.edge).hit;
+    this.#resolveAssertions(state, context.edge);
+    return this.#ready.hit;
   }
 
   #buildMove(state: State, symbol: SymbolId): Move {
     const after = this.program.symbols.contextOf(symbol);
-    const ready = this.#resolveAssertions(state, after);
-    const next = this.#step(ready, symbol, after);
-    const origins = [...new Set(next.origins)];
-    const starts = next.origins.map((origin) => origins.indexOf(origin));
-    const to = this.#state(next.threads, starts, after);
-    const isKept = (index: number) => to.ages[index] !== 0 || (origins[index] === index && state.ages[index] === 0);
+    this.#resolveAssertions(state, after);
+    this.#step(symbol, after);
+    const { hit: before } = this.#ready;
+    const { hit } = this.#next;
+    this.steps += this.#ready.count + this.#next.count;
+    const count = this.#numberStarts();
+    const to = this.#state(count, after);
+    const origins = this.#origins;
+    const { ages } = state;
     let kept = 0;
-    while (kept < origins.length && isKept(kept)) kept++;
-    let until = origins.length;
-    while (until > kept && isKept(until - 1)) until--;
-    const matches = ready.hit !== undefined || next.hit !== undefined;
+    while (kept < count && (to.ages[kept] !== 0 || (origins[kept] === kept && ages[kept] === 0))) kept++;
+    let until = count;
+    while (until > kept && (to.ages[until - 1] !== 0 || (origins[until - 1] === until - 1 && ages[until - 1] === 0))) {
+      until--;
+    }
+    const matches = before !== undefined || hit !== undefined;
     return {
       to,
-      before: ready.hit,
-      after: next.hit,
+      before,
+      after: hit,
       quiet: kept === until && !matches,
       begins: kept === until - 1 && origins[kept] === startsHere && !matches,
       kept,
-      origins: origins.slice(kept, until),
-      ages: state.ages,
+      origins: kept === until ? noOrigins : origins.slice(kept, until),
+      ages,
     };
   }
 
-  /** All threads that can take a character, once the context after the position is known. */
-  #resolveAssertions(state: State, after: number): ThreadList {
+  /** Fills `#ready` with all threads that can take a character, once the context after the position is known. */
+  #resolveAssertions(state: State, after: number): void {
+    const ready = this.#ready;
     const beginning = this.#startThreads(state.before);
-    if (this.program.symbols.mask === 0) return withoutAssertions(state, beginning);
-    const threads: number[] = [];
-    const origins: Origin[] = [];
-    this.#follower.startPosition();
-    const matches = (at: number, origin: Origin): boolean => {
-      const matched = this.#resolveThread(at, state.before, after, threads);
-      fill(origins, origin, threads.length);
-      return matched;
-    };
-    const hit = state.threads.findIndex((at, index) => matches(at, state.starts[index] as Origin));
-    for (const at of beginning) matches(at, startsHere);
-    return { threads, origins, hit: state.starts[hit] };
-  }
-
-  #resolveThread(at: number, before: number, after: number, threads: number[]): boolean {
-    if (!this.#follower.visit(at)) return false;
-    const instruction = this.program.instructions[at] as Instruction;
-    if (instruction.op !== "assert") threads.push(at);
-    else if (instruction.assertion.holds(before, after)) {
-      return this.#follower.follow(at + 1, before, after, threads);
+    const { threads, starts } = state;
+    ready.clear();
+    if (this.program.symbols.mask === 0) {
+      // Nothing depends on the context after the position.
+      for (let index = 0; index < threads.length; index++) {
+        ready.threads[index] = threads[index] as number;
+        ready.origins[index] = starts[index] as Origin;
+      }
+      ready.count = threads.length;
+      for (const at of beginning) ready.threads[ready.count++] = at;
+      return ready.fill(startsHere, threads.length);
     }
-    return false;
+    this.#follower.startPosition();
+    for (let index = 0; index < threads.length && ready.hit === undefined; index++) {
+      this.#resolveThread(threads[index] as number, starts[index] as Origin, state.before, after);
+    }
+    // A thread that begins here is less preferred than the match that ends here, and not compared with it.
+    const { hit } = ready;
+    for (const at of beginning) this.#resolveThread(at, startsHere, state.before, after);
+    ready.hit = hit;
   }
 
-  #step(ready: ThreadList, symbol: SymbolId, before: number): ThreadList {
-    const threads: number[] = [];
-    const origins: Origin[] = [];
+  #resolveThread(at: number, origin: Origin, before: number, after: number): void {
+    const ready = this.#ready;
+    if (!this.#follower.visit(at)) return;
+    const from = ready.count;
+    const instruction = this.program.instructions[at] as Instruction;
+    if (instruction.op !== "assert") ready.threads[ready.count++] = at;
+    else if (instruction.assertion.holds(before, after)) {
+      ready.count = this.#follower.follow(at + 1, before, after, ready.threads, ready.count);
+      if (this.#follower.matched) ready.hit = origin;
+    }
+    ready.fill(origin, from);
+  }
+
+  /** Fills `#next` with the threads behind the symbol. */
+  #step(symbol: SymbolId, before: number): void {
+    const ready = this.#ready;
+    const next = this.#next;
+    const follower = this.#follower;
     const accepts = this.program.symbols.acceptance(symbol);
-    this.#follower.startPosition();
-    for (let index = 0; index < ready.threads.length; index++) {
+    follower.startPosition();
+    next.clear();
+    for (let index = 0; index < ready.count; index++) {
       const at = ready.threads[index] as number;
       if (accepts[this.#accepted[at] as number] !== 1) continue;
       const origin = ready.origins[index] as Origin;
-      const matched = this.#follower.follow(this.#nextAfterAccept[at] as number, before, unknownContext, threads);
-      fill(origins, origin, threads.length);
-      if (matched) return { threads, origins, hit: origin };
+      const from = next.count;
+      const to = this.#nextAfterAccept[at] as number;
+      next.count = follower.follow(to, before, unknownContext, next.threads, from);
+      next.fill(origin, from);
+      if (!follower.matched) continue;
+      next.hit = origin;
+      return;
     }
-    return { threads, origins, hit: undefined };
   }
 
   #startThreads(before: number): readonly number[] {
@@ -192,46 +243,81 @@ export class Automaton {
     if (known) return known;
     const threads: number[] = [];
     this.#follower.startPosition();
-    this.#follower.follow(0, before, unknownContext, threads);
+    this.#follower.follow(0, before, unknownContext, threads, 0);
     this.#startThreadsByContext.set(before, threads);
     return threads;
   }
 
-  #state(threads: readonly number[], starts: readonly number[], before: number): State {
-    const startCount = starts.length === 0 ? 0 : Math.max(...starts) + 1;
-    if (threads.length > maxRemembered)
-      return { id: 0, threads, starts, startCount, ages: this.#agesOf(threads, starts, startCount), before, moves: [] };
-    const name = String.fromCharCode(before, ...threads, ...starts);
-    const known = this.#states.get(name);
-    if (known) return known;
-    if (this.#states.size >= maxStates || this.#moves >= maxMoves) {
-      this.#states.clear();
-      this.#moves = 0;
-      this.resets++;
+  /** Numbers the starts of the next threads in their order. @returns their number */
+  #numberStarts(): number {
+    const { origins, count } = this.#next;
+    let starts = 0;
+    for (let index = 0; index < count; index++) {
+      const origin = origins[index] as Origin;
+      if (index === 0 || origin !== origins[index - 1]) this.#origins[starts++] = origin;
+      this.#starts[index] = starts - 1;
     }
-    const ages = this.#agesOf(threads, starts, startCount);
-    const state = { id: ++this.#ids, threads, starts, startCount, ages, before, moves: [] };
-    this.#states.set(name, state);
+    return starts;
+  }
+
+  /** The state of the next threads. */
+  #state(startCount: number, before: number): State {
+    const { threads, count } = this.#next;
+    const starts = this.#starts;
+    if (count > maxRemembered) return this.#buildState(0, startCount, before);
+    let hash = before;
+    for (let index = 0; index < count; index++) {
+      hash = imul(hash ^ (threads[index] as number), hashPrime);
+      hash = imul(hash ^ (starts[index] as number), hashPrime);
+    }
+    const alike = this.#states.get(hash);
+    const known = alike?.find(
+      (one) => one.before === before && areEqual(one.threads, threads, count) && areEqual(one.starts, starts, count),
+    );
+    if (known) return known;
+    if (this.#held >= maxStates || this.#moves >= maxMoves || this.#threads >= maxThreads) this.#reset();
+    const state = this.#buildState(++this.#ids, startCount, before);
+    const listed = this.#states.get(hash);
+    if (listed) listed.push(state);
+    else this.#states.set(hash, [state]);
+    this.#held++;
+    this.#threads += count;
     return state;
   }
 
-  #agesOf(threads: readonly number[], starts: readonly number[], startCount: number): readonly number[] {
-    const ages = Array.from({ length: startCount }, () => 0);
-    for (let index = 0; index < threads.length; index++) {
+  #reset(): void {
+    this.#states.clear();
+    this.#held = this.#moves = this.#threads = 0;
+    this.resets++;
+  }
+
+  #buildState(id: number, startCount: number, before: number): State {
+    const { threads, count } = this.#next;
+    const ages = this.#ages;
+    for (let index = 0; index < startCount; index++) ages[index] = 0;
+    for (let index = 0; index < count; index++) {
       const age = this.#distances[threads[index] as number] as number;
-      if (age > 0) ages[starts[index] as number] = age;
+      if (age > 0) ages[this.#starts[index] as number] = age;
     }
-    return ages;
+    return {
+      id,
+      threads: threads.slice(0, count),
+      starts: this.#starts.slice(0, count),
+      startCount,
+      ages: ages.slice(0, startCount),
+      before,
+      moves: [],
+    };
   }
 }
 
-/** Shortcut for patterns without assertions, which do not depend on the context after a position. */
-function withoutAssertions({ threads, starts }: State, beginning: readonly number[]): ThreadList {
-  const origins: Origin[] = [...starts];
-  fill(origins, startsHere, threads.length + beginning.length);
-  return { threads: [...threads, ...beginning], origins, hit: undefined };
-}
+const { imul } = Math;
+/** The prime of the hash FNV-1a. */
+const hashPrime = 0x01000193;
+const noOrigins: readonly Origin[] = [];
 
-function fill(origins: Origin[], origin: Origin, length: number): void {
-  while (origins.length < length) origins.push(origin);
+function areEqual(one: readonly number[], other: readonly number[], length: number): boolean {
+  if (one.length !== length) return false;
+  for (let index = 0; index < length; index++) if (one[index] !== other[index]) return false;
+  return true;
 }

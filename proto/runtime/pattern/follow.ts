@@ -24,7 +24,10 @@ export class Follower {
   readonly #assertions: (Assertion | undefined)[];
   readonly #seen: Uint32Array;
   #round = 0;
-  readonly #open: number[] = [];
+  /** Instructions that are still to be visited: each one that is visited adds two at most. */
+  readonly #open: Int32Array;
+  /** Whether a match ended where `follow` went last. */
+  matched = false;
 
   constructor({ instructions }: Program) {
     const size = instructions.length;
@@ -35,6 +38,7 @@ export class Follower {
     this.#second = Int32Array.from(instructions, (one) => (one.op === "split" ? one.second : -1));
     this.#assertions = instructions.map((one) => (one.op === "assert" ? one.assertion : undefined));
     this.#seen = new Uint32Array(size);
+    this.#open = new Int32Array(2 * size + 1);
   }
 
   /** Starts a new position, at which no instruction has been reached. */
@@ -53,35 +57,64 @@ export class Follower {
   }
 
   /**
-   * Adds reachable instructions that accept a character, and assertions that cannot be tested yet, to `reached`.
+   * Adds reachable instructions that accept a character, and assertions that cannot be tested yet, to `reached`. Sets
+   * `matched` where a match ends here; less preferred instructions are then left out.
    * @param before context bits, like `after`
-   * @returns whether a match ends here; less preferred instructions are then left out
+   * @param count entries of `reached` so far
+   * @returns the number of entries afterwards
    */
-  follow(from: number, before: number, after: number, reached: number[]): boolean {
+  follow(from: number, before: number, after: number, reached: number[], count: number): number {
     const open = this.#open;
-    open.length = 0;
-    open.push(from);
-    for (let at = open.pop(); at !== undefined; at = open.pop()) {
+    let length = 1;
+    let added = count;
+    open[0] = from;
+    this.matched = false;
+    while (length > 0) {
+      const at = open[--length] as number;
       if (!this.visit(at)) continue;
       switch (this.#operations[at]) {
         case match:
-          return true;
+          this.matched = true;
+          return added;
         case jump:
-          open.push(this.#first[at] as number);
+          open[length++] = this.#first[at] as number;
           break;
         case split:
-          open.push(this.#second[at] as number, this.#first[at] as number);
+          open[length++] = this.#second[at] as number;
+          open[length++] = this.#first[at] as number;
           break;
         case accept:
-          reached.push(at);
+          reached[added++] = at;
           break;
         default: {
           const assertion = this.#assertions[at] as Assertion;
-          if (after === unknownContext && !assertion.backward) reached.push(at);
-          else if (assertion.holds(before, after)) open.push(at + 1);
+          if (after === unknownContext && !assertion.backward) reached[added++] = at;
+          else if (assertion.holds(before, after)) open[length++] = at + 1;
         }
       }
     }
-    return false;
+    return added;
+  }
+
+  /**
+   * Adds reachable instructions that accept a character to `reached`, whatever the context and however preferred.
+   * @returns the number of instructions visited
+   */
+  reach(from: number, reached: number[]): number {
+    const open = this.#open;
+    let visits = 0;
+    let length = 1;
+    open[0] = from;
+    while (length > 0) {
+      const at = open[--length] as number;
+      if (!this.visit(at)) continue;
+      visits++;
+      const operation = this.#operations[at];
+      if (operation === accept) reached.push(at);
+      else if (operation === jump || operation === split) open[length++] = this.#first[at] as number;
+      else if (operation === assert) open[length++] = at + 1;
+      if (operation === split) open[length++] = this.#second[at] as number;
+    }
+    return visits;
   }
 }

@@ -25,6 +25,15 @@ interface Known {
 }
 
 const pageSize = 256;
+const maxCode = 0x10ffff;
+/** ASCII, and letters, marks, digits and signs of some scripts. */
+const usualCharacters = [
+  ...Array.from({ length: 0x80 }, (_, code) => code),
+  ...Array.from(
+    "\u00a0\u00e9\u0131\u0301\u0391\u03b1\u0416\u0436\u05d0\u0661\u0915\u0967\u2014\u2028\u20ac\u3042\u4e2d\uac00\ufeff\u{1d400}\u{1f600}",
+    (one) => one.codePointAt(0) as number,
+  ),
+];
 
 /** A class whose characters, and their other cases, visibly take one UTF-16 unit each. */
 const basicClass = /^(?:\\[dws]|\[(?:\\u\{[\da-f]{1,4}\}|\\[dws]|-)+\])$/;
@@ -40,6 +49,9 @@ export class Symbols {
   readonly #exact = new Set<number>();
   readonly #folded = new Set<number>();
   readonly #classes: RegExp[] = [];
+  readonly #classIndices: AcceptIndex[] = [];
+  /** Characters at both sides of the ends of ranges. */
+  readonly #edges = new Set<number>();
   /** Symbols by page and code point; 0 for a character not seen yet. */
   readonly #pages: (Uint32Array | undefined)[] = [];
   readonly #known: Known[] = [{ code: -1, folded: -1, classes: "", context: 0 }];
@@ -66,6 +78,10 @@ export class Symbols {
     return this.#index(`${flags} ${source}`, () => {
       if (this.#classes.length === maxClasses) throw new PatternError(`too complex: more than ${maxClasses} classes`);
       const bit = this.#classes.push(new RegExp(`^${source}$`, flags)) - 1;
+      for (const [, hex = ""] of source.matchAll(/\\u\{([\da-f]+)\}/g)) {
+        const code = Number.parseInt(hex, 16);
+        for (const near of [code - 1, code, code + 1]) if (near >= 0 && near <= maxCode) this.#edges.add(near);
+      }
       return { type: "class", bit, isBasic: basicClass.test(source) };
     });
   }
@@ -73,9 +89,24 @@ export class Symbols {
   #index(name: string, make: () => Kind): AcceptIndex {
     const known = this.#indices.get(name);
     if (known !== undefined) return known;
-    const index = this.#kinds.push(make()) - 1;
+    const kind = make();
+    const index = this.#kinds.push(kind) - 1;
+    if (kind.type === "class") this.#classIndices.push(index);
     this.#indices.set(name, index);
     return index;
+  }
+
+  /** Symbols of all characters that the pattern names, of those around its ranges, and of members of each of its classes. */
+  examples(): readonly SymbolId[] {
+    const codes = new Set([...this.#exact, ...this.#folded, ...this.#edges, ...usualCharacters]);
+    for (const members of this.#classes) {
+      const isMember = (code: number): boolean => members.test(String.fromCodePoint(code));
+      if ([...codes].some(isMember)) continue;
+      let code = 0;
+      while (code <= maxCode && !isMember(code)) code++;
+      if (code <= maxCode) codes.add(code);
+    }
+    return [...new Set([...codes].map((code) => this.symbolOf(code)))];
   }
 
   symbolOf(code: number): SymbolId {
@@ -89,6 +120,14 @@ export class Symbols {
       if (kind.type === "class") return classes[kind.bit] === "1" ? 1 : 0;
       return kind.code === (kind.type === "exact" ? code : folded) ? 1 : 0;
     }));
+  }
+
+  /** All that accepts the symbol, found without a look at every character that the pattern names. */
+  acceptedBy(symbol: SymbolId): readonly AcceptIndex[] {
+    const { code, folded, classes } = this.#known[symbol] as Known;
+    const named = [this.#indices.get(`exact ${code}`), this.#indices.get(`folded ${folded}`)];
+    const members = this.#classIndices.filter((_, bit) => classes[bit] === "1");
+    return [...named.filter((index) => index !== undefined), ...members];
   }
 
   /** UTF-16 units of every character that is accepted; undefined when they differ, or may. */

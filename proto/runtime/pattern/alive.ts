@@ -1,0 +1,86 @@
+/**
+ * Bounds the states of a program that are alive at once, whatever the text: each costs time at every character. The bound is
+ * that of all texts that end in the same characters, so that a list of many words is not taken for one long repetition.
+ */
+import { Follower } from "./follow.ts";
+import type { Program } from "./program.ts";
+import { PatternError } from "./refusal.ts";
+import type { AcceptIndex, SymbolId } from "./symbols.ts";
+
+/** Limit of states that are alive at once: 20,000 characters take less than a second at it (`npm test -- proto/pattern-work`). */
+export const maxAlive = 1_500;
+/** Characters back from a place that are told apart. */
+const maxDepth = 8;
+/** Visits of states after which a pattern counts as too complex: a tenth of a second. */
+const maxVisits = 8_000_000;
+
+/** @throws PatternError when more than `maxAlive` states can be alive at once */
+export function checkAlive(program: Program): void {
+  if (program.instructions.length > maxAlive && new Search(program).exceeds([])) {
+    throw new PatternError(`too complex: more than ${maxAlive} states alive at once`);
+  }
+}
+
+interface Accepting {
+  readonly at: number;
+  readonly to: number | undefined;
+}
+
+class Search {
+  readonly #program: Program;
+  readonly #follower: Follower;
+  readonly #symbols: readonly SymbolId[];
+  /** All instructions that accept a character, by what they accept. */
+  readonly #byAccepted = new Map<AcceptIndex, Accepting[]>();
+  #visits = 0;
+
+  constructor(program: Program) {
+    this.#program = program;
+    this.#follower = new Follower(program);
+    this.#symbols = program.symbols.examples();
+    for (const [at, one] of program.instructions.entries()) {
+      if (one.op !== "accept") continue;
+      const those = this.#byAccepted.get(one.accepted);
+      if (those) those.push({ at, to: one.to });
+      else this.#byAccepted.set(one.accepted, [{ at, to: one.to }]);
+    }
+  }
+
+  /** Whether some text that ends in these symbols leaves too many states alive, as far as so many symbols tell. */
+  exceeds(ending: readonly SymbolId[]): boolean {
+    if (this.#visits > maxVisits) return true;
+    if (ending.length > 0 && this.#countAfter(ending) <= maxAlive) return false;
+    if (ending.length === maxDepth) return true;
+    return this.#symbols.some((symbol) => this.exceeds([symbol, ...ending]));
+  }
+
+  /** States that the last of the symbols leads to, if every state may be alive before the first. */
+  #countAfter(symbols: readonly SymbolId[]): number {
+    let alive: readonly number[] = [];
+    let visited = 0;
+    for (const [index, symbol] of symbols.entries()) {
+      const next: number[] = [];
+      const accepting = index === 0 ? this.#acceptingAnywhere(symbol) : this.#acceptingOf(alive, symbol);
+      this.#follower.startPosition();
+      visited = 0;
+      for (const { at, to = at + 1 } of accepting) visited += this.#follower.reach(to, next);
+      // What begins at every character costs a look only, so that it is not counted: a list of words begins with all of them.
+      if (index < symbols.length - 1) this.#visits += this.#follower.reach(0, next);
+      this.#visits += alive.length + visited;
+      alive = next;
+    }
+    return visited;
+  }
+
+  #acceptingAnywhere(symbol: SymbolId): readonly Accepting[] {
+    return this.#program.symbols.acceptedBy(symbol).flatMap((accepted) => this.#byAccepted.get(accepted) ?? []);
+  }
+
+  #acceptingOf(alive: readonly number[], symbol: SymbolId): readonly Accepting[] {
+    const accepts = this.#program.symbols.acceptance(symbol);
+    return alive.flatMap((at) => {
+      const one = this.#program.instructions[at];
+      return one?.op === "accept" && accepts[one.accepted] === 1 ? [{ at, to: one.to }] : [];
+    });
+  }
+}

@@ -106,18 +106,15 @@ export type Stack = ReturnType<typeof buildStack>;
 
 export function buildStack(parts: KitParts) {
   const { kit, dryKit } = buildKits(parts, { endpointFeatures, pluginTexts });
-  const composed = (listed: readonly Feature[]) =>
-    composeByMask(
-      listed,
-      listed.map(({ layer }) => layer(kit)),
-      kit.ask,
-    );
-  const planner = (listed: readonly Feature[]) => dryRunPlanner({ features: listed, endpointFeatures, kit: dryKit });
+  const composed = (listed: readonly Feature[]) => {
+    const layers = listed.map(({ layer }) => layer(kit));
+    return composeByMask(listed, layers, kit.ask);
+  };
   return {
     turn: composed(features),
     embed: composed(embeddingFeatures),
-    planDryRun: planner(features),
-    planEmbedDryRun: planner(embeddingFeatures),
+    planDryRun: dryRunPlanner({ features, endpointFeatures, kit: dryKit }),
+    planEmbedDryRun: dryRunPlanner({ features: embeddingFeatures, endpointFeatures, kit: dryKit }),
     tryGuardrail: guardrailTrial(kit),
   };
 }

@@ -1,5 +1,4 @@
-/** Decodes the bytes of a file and its text, and encodes a text back, in pieces between which other turns get their time. */
-import { TextDecoder } from "node:util";
+/** Decodes the bytes of a file, and encodes bytes or a text back, in pieces between which other turns get their time. */
 import type { Yielding } from "../turn/time-slice.ts";
 import type { EncodedFile } from "./data-url.ts";
 import { FileProblem } from "./problem.ts";
@@ -77,55 +76,19 @@ function hex(byte = 0): number {
   return letter >= 0x61 && letter <= 0x66 ? letter - 0x57 : -1;
 }
 
-/** @throws FileProblem for an unknown charset */
-export function* decodeText(bytes: Buffer, charset: string | undefined): Yielding<string> {
-  const decoder = openDecoder(bytes, charset);
-  const pieces: string[] = [];
-  for (let at = 0; at < bytes.length; at += piece) {
-    pieces.push(decoder.decode(bytes.subarray(at, at + piece), { stream: true }));
-    yield;
-  }
-  pieces.push(decoder.decode());
-  return pieces.join("");
-}
-
-function openDecoder(bytes: Buffer, charset: string | undefined): TextDecoder {
-  const label = findMarkedCharset(bytes) ?? charset ?? guessCharset(bytes) ?? "utf-8";
-  try {
-    return new TextDecoder(label);
-  } catch {
-    throw new FileProblem(`its charset ${label.slice(0, 40)} is not known`);
-  }
-}
-
-/** The charset of a byte order mark, which counts before any declared charset. */
-function findMarkedCharset(bytes: Buffer): string | undefined {
-  if (bytes[0] === 0xff && bytes[1] === 0xfe) return "utf-16le";
-  if (bytes[0] === 0xfe && bytes[1] === 0xff) return "utf-16be";
-  return bytes[0] === 0xef && bytes[1] === 0xbb && bytes[2] === 0xbf ? "utf-8" : undefined;
-}
-
-/** Guesses UTF-16 from zero bytes: every second byte of most texts in UTF-16 is zero, and no byte of other texts. */
-function guessCharset(bytes: Buffer): string | undefined {
-  const scanned = Math.min(bytes.length, 1_024);
-  const zeros = [0, 0];
-  for (let at = 0; at < scanned; at++) if (bytes[at] === 0) zeros[at % 2]!++;
-  const [even = 0, odd = 0] = zeros;
-  if (odd * 4 > scanned && even * 16 < scanned) return "utf-16le";
-  return even * 4 > scanned && odd * 16 < scanned ? "utf-16be" : undefined;
-}
-
-/** Encodes a text as the part had it, with the same data URL around it, in UTF-8. */
-export function* encodeText(text: string, { data, start, isBase64, charset }: EncodedFile): Yielding<string> {
-  let head = data.slice(0, start);
-  if (charset !== undefined) head = head.replace(/;\s*charset=[^;,]*/i, ";charset=utf-8");
-  if (!isBase64) head = head.replace(/,$/, ";base64,");
-  const pieces = [head];
+/**
+ * The file as a data URL that every reader decodes alike: of its parameters only the charset is left, and the digits are those that encoders write. Bare base64
+ * stays bare.
+ */
+export function* encodeFile(contents: string | Buffer, { start, type, charset }: EncodedFile): Yielding<string> {
+  const label = charset === undefined || typeof contents !== "string" ? "" : ";charset=utf-8";
+  const pieces = [start === 0 ? "" : `data:${type}${label};base64,`];
   let rest = Buffer.alloc(0);
-  for (let at = 0; at < text.length; ) {
-    let end = Math.min(text.length, at + piece);
-    if (end < text.length && isHigh(text.charCodeAt(end - 1))) end--;
-    const bytes = Buffer.concat([rest, Buffer.from(text.slice(at, end))]);
+  for (let at = 0; at < contents.length; ) {
+    let end = Math.min(contents.length, at + piece);
+    if (typeof contents === "string" && end < contents.length && isHigh(contents.charCodeAt(end - 1))) end--;
+    const added = typeof contents === "string" ? Buffer.from(contents.slice(at, end)) : contents.subarray(at, end);
+    const bytes = Buffer.concat([rest, added]);
     const whole = bytes.length - (bytes.length % 3);
     pieces.push(bytes.toString("base64", 0, whole));
     rest = bytes.subarray(whole);

@@ -32,6 +32,7 @@ export function parseDataUrl(data: string): EncodedFile | undefined {
 export interface InlineData {
   /** Media type in lower case, such as image/png. */
   readonly type: string;
+  readonly charset?: string;
   readonly base64: string;
 }
 
@@ -39,7 +40,8 @@ export interface InlineData {
 export function readDataUrl(url: string): InlineData | undefined {
   const found = parseDataUrl(url);
   if (found === undefined || !found.isBase64 || found.type === "") return undefined;
-  return { type: found.type, base64: url.slice(found.start) };
+  const { type, charset, start } = found;
+  return { type, ...(charset !== undefined && { charset }), base64: url.slice(start) };
 }
 
 /** "%PDF" in base64. */

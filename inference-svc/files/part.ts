@@ -3,6 +3,7 @@ import type { DocumentKind, FileKind, FilePart } from "../turn/file-text.ts";
 import { knownTexts } from "../turn/parse/beginnings.ts";
 import type { InputItem } from "../turn/request.ts";
 import { decodePercent } from "./bytes.ts";
+import { looksLikeText } from "./charset.ts";
 import { type EncodedFile, parseDataUrl } from "./data-url.ts";
 
 const none: readonly FilePart[] = [];
@@ -64,6 +65,14 @@ const documents: readonly (readonly [DocumentKind, type: RegExp, name: RegExp, m
   ["pptx", /presentationml\.presentation/, /\.pptx$/i, "ppt/presentation.xml"],
   ["epub", /^application\/epub/, /\.epub$/i, "META-INF/container.xml"],
 ];
+/** Media types by which receivers know documents. */
+export const mediaTypes: Readonly<Record<DocumentKind, string>> = {
+  pdf: "application/pdf",
+  docx: "application/vnd.openxmlformats-officedocument.wordprocessingml.document",
+  xlsx: "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet",
+  pptx: "application/vnd.openxmlformats-officedocument.presentationml.presentation",
+  epub: "application/epub+zip",
+};
 const packed = /^application\/(?:zip|gzip|x-.*compressed|msword|vnd\.|epub|x-tar|x-7z)/;
 const textualName =
   /\.(?:txt|md|markdown|csv|tsv|json|jsonl|ndjson|xml|ya?ml|toml|ini|cfg|conf|env|log|html?|svg|css|sql|rst|tex|srt|vtt|eml|ics|diff|patch|[cm]?[jt]sx?|py|rb|go|rs|java|kt|c|h|cc|cpp|hpp|cs|php|sh|ps1|swift|scala|r|lua|pl|proto|graphql)$/i;
@@ -79,11 +88,11 @@ export function findFileKind(file: FilePart): FileKind | undefined {
   const document = findArchivedKind({ type, name: nameOf(file), head, tail: () => decodeTail(enclosed) });
   if (document !== undefined) return document;
   // Real sounds, videos and pictures never look like text, so a file that does is a text with a wrong type.
-  if (notRead.test(type)) return looksLikeText(head) ? "text" : undefined;
+  if (notRead.test(type)) return looksLikeText(head, true) ? "text" : undefined;
   // Data that is no valid base64 counts as text here; decoding it then reports the error.
   if (!isWellFormed(enclosed)) return "text";
   if (textual.test(type) || textualName.test(nameOf(file))) return "text";
-  return !packed.test(type) && looksLikeText(head) ? "text" : undefined;
+  return !packed.test(type) && looksLikeText(head, false) ? "text" : undefined;
 }
 
 /** Checks the first bytes only. */
@@ -128,20 +137,6 @@ function decodeTail({ data, start, isBase64 }: EncodedFile): Buffer {
 function decodeHead({ data, start, isBase64 }: EncodedFile): Buffer {
   const encoded = data.slice(start, start + Math.ceil(headBytes / 3) * (isBase64 ? 4 : 9));
   return isBase64 ? Buffer.from(encoded, "base64") : decodePercent(Buffer.from(encoded));
-}
-
-/** Control characters that no text has. */
-// oxlint-disable-next-line no-control-regex
-const binary = /[\u0000-\u0008\u000e-\u001a\u001c-\u001f\u007f]/;
-
-function looksLikeText(head: Buffer): boolean {
-  if (head.length > 1 && (head.readUInt16BE(0) === 0xfeff || head.readUInt16BE(0) === 0xfffe)) return true;
-  try {
-    // The head may end inside a character, which is no error of the text.
-    return !binary.test(new TextDecoder("utf-8", { fatal: true }).decode(head, { stream: true }));
-  } catch {
-    return false;
-  }
 }
 
 /** The media type for an error message. */

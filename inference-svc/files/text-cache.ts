@@ -11,7 +11,15 @@ interface Entry<Value> {
   readonly at: number;
 }
 
-export class TextCache<Value extends { readonly text: string }> {
+interface CachedText {
+  readonly text: string;
+  readonly beside?: readonly string[];
+}
+
+const lengthOf = ({ text, beside = [] }: CachedText): number =>
+  beside.reduce((length, other) => length + other.length, text.length);
+
+export class TextCache<Value extends CachedText> {
   readonly #now: () => number;
   readonly #entries = new Map<string, Entry<Value>>();
   #characters = 0;
@@ -25,7 +33,7 @@ export class TextCache<Value extends { readonly text: string }> {
     if (entry === undefined) return undefined;
     this.#entries.delete(key);
     if (this.#now() - entry.at >= maxAgeMs) {
-      this.#characters -= entry.value.text.length;
+      this.#characters -= lengthOf(entry.value);
       return undefined;
     }
     this.#entries.set(key, entry);
@@ -35,7 +43,7 @@ export class TextCache<Value extends { readonly text: string }> {
   note(key: string, value: Value): void {
     this.#forget(key);
     this.#entries.set(key, { value, at: this.#now() });
-    this.#characters += value.text.length;
+    this.#characters += lengthOf(value);
     for (const oldest of this.#entries.keys()) {
       if (this.#characters <= maxCharacters && this.#entries.size <= maxTexts) return;
       this.#forget(oldest);
@@ -44,6 +52,6 @@ export class TextCache<Value extends { readonly text: string }> {
 
   #forget(key: string): void {
     const entry = this.#entries.get(key);
-    if (entry && this.#entries.delete(key)) this.#characters -= entry.value.text.length;
+    if (entry && this.#entries.delete(key)) this.#characters -= lengthOf(entry.value);
   }
 }

@@ -15,6 +15,8 @@ export type FileKind = DocumentKind | "text";
 
 export interface FileReading {
   readonly text: string;
+  /** Texts that a reader may find in the file besides: under another charset, or in parts of a document that its text leaves out. */
+  readonly beside?: readonly string[];
   readonly kind: FileKind;
   /** Number of pages; only of a PDF. */
   readonly pages?: number;
@@ -32,6 +34,7 @@ export class FileText {
   readonly reading: FileReading;
   /** The text after the redactions so far. */
   text: string;
+  #isAlone = false;
 
   constructor(file: FilePart, reading: FileReading) {
     this.file = file;
@@ -39,8 +42,18 @@ export class FileText {
     this.text = reading.text;
   }
 
+  /** Texts of the file that a receiver may find besides. */
+  get beside(): readonly string[] {
+    return this.#isAlone ? [] : (this.reading.beside ?? []);
+  }
+
+  /** Leaves the text alone in the place of a document, without what stands in it besides. */
+  dropBeside(): void {
+    this.#isAlone = true;
+  }
+
   get isRedacted(): boolean {
-    return this.text !== this.reading.text;
+    return this.#isAlone || this.text !== this.reading.text;
   }
 }
 

@@ -12,6 +12,8 @@ export interface DocumentText {
   /** Number of pages; only of a PDF. */
   readonly pages?: number;
   readonly text: string;
+  /** Texts of the file that `text` leaves out, such as deleted ones. */
+  readonly beside?: readonly string[];
   /** True when the text was truncated. */
   readonly truncated: boolean;
 }

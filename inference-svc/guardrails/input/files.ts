@@ -1,5 +1,5 @@
 /** Reads the files of a request as text, so that guardrails can scan them. */
-import { findFiles, findFileKind } from "../../files/part.ts";
+import { findFiles } from "../../files/part.ts";
 import { FileProblem, FileReadUnavailable, fileFault } from "../../files/problem.ts";
 import type { FileReader } from "../../files/texts.ts";
 import { type Applied, appliedTo } from "../../turn/applied-guardrails.ts";
@@ -35,7 +35,7 @@ async function addTexts(request: TurnRequest, files: readonly FilePart[], lookin
   const texts = new Map(request.files);
   for (const file of files) {
     // Files are read one by one, so that a turn uses one PDF reader at a time.
-    const reading = findFileKind(file) && (await readFile(file, looking));
+    const reading = await readFile(file, looking);
     if (reading) texts.set(file.part, new FileText(file, reading));
   }
   return texts.size === 0 ? request : { ...request, files: texts };
@@ -47,8 +47,8 @@ async function addTexts(request: TurnRequest, files: readonly FilePart[], lookin
  */
 async function readFile(file: FilePart, { reader, scope, applied }: ReadContext): Promise<FileReading | undefined> {
   try {
-    const reading = await reader.read(file, scope);
-    if (reading.truncated) throw new FileProblem("it has more text than can be scanned");
+    const reading = await reader.readAsSent(file, scope);
+    if (reading?.truncated === true) throw new FileProblem("it has more text than can be scanned");
     return reading;
   } catch (error) {
     if (!(error instanceof FileProblem || error instanceof FileReadUnavailable)) throw error;

@@ -7,6 +7,7 @@ import type { InputItem, TurnRequest } from "../../turn/request.ts";
 import { rewritten } from "../../turn/parse/tools.ts";
 import { ownItems } from "../../turn/parse/shared-items.ts";
 import { splitCredentials } from "./tool-credentials.ts";
+import { parseDataUrl } from "../../files/data-url.ts";
 import { isParsed } from "../../files/parsing.ts";
 import { rewrite } from "../../files/texts.ts";
 import type { Yielding } from "../../turn/time-slice.ts";
@@ -16,7 +17,15 @@ import { isJson } from "../is-json.ts";
 import type { ReadMode, FilterRule } from "../policy.ts";
 import { tokenizeJson } from "../json-tokens.ts";
 import { holdsJson, identifierFields, findTextPlaces, minNumberLength } from "./text-places.ts";
-import { type PendingChange, TextField, JsonField, Identifier, Unredactable, type TextSource } from "./text-sources.ts";
+import {
+  type PendingChange,
+  TextField,
+  JsonField,
+  Beside,
+  Identifier,
+  Unredactable,
+  type TextSource,
+} from "./text-sources.ts";
 
 /** Sources that are read as one text. */
 export interface ScanUnit {
@@ -163,6 +172,8 @@ export class RequestTexts {
     yield* joinParts(item["content"], parts, byUser);
     yield* joinParts(item["output"], parts, byUser);
     for (const part of [item["content"], item["output"]].flat()) {
+      const type = findOddType(part);
+      if (type !== undefined) yield buildUnit(new Unredactable(type), byUser);
       const file = this.#request.files?.get(part);
       if (file) yield* this.#unitsOfFile(file, byUser);
     }
@@ -176,11 +187,30 @@ export class RequestTexts {
       this.#files.add(file);
     };
     const { kind } = file.reading;
-    if (kind !== "text" && !isParsed(file.file, this.#request)) yield buildUnit(new Unredactable(text), byUser);
+    const isParsedDocument = kind !== "text" && isParsed(file.file, this.#request);
+    if (kind !== "text" && !isParsedDocument) yield buildUnit(new Unredactable(text), byUser);
     else if (kind === "text" && /^\s*[[{]/.test(text) && (yield* isJson(text)))
       yield* unitsOfData(this.#json(text, put), byUser);
     else yield buildUnit(this.#field(text, put), byUser);
+    // A redacted document is replaced by its text, so that nothing else of it is sent.
+    const drop = () => {
+      file.dropBeside();
+      this.#files.add(file);
+    };
+    for (const other of file.beside)
+      yield buildUnit(isParsedDocument ? this.#field(other, drop) : new Beside(other, text), byUser);
   }
+}
+
+/** Media types that say nothing in the words of a client. */
+const ordinaryType =
+  /^(?:|(?:text|image|audio|video|font)\/[a-z\d]{1,5}|text\/(?:x-)?markdown|application\/(?:pdf|json|xml|zip|gzip|octet-stream|(?:x-)?yaml|epub\+zip|msword|vnd\.ms-(?:excel|powerpoint)|vnd\.openxmlformats-officedocument\.(?:wordprocessingml\.document|spreadsheetml\.sheet|presentationml\.presentation)))$/;
+
+/** The media type in a file's data URL, if it may be a text of the client. */
+function findOddType(part: unknown): string | undefined {
+  const data = (part as { readonly file_data?: unknown } | null | undefined)?.file_data;
+  const type = typeof data === "string" ? parseDataUrl(data)?.type : undefined;
+  return type === undefined || ordinaryType.test(type) ? undefined : type;
 }
 
 /** The names in a tool choice, which refer to tools and cannot be replaced. */

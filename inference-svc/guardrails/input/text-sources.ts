@@ -58,6 +58,31 @@ export class Unredactable implements TextSource {
   }
 }
 
+/** Different words that are looked for in a file's text. */
+const maxLookups = 256;
+
+/** A text that stands in a file besides the one that is sent. What is found in both is redacted there, and all else cannot be. */
+export class Beside implements TextSource {
+  readonly text: string;
+  readonly #sent: string;
+
+  constructor(text: string, sent: string) {
+    this.text = text;
+    this.#sent = sent;
+  }
+
+  *redact(spans: readonly TextSpan[]): Yielding<boolean> {
+    const found = new Set<string>();
+    for (const { start, end } of spans) {
+      const words = this.text.slice(start, end);
+      if (!found.has(words) && (found.size === maxLookups || !this.#sent.includes(words))) return false;
+      found.add(words);
+      yield;
+    }
+    return true;
+  }
+}
+
 /** An identifier that other parts of the request refer to. */
 export class Identifier extends Unredactable {}
 

@@ -62,8 +62,8 @@ function* findJudgedTexts(
     const text = [item["content"], item["output"]].map(joinTexts).join("");
     if (text.trim() !== "") yield text;
     for (const part of [item["content"], item["output"]].flat()) {
-      const said = files?.get(part)?.text ?? "";
-      if (said.trim() !== "") yield said;
+      const file = files?.get(part);
+      for (const said of file ? [file.text, ...file.beside] : []) if (said.trim() !== "") yield said;
     }
   }
 }

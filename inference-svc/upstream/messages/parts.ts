@@ -1,4 +1,5 @@
 /** Parts of messages and tool outputs in the form of Messages. */
+import { decodeText } from "../../files/charset.ts";
 import { readDataUrl, readFileData } from "../../files/data-url.ts";
 import { type JsonObject, text } from "../json.ts";
 import { type Block, textBlock } from "../translate/blocks/message-list.ts";
@@ -61,8 +62,8 @@ function documentSource(part: JsonObject): JsonObject {
     const url = text(part.file_url);
     return url === "" ? { type: "file", file_id: part.file_id } : { type: "url", url };
   }
-  const { type, base64 } = inline;
+  const { type, base64, charset } = inline;
   return type === "application/pdf"
     ? { type: "base64", media_type: type, data: base64 }
-    : { type: "text", media_type: "text/plain", data: Buffer.from(base64, "base64").toString("utf8") };
+    : { type: "text", media_type: "text/plain", data: decodeText(Buffer.from(base64, "base64"), charset) };
 }

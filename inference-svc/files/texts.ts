@@ -26,8 +26,8 @@ export class FileReader {
   }
 
   /**
-   * Reads a file, and puts into its part what was read: a text in UTF-8, or the bytes of a document under their true type. Whoever is sent the part then
-   * reads the same. Undefined for formats that are not read, such as pictures and archives.
+   * Reads a file, and puts into its part what was read: a text in UTF-8, or the bytes of a document under their true type. A receiver then reads the same.
+   * Undefined for formats that are not read, such as pictures and archives.
    * @throws FileProblem, FileReadUnavailable; Fault when the turn is over
    */
   async readAsSent(file: FilePart, scope: Scope): Promise<FileReading | undefined> {

@@ -2,6 +2,7 @@
 import { unzipSync } from "fflate";
 import { documentLimits } from "../documents/limits.ts";
 import { UnreadableDocument } from "../documents/unreadable.ts";
+import { checkEntries } from "./entries.ts";
 import { parseXml } from "./xml.ts";
 
 /** Compound files: the binary formats before Office 2007, and the envelope of encrypted ones. */
@@ -17,21 +18,27 @@ export interface Relation {
   readonly isExternal: boolean;
 }
 
+/** Parts that hold text. The others are pictures, fonts, macros and embedded files. */
+const textual = /\.(?:xml|rels|vml|x?html?|mht|txt|rtf|csv|json|svg|ncx|opf)$/i;
+
 export class Archive {
   readonly #parts: Readonly<Record<string, Uint8Array>>;
 
-  /**
-   * @param wanted matches the paths of the parts that are unpacked
-   * @throws UnreadableDocument; Error for a damaged archive
-   */
-  constructor(bytes: Uint8Array, wanted: RegExp) {
+  /** @throws UnreadableDocument; Error for a damaged archive */
+  constructor(bytes: Uint8Array) {
     if (compoundMark.every((byte, index) => bytes[index] === byte))
       throw new UnreadableDocument("is encrypted, or in a format older than Office 2007");
+    checkEntries(bytes);
     let unpacked = 0;
     let parts = 0;
+    const names = new Set<string>();
     this.#parts = unzipSync(bytes, {
       filter({ name, originalSize }) {
-        if (!wanted.test(name)) return false;
+        // Readers disagree about which of two parts counts, and about capital letters and slashes.
+        const plain = resolvePath("", name.replaceAll("\\", "/")).toLowerCase();
+        if (names.has(plain)) throw new UnreadableDocument("has two parts of one name");
+        names.add(plain);
+        if (!textual.test(name)) return false;
         unpacked += originalSize;
         // fflate writes no more than the declared size, so a lie only cuts the part off.
         if (unpacked > documentLimits.unpackedBytes || ++parts > documentLimits.parts)
@@ -46,6 +53,11 @@ export class Archive {
     const part = this.find(path);
     if (part === undefined) throw new Error(`no part ${path}`);
     return part;
+  }
+
+  /** All parts that hold text, by their paths. */
+  parts(): readonly (readonly [path: string, part: Uint8Array])[] {
+    return Object.entries(this.#parts);
   }
 
   find(path: string): Uint8Array | undefined {

@@ -4,12 +4,14 @@ import type { DocumentText } from "../documents/readers.ts";
 import { isAllowanceExceeded, resetAllowance } from "../documents/allowance.ts";
 import { UnreadableDocument } from "../documents/unreadable.ts";
 import type { DocumentKind } from "../../turn/file-text.ts";
+import { Archive } from "./archive.ts";
 import { readDocx } from "./docx.ts";
 import { readEpub } from "./epub.ts";
 import { readPptx } from "./pptx.ts";
+import { Rest } from "./rest.ts";
 import { readXlsx } from "./xlsx.ts";
 
-const parsers: Readonly<Record<Exclude<DocumentKind, "pdf">, (bytes: Uint8Array) => Iterable<string>>> = {
+const parsers: Readonly<Record<Exclude<DocumentKind, "pdf">, (archive: Archive, rest: Rest) => Iterable<string>>> = {
   docx: readDocx,
   xlsx: readXlsx,
   pptx: readPptx,
@@ -20,7 +22,9 @@ const parsers: Readonly<Record<Exclude<DocumentKind, "pdf">, (bytes: Uint8Array)
 export function readOfficeFile(kind: Exclude<DocumentKind, "pdf">, bytes: Uint8Array): DocumentText {
   resetAllowance();
   try {
-    return join(parsers[kind](bytes));
+    const rest = new Rest();
+    const text = join(parsers[kind](new Archive(bytes), rest));
+    return rest.texts.length === 0 ? text : { ...text, beside: rest.texts };
   } catch (error) {
     throw isAllowanceExceeded() ? new UnreadableDocument("takes more memory than one file may") : error;
   }

@@ -1,17 +1,14 @@
 /** Reads a Word document (ECMA-376, WordprocessingML): headings, lists, tables, links, notes, comments, headers and footers. */
-import { Archive, type Relation } from "./archive.ts";
+import type { Archive, Relation } from "./archive.ts";
 import { type ParagraphStyle, Numbering, readStyles } from "./docx-styles.ts";
 import { toPipeTable } from "../pipe-table.ts";
+import type { Rest } from "./rest.ts";
 import { parseXml } from "./xml.ts";
-
-const wanted =
-  /(?:^|\/)(?:_rels\/[^/]*\.rels|(?:document|styles|numbering|footnotes|endnotes|comments|header|footer)\d*\.xml)$/;
 
 /** Parts beside the text itself, in the order in which they follow it. */
 const besides = ["footnotes", "endnotes", "comments", "header", "footer"];
 
-export function* readDocx(bytes: Uint8Array): Iterable<string> {
-  const archive = new Archive(bytes, wanted);
+export function* readDocx(archive: Archive, rest: Rest): Iterable<string> {
   const main = archive.mainPart();
   const relations = archive.relations(main);
   const partOf = (type: string) => {
@@ -20,8 +17,10 @@ export function* readDocx(bytes: Uint8Array): Iterable<string> {
   };
   const styles = readStyles(partOf("styles"));
   const numbering = new Numbering(partOf("numbering"));
+  const shown = new Set<string>();
   const read = (path: string) => {
-    const story = new Story(styles, numbering, archive.relations(path));
+    const story = new Story(styles, numbering, archive.relations(path), rest);
+    shown.add(path);
     parseXml(archive.part(path), story);
     return story.blocks;
   };
@@ -35,6 +34,7 @@ export function* readDocx(bytes: Uint8Array): Iterable<string> {
       seen.add(text);
     }
   }
+  rest.addParts(archive, shown);
 }
 
 interface Paragraph {
@@ -65,13 +65,22 @@ class Story {
   /** Mark of the note whose first paragraph comes next. */
   #note = "";
 
-  constructor(styles: ReadonlyMap<string, ParagraphStyle>, numbering: Numbering, relations: readonly Relation[]) {
+  readonly #rest: Rest;
+
+  constructor(
+    styles: ReadonlyMap<string, ParagraphStyle>,
+    numbering: Numbering,
+    relations: readonly Relation[],
+    rest: Rest,
+  ) {
+    this.#rest = rest;
     this.#styles = styles;
     this.#numbering = numbering;
     this.#urls = new Map(relations.filter(({ isExternal }) => isExternal).map(({ id, target }) => [id, target]));
   }
 
   readonly open = (name: string, attributes: Readonly<Record<string, string>>): void => {
+    this.#rest.open(name, attributes);
     if (skipped.has(name)) this.#skipped++;
     if (this.#skipped > 0) return;
     const paragraph = this.#paragraphs.at(-1);
@@ -99,6 +108,7 @@ class Story {
   };
 
   readonly close = (name: string): void => {
+    this.#rest.close(name);
     if (this.#skipped > 0) {
       if (skipped.has(name)) this.#skipped--;
       return;
@@ -119,7 +129,10 @@ class Story {
   readonly text = (text: string): void => {
     const paragraph = this.#paragraphs.at(-1);
     if (this.#isText && this.#skipped === 0 && paragraph) paragraph.text += text;
+    else this.#rest.text(text);
   };
+
+  readonly comment = (text: string): void => this.#rest.add(text);
 
   #inParagraph(paragraph: Paragraph, name: string, value: string, attributes: Readonly<Record<string, string>>): void {
     switch (name) {

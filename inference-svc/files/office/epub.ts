@@ -1,22 +1,22 @@
 /** Reads a book in EPUB: its chapters in the order of the spine, as Markdown. */
 import { parseHTML } from "linkedom";
 import { type PageNode, pageToMarkdown } from "../markdown.ts";
-import { Archive, resolvePath } from "./archive.ts";
-import { parseXml } from "./xml.ts";
+import { type Archive, resolvePath } from "./archive.ts";
+import type { Rest } from "./rest.ts";
+import { encodingOf, parseXml } from "./xml.ts";
 
-const wanted = /\.(?:opf|xhtml|html?|xml)$/i;
-
-export function* readEpub(bytes: Uint8Array): Iterable<string> {
-  const archive = new Archive(bytes, wanted);
+export function* readEpub(archive: Archive, rest: Rest): Iterable<string> {
   const book = packagePath(archive.part("META-INF/container.xml"));
   for (const chapter of chapterPaths(book, archive.part(book))) {
     const part = archive.find(chapter);
     if (part === undefined) continue;
     // linkedom reads an empty element of XHTML as one that never ends.
-    const source = new TextDecoder().decode(part).replaceAll(/<(\w+)([^<>]*)\/>/g, "<$1$2></$1>");
+    const source = new TextDecoder(encodingOf(part)).decode(part).replaceAll(/<(\w+)([^<>]*)\/>/g, "<$1$2></$1>");
     const { document } = parseHTML(source) as unknown as { readonly document: { readonly body: PageNode | null } };
     if (document.body) yield pageToMarkdown(document.body, "");
   }
+  // Chapters as well: a page shows neither all of its texts nor its attributes.
+  rest.addParts(archive, new Set());
 }
 
 function packagePath(container: Uint8Array): string {

@@ -1,12 +1,11 @@
 /** Reads a presentation (ECMA-376, PresentationML): the titles, texts, tables and notes of its slides in their order. */
-import { Archive } from "./archive.ts";
+import type { Archive } from "./archive.ts";
 import { toPipeTable } from "../pipe-table.ts";
+import type { Rest } from "./rest.ts";
 import { parseXml } from "./xml.ts";
 
-const wanted = /(?:^|\/)(?:_rels\/[^/]*\.rels|presentation\.xml|slide\d+\.xml|notesSlide\d+\.xml)$/;
-
-export function* readPptx(bytes: Uint8Array): Iterable<string> {
-  const archive = new Archive(bytes, wanted);
+export function* readPptx(archive: Archive, rest: Rest): Iterable<string> {
+  const shown = new Set<string>();
   const main = archive.mainPart();
   const targets = new Map(archive.relations(main).map(({ id, target }) => [id, target]));
   let number = 0;
@@ -17,11 +16,14 @@ export function* readPptx(bytes: Uint8Array): Iterable<string> {
     if (path === undefined || slide === undefined) continue;
     const notes = archive.relations(path).find(({ type }) => type === "notesSlide");
     const noted = notes && archive.find(notes.target);
-    const blocks = [`## Slide ${number}`, ...readShapes(slide)];
-    const said = noted ? readShapes(noted) : [];
+    const blocks = [`## Slide ${number}`, ...readShapes(slide, rest)];
+    shown.add(path);
+    const said = noted ? readShapes(noted, rest) : [];
+    if (notes && noted) shown.add(notes.target);
     if (said.length > 0) blocks.push(`Notes:\n${said.join("\n")}`);
     yield blocks.join("\n\n");
   }
+  rest.addParts(archive, shown);
 }
 
 function slideIds(part: Uint8Array): string[] {
@@ -34,7 +36,7 @@ function slideIds(part: Uint8Array): string[] {
 const furniture: ReadonlySet<string> = new Set(["sldNum", "dt", "ftr", "hdr"]);
 
 /** The texts of a slide's shapes, each one block. */
-function readShapes(part: Uint8Array): string[] {
+function readShapes(part: Uint8Array, rest: Rest): string[] {
   const blocks: string[] = [];
   let lines: string[] = [];
   let line = "";
@@ -44,13 +46,15 @@ function readShapes(part: Uint8Array): string[] {
   const endShape = () => {
     const text = lines.filter((each) => each.trim() !== "").join("\n");
     lines = [];
-    if (text !== "" && !furniture.has(placeholder))
+    if (furniture.has(placeholder)) rest.add(text);
+    else if (text !== "")
       blocks.push(/^(?:ctrT|t)itle$/.test(placeholder) ? `### ${text.replaceAll("\n", " ")}` : text);
     placeholder = "";
   };
   parseXml(part, {
-    open(name, { type = "" }) {
-      if (name === "ph") placeholder = type;
+    open(name, attributes) {
+      rest.open(name, attributes);
+      if (name === "ph") placeholder = attributes["type"] ?? "";
       else if (name === "t") isText = true;
       else if (name === "br") line += "\n";
       else if (name === "tbl") rows = [];
@@ -58,8 +62,11 @@ function readShapes(part: Uint8Array): string[] {
     },
     text(text) {
       if (isText) line += text;
+      else rest.text(text);
     },
+    comment: rest.comment,
     close(name) {
+      rest.close(name);
       if (name === "t") isText = false;
       else if (name === "p") {
         lines.push(line);

@@ -1,36 +1,43 @@
 /** Reads a workbook (ECMA-376, SpreadsheetML): the values of its sheets as tables. Formulas are not run; their last values are read. */
 import { documentLimits } from "../documents/limits.ts";
 import { joinPipeRows, toPipeRow } from "../pipe-table.ts";
-import { Archive } from "./archive.ts";
+import type { Archive } from "./archive.ts";
+import type { Rest } from "./rest.ts";
 import { type CellFormat, formatNumber, readCellFormats } from "./xlsx-formats.ts";
 import { parseXml } from "./xml.ts";
 
-const wanted = /(?:^|\/)(?:_rels\/[^/]*\.rels|workbook\.xml|sharedStrings\.xml|styles\.xml|worksheets\/[^/]*\.xml)$/;
-
 interface Workbook {
   readonly strings: readonly string[];
+  /** Strings that a cell shows. */
+  readonly used: Set<number>;
+  readonly rest: Rest;
   readonly formats: readonly CellFormat[];
   /** Days count from 1904 in workbooks of old Macintosh programs. */
   readonly since1904: boolean;
 }
 
-export function* readXlsx(bytes: Uint8Array): Iterable<string> {
-  const archive = new Archive(bytes, wanted);
+export function* readXlsx(archive: Archive, rest: Rest): Iterable<string> {
   const main = archive.mainPart();
   const relations = archive.relations(main);
+  const shown = new Set<string>();
   const partOf = (type: string) => {
     const target = relations.find((relation) => relation.type === type)?.target;
     return target === undefined ? undefined : archive.find(target);
   };
   const { sheets, since1904 } = readSheets(archive.part(main));
-  const strings = readStrings(partOf("sharedStrings"));
-  const workbook = { strings, formats: readCellFormats(partOf("styles")), since1904 };
+  const strings = readStrings(partOf("sharedStrings"), rest);
+  const used = new Set<number>();
+  for (const { target } of relations.filter(({ type }) => type === "sharedStrings")) shown.add(target);
+  const workbook = { strings, used, rest, formats: readCellFormats(partOf("styles")), since1904 };
   for (const { name, id } of sheets) {
     const path = relations.find((relation) => relation.id === id)?.target;
     const part = path === undefined ? undefined : archive.find(path);
     const table = part ? readTable(part, workbook) : "";
+    if (path !== undefined) shown.add(path);
     if (table !== "") yield `## ${name}\n\n${table}`;
   }
+  for (const [index, text] of strings.entries()) if (!used.has(index)) rest.add(text);
+  rest.addParts(archive, shown);
 }
 
 function readSheets(part: Uint8Array) {
@@ -46,22 +53,26 @@ function readSheets(part: Uint8Array) {
 }
 
 /** @param part the part `sharedStrings`, which a workbook may lack */
-function readStrings(part: Uint8Array | undefined): readonly string[] {
+function readStrings(part: Uint8Array | undefined, rest: Rest): readonly string[] {
   const strings: string[] = [];
   let text = "";
   let isText = false;
   let phonetic = 0;
   if (part === undefined) return strings;
   parseXml(part, {
-    open(name) {
+    open(name, attributes) {
+      rest.open(name, attributes);
       if (name === "si") text = "";
       else if (name === "rPh") phonetic++;
       else if (name === "t") isText = phonetic === 0;
     },
     text(piece) {
       if (isText) text += piece;
+      else rest.text(piece);
     },
+    comment: rest.comment,
     close(name) {
+      rest.close(name);
       if (name === "t") isText = false;
       else if (name === "rPh") phonetic--;
       else if (name === "si") strings.push(text);
@@ -80,17 +91,23 @@ function readTable(part: Uint8Array, workbook: Workbook): string {
   let cell = { column: 0, type: "", style: 0, value: "" };
   let isValue = false;
   parseXml(part, {
-    open(name, { r: place = "", t: type = "n", s: style = "0" }) {
+    open(name, attributes) {
+      const { r: place = "", t: type = "n", s: style = "0" } = attributes;
+      if (name !== "c" && name !== "row") workbook.rest.open(name, attributes);
       if (name === "row") row = [];
       else if (name === "c") cell = { column: columnOf(place) ?? row.length, type, style: Number(style), value: "" };
       else if (name === "v" || name === "t") isValue = true;
     },
     text(text) {
       if (isValue) cell.value += text;
+      else workbook.rest.text(text);
     },
+    comment: workbook.rest.comment,
     close(name) {
+      workbook.rest.close(name);
       if (name === "v" || name === "t") isValue = false;
-      else if (name === "c" && cell.value !== "" && cell.column < maxColumns) {
+      else if (name === "c" && cell.column >= maxColumns) workbook.rest.add(cell.value);
+      else if (name === "c" && cell.value !== "") {
         while (row.length < cell.column) row.push("");
         row[cell.column] = show(cell, workbook);
       } else if (name === "row" && row.length > 0 && characters <= documentLimits.characters) {
@@ -120,8 +137,11 @@ interface Cell {
   readonly value: string;
 }
 
-function show({ type, style, value }: Cell, { strings, formats, since1904 }: Workbook): string {
-  if (type === "s") return strings[Number(value)] ?? "";
+function show({ type, style, value }: Cell, { strings, used, formats, since1904 }: Workbook): string {
+  if (type === "s") {
+    used.add(Number(value));
+    return strings[Number(value)] ?? "";
+  }
   if (type === "b") return value === "1" ? "TRUE" : "FALSE";
   return type === "n" ? formatNumber(value, formats[style] ?? "plain", since1904) : value;
 }

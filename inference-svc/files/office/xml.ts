@@ -1,11 +1,13 @@
 /** Reads XML as a stream of events. Entities that a document declares are not expanded, and nothing outside of it is loaded. */
 import { Parser } from "htmlparser2";
+import { UnreadableDocument } from "../documents/unreadable.ts";
 
 export interface XmlHandlers {
   /** @param name without its namespace prefix; attributes keep theirs */
   readonly open?: (name: string, attributes: Readonly<Record<string, string>>) => void;
   readonly close?: (name: string) => void;
   readonly text?: (text: string) => void;
+  readonly comment?: (text: string) => void;
 }
 
 /** Bytes decoded at a time, so that a part never stands in memory as one string. */
@@ -17,7 +19,7 @@ const localName = (name: string): string => name.slice(name.indexOf(":") + 1);
 const maxDepth = 1_000;
 
 /** @throws Error for elements that are nested too deeply */
-export function parseXml(bytes: Uint8Array, { open, close, text }: XmlHandlers): void {
+export function parseXml(bytes: Uint8Array, { open, close, text, comment }: XmlHandlers): void {
   let depth = 0;
   const parser = new Parser(
     {
@@ -30,6 +32,7 @@ export function parseXml(bytes: Uint8Array, { open, close, text }: XmlHandlers):
         close?.(localName(name));
       },
       ontext: (data) => text?.(data),
+      oncomment: (data) => comment?.(data),
     },
     { xmlMode: true },
   );
@@ -39,8 +42,20 @@ export function parseXml(bytes: Uint8Array, { open, close, text }: XmlHandlers):
   parser.end(decoder.decode());
 }
 
-/** XML is in UTF-8 unless a byte order mark says otherwise; office programs write no other encoding. */
-function encodingOf([first, second]: Uint8Array): string {
-  if (first === 0xff && second === 0xfe) return "utf-16le";
-  return first === 0xfe && second === 0xff ? "utf-16be" : "utf-8";
+/**
+ * XML of office files and books is in UTF-8, or in UTF-16 if a byte order mark or the first sign says so (XML 1.0, appendix F).
+ * @throws UnreadableDocument for a declaration of another encoding, which others would follow
+ */
+export function encodingOf(bytes: Uint8Array): string {
+  const [first, second] = bytes;
+  if ((first === 0xff && second === 0xfe) || (first === 0x3c && second === 0)) return "utf-16le";
+  if ((first === 0xfe && second === 0xff) || (first === 0 && second === 0x3c)) return "utf-16be";
+  const head = Buffer.from(bytes.buffer, bytes.byteOffset, Math.min(bytes.length, headBytes)).toString("latin1");
+  const [, declared = "utf-8"] = /^[^<]{0,3}<\?xml[^>]*?\sencoding\s*=\s*["']([^"']*)/.exec(head) ?? [];
+  if (!/^(?:utf-?8|us-ascii)$/i.test(declared))
+    throw new UnreadableDocument("has a part that is not in UTF-8 or UTF-16");
+  return "utf-8";
 }
+
+/** A declaration stands at the start; space within it may make it longer than the usual 60 bytes. */
+const headBytes = 1_024;

@@ -2,6 +2,7 @@
 import { readFile } from "node:fs/promises";
 import { createRequire } from "node:module";
 import { dirname, join } from "node:path";
+import { decodeText, looksLikeText } from "../charset.ts";
 import { isAllowanceExceeded, resetAllowance } from "../documents/allowance.ts";
 import { documentLimits } from "../documents/limits.ts";
 import type { DocumentText } from "../documents/readers.ts";
@@ -47,7 +48,10 @@ export async function readPdf(bytes: Uint8Array, opened: (pages: number) => void
     if (pages > documentLimits.pages)
       throw new UnreadableDocument(`has ${pages} pages; at most ${documentLimits.pages} are read`);
     opened(pages);
-    return await readPages(document);
+    const text = await readPages(document);
+    const beside = await readBeside(document);
+    if (isAllowanceExceeded()) throw tooLarge();
+    return beside === "" ? text : { ...text, beside: [beside] };
   } catch (error) {
     throw isAllowanceExceeded() ? tooLarge() : toUnreadable(error);
   } finally {
@@ -76,6 +80,29 @@ async function readPages(document: PdfDocument): Promise<DocumentText> {
   return { pages, text: truncated ? text.slice(0, documentLimits.characters) : text, truncated };
 }
 
+const properties = ["Title", "Subject", "Author", "Keywords", "Creator", "Producer"] as const;
+const xmpProperties = ["dc:title", "dc:description", "dc:creator", "dc:subject"];
+
+/** Properties, bookmarks and attached texts, which no page shows. */
+async function readBeside(document: PdfDocument): Promise<string> {
+  const { info, metadata } = await document.getMetadata();
+  const { Custom: custom = {}, ...known } = info as { readonly Custom?: object } & Readonly<Record<string, unknown>>;
+  const texts: unknown[] = [...properties.map((name) => known[name]), ...Object.entries(custom).flat()];
+  texts.push(...xmpProperties.map((name) => metadata?.get(name)).flat());
+  const open = [...((await document.getOutline()) ?? [])];
+  for (let mark = open.pop(); mark; mark = open.pop()) {
+    texts.push(mark.title, mark.url);
+    open.push(...mark.items);
+  }
+  for (const { filename, description, content } of Object.values((await document.getAttachments()) ?? {})) {
+    const bytes = Buffer.from(content);
+    texts.push(filename, description, looksLikeText(bytes.subarray(0, attachmentHead), true) && decodeText(bytes));
+  }
+  return texts.filter((text): text is string => typeof text === "string" && text.trim() !== "").join("\n");
+}
+
+const attachmentHead = 1_024;
+
 async function readPage(page: PdfPage): Promise<string> {
   const { items } = await page.getTextContent();
   const texts = items.filter((item): item is TextItem => "str" in item);
@@ -84,8 +111,10 @@ async function readPage(page: PdfPage): Promise<string> {
 }
 
 /** Form values, notes and link targets, which are not part of the page's text. */
-const findAnnotationTexts = ({ fieldValue, contentsObj, url }: PdfAnnotation): string[] =>
-  [fieldValue, contentsObj?.str, url].flat().filter((text): text is string => typeof text === "string" && text !== "");
+const findAnnotationTexts = ({ fieldValue, titleObj, contentsObj, url }: PdfAnnotation): string[] =>
+  [fieldValue, titleObj?.str, contentsObj?.str, url]
+    .flat()
+    .filter((text): text is string => typeof text === "string" && text !== "");
 
 function toUnreadable(error: unknown): unknown {
   const { name } = error as { name?: unknown };

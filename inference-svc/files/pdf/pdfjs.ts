@@ -12,6 +12,19 @@ export interface PdfAnnotation {
   readonly fieldValue?: unknown;
   readonly contentsObj?: { readonly str?: string };
   readonly url?: string;
+  readonly titleObj?: { readonly str?: string };
+}
+
+export interface PdfBookmark {
+  readonly title: string;
+  readonly url?: string | null;
+  readonly items: readonly PdfBookmark[];
+}
+
+export interface PdfAttachment {
+  readonly filename: string;
+  readonly description?: string;
+  readonly content: Uint8Array;
 }
 
 export interface PdfPage {
@@ -23,6 +36,9 @@ export interface PdfPage {
 export interface PdfDocument {
   readonly numPages: number;
   getPage(page: number): Promise<PdfPage>;
+  getMetadata(): Promise<{ readonly info: object; readonly metadata: { get(name: string): unknown } | null }>;
+  getOutline(): Promise<readonly PdfBookmark[] | null>;
+  getAttachments(): Promise<Readonly<Record<string, PdfAttachment>> | null>;
 }
 
 export interface PdfLoading {

@@ -1,4 +1,5 @@
 /** Reads the files of a request as text, so that guardrails can scan them. */
+import { documentLimits } from "../../files/documents/limits.ts";
 import { findFiles } from "../../files/part.ts";
 import { FileProblem, FileReadUnavailable, fileFault } from "../../files/problem.ts";
 import type { FileReader } from "../../files/texts.ts";
@@ -41,6 +42,10 @@ async function addTexts(request: TurnRequest, files: readonly FilePart[], lookin
   return texts.size === 0 ? request : { ...request, files: texts };
 }
 
+/** Whether the file has texts that were not read. */
+const isPartlyRead = ({ kind, truncated, beside = [] }: FileReading): boolean =>
+  truncated || (kind !== "text" && beside.some(({ length }) => length > documentLimits.characters));
+
 /**
  * Undefined for a file that passes unread.
  * @throws Fault INVALID_REQUEST or UNAVAILABLE when a guardrail that fails closed could not read the file
@@ -48,7 +53,7 @@ async function addTexts(request: TurnRequest, files: readonly FilePart[], lookin
 async function readFile(file: FilePart, { reader, scope, applied }: ReadContext): Promise<FileReading | undefined> {
   try {
     const reading = await reader.readAsSent(file, scope);
-    if (reading?.truncated === true) throw new FileProblem("it has more text than can be scanned");
+    if (reading && isPartlyRead(reading)) throw new FileProblem("it has more text than can be scanned");
     return reading;
   } catch (error) {
     if (!(error instanceof FileProblem || error instanceof FileReadUnavailable)) throw error;

@@ -4,7 +4,17 @@ import { afterAll, beforeAll, beforeEach, describe, expect, test } from "@jest/g
 import type { TurnRequest } from "@sluice/inference-svc/turn/request.js";
 import { AppliesTo, type Caller, ErrorPolicy } from "@sluice/proto/gen/sluice/admin/v1/access_service_pb.js";
 import { FileParserPluginSchema } from "@sluice/proto/gen/sluice/inference/v1/turn_pb.js";
-import { buildDocx, docxParagraph } from "../../../support/documents/office.ts";
+import {
+  buildDocx,
+  buildEpub,
+  buildPptx,
+  buildXlsx,
+  buildZip,
+  docxParagraph,
+  pptxShape,
+  relationsPart,
+  xmlPart,
+} from "../../../support/documents/office.ts";
 import { toDataUrl, pdfPages, textPdf } from "../../../support/documents/pdf.ts";
 import { type Upstream, chatStream, startUpstream } from "../../../support/providers/upstream.ts";
 import { type Engine, asking, house, newScope, openEngine, run } from "../../asking.js";
@@ -14,6 +24,7 @@ const fileParser = (pdfEngine = "") => ({ fileParser: create(FileParserPluginSch
 const off = { fileParser: create(FileParserPluginSchema, { enabled: false }) };
 const csv = (text: string) => `data:text/csv;base64,${Buffer.from(text).toString("base64")}`;
 const pdf = toDataUrl(textPdf(["The secret-1 of a PDF"]));
+const docxType = "application/vnd.openxmlformats-officedocument.wordprocessingml.document";
 const docxFile = toDataUrl(buildDocx(docxParagraph("The secret-1 of Word")), "application/octet-stream");
 
 const sending = (...files: readonly object[]): Partial<TurnRequest> => ({
@@ -284,27 +295,125 @@ describe("the plugin", () => {
 describe("a guardrail", () => {
   const models = ["acme/files"];
 
-  test.each<[string, { readonly file_data: string }]>([
-    ["a text", { file_data: csv("name,secret-1") }],
-    ["a PDF", { file_data: pdf }],
-    ["an office file", { file_data: docxFile }],
-    ["a text in base64 alone", { file_data: Buffer.from("name,secret-1").toString("base64") }],
-    ["a text in disguise", { file_data: csv("name,s\u200becret-1") }],
-    ["a PDF that says to be a text", { file_data: pdf.replace("application/pdf", "text/plain") }],
-  ])("sees what %s says", async (_, file) => {
+  test.each<[string, string, { readonly file_data: string }]>([
+    ["a text", "text/csv", { file_data: csv("name,secret-1") }],
+    ["a PDF", "application/pdf", { file_data: pdf }],
+    ["an office file", docxType, { file_data: docxFile }],
+    ["a text in base64 alone", "", { file_data: Buffer.from("name,secret-1").toString("base64") }],
+    ["a text in disguise", "text/csv", { file_data: csv("name,s\u200becret-1") }],
+    ["a PDF that says to be a text", "application/pdf", { file_data: pdf.replace("application/pdf", "text/plain") }],
+  ])("sees what %s says, and its receiver is sent the type that was read: %s", async (_, type, file) => {
     const blocked = await sent({ models, ...sending(file) }, under([block("secret-\\d")]));
     expect(blocked).toMatchObject({ status: 403, content: undefined });
     const flagged = await sent({ models, ...sending(file) }, under([flag("secret-\\d")]));
     expect(flagged).toMatchObject({ fault: undefined, stages: [{ data: { action: "flagged" } }] });
-    // What is sent says the type that was read.
-    const { file_data } = file;
-    const type = file_data.includes("JVBER")
-      ? "application/pdf"
-      : "application/vnd.openxmlformats-officedocument.wordprocessingml.document";
-    const sentData = /base64,(?:JVBER|UEsD)/.test(file_data)
-      ? file_data.replace(/^data:[^;]*/, `data:${type}`)
-      : file_data;
-    expect(flagged.content).toMatchObject([{}, { file: { file_data: sentData } }]);
+    const data = file.file_data.replace(/^data:[^;]*/, `data:${type}`);
+    expect(flagged.content).toMatchObject([{}, { file: { file_data: data } }]);
+  });
+
+  const paragraph = docxParagraph("Harmless");
+  const cell = '<row><c t="inlineStr"><is><t>Harmless</t></is></c></row>';
+  const deleted =
+    "<w:del><w:r><w:rPr><w:b/></w:rPr><w:delText>sec</w:delText></w:r><w:r><w:delText>ret-1</w:delText></w:r></w:del>";
+  const drawing = '<w:drawing><wp:docPr id="1" name="Picture 1" descr="secret-1"/></w:drawing>';
+  const properties = xmlPart(
+    "docProps/core.xml",
+    "<cp:coreProperties><dc:title>secret-1</dc:title></cp:coreProperties>",
+  );
+  const withinPdf = (objects: readonly string[], trailer = "") =>
+    toDataUrl(
+      Buffer.from(
+        `%PDF-1.7\n1 0 obj\n<< /Type /Catalog /Pages 2 0 R ${objects.length > 1 ? "/Outlines 4 0 R" : ""} >>\nendobj\n` +
+          "2 0 obj\n<< /Type /Pages /Kids [3 0 R] /Count 1 >>\nendobj\n" +
+          `3 0 obj\n<< /Type /Page /Parent 2 0 R /MediaBox [0 0 9 9] >>\nendobj\n${objects.join("")}` +
+          `trailer\n<< /Root 1 0 R /Size 9 ${trailer} >>\n%%EOF\n`,
+      ),
+    );
+
+  test.each<[string, Buffer | string]>([
+    ["deleted text", buildDocx(`<w:p>${deleted}</w:p>${paragraph}`)],
+    ["a picture's description", buildDocx(`<w:p><w:r>${drawing}</w:r></w:p>${paragraph}`)],
+    [
+      "an instruction of a field",
+      buildDocx(`<w:p><w:r><w:instrText>QUOTE "secret-1"</w:instrText></w:r></w:p>${paragraph}`),
+    ],
+    ["properties", buildDocx(paragraph, properties)],
+    ["a chart", buildDocx(paragraph, xmlPart("word/charts/chart1.xml", "<c:chart><c:v>secret-1</c:v></c:chart>"))],
+    [
+      "a part that nothing names",
+      buildDocx(paragraph, xmlPart("word/footer9.xml", "<w:ftr><w:p><w:r><w:t>secret-1</w:t></w:r></w:p></w:ftr>")),
+    ],
+    ["a page of HTML", buildDocx(paragraph, { path: "word/afchunk.htm", content: "<p>sec<b>ret-1</b></p>" })],
+    ["a comment of XML", buildDocx(paragraph, xmlPart("customXml/item1.xml", "<a><!-- secret-1 --></a>"))],
+    [
+      "an address",
+      buildDocx(paragraph, relationsPart("word/_rels/document.xml.rels", ["image", "https://a.example/secret-1"])),
+    ],
+    [
+      "a comment of a cell",
+      buildXlsx(
+        { A: cell },
+        xmlPart(
+          "xl/comments1.xml",
+          "<comments><comment><text><r><t>sec</t></r><r><t>ret-1</t></r></text></comment></comments>",
+        ),
+      ),
+    ],
+    [
+      "a header of pages",
+      buildXlsx({ A: `${cell}</sheetData><headerFooter><oddHeader>secret-1</oddHeader></headerFooter><sheetData>` }),
+    ],
+    ["a formula", buildXlsx({ A: '<row><c><f>"secret-1"</f><v>3</v></c></row>' })],
+    ["a prompt of a cell", buildXlsx({ A: `${cell}</sheetData><dataValidation prompt="secret-1"/><sheetData>` })],
+    [
+      "a string that no cell shows",
+      buildXlsx({ A: cell }, xmlPart("xl/sharedStrings.xml", "<sst><si><t>secret-1</t></si></sst>"), properties),
+    ],
+    ["a footer of a slide", buildPptx({ shapes: pptxShape("Harmless") + pptxShape("secret-1", "ftr") })],
+    ["an attribute of a book", buildEpub('<p>Harmless <img alt="secret-1"/></p>')],
+    ["a title of a PDF", withinPdf(["4 0 obj\n<< /Title (secret-1) >>\nendobj\n"], "/Info 4 0 R")],
+    [
+      "a bookmark of a PDF",
+      withinPdf([
+        "4 0 obj\n<< /First 5 0 R /Last 5 0 R >>\nendobj\n",
+        "5 0 obj\n<< /Title (secret-1) /Parent 4 0 R >>\nendobj\n",
+      ]),
+    ],
+  ])("sees %s, and sends a redacting key's file as text without it", async (_, bytes) => {
+    const file = { file_data: typeof bytes === "string" ? bytes : toDataUrl(bytes, "application/octet-stream") };
+    expect(await sent({ models, ...sending(file) }, under([block("secret-1")]))).toMatchObject({ status: 403 });
+    const redacted = await sent({ models, ...sending(file) }, under([redact("secret-1", "[M]")]));
+    expect(redacted).toMatchObject({ fault: undefined, content: [{}, { type: "text" }] });
+    expect(JSON.stringify(redacted.content)).not.toMatch(/secret-1|UEsD|JVBER/);
+  });
+
+  test.each([["word/document.xml"], ["Word/Document.xml"], ["word\\document.xml"], ["/word/document.xml"]])(
+    "refuses an archive with two parts that may count: %s",
+    async (path) => {
+      const twice = buildDocx(paragraph, xmlPart(path, "<w:document/>"));
+      expect(
+        await sent({ models, ...sending({ file_data: toDataUrl(twice, docxType) }) }, under([block("x")])),
+      ).toMatchObject({
+        status: 400,
+        fault: "input.0.content.1: the DOCX file has two parts of one name",
+      });
+    },
+  );
+
+  test("refuses an archive with a part that its list does not name", async () => {
+    const whole = buildDocx(paragraph);
+    const end = whole.length - 22;
+    const list = whole.readUInt32LE(end + 16);
+    const entry = buildZip([xmlPart("word/document.xml", "<w:document/>")]);
+    const hidden = entry.subarray(0, entry.readUInt32LE(entry.length - 6));
+    const bytes = Buffer.concat([whole.subarray(0, list), hidden, whole.subarray(list)]);
+    bytes.writeUInt32LE(list + hidden.length, end + hidden.length + 16);
+    expect(
+      await sent({ models, ...sending({ file_data: toDataUrl(bytes, docxType) }) }, under([block("x")])),
+    ).toMatchObject({
+      status: 400,
+      fault: "input.0.content.1: the DOCX file has parts that its list of parts does not name",
+    });
   });
 
   test("sees it in what tools gave, too", async () => {

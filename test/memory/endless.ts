@@ -38,11 +38,16 @@ export interface EndlessReport {
   readonly honest: readonly [number, number];
 }
 
+type IsEnough = (ms: number, message: string | undefined) => boolean;
+
 export interface Endless {
   readonly gateway: Limited;
   readonly inference: Limited;
-  /** @param each answers of each kind, all at once @param limitMs after which their clients leave */
-  press(pressed: readonly EndlessKind[], each: number, limitMs: number): Promise<EndlessReport>;
+  /**
+   * @param each answers of each kind, all at once
+   * @param isEnough whether their clients leave, after so many milliseconds and with this refusal of one of them
+   */
+  press(pressed: readonly EndlessKind[], each: number, isEnough: IsEnough): Promise<EndlessReport>;
   /** Bytes of answers that a process says to hold. */
   heldBy(process: Limited): Promise<number>;
   stop(): Promise<void>;
@@ -82,9 +87,9 @@ export async function startEndless(
   return {
     gateway,
     inference,
-    press: (pressed, each, limitMs) => {
+    press: (pressed, each, isEnough) => {
       const asked = pressed.flatMap((kind) => Array.from({ length: each }, () => kind));
-      return press(gateway.port, asked, { key: key as string, other: other as string, limitMs });
+      return press(gateway.port, asked, { key: key as string, other: other as string, isEnough });
     },
     async heldBy({ healthPort }) {
       const text = await (await fetch(`http://127.0.0.1:${healthPort}/metrics`)).text();
@@ -130,13 +135,13 @@ interface Pressing {
   /** Key that asks for endless answers. */
   readonly key: string;
   readonly other: string;
-  readonly limitMs: number;
+  readonly isEnough: IsEnough;
 }
 
 async function press(
   port: number,
   asked: readonly EndlessKind[],
-  { key, other, limitMs }: Pressing,
+  { key, other, isEnough }: Pressing,
 ): Promise<EndlessReport> {
   const leave = new AbortController();
   const outcomes: Record<string, number> = {};
@@ -171,7 +176,7 @@ async function press(
     small.push([status, performance.now() - begun]);
   };
   const begun = performance.now();
-  while (settled < asked.length && performance.now() - begun < limitMs) await askSmall();
+  while (settled < asked.length && !isEnough(performance.now() - begun, message)) await askSmall();
   const honest = await post(port, other, "responses", { model: "endless/honest", input: "Hi" }).then(
     async (answer) => [answer.status, textIn(await answer.json())] as const,
     () => [0, 0] as const,

@@ -32,7 +32,7 @@ let alive = isAlive(pressed);
 await pressed.stop();
 const endless = await startEndless(groups, { embeddedPostgres: true });
 for (const kind of Object.keys(endlessKinds) as EndlessKind[]) {
-  const { outcomes, small, honest } = await endless.press([kind], given.answers, endlessMs);
+  const { outcomes, small, honest } = await endless.press([kind], given.answers, (ms) => ms > endlessMs);
   const [status, characters] = honest;
   print(`${given.answers} endless answers (${kind})`, { outcomes, small, ms: endlessMs });
   console.log(`  an honest answer: status ${status}, ${characters} characters`);

@@ -1,0 +1,32 @@
+/** Texts that grow by small pieces, and the memory that they take while they are kept. */
+import { setFlagsFromString } from "node:v8";
+import { runInNewContext } from "node:vm";
+import { expect, test } from "@jest/globals";
+import { append } from "@sluice/proto/runtime/text/append.js";
+
+/** Tokens of a model, each a string of its own as a parser makes it. */
+const tokens = Array.from({ length: 12_000 }, (_, number) => `word${number % 10} `);
+const tokenOf = (number: number): string => JSON.parse(`"${tokens[number]}"`) as string;
+
+test("a text of pieces of any length is what they are together", () => {
+  const pieces = Array.from({ length: 400 }, (_, number) =>
+    (number % 7 === 0 ? "ä€😀" : "x").repeat((number * 37) % 1_500),
+  );
+  expect(pieces.reduce(append, "")).toBe(pieces.join(""));
+});
+
+test("a text of tokens takes less than three bytes a character while it grows", () => {
+  setFlagsFromString("--expose-gc");
+  const collect = runInNewContext("gc") as () => void;
+  collect();
+  const before = process.memoryUsage().heapUsed;
+  const kept = Array.from({ length: 50 }, () => {
+    let text = "";
+    for (let number = 0; number < tokens.length; number++) text = append(text, tokenOf(number));
+    return text;
+  });
+  collect();
+  const bytes = process.memoryUsage().heapUsed - before;
+  // By `+=` it is more than five.
+  expect(bytes / kept.reduce((sum, { length }) => sum + length, 0)).toBeLessThan(3);
+});

@@ -60,7 +60,7 @@ const separators = /[^A-Za-z0-9]+|(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z]
 
 /** @returns the name; another word in its place when it is longer than 64 characters, or is made of other words than such names are */
 export function shownName(name: string): string {
-  if (name.length > maxLength || !/^[\w ./;=+-]*$/.test(name)) return unlisted;
+  if (name.length > maxLength || !/^[\w ,./;=+-]*$/.test(name)) return unlisted;
   return name.split(separators).every(isKnown) ? name : unlisted;
 }
 

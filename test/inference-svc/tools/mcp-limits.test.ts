@@ -368,7 +368,7 @@ describe("addresses", () => {
       /^tools\.0\.server_url: http:\/\/mcp\.example is not among/,
     ],
     [{ allow: ["https://a.example"] }, { server_url: "https://a.example:8443/" }, /is not among/],
-    [{ allow: ["*"] }, { server_url: "not a url" }, /^tools\.0\.server_url: must be a URL/],
+    [{ allow: ["*"] }, { server_url: "not a url" }, /^tools\.0\.server_url: is not passed on: not a valid URL/],
     [
       { allow: ["*"] },
       { server_url: "https://a.example/", headers: { Host: "b.example" } },
@@ -395,18 +395,23 @@ describe("addresses", () => {
     "https://[::1]/",
     "https://localhost/",
     "https://[::ffff:10.0.0.1]/",
-    "https://a.example:8443/",
     "https://user:pass@a.example/",
   ])("* does not reach %s", async (server_url) => {
-    const { list, status } = await refused({ allow: ["*"] }, { server_url });
+    const { message, status, requests } = await refused({ allow: ["*"] }, { server_url });
+    expect([status, requests]).toEqual([400, 0]);
+    expect(message).toMatch(/^tools\.0\.server_url: .*(?:not on the public internet|a URL with credentials)/);
+  });
+
+  test("* does not reach another port", async () => {
+    const { list, status } = await refused({ allow: ["*"] }, { server_url: "https://a.example:8443/" });
     expect([status, list]).toMatchObject([undefined, { type: "mcp_list_tools", tools: [] }]);
-    expect(list?.["error"]).toMatch(/not on the public internet|a port other than|a URL with credentials/);
+    expect(list?.["error"]).toMatch(/a port other than/);
   });
 
   test("* does not reach a private server of the operator by its address", async () => {
     const settings = { allow: ["*"], servers: { crm: { url: "https://127.0.0.1:9443/mcp" } } };
-    const { list } = await refused(settings, { server_url: "https://127.0.0.1:9443/admin" });
-    expect(list?.["error"]).toMatch(/a port other than/);
+    const { message } = await refused(settings, { server_url: "https://127.0.0.1:9443/admin" });
+    expect(message).toMatch(/^tools\.0\.server_url: is not passed on: .*mcp\.allow$/);
   });
 
   test("an operator's server is named by its label, and gets the operator's credentials and no others", async () => {

@@ -42,15 +42,20 @@ export interface TestTarget {
 }
 
 /**
- * Finds the model by its slug or by the provider's name for it, listed or not; without a name, the cheapest one. Undefined when the provider
- * serves no model here.
+ * Finds the model by its slug or by the provider's name for it, listed or not; without a name, the cheapest one that answers in text, which a
+ * model for embeddings or pictures alone does not. Undefined when the provider serves no such model here.
  */
 export function findTarget({ models }: Catalog, id: string, model: string | undefined): TestTarget | undefined {
   const endpoints = models.flatMap((each) => each.endpoints).filter((each) => each.provider === id);
   const named = endpoints.find((each) => each.model === model || each.upstreamModel === model);
   if (named) return { model: named.model, destination: named };
   if (model !== undefined) return { model, destination: { provider: id, upstreamModel: model, tier: "default" } };
-  const [cheapest] = endpoints.toSorted((a, b) => (a.prices?.blended ?? 0) - (b.prices?.blended ?? 0));
+  const answering = new Set(
+    models.filter(({ settings }) => settings.output_modalities.includes("text")).flatMap((each) => each.endpoints),
+  );
+  const [cheapest] = endpoints
+    .filter((each) => answering.has(each))
+    .toSorted((a, b) => (a.prices?.blended ?? 0) - (b.prices?.blended ?? 0));
   return cheapest && { model: cheapest.model, destination: cheapest };
 }
 

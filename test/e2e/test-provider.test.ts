@@ -28,6 +28,7 @@ providers:
   - {id: odd, dialect: "ai-sdk:@acme/none", api_keys: [none]}
 models:
   - {id: acme/large, endpoints: [{provider: acme, upstream_model: large-2, pricing: {prompt: "2", completion: "8"}}]}
+  - {id: acme/vectors, output_modalities: [embeddings], endpoints: [{provider: acme, pricing: {prompt: "0.01", completion: "0"}}]}
   - {id: acme/small, endpoints: [{provider: acme, pricing: {prompt: "1", completion: "2"}}, {provider: gone}]}
 `,
   });

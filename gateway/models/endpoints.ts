@@ -60,9 +60,9 @@ function endpointJson(endpoint: Endpoint, model: Model): Record<string, unknown>
     data_policy: { zero_retention: endpoint.keepsNothing },
     distillable: endpoint.distillable,
     status: endpoint.inOutage ? inOutageStatus : 0,
-    uptime_last_5m: null,
-    uptime_last_30m: null,
-    uptime_last_1d: null,
+    uptime_last_5m: percentJson(endpoint.uptime5m),
+    uptime_last_30m: percentJson(endpoint.uptime30m),
+    uptime_last_1d: percentJson(endpoint.uptime1d),
     latency_last_30m: percentilesJson(endpoint.latencyMs),
     throughput_last_30m: percentilesJson(endpoint.throughput),
   };
@@ -73,6 +73,9 @@ function toolChoice(parameters: readonly string[]): Record<string, boolean> {
   const forced = tools && parameters.includes("tool_choice");
   return { auto: tools, none: tools, function: forced, required: forced };
 }
+
+const percentJson = (share: number | undefined): number | null =>
+  share === undefined ? null : Number(share.toFixed(2));
 
 const percentilesJson = (measured: Measured | undefined): unknown =>
   measured

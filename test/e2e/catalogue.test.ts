@@ -345,6 +345,11 @@ models:
       "EndpointList",
     );
     expect(data.endpoints.map((endpoint) => endpoint["status"])).toEqual([0, 0, -2]);
+    const uptimes = data.endpoints.map((endpoint) =>
+      ["5m", "30m", "1d"].map((span) => endpoint[`uptime_last_${span}`]),
+    );
+    expect(uptimes.at(-1)).toEqual([0, 0, 0]);
+    expect(uptimes[0]).toEqual([100, 100, 100]);
     const [{ latency_last_30m: latency } = {}] = data.endpoints;
     const { p50, p99 } = latency as { p50: number; p99: number };
     expect(p50).toBeGreaterThan(0);

@@ -7,6 +7,7 @@
  * broken can so cost the others one request each, and never an endpoint.
  */
 import { RollingCounts } from "../records/rolling-counts.ts";
+import { Uptime } from "../records/uptime.ts";
 
 const failuresInRow = 5;
 const attemptsAtLeast = 20;
@@ -32,6 +33,8 @@ export type EndpointState = "in use" | "on trial" | "ejected";
 export type AttemptEnd = "well" | "failed" | "neither";
 
 export class Ejection {
+  /** Every outcome of this process, also of those that an ejection has settled. */
+  readonly uptime = new Uptime();
   #outcomes = new RollingCounts(2, slots, slotMs);
   #inRow = 0;
   /** Number of ejections in short succession. */
@@ -61,11 +64,6 @@ export class Ejection {
   /** Milliseconds until the next trial; 0 when it may begin. */
   remainingMs(now: number): number {
     return Math.max(0, (this.#until ?? now) - now);
-  }
-
-  /** Whether any attempt ended within the last 30 seconds. */
-  hasRecentOutcome(now: number): boolean {
-    return this.#outcomes.sum(now).some((count) => count > 0);
   }
 
   /** Whether the last attempt failed. */
@@ -124,11 +122,13 @@ export class Ejection {
   succeeded(now: number): void {
     this.#inRow = 0;
     this.#outcomes.add(wentWell, now);
+    this.uptime.add(true, now);
   }
 
   failed(trial: boolean, now: number): void {
     this.#inRow++;
     this.#outcomes.add(failed, now);
+    this.uptime.add(false, now);
     if (this.state(now) === "on trial" && trial) this.#eject(this.#times + 1, now);
     else if (this.#until === undefined && this.#fails(now)) this.#eject(this.#faded(now) + 1, now);
   }

@@ -10,6 +10,7 @@ import type { ModelSchema } from "@sluice/proto/gen/sluice/inference/v1/inferenc
 import type { EndpointSettings, ProviderSettings } from "@sluice/proto/runtime/house-file.js";
 import { dialectTraits } from "@sluice/proto/runtime/house/provider.js";
 import type { Catalog, CatalogModel, Endpoint } from "../catalog.ts";
+import type { Ejection } from "../attempt/ejection.ts";
 import type { EndpointRecords } from "./endpoint-record.ts";
 import type { RecentPercentiles } from "./percentiles.ts";
 import { toPricePerToken, parsePrice } from "../price/price.ts";
@@ -64,17 +65,21 @@ const publicFacts = (provider: ProviderSettings): ProviderEntry => ({
   ...(provider.status_page_url !== undefined && { statusPageUrl: provider.status_page_url }),
 });
 
-/** The status of a provider by its recently called endpoints; empty when none was called. */
+/** The status of a provider by the endpoints that were called in the last half hour; empty when none was. */
 function providerStatus(endpoints: readonly Endpoint[], records: EndpointRecords): string {
   const now = records.now();
   const asked = endpoints
-    .flatMap((endpoint) => records.find(endpoint) ?? [])
-    .filter(({ ejection }) => ejection.hasRecentOutcome(now));
+    .flatMap((endpoint) => records.find(endpoint)?.ejection ?? [])
+    .filter(({ uptime }) => uptime.percent("halfHour", now) !== undefined);
   if (asked.length === 0) return "";
-  const failing = asked.filter(({ ejection }) => ejection.state(now) !== "in use").length;
+  const failing = asked.filter((ejection) => isFailing(ejection, now)).length;
   if (failing === 0) return "operational";
   return failing === asked.length ? "outage" : "degraded";
 }
+
+/** An endpoint that failed too few times for an ejection, and never answered, fails as well. */
+const isFailing = (ejection: Ejection, now: number): boolean =>
+  ejection.state(now) !== "in use" || (ejection.failing && ejection.uptime.percent("halfHour", now) === 0);
 
 function modelEntry({ settings, endpoints }: CatalogModel, { providers }: Catalog): ModelEntry {
   const pricing = cheapestPricing(settings.endpoints);
@@ -111,6 +116,10 @@ function endpointEntry(
   const now = records.now();
   const latencyMs = record && measured(record.latency, now, 1_000);
   const throughput = record && measured(record.throughput, now, 1);
+  const uptime = record?.ejection.uptime;
+  const uptime5m = uptime?.percent("fiveMinutes", now);
+  const uptime30m = uptime?.percent("halfHour", now);
+  const uptime1d = uptime?.percent("day", now);
   return {
     provider: endpoint.provider,
     providerName: endpoint.providerName,
@@ -125,6 +134,9 @@ function endpointEntry(
     region: provider?.region ?? "",
     cachesByItself: settings.pricing?.cache_read !== undefined && !dialectTraits(provider?.dialect ?? "").cacheMarks,
     inOutage: record !== undefined && record.ejection.state(now) !== "in use",
+    ...(uptime5m !== undefined && { uptime5m }),
+    ...(uptime30m !== undefined && { uptime30m }),
+    ...(uptime1d !== undefined && { uptime1d }),
     ...(latencyMs && { latencyMs }),
     ...(throughput && { throughput }),
   };
@@ -141,7 +153,7 @@ function measured(
   now: number,
   factor: number,
 ): MessageInitShape<typeof MeasuredSchema> | undefined {
-  const at = (share: number) => (percentiles.at(share, now) ?? Number.NaN) * factor;
+  const at = (share: number) => (percentiles.atInHalfHour(share, now) ?? Number.NaN) * factor;
   const p50 = at(0.5);
   return Number.isNaN(p50) ? undefined : { p50, p75: at(0.75), p90: at(0.9), p99: at(0.99) };
 }

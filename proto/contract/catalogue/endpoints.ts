@@ -20,10 +20,16 @@ const percentiles = named(
     { p50: number({ min: 0 }), p75: number({ min: 0 }), p90: number({ min: 0 }), p99: number({ min: 0 }) },
     {
       required: ["p50", "p75", "p90", "p99"],
-      description: "Percentiles of one process's measurements of the last five minutes.",
+      description: "Percentiles of one process's measurements of the last 30 minutes.",
     },
   ),
 );
+
+const uptime = (span: string) =>
+  described(
+    nullable(number({ min: 0, max: 100 })),
+    `Per cent of one process's attempts of the last ${span} that went well; null when there was none.`,
+  );
 
 const toolChoice = object(
   { auto: boolean, function: boolean, none: boolean, required: boolean },
@@ -54,9 +60,9 @@ const endpoint = object(
     ),
     distillable: described(boolean, "Other models may learn from its output."),
     status: described(integer({ max: 0 }), "0, or below it while most attempts fail."),
-    uptime_last_5m: anything,
-    uptime_last_30m: anything,
-    uptime_last_1d: anything,
+    uptime_last_5m: uptime("five minutes"),
+    uptime_last_30m: uptime("30 minutes"),
+    uptime_last_1d: uptime("24 hours"),
     latency_last_30m: described(
       nullable(percentiles),
       "Milliseconds until the first token; null when none was measured.",

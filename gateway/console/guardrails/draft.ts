@@ -1,4 +1,5 @@
 /** A guardrail while it is edited. */
+import { edited } from "../api/edited.ts";
 import type { Guardrail, GuardrailChange } from "./data.ts";
 
 export type Action = "block" | "redact" | "flag";
@@ -91,11 +92,21 @@ export const draftOfGuardrail = (guardrail: Guardrail): GuardrailDraft => ({
   everywhere: guardrail.workspace_default,
 });
 
-/** The draft in the form of the API. Settings that the form does not show stay as they are. */
+/** Settings of the guardrail that the draft changes. */
+export const editsIn = (draft: GuardrailDraft, before: Guardrail): GuardrailChange =>
+  edited(changeIn(draft, before), changeIn(draftOfGuardrail(before), before));
+
+/** The whole draft in the form of the API, with what the form does not show of the settings that it shows. */
 export function changeIn(draft: GuardrailDraft, before?: Guardrail): GuardrailChange & { name: string } {
   const scopes = new Map((before?.content_filter_builtins ?? []).map((entry) => [entry.slug, entry.scan_scope]));
-  const labels = new Map((before?.judge_rules ?? []).map(({ rule, label }) => [rule, label]));
-  const regions = [...(draft.europe ? (["europe"] as const) : []), ...(draft.us ? (["us"] as const) : [])];
+  const unmatched = [...(before?.judge_rules ?? [])];
+  // Rules of one text keep their labels in their order.
+  const labelOf = (text: string): string | null => {
+    const at = unmatched.findIndex(({ rule }) => rule === text);
+    return at === -1 ? null : (unmatched.splice(at, 1)[0]?.label ?? null);
+  };
+  const unshown = (before?.allowed_data_regions ?? []).filter((region) => region !== "europe" && region !== "us");
+  const regions = [...unshown, ...(draft.europe ? (["europe"] as const) : []), ...(draft.us ? (["us"] as const) : [])];
   return {
     name: draft.name.trim(),
     description: orNull(draft.description.trim()),
@@ -112,7 +123,7 @@ export function changeIn(draft: GuardrailDraft, before?: Guardrail): GuardrailCh
       rule,
       action,
       threshold: threshold === "" ? null : Number(threshold),
-      label: labels.get(rule) ?? null,
+      label: labelOf(rule),
     })),
     allowed_models: linesIn(draft.models),
     allowed_providers: linesIn(draft.providers),

@@ -5,7 +5,7 @@ import { Allowed } from "../parts/allowed.tsx";
 import { ActionForm, Confirm, Dialog } from "../parts/dialog.tsx";
 import { say } from "../parts/toast.tsx";
 import type { Guardrail } from "./data.ts";
-import { changeIn, draftOfGuardrail, newDraft } from "./draft.ts";
+import { changeIn, draftOfGuardrail, editsIn, newDraft } from "./draft.ts";
 import { GuardrailEditor } from "./editor.tsx";
 import { Holders } from "./holders.tsx";
 import { Trial } from "./trial.tsx";
@@ -30,7 +30,8 @@ function Rules({ guardrail, onChange }: Omit<RecordProps, "onClose">) {
   const [draft, setDraft] = useState(() => draftOfGuardrail(guardrail));
   const save = async () => {
     const params = { path: { id: guardrail.id } };
-    await take(api.PATCH("/guardrails/{id}", { params, body: changeIn(draft, guardrail) }));
+    const body = editsIn(draft, guardrail);
+    if (Object.keys(body).length > 0) await take(api.PATCH("/guardrails/{id}", { params, body }));
     await onChange();
     say("In force on the next request");
   };

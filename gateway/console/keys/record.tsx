@@ -1,6 +1,7 @@
 /** One key: what it has spent, its settings, and what can be done with it. */
 import { useState } from "preact/hooks";
 import { api, take } from "../api/client.ts";
+import { edited } from "../api/edited.ts";
 import { useLoad } from "../api/load.ts";
 import { Allowed } from "../parts/allowed.tsx";
 import { ActionForm, Confirm, Dialog } from "../parts/dialog.tsx";
@@ -96,7 +97,8 @@ function Settings({ record, guarding: { guardrails, held }, onChange }: PartProp
   const save = async () => {
     const path = { hash: record.hash };
     const before = held.get(record.hash);
-    await take(api.PATCH("/keys/{hash}", { params: { path }, body: settingsIn(draft) }));
+    const body = edited(settingsIn(draft), settingsIn(draftOf(record, before)));
+    if (Object.keys(body).length > 0) await take(api.PATCH("/keys/{hash}", { params: { path }, body }));
     if (draft.guardrail !== (before ?? "")) await assignGuardrail(record.hash, before, draft.guardrail);
     await onChange();
     say("Saved");

@@ -84,7 +84,7 @@ const LeftOutList = ({ providers }: { providers: readonly LeftOut[] }) => (
 );
 
 const State = ({ status }: Pick<Provider, "status">) => {
-  if (status === null) return <span class="badge">Not asked yet</span>;
+  if (status === null) return <span class="badge">No calls in 30 minutes</span>;
   const tone = status === "operational" ? "good" : "warn";
   return <span class={`badge ${tone}`}>{`${status.charAt(0).toUpperCase()}${status.slice(1)}`}</span>;
 };

@@ -28,7 +28,7 @@ export function OverviewPage() {
             <div class="grid">
               <TopModels data={data} />
               <TopKeys keys={data.keys} />
-              <NearLimit keys={nearLimit(data.keys)} />
+              <NearLimit keys={nearLimit(data.keys)} refused={refusedByBudget(data)} />
               <Failures data={data} />
             </div>
           </>
@@ -124,10 +124,22 @@ function TopKeys({ keys }: { keys: readonly Key[] }) {
   );
 }
 
-const NearLimit = ({ keys }: { keys: readonly Key[] }) => (
+const noBudget = "402";
+
+/** Number of requests in 30 days that did not fit what was left of a budget. */
+const refusedByBudget = ({ failures }: OverviewData): number =>
+  failures.find(({ value }) => value === noBudget)?.failures ?? 0;
+
+const NearLimit = ({ keys, refused }: { keys: readonly Key[]; refused: number }) => (
   <Card title="Budgets above 80 %">
+    {refused > 0 && (
+      <p>
+        <a href={`/console/calls?status=${noBudget}&hours=720`}>{plural(refused, "request")}</a> did not fit a budget in
+        30 days.
+      </p>
+    )}
     {keys.length === 0 ? (
-      <Empty title="No key is near its budget" />
+      <Empty title={refused > 0 ? "No key has spent 80 % of its budget" : "No key is near its budget"} />
     ) : (
       <ul class="ranks">
         {keys.slice(0, shown).map((key) => (
@@ -144,7 +156,7 @@ const NearLimit = ({ keys }: { keys: readonly Key[] }) => (
 const meanings: Readonly<Record<string, string>> = {
   400: "wrong request",
   401: "key unknown",
-  402: "budget used up",
+  402: "does not fit the budget",
   403: "refused by a guardrail, a rule or an administrator",
   404: "not found",
   408: "out of time",

@@ -41,12 +41,15 @@ export interface Usage {
   readonly before: ReadonlyMap<string, Total>;
 }
 
+/** The most that a series has by itself. Values beyond it are in "All others". */
+const maxValues = 100;
+
 /** @param length days up to today, in UTC */
 export async function loadUsage(length: number, by: Unit): Promise<Usage> {
   const today = Math.floor(Date.now() / dayMs) * dayMs;
   const from = today - (length - 1) * dayMs;
   const series = (begin: number, end: number) => {
-    const query = { from: instant(begin), to: instant(end), step: "day", by } as const;
+    const query = { from: instant(begin), to: instant(end), step: "day", by, limit: maxValues } as const;
     return take(api.GET("/usage/series", { params: { query } }));
   };
   const [now, before] = await Promise.all([series(from, today + dayMs), series(from - length * dayMs, from)]);

@@ -115,9 +115,7 @@ const Totals = ({ usage, unit, measure }: { usage: Usage; unit: string; measure:
           {nameOf(total)}
         </th>
         <td class="number">{measure === "cost" ? <Money of={total.cost_usd} /> : count(valueOf(total, measure))}</td>
-        <td class="number">
-          <Change now={total} before={usage.before.get(keyOf(total))} measure={measure} />
-        </td>
+        <td class="number">{changeOf(total, usage.before, measure)}</td>
         <td class="wide number">{count(total.requests)}</td>
         <td class="wide number">{count(total.failures)}</td>
         <td class="wide number">{firstToken(total)}</td>
@@ -125,6 +123,13 @@ const Totals = ({ usage, unit, measure }: { usage: Usage; unit: string; measure:
     ))}
   </Table>
 );
+
+/** A value that is not listed before is new only if everything from before is listed. */
+function changeOf(total: Total, before: Usage["before"], measure: Measure) {
+  const earlier = before.get(keyOf(total));
+  if (earlier === undefined && before.has("other")) return <span class="muted">–</span>;
+  return <Change now={total} before={earlier} measure={measure} />;
+}
 
 function Change({ now, before, measure }: { now: Total; before: Total | undefined; measure: Measure }) {
   const was = before ? valueOf(before, measure) : 0;

@@ -1,6 +1,7 @@
 /** Workspaces: each with its own keys, guardrails and budget. */
 import { useState } from "preact/hooks";
 import { type Schemas, api, take } from "../api/client.ts";
+import { edited } from "../api/edited.ts";
 import { useLoad } from "../api/load.ts";
 import { may, session } from "../api/session.ts";
 import { ActionForm, Dialog } from "../parts/dialog.tsx";
@@ -96,18 +97,30 @@ interface EditorProps {
   readonly onClose: () => void;
 }
 
+/** Texts of the fields in the form of the API; an empty one is unset. */
+const settingsIn = ({ name, limit, reset }: Readonly<Record<"name" | "limit" | "reset", string>>) => ({
+  name: name.trim(),
+  limit: limit === "" ? null : Number(limit),
+  limit_reset: limit === "" || reset === "" ? null : (reset as "daily" | "weekly" | "monthly"),
+});
+
 function Editor({ workspace, onDone, onClose }: EditorProps) {
+  const shown = settingsIn({
+    name: workspace?.name ?? "",
+    limit: workspace?.limit?.toString() ?? "",
+    reset: workspace?.limit_reset ?? "",
+  });
   const [name, setName] = useState(workspace?.name ?? "");
   const [limit, setLimit] = useState(workspace?.limit?.toString() ?? "");
   const [reset, setReset] = useState<string>(workspace?.limit_reset ?? "");
   const save = async () => {
-    const body = {
-      name: name.trim(),
-      limit: limit === "" ? null : Number(limit),
-      limit_reset: limit === "" || reset === "" ? null : (reset as "daily" | "weekly" | "monthly"),
-    };
-    if (workspace) await take(api.PATCH("/workspaces/{id}", { params: { path: { id: workspace.id } }, body }));
-    else await take(api.POST("/workspaces", { body }));
+    const settings = settingsIn({ name, limit, reset });
+    if (workspace) {
+      const body = edited(settings, shown);
+      if (Object.keys(body).length > 0) {
+        await take(api.PATCH("/workspaces/{id}", { params: { path: { id: workspace.id } }, body }));
+      }
+    } else await take(api.POST("/workspaces", { body: settings }));
     await onDone();
     onClose();
     say("Saved");

@@ -15,7 +15,7 @@ import { appliedTo } from "../turn/applied-guardrails.ts";
 import type { Scope } from "../turn/scope.ts";
 import type { Stage } from "../turn/trace.ts";
 import { HeldMoney } from "./held-money.ts";
-import { type LongTurn, LongTurns } from "./long-turns.ts";
+import { type LongTurn, LongTurns, type Owner } from "./long-turns.ts";
 import { type HeldCall, type SettlementParts, Settlements } from "./settlements.ts";
 import { ConcurrencyLimit } from "./turnstile.ts";
 
@@ -75,7 +75,7 @@ export class Budgets {
 
   constructor(parts: SettlementParts) {
     this.#parts = parts;
-    this.#settlements = new Settlements(parts, this.#heldMoney.wake);
+    this.#settlements = new Settlements(parts, (owner) => this.#heldMoney.wake(owner));
   }
 
   /**
@@ -98,7 +98,7 @@ export class Budgets {
         return this.#decided(held, scope, pico, turn);
       });
     }
-    if (answer.admitted) return this.#holdOf(held, pico, answer);
+    if (answer.admitted) return this.#holdOf(held, caller, pico, answer);
     if (answer.guardrailId !== "" && !answer.held) trace.stages.push(toStage(answer.guardrailId, scope));
     throw budgetRefusal(answer, decimal(pico));
   }
@@ -108,7 +108,7 @@ export class Budgets {
     const end = this.#longTurns.begin(generationId, caller);
     return () => {
       end();
-      this.#heldMoney.wake();
+      this.#heldMoney.wake(caller);
     };
   }
 
@@ -117,13 +117,13 @@ export class Budgets {
     return this.#settlements.close();
   }
 
-  #holdOf(call: HeldCall, pico: bigint, answer: ReserveBudgetResponse): Hold {
+  #holdOf(call: HeldCall, { keyHash, workspaceId }: Owner, pico: bigint, answer: ReserveBudgetResponse): Hold {
     // Where another such call would not fit beside this one, the next call depends on what this one has cost.
     const isNear = answer.remainingUsd !== undefined && toPico(answer.remainingUsd) < 2n * pico;
     return {
       raise: (more) => this.#raise(call, more),
       settle: (cost) => {
-        this.#settlements.add({ ...call, pico: cost });
+        this.#settlements.add({ ...call, owner: { keyHash, workspaceId }, pico: cost });
         return isNear || cost > pico ? this.#settlements.tell() : undefined;
       },
     };
@@ -186,7 +186,7 @@ export class Budgets {
       return await call(this.#parts.client, LedgerService.method.reserveBudget, request, metadata, timeoutMs);
     } catch (error) {
       // The answer was lost, and the amount may be held.
-      this.#settlements.add({ turnId: reservation.turnId, attempt: reservation.attempt, pico: 0n });
+      this.#settlements.add({ ...reservation, owner: reservation, pico: 0n });
       throw error;
     }
   }

@@ -4,12 +4,13 @@
  * because what was paid for them is lost when they are refused.
  */
 import type { TurnSignal } from "../turn/signal.ts";
+import type { Owner } from "./long-turns.ts";
 
 /** Longest wait of the first call of a turn. */
 const newTurnMs = 1_000;
 /** Longest wait of a call of a turn that has begun, in which some other call ends. */
 const begunTurnMs = 30_000;
-/** Interval at which the first of a line asks again. Costs of calls of other processes show only so. */
+/** Pause before the first of a line asks again, longer each time. Costs of calls of other processes show only so. */
 const pollMs = 100;
 /** Most new turns that wait in one line: with more of them the last ones would not be served in time. */
 const maxNewTurns = 32;
@@ -27,14 +28,15 @@ export interface Wait {
 export class HeldMoney<Answer extends { readonly held: boolean }> {
   readonly #lines = new Map<string, Waiter[]>();
 
-  /** Lets the first of each line ask at once. */
-  readonly wake = (): void => {
-    for (const [first] of this.#lines.values()) first?.wake();
-  };
+  /** Lets the first of the lines at the budgets of this key and workspace ask at once. */
+  wake({ keyHash, workspaceId }: Owner): void {
+    this.#lines.get(keyHash)?.[0]?.wake();
+    this.#lines.get(workspaceId)?.[0]?.wake();
+  }
 
   /**
    * Waits until the call is decided by more than what is held for others, or for as long as such a call may wait.
-   * @param owner of the budget that had no room
+   * @param owner hash of the key or id of the workspace whose budget had no room
    * @param refusal that the call has got
    * @param ask decides about the call anew
    * @returns the last decision
@@ -49,9 +51,12 @@ export class HeldMoney<Answer extends { readonly held: boolean }> {
     const isOver = () => performance.now() >= until || signal?.aborted === true;
     try {
       let answer = refusal;
-      while (answer.held && !isOver()) {
-        await pause(waiter, line[0] === waiter ? pollMs * (0.5 + Math.random()) : until - performance.now(), signal);
-        if (line[0] === waiter) answer = await ask();
+      for (let asked = 1; answer.held && !isOver(); ) {
+        const pollAfterMs = line[0] === waiter ? asked * pollMs * (0.5 + Math.random()) : Number.POSITIVE_INFINITY;
+        await pause(waiter, Math.min(pollAfterMs, until - performance.now()), signal);
+        if (line[0] !== waiter) continue;
+        answer = await ask();
+        asked++;
       }
       return answer;
     } finally {

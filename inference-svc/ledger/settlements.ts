@@ -16,6 +16,7 @@ import { Fault, FaultReason } from "@sluice/proto/runtime/fault.js";
 import type { Logger } from "@sluice/proto/runtime/log/log.js";
 import { decimal } from "@sluice/proto/runtime/money.js";
 import { call, serviceMetadata } from "@sluice/proto/runtime/rpc/dial.js";
+import type { Owner } from "./long-turns.ts";
 
 /** Interval at which costs are told that no call depends on. */
 const lateMs = 1_000;
@@ -45,21 +46,26 @@ export interface SettlementParts {
   readonly instance: string;
 }
 
-/** A call that has ended, and its cost in 10^-12 USD. */
-type Ended = HeldCall & { readonly pico: bigint };
+/** A call that has ended. */
+export interface EndedCall extends HeldCall {
+  /** Payer of the call. */
+  readonly owner: Owner;
+  /** Cost in 10^-12 USD. */
+  readonly pico: bigint;
+}
 
 export class Settlements {
   readonly #parts: SettlementParts;
-  /** Called when the budgets know of further costs. */
-  readonly #onTold: () => void;
-  readonly #waiting: Ended[] = [];
+  /** Called for each call whose cost the budgets know. */
+  readonly #onTold: (owner: Owner) => void;
+  readonly #waiting: EndedCall[] = [];
   /** True while admin-svc is away, so that it is logged once. */
   #isFailing = false;
   #telling: Promise<void> | undefined;
   #late: NodeJS.Timeout | undefined;
   #renewing: NodeJS.Timeout | undefined;
 
-  constructor(parts: SettlementParts, onTold: () => void) {
+  constructor(parts: SettlementParts, onTold: (owner: Owner) => void) {
     this.#parts = parts;
     this.#onTold = onTold;
   }
@@ -72,7 +78,7 @@ export class Settlements {
   }
 
   /** Notes the cost of a call. A call that cost nothing holds nothing any more. */
-  add(ended: Ended): void {
+  add(ended: EndedCall): void {
     if (this.#waiting.push(ended) > maxWaiting) this.#waiting.shift();
     this.#late ??= setTimeout(() => void this.tell(), lateMs).unref();
   }
@@ -97,13 +103,13 @@ export class Settlements {
     while (this.#waiting.length > 0) {
       const ended = this.#waiting.splice(0, maxCalls);
       const failure = await this.#settle(ended);
-      if (failure === undefined) this.#onTold();
+      if (failure === undefined) for (const { owner } of ended) this.#onTold(owner);
       else if (!this.#again(ended, failure)) return;
     }
     this.#isFailing = false;
   }
 
-  async #settle(ended: readonly Ended[]): Promise<unknown> {
+  async #settle(ended: readonly EndedCall[]): Promise<unknown> {
     const calls = ended.map(({ turnId, attempt, pico }) =>
       create(SettledCallSchema, { turnId, attempt, costUsd: pico > 0n ? decimal(pico) : "" }),
     );
@@ -120,7 +126,7 @@ export class Settlements {
   }
 
   /** @returns false when admin-svc is away, so that the calls are told again later */
-  #again(ended: readonly Ended[], err: unknown): boolean {
+  #again(ended: readonly EndedCall[], err: unknown): boolean {
     if (!this.#isFailing) this.#parts.log.warn({ err }, "the budgets cannot be told what calls have cost");
     this.#isFailing = true;
     if (!(err instanceof Fault) || !outages.has(err.reason)) return true;
@@ -129,7 +135,7 @@ export class Settlements {
   }
 
   /** Tells the calls again a little later. */
-  #later(ended: readonly Ended[]): void {
+  #later(ended: readonly EndedCall[]): void {
     setTimeout(() => ended.forEach((each) => this.add(each)), lateMs).unref();
   }
 

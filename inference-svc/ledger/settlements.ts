@@ -59,6 +59,9 @@ export class Settlements {
   /** Called for each call whose cost the budgets know. */
   readonly #onTold: (owner: Owner) => void;
   readonly #waiting: EndedCall[] = [];
+  /** Number of calls that were noted, and of those that have left the list. */
+  #added = 0;
+  #taken = 0;
   /** True while admin-svc is away, so that it is logged once. */
   #isFailing = false;
   #telling: Promise<void> | undefined;
@@ -79,34 +82,46 @@ export class Settlements {
 
   /** Notes the cost of a call. A call that cost nothing holds nothing any more. */
   add(ended: EndedCall): void {
-    if (this.#waiting.push(ended) > maxWaiting) this.#waiting.shift();
-    this.#late ??= setTimeout(() => void this.tell(), lateMs).unref();
+    this.#added++;
+    if (this.#waiting.push(ended) > maxWaiting) this.#take(1);
+    this.#late ??= setTimeout(this.#tellLate, lateMs).unref();
   }
 
   /** Tells all costs that were noted. Never rejects: the records of the calls tell them again. @returns once admin-svc knows them, or cannot be told */
   async tell(): Promise<void> {
-    // What is noted while a message is under way is in the next one.
-    await this.#telling;
-    this.#telling ??= this.#tellAll().finally(() => (this.#telling = undefined));
+    // What is noted later is not waited for: under load there is always more.
+    const last = this.#added;
+    while (this.#taken < last) {
+      this.#telling ??= this.#tellNext().finally(() => (this.#telling = undefined));
+      await this.#telling;
+    }
+    // The last of them may be in the message that is under way.
     await this.#telling;
   }
+
+  readonly #tellLate = (): void => {
+    this.#late = undefined;
+    void this.tell();
+  };
 
   async close(): Promise<void> {
     clearInterval(this.#renewing);
-    await this.tell();
     clearTimeout(this.#late);
+    await this.tell();
   }
 
-  async #tellAll(): Promise<void> {
-    clearTimeout(this.#late);
-    this.#late = undefined;
-    while (this.#waiting.length > 0) {
-      const ended = this.#waiting.splice(0, maxCalls);
-      const failure = await this.#settle(ended);
-      if (failure === undefined) for (const { owner } of ended) this.#onTold(owner);
-      else if (!this.#again(ended, failure)) return;
-    }
+  #take(count: number): EndedCall[] {
+    const taken = this.#waiting.splice(0, count);
+    this.#taken += taken.length;
+    return taken;
+  }
+
+  async #tellNext(): Promise<void> {
+    const ended = this.#take(maxCalls);
+    const failure = await this.#settle(ended);
+    if (failure !== undefined) return this.#again(ended, failure);
     this.#isFailing = false;
+    for (const { owner } of ended) this.#onTold(owner);
   }
 
   async #settle(ended: readonly EndedCall[]): Promise<unknown> {
@@ -125,13 +140,11 @@ export class Settlements {
     }
   }
 
-  /** @returns false when admin-svc is away, so that the calls are told again later */
-  #again(ended: readonly EndedCall[], err: unknown): boolean {
+  /** Tells the calls again later when admin-svc is away. */
+  #again(ended: readonly EndedCall[], err: unknown): void {
     if (!this.#isFailing) this.#parts.log.warn({ err }, "the budgets cannot be told what calls have cost");
     this.#isFailing = true;
-    if (!(err instanceof Fault) || !outages.has(err.reason)) return true;
-    this.#later(ended);
-    return false;
+    if (err instanceof Fault && outages.has(err.reason)) this.#later(ended);
   }
 
   /** Tells the calls again a little later. */

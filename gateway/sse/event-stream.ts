@@ -2,8 +2,11 @@
 import type { ServerResponse } from "node:http";
 import type { Writable } from "node:stream";
 
-/** A keep-alive comment: clients ignore it, and proxies see that the connection lives. */
-const comment = ": PROCESSING\n\n";
+/**
+ * A keep-alive comment: clients ignore it, and proxies see that the connection lives. It has one line feed, so that it is part of the next event: a
+ * second one would end an event without data, at which openai-go up to 3.41 ends the stream.
+ */
+const comment = ": PROCESSING\n";
 /** A client that accepts no byte for this long is disconnected, because its stream holds memory. */
 const stuckMs = 60_000;
 

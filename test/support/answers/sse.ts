@@ -15,17 +15,26 @@ export interface SseStream {
   readonly done: boolean;
 }
 
-/** @throws when the text breaks the framing: another event name than the data's type, anything after [DONE], a cut event */
+/**
+ * @throws when the text breaks the framing: another event name than the data's type, anything after [DONE], a cut event, or an event without any
+ * field, at which some clients end the stream
+ */
 export function parseSse(text: string): SseStream {
   const events: SseEvent[] = [];
   const comments: string[] = [];
   let done = false;
   if (text.includes("\r")) throw new Error("carriage return in the stream");
   if (text !== "" && !text.endsWith("\n\n")) throw new Error(`the stream ends inside an event: ${text.slice(-80)}`);
-  for (const block of text.split("\n\n").filter((part) => part !== "")) {
-    if (done) throw new Error(`after [DONE]: ${block}`);
-    if (block.startsWith(":")) comments.push(block.slice(1).trim());
-    else if (block === "data: [DONE]") done = true;
+  for (const whole of text.split("\n\n").slice(0, -1)) {
+    if (done) throw new Error(`after [DONE]: ${whole}`);
+    let block = whole;
+    while (block.startsWith(":")) {
+      const [line = ""] = block.split("\n", 1);
+      comments.push(line.slice(1).trim());
+      block = block.slice(line.length + 1);
+    }
+    if (block === "") throw new Error(`an event without a field: ${JSON.stringify(whole)}`);
+    if (block === "data: [DONE]") done = true;
     else events.push(parseEvent(block));
   }
   return { events, comments, done };

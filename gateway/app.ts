@@ -78,11 +78,13 @@ function createKoa(parts: AppParts): Koa<Koa.DefaultState, Edge> {
     const { req: request, res: response } = context;
     context.respond = false;
     if (request.url === "/livez") return writeProbe(response, true, "ok");
-    if (request.url === "/readyz") return writeProbe(response, parts.lifecycle.ready && parts.pool.ready, "ready");
+    if (request.url === "/readyz")
+      return writeProbe(response, parts.lifecycle.ready && parts.pool.ready, "ready", parts.lifecycle.reason);
     begin(parts, context);
     context.faults = faultsAt(pathIn(request.url ?? ""));
     response.on("close", () => close(context));
-    if (parts.lifecycle.draining) response.setHeader("connection", "close");
+    // The next connection goes to a gateway that is ready.
+    if (!parts.lifecycle.ready) response.setHeader("connection", "close");
     // No page of another origin may read what a session shows, so the console stands before CORS.
     if (parts.showsConsole && isConsole(pathIn(request.url ?? ""))) return await pages.serve(context);
     // Preflights are answered before the key is checked, because a browser sends none with them.
@@ -100,9 +102,10 @@ function createKoa(parts: AppParts): Koa<Koa.DefaultState, Edge> {
   return app;
 }
 
-function writeProbe(response: ServerResponse, passed: boolean, word: string): void {
+/** @param reason of the state, where there is one */
+function writeProbe(response: ServerResponse, passed: boolean, word: string, reason?: string): void {
   response.statusCode = passed ? 200 : 503;
-  response.end(passed ? `${word}\n` : `not ${word}\n`);
+  response.end(`${passed ? word : `not ${word}`}${reason === undefined ? "" : `: ${reason}`}\n`);
 }
 
 async function publish(parts: AppParts, context: EdgeContext): Promise<void> {

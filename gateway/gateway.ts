@@ -33,6 +33,7 @@ import { TracedObserver } from "./http/trace.ts";
 import { serveUpgrades } from "./http/upgrade.ts";
 import { InFlight } from "@sluice/proto/runtime/idempotency/in-flight.js";
 import { createResolver } from "./lane/addresses.ts";
+import { InferenceClients } from "./lane/clients.ts";
 import { sessionConnector } from "./lane/link.ts";
 import { LanePool } from "./lane/pool.ts";
 import { ResponseSockets, type SocketParts } from "./responses/socket/sockets.ts";
@@ -57,7 +58,7 @@ export interface GatewayOptions extends ProcessParts {
 /** The connections of a gateway to the other services. */
 interface Connections {
   readonly admin: Client;
-  readonly inference: Client;
+  readonly inferenceClients: InferenceClients;
   readonly access: Access;
   readonly pool: LanePool;
   readonly live: LiveTurns;
@@ -88,6 +89,9 @@ export async function openGateway(options: GatewayOptions): Promise<Gateway> {
     pressure,
     keepAlive,
     limiter,
+    get inference() {
+      return connections.inferenceClients.next;
+    },
     get limits() {
       return house.current.limits;
     },
@@ -129,6 +133,7 @@ export async function openGateway(options: GatewayOptions): Promise<Gateway> {
   lifecycle.onDrain(() => {
     keepAlive.stop();
     pool.stop();
+    connections.inferenceClients.stop();
     access.stop();
   });
   lifecycle.onDrain(() => limiter.stop());
@@ -180,9 +185,20 @@ function connect({ settings, instance, token, certificates, log, registry, conne
     "Turns for the least busy inference process that it has not said to have begun.",
     () => pool.waiting,
   );
-  const inference = dialAny(settings.SLUICE_INFERENCE_ADDRESSES as [string, ...string[]], inferencePeer);
-  const live = new LiveTurns({ pool, dialInference: (address) => dial(address, inferencePeer), token });
-  return { admin, inference, access, pool, live };
+  gauge(
+    registry,
+    "sluice_inference_hindered_processes",
+    "Inference processes that something hinders: they get no turns, or none while others can have them.",
+    () => pool.hindered,
+  );
+  const dialInference = (address: string) => dial(address, inferencePeer);
+  const inferenceClients = new InferenceClients({
+    addresses: () => pool.fittest,
+    dial: dialInference,
+    any: dialAny(settings.SLUICE_INFERENCE_ADDRESSES as [string, ...string[]], inferencePeer),
+  });
+  const live = new LiveTurns({ pool, dialInference, token });
+  return { admin, inferenceClients, access, pool, live };
 }
 
 function openLimiter({ settings, house, instance, log, registry }: GatewayOptions): Limiter {
@@ -207,7 +223,7 @@ function appParts(
     ...connections,
     keylessLimiter: new KeylessLimiter(eventLoop),
     budget: new ByteBudget({ origin: FaultOrigin.GATEWAY, registry, bytes: budgetBytes(share) }),
-    refusals: new Refusals({ inference: connections.inference, token, log }),
+    refusals: new Refusals({ inference: () => connections.inferenceClients.next, token, log }),
     captures: new Captures({
       admin: connections.admin,
       token,

@@ -2,6 +2,7 @@
 import type { RunTurnRequest } from "@sluice/proto/gen/sluice/inference/v1/turn_pb.js";
 import type { Resolved } from "@sluice/proto/runtime/policy/access.js";
 import { Fault, FaultOrigin, FaultReason } from "@sluice/proto/runtime/fault.js";
+import type { Hindrance } from "@sluice/proto/runtime/hindrances.js";
 import { newUuid } from "@sluice/proto/runtime/id.js";
 import { KeyKind } from "@sluice/proto/runtime/key.js";
 import type { Account } from "@sluice/proto/runtime/load/held-bytes.js";
@@ -49,3 +50,13 @@ export function admit(
 /** The refusal of a turn when the process is overloaded. */
 export const overloaded = (): Fault =>
   new Fault(FaultReason.UNAVAILABLE, "", { origin: FaultOrigin.INFERENCE, retryAfterMs: refusedMs() });
+
+const retryMs = 1_000;
+
+/** The refusal of a turn while the process can do none of its work. */
+export const hindered = ({ cause, reason }: Hindrance): Fault =>
+  new Fault(FaultReason.UNAVAILABLE, cause === "spool" ? "Usage cannot be recorded at the moment" : "", {
+    origin: FaultOrigin.INFERENCE,
+    retryAfterMs: retryMs,
+    cause: new Error(`${cause}: ${reason}`),
+  });

@@ -5,15 +5,18 @@ import type { ByteBudget } from "@sluice/proto/runtime/load/byte-budget.js";
 import { heldBytes } from "@sluice/proto/runtime/load/held-bytes.js";
 import type { Access } from "@sluice/proto/runtime/policy/access.js";
 import { Fault, FaultOrigin, FaultReason } from "@sluice/proto/runtime/fault.js";
+import type { Hindrances } from "@sluice/proto/runtime/hindrances.js";
 import { dropContent } from "@sluice/proto/runtime/turns/drop-content.js";
 import { type Registry, gauge } from "@sluice/proto/runtime/metrics.js";
-import { admit, overloaded } from "./admission.ts";
+import { admit, hindered, overloaded } from "./admission.ts";
 import { AnswerDelivery } from "./deliver.ts";
 import type { Requester } from "./turn/requester.ts";
 import { type EndUserDeps, checkEndUser } from "./end-users.ts";
 import { measureReleased, measureRequest } from "./estimate/memory.ts";
+import { hasCalled } from "./observe/ledger-turns.ts";
 import type { TurnObserver } from "./observe/turns.ts";
 import { OpenTurn, type OpenTurns } from "./open-turns.ts";
+import { isGatewayUnavailable } from "./routing/attempt/fault-owner.ts";
 import { requestedSlug, serviceMetadata } from "./routing/records/service-metadata.ts";
 import { OpenKeys } from "./open-keys.ts";
 import type { TurnRequest } from "./turn/request.ts";
@@ -33,6 +36,7 @@ export interface EngineDeps extends EndUserDeps {
   readonly observer: TurnObserver;
   readonly registry: Registry;
   readonly region: string;
+  readonly hindrances: Pick<Hindrances, "whole">;
   /** @throws Fault INVALID_REQUEST */
   readonly parse: (request: RunTurnRequest, requester: Requester, caller: Caller) => TurnRequest;
 }
@@ -80,6 +84,8 @@ export class Engine {
     this.#open++;
     const observation = this.#parts.observer.begin(request, requester);
     try {
+      const hindrance = this.#parts.hindrances.whole;
+      if (hindrance) throw hindered(hindrance);
       if (this.#open > maxOpenTurns) throw overloaded();
       const waiting = room.grow(measureRequest(request));
       const released = measureReleased(request);
@@ -118,6 +124,7 @@ export class Engine {
       if (!delivery.outcome && !hasLeft(signal)) throw connectionLost();
     } catch (error) {
       failure = Fault.from(signal.reason instanceof Fault ? signal.reason : error);
+      if (requester.scanned && isUnbegun(failure, trace)) failure = failure.with({ isUnbegun: true });
       trace?.failCommitted(failure.attemptStatus);
       const hasOutput = trace?.firstMs !== undefined || (trace?.aligned.length ?? 0) > 0;
       const usage = hasOutput ? trace?.usage : undefined;
@@ -144,6 +151,13 @@ export class Engine {
     return Buffer.from(JSON.stringify(serviceMetadata(trace, parts)));
   }
 }
+
+/**
+ * Whether the turn has failed for a cause within Sluice before a provider was called. A gateway, which has scanned the request, gives such a turn to
+ * another process, or records it. The calls that Sluice itself pays for, such as those of judges, may be made again.
+ */
+const isUnbegun = (failure: Fault, trace: Trace | undefined): boolean =>
+  isGatewayUnavailable(failure) && !(trace && (trace.attempts.length > 0 || hasCalled(trace)));
 
 /** An abort with a fault is a failure of the turn; with any other reason the client has left. */
 const hasLeft = ({ aborted, reason }: TurnSignal): boolean => aborted && !(reason instanceof Fault);

@@ -3,11 +3,13 @@ import type { ConfigRefusal } from "@sluice/proto/gen/sluice/common/v1/configura
 import { InferenceService } from "@sluice/proto/gen/sluice/inference/v1/inference_service_pb.js";
 import { FaultOrigin } from "@sluice/proto/runtime/fault.js";
 import type { HouseFile, LeftOut } from "@sluice/proto/runtime/house-file.js";
+import { type Hindrances, lookAtDescriptors } from "@sluice/proto/runtime/hindrances.js";
 import { InFlight } from "@sluice/proto/runtime/idempotency/in-flight.js";
 import { Limiter } from "@sluice/proto/runtime/limits/limiter.js";
 import { ByteBudget } from "@sluice/proto/runtime/load/byte-budget.js";
 import { heldBytes } from "@sluice/proto/runtime/load/held-bytes.js";
 import { budgetBytes } from "@sluice/proto/runtime/load/memory.js";
+import { type Registry, labelledGauge } from "@sluice/proto/runtime/metrics.js";
 import { Pressure } from "@sluice/proto/runtime/load/pressure.js";
 import { Access } from "@sluice/proto/runtime/policy/access.js";
 import type { ProcessParts } from "@sluice/proto/runtime/process-parts.js";
@@ -80,7 +82,9 @@ export async function openInference(options: InferenceOptions): Promise<Inferenc
   const access = new Access({ client: admin, token, process: `inference-svc/${instance}`, log, registry });
   const config = new CurrentConfig(options.file);
   const records = new EndpointRecords();
-  const ledger = new Ledger({ directory: settings.SLUICE_SPOOL_DIR, instance, client: admin, token, log, registry });
+  const { hindrances } = lifecycle;
+  const directory = settings.SLUICE_SPOOL_DIR;
+  const ledger = new Ledger({ directory, instance, client: admin, token, log, registry, hindrances });
   const share = () => config.file.auto_router.learning_share;
   const learned = new LearnedSpending({ client: admin, token, spending: records.taskSpending, share, log });
   const budgets = new Budgets({ client: admin, token, log, bootId: ledger.bootId, instance });
@@ -90,6 +94,7 @@ export async function openInference(options: InferenceOptions): Promise<Inferenc
   exchangeEndpointNews({ access, catalog: () => config.catalog, records, registry });
   const pressure = new Pressure({ waiting: () => 0, log, registry });
   heldBytes.measure(registry);
+  watchHindrances(hindrances, { access, pressure, configRefusal: options.configRefusal, registry });
   const budget = new ByteBudget({ origin: FaultOrigin.INFERENCE, registry, bytes: budgetBytes(options.share) });
   const limiter = openLimiter(options, config);
   const openTurns = new OpenTurns();
@@ -98,6 +103,7 @@ export async function openInference(options: InferenceOptions): Promise<Inferenc
   const { embed, planEmbedDryRun, tryGuardrail } = runtime;
   const parts = {
     engine,
+    hindrances,
     openTurns,
     dryRun,
     parse,
@@ -138,6 +144,29 @@ export async function openInference(options: InferenceOptions): Promise<Inferenc
   lifecycle.onDrain(() => learned.stop());
   lifecycle.onDrain(() => limiter.stop());
   return { server, connectHere: handlers.connectHere, access, config, runtime, pressure, learned };
+}
+
+interface Hindered {
+  readonly access: Access;
+  readonly pressure: Pressure;
+  readonly configRefusal: () => ConfigRefusal | undefined;
+  readonly registry: Registry;
+}
+
+/** The ledger looks at the spool itself. */
+function watchHindrances(hindrances: Hindrances, { access, pressure, configRefusal, registry }: Hindered): void {
+  const help = "Whether a cause of its own hinders this process: 1 for all of its work, 0.5 for some of it.";
+  labelledGauge(registry, { name: "sluice_hindered", help, labelNames: ["cause"] }, (set) => {
+    for (const [cause, found] of hindrances) set({ cause }, found ? (found.isPartial ? 0.5 : 1) : 0);
+  });
+  hindrances.watch("policy", () => access.findHindrance(), access.findHindrance());
+  hindrances.watch("descriptors", lookAtDescriptors);
+  hindrances.watch("memory", () =>
+    pressure.isMemoryScarce ? { reason: "memory is scarce, new work waits", isPartial: true } : undefined,
+  );
+  hindrances.watch("configuration", () =>
+    configRefusal() ? { reason: "the changed configuration file is not in force", isPartial: true } : undefined,
+  );
 }
 
 interface RuntimeParts {
@@ -200,7 +229,7 @@ interface EngineParts {
   readonly openTurns: OpenTurns;
 }
 
-function openEngine({ settings, log, registry, tracing }: InferenceOptions, parts: EngineParts) {
+function openEngine({ settings, lifecycle, log, registry, tracing }: InferenceOptions, parts: EngineParts) {
   const { access, budget, config, runtime, ledger, openTurns } = parts;
   const parser = new RequestParser(config, new Identities(settings.SLUICE_SECRET));
   const shared = {
@@ -209,6 +238,7 @@ function openEngine({ settings, log, registry, tracing }: InferenceOptions, part
     budget,
     parse: parser.parse,
     region: settings.SLUICE_REGION,
+    hindrances: lifecycle.hindrances,
   };
   const turns = new LedgerTurns({ inner: new TurnRecorder(log, registry), ledger, access });
   const observer = tracing ? new TracedTurns(turns, tracing) : turns;

@@ -62,7 +62,10 @@ export async function openService(settings: Settings, parts: ProcessParts): Prom
   };
   return {
     connectHere,
-    connect: () => access.watch(),
+    async connect() {
+      await access.watch();
+      await lifecycle.hindrances.look("policy");
+    },
     begin() {
       pressure.start();
       void learned.refresh();

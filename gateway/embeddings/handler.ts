@@ -2,6 +2,7 @@
 import type { Client } from "@grpc/grpc-js";
 import type { EmbedRequest, EmbedResponse } from "@sluice/proto/gen/sluice/inference/v1/embed_pb.js";
 import { InferenceService } from "@sluice/proto/gen/sluice/inference/v1/inference_service_pb.js";
+import { Fault } from "@sluice/proto/runtime/fault.js";
 import type { Compat } from "@sluice/proto/runtime/house-file.js";
 import type { Admission } from "@sluice/proto/runtime/limits/limiter.js";
 import { TokenMeter } from "@sluice/proto/runtime/limits/meter.js";
@@ -19,7 +20,7 @@ import { warnAboutUnknownFields } from "../turns/unknown-fields.ts";
 import { type EmbeddingsReading, parseEmbeddings } from "./request.ts";
 
 export interface EmbeddingsParts extends EmbeddingsReading {
-  /** Connection to any inference process. */
+  /** Connection to an inference process, another one each time. */
   readonly inference: Client;
   readonly token: ServiceToken;
   readonly captures: Captures;
@@ -45,10 +46,13 @@ export async function embed(parts: EmbeddingsParts, context: EdgeContext, admiss
     const { request } = read;
     warnAboutUnknownFields(context.res, request);
     if (admission.countsTokens) meter = new TokenMeter(request);
-    const { inference, token } = parts;
-    const metadata = serviceMetadata(token, context);
+    const metadata = serviceMetadata(parts.token, context);
     const limitMs = request.deadlineMs + graceMs;
-    const answer = await call(inference, InferenceService.method.embed, request, metadata, limitMs, leaving.signal);
+    const ask = () => call(parts.inference, InferenceService.method.embed, request, metadata, limitMs, leaving.signal);
+    const answer = await ask().catch((error: unknown) => {
+      if (error instanceof Fault && error.isUnbegun) return ask();
+      throw error;
+    });
     if (answer.usage) meter?.noteUsage(answer.usage);
     const { generationId } = answer;
     const json = answerJson(answer, parts.compat);

@@ -5,6 +5,7 @@
  */
 import type {
   ClientFrame,
+  Hindrance,
   Open,
   ServerFrame,
   SessionResponse,
@@ -31,6 +32,9 @@ const own = supportedFieldsOf(RunTurnRequestSchema);
 const interrupted = () =>
   new Fault(FaultReason.PROVIDER_FAILED, "The turn was interrupted", { origin: FaultOrigin.INFERENCE });
 
+const levelOf = ({ cause, partial }: Hindrance): "partial" | "whole" | undefined =>
+  cause === "" ? undefined : partial ? "partial" : "whole";
+
 export class Lane {
   readonly address: string;
   readonly #openLink: Connect;
@@ -43,6 +47,7 @@ export class Lane {
   #ready = false;
   #failure: Error | undefined;
   #draining = false;
+  #hindrance: "partial" | "whole" | undefined;
   #stopped = false;
   #nextId = 1;
   #backoffMs = 50;
@@ -61,6 +66,11 @@ export class Lane {
   /** Whether turns may be opened: the process has greeted, and does not drain. */
   get ready(): boolean {
     return this.#ready;
+  }
+
+  /** Whether the process can do none of its work, or not as well as others, for a cause of its own. */
+  get hindrance(): "partial" | "whole" | undefined {
+    return this.#hindrance;
   }
 
   /** Error that ended the last session; undefined when it ended in good order. */
@@ -140,6 +150,7 @@ export class Lane {
 
   #connect(): void {
     this.#draining = false;
+    this.#hindrance = undefined;
     const link = this.#openLink({
       message: (message) => {
         if (link === this.#link) this.#receive(message);
@@ -171,6 +182,7 @@ export class Lane {
       const known = supportedByPeer(message.hello.knows);
       this.#behind = isBehind(known, own) ? known : undefined;
     }
+    if (message.hindrance) this.#hindrance = levelOf(message.hindrance);
     if (message.hello && !message.draining && !this.#stopped) {
       this.#ready = true;
       this.#backoffMs = 50;
@@ -187,7 +199,8 @@ export class Lane {
   #take({ turn: id, frame, last }: ServerFrame): void {
     const turn = this.#turns.get(id);
     if (!turn) return;
-    if (!turn.accepted) {
+    // A failure as the first frame accepts nothing: the turn may go to another process.
+    if (!turn.accepted && frame.case !== "fault") {
       turn.accepted = true;
       this.#begun(turn);
       turn.listener.accepted?.();

@@ -11,7 +11,8 @@ import type { Resolve } from "./addresses.ts";
 import { Lane } from "./lane.ts";
 import type { TurnControl, TurnListener } from "@sluice/proto/runtime/session/turn-listener.js";
 import { Outages } from "./outages.ts";
-import { PooledTurn } from "./pooled-turn.ts";
+import { PooledTurn, type TurnPlaces, type TurnProcess } from "./pooled-turn.ts";
+import { RecentFailures } from "./recent-failures.ts";
 import { TurnsByKey } from "./waiting.ts";
 import { unitAt } from "@sluice/proto/runtime/text/unit-at.js";
 
@@ -23,10 +24,36 @@ const loadBound = 1.25;
 /** Retry-After for a field that only newer processes know: about as long as replacing a pod takes. */
 const upgradeMs = 30_000;
 
-interface Peer {
+/** An inference process with its lanes. */
+class Peer implements TurnProcess {
   readonly address: string;
   readonly small: Lane;
   readonly large: Lane;
+  readonly #failures = new RecentFailures();
+
+  constructor(address: string, openLane: (address: string) => Lane) {
+    this.address = address;
+    this.small = openLane(address);
+    this.large = openLane(address);
+  }
+
+  get isReady(): boolean {
+    return this.small.ready && this.large.ready;
+  }
+
+  /** Open turns, and those that have failed lately. */
+  get load(): number {
+    return this.small.openTurns + this.large.openTurns + this.#failures.load;
+  }
+
+  failed(): void {
+    this.#failures.note();
+  }
+
+  stop(): void {
+    this.small.stop();
+    this.large.stop();
+  }
 }
 
 /** Fault during a rolling upgrade: no ready process knows a field of the request yet, and newer ones will be ready soon. */
@@ -63,10 +90,20 @@ export class LanePool {
 
   /** Number of processes that take turns. */
   get processes(): number {
-    return this.#usable().length;
+    return this.#working().length;
   }
 
-  /** Addresses of the processes that take turns, host:port. */
+  /** Number of processes that get no turns, or none while others can have them, because something hinders them. */
+  get hindered(): number {
+    return this.#usable().filter(({ small }) => small.hindrance !== undefined).length;
+  }
+
+  /** Addresses of the processes that the next turns go to, host:port. */
+  get fittest(): readonly string[] {
+    return preferUnhindered(this.#working()).map(({ address }) => address);
+  }
+
+  /** Addresses of the processes that have sessions, host:port. */
   get addresses(): readonly string[] {
     return this.#usable().map(({ address }) => address);
   }
@@ -78,7 +115,7 @@ export class LanePool {
 
   /** Waiting turns of the process that has the fewest of them. */
   get waiting(): number {
-    const waiting = this.#usable().map(({ small, large }) => small.waiting.size + large.waiting.size);
+    const waiting = this.#working().map(({ small, large }) => small.waiting.size + large.waiting.size);
     return waiting.length === 0 ? 0 : Math.min(...waiting);
   }
 
@@ -95,16 +132,16 @@ export class LanePool {
 
   /**
    * Opens a turn on the process that its session key points to, otherwise on the one with the fewest open turns.
-   * A turn whose session is lost before it was sent is opened again elsewhere, unseen by the listener.
+   * A turn whose session is lost before it was sent, or that its process could not begin, is opened again elsewhere, unseen by the listener.
    * @throws Fault UNAVAILABLE when no process is ready that knows all of the request
    */
   open(open: Open, listener: TurnListener): TurnControl {
-    return new PooledTurn(open, listener, this.#openSomewhere);
+    return new PooledTurn(open, listener, this.#places);
   }
 
-  readonly #openSomewhere = (open: Open, listener: TurnListener): TurnControl => {
-    const size = (open.request?.inputJson.length ?? 0) > largeInputBytes ? "large" : "small";
-    return this.#pick(open, size).open(open, listener);
+  readonly #places: TurnPlaces<Peer> = {
+    pick: (open, tried) => this.#pick(open, tried),
+    open: (peer, open, listener) => peer[sizeOf(open)].open(open, listener),
   };
 
   /**
@@ -126,39 +163,46 @@ export class LanePool {
 
   stop(): void {
     clearInterval(this.#timer);
-    for (const peer of this.#peers.values()) stopPeer(peer);
+    for (const peer of this.#peers.values()) peer.stop();
     this.#peers.clear();
   }
 
   #usable(): Peer[] {
-    return [...this.#peers.values()].filter(isReady);
+    return [...this.#peers.values()].filter(({ isReady }) => isReady);
   }
 
-  #newLane(address: string): Lane {
-    return new Lane(address, this.#connectorFor(address), this.#waiting, this.#loop);
+  /** Usable processes that can do their work. */
+  #working(): Peer[] {
+    return [...this.#peers.values()].filter(({ isReady, small }) => isReady && small.hindrance !== "whole");
   }
 
-  #pick(open: Open, size: "small" | "large"): Lane {
-    const peers = preferFree(selectKnowing(this.#usable(), open.request), size, open.keyHash);
+  readonly #openLane = (address: string): Lane =>
+    new Lane(address, this.#connectorFor(address), this.#waiting, this.#loop);
+
+  /** @param tried after these, only a process without any hindrance is worth a try */
+  #pick(open: Open, tried: readonly Peer[]): Peer {
+    const working = this.#working();
+    const fit = tried.length === 0 ? preferUnhindered(working) : working.filter((peer) => isFresh(peer, tried));
+    const peers = preferFree(selectKnowing(fit, open.request), sizeOf(open), open.keyHash);
     const key = open.request?.sessionId ?? open.request?.promptCacheKey;
     const peer = key === undefined ? leastLoaded(peers) : rendezvous(peers, open.keyHash + key);
     if (!peer) throw unavailable();
-    return peer[size];
+    return peer;
   }
 
   async #resolve(): Promise<void> {
     const found = await this.#resolveAddresses();
     for (const address of found) {
       if (this.#peers.has(address)) continue;
-      this.#peers.set(address, {
-        address,
-        small: this.#newLane(address),
-        large: this.#newLane(address),
-      });
+      this.#peers.set(address, new Peer(address, this.#openLane));
     }
     for (const address of found) {
       const peer = this.#peers.get(address) as Peer;
-      this.#outages.look(address, isReady(peer), peer.small.failure ?? peer.large.failure);
+      this.#outages.look(
+        address,
+        peer.isReady && peer.small.hindrance !== "whole",
+        peer.small.failure ?? peer.large.failure,
+      );
     }
     // DNS forgets a draining process before its turns have ended, so the remaining processes keep serving until a new one is usable.
     if (!this.#usable().some(({ address }) => found.has(address))) return;
@@ -166,17 +210,23 @@ export class LanePool {
       if (found.has(address)) continue;
       this.#peers.delete(address);
       this.#outages.forget(address);
-      stopPeer(peer);
+      peer.stop();
     }
   }
 }
 
-const isReady = ({ small, large }: Peer): boolean => small.ready && large.ready;
+const sizeOf = ({ request }: Open): "small" | "large" =>
+  (request?.inputJson.length ?? 0) > largeInputBytes ? "large" : "small";
 
-function stopPeer(peer: Peer): void {
-  peer.small.stop();
-  peer.large.stop();
+/** Processes that nothing hinders; all of them when there is none. */
+function preferUnhindered(peers: readonly Peer[]): readonly Peer[] {
+  if (peers.every(({ small }) => small.hindrance === undefined)) return peers;
+  const unhindered = peers.filter(({ small }) => small.hindrance === undefined);
+  return unhindered.length > 0 ? unhindered : peers;
 }
+
+const isFresh = (peer: Peer, tried: readonly Peer[]): boolean =>
+  peer.small.hindrance === undefined && !tried.includes(peer);
 
 /** Processes that know all fields of a request. @throws Fault UNAVAILABLE when none does */
 function selectKnowing(peers: readonly Peer[], request: RunTurnRequest | undefined): readonly Peer[] {
@@ -197,22 +247,20 @@ function preferFree(peers: readonly Peer[], size: "small" | "large", keyHash: st
   return free.length > 0 ? free : peers;
 }
 
-const load = (peer: Peer): number => peer.small.openTurns + peer.large.openTurns;
-
 function leastLoaded(peers: readonly Peer[]): Peer | undefined {
   let best: Peer | undefined;
-  for (const peer of peers) if (!best || load(peer) < load(best)) best = peer;
+  for (const peer of peers) if (!best || peer.load < best.load) best = peer;
   return best;
 }
 
 /** Picks the same process for the same key while it lives and is not overloaded. The loss of a process moves only its own keys. */
 function rendezvous(peers: readonly Peer[], key: string): Peer | undefined {
-  const total = peers.reduce((sum, peer) => sum + load(peer), 0);
+  const total = peers.reduce((sum, peer) => sum + peer.load, 0);
   const bound = Math.ceil(((total + 1) / Math.max(1, peers.length)) * loadBound);
   const ranked = peers
     .map((peer) => ({ peer, score: fnv1a(`${key}\n${peer.address}`) }))
     .sort((a, b) => b.score - a.score);
-  return ranked.find(({ peer }) => load(peer) < bound)?.peer ?? leastLoaded(peers);
+  return ranked.find(({ peer }) => peer.load < bound)?.peer ?? leastLoaded(peers);
 }
 
 /** 32-bit FNV-1a with a final mix, without which addresses that differ in one digit would rank alike for every key. */

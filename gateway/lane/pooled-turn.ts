@@ -1,7 +1,8 @@
 /**
- * A turn that is opened again on another process, unseen by its listener, when its session is lost before it was sent.
+ * A turn that is opened again on another process, unseen by its listener, when its session is lost before it was sent, or when the process says that
+ * it could not begin it.
  *
- * One that was sent is not: whether a lost process has asked the provider nobody can know, and the answer would be paid for twice.
+ * Any other one that was sent is not: whether a lost process has asked the provider nobody can know, and the answer would be paid for twice.
  */
 import type { Open } from "@sluice/proto/gen/sluice/inference/v1/session_pb.js";
 import type { TurnEvent } from "@sluice/proto/gen/sluice/inference/v1/turn_pb.js";
@@ -9,25 +10,45 @@ import { Fault } from "@sluice/proto/runtime/fault.js";
 import type { TurnControl, TurnListener } from "@sluice/proto/runtime/session/turn-listener.js";
 import { dropContent } from "@sluice/proto/runtime/turns/drop-content.js";
 
-/** @throws Fault UNAVAILABLE */
-export type OpenSomewhere = (open: Open, listener: TurnListener) => TurnControl;
+/** Most processes that are tried for one turn. */
+const maxTries = 3;
 
-export class PooledTurn implements TurnListener, TurnControl {
+/** An inference process as its turns see it. */
+export interface TurnProcess {
+  readonly address: string;
+  /** Called when a turn has failed there before any event, for a cause that is not the client's. */
+  failed(): void;
+}
+
+/** Puts turns on processes. */
+export interface TurnPlaces<Process extends TurnProcess> {
+  /** @param tried processes that could not begin the turn. @throws Fault UNAVAILABLE when no other one is ready */
+  pick(open: Open, tried: readonly Process[]): Process;
+  open(process: Process, open: Open, listener: TurnListener): TurnControl;
+}
+
+export class PooledTurn<Process extends TurnProcess> implements TurnListener, TurnControl {
   readonly #listener: TurnListener;
-  readonly #openSomewhere: OpenSomewhere;
+  readonly #places: TurnPlaces<Process>;
+  /** The process that has got the turn. */
+  #process: Process | undefined;
+  /** Processes that could not begin it. */
+  readonly #tried: Process[] = [];
+  #opened = 0;
   /** Undefined when it cannot be sent again. */
   #again: Open | undefined;
+  #hasEvents = false;
   #control: TurnControl;
 
   /**
    * @param open the content of its request is dropped once inference-svc has it
    * @throws Fault UNAVAILABLE
    */
-  constructor(open: Open, listener: TurnListener, openSomewhere: OpenSomewhere) {
+  constructor(open: Open, listener: TurnListener, places: TurnPlaces<Process>) {
     this.#listener = listener;
-    this.#openSomewhere = openSomewhere;
+    this.#places = places;
     this.#again = open;
-    this.#control = openSomewhere(open, this);
+    this.#control = this.#open(open);
   }
 
   /** Inference-svc holds the request from here on. */
@@ -38,6 +59,7 @@ export class PooledTurn implements TurnListener, TurnControl {
   }
 
   events(events: readonly TurnEvent[], cost: number): void {
+    this.#hasEvents = true;
     this.#listener.events(events, cost);
   }
 
@@ -46,13 +68,16 @@ export class PooledTurn implements TurnListener, TurnControl {
   }
 
   failed(fault: Fault, mayHaveBegun: boolean): void {
+    if (!this.#hasEvents && fault.status >= 500) this.#process?.failed();
     const again = this.#again;
-    if (mayHaveBegun || !again) return this.#listener.failed(fault, true);
+    const isFree = !mayHaveBegun || fault.isUnbegun;
+    if (!isFree || !again || this.#opened >= maxTries) return this.#listener.failed(fault, mayHaveBegun);
+    if (fault.isUnbegun && this.#process) this.#tried.push(this.#process);
     try {
-      // There is one retry: a turn that two processes were lost before they got would only meet the next outage.
-      this.#control = this.#openSomewhere(again, this.#listener);
+      this.#control = this.#open(again);
     } catch (error) {
-      this.#listener.failed(Fault.from(error), false);
+      // The first process has told why; that no other one is left is less to the point.
+      this.#listener.failed(fault.isUnbegun ? fault : Fault.from(error), false);
     }
   }
 
@@ -66,5 +91,11 @@ export class PooledTurn implements TurnListener, TurnControl {
 
   cancel(): void {
     this.#control.cancel();
+  }
+
+  #open(open: Open): TurnControl {
+    this.#opened++;
+    this.#process = this.#places.pick(open, this.#tried);
+    return this.#places.open(this.#process, open, this);
   }
 }

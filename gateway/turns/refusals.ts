@@ -24,8 +24,8 @@ const retryMs = 1_000;
 const timeoutMs = 5_000;
 
 export interface RefusalsParts {
-  /** Connection to any inference process. */
-  readonly inference: Client;
+  /** Finds a connection to an inference process. */
+  readonly inference: () => Client;
   readonly token: ServiceToken;
   readonly log: Pick<Logger, "warn">;
 }
@@ -95,7 +95,7 @@ export class Refusals {
     const { inference, token } = this.#parts;
     const request = { $typeName: "sluice.inference.v1.RecordRefusalsRequest" as const, turns: sent };
     try {
-      await call(inference, InferenceService.method.recordRefusals, request, serviceMetadata(token), timeoutMs);
+      await call(inference(), InferenceService.method.recordRefusals, request, serviceMetadata(token), timeoutMs);
       this.#waiting = this.#waiting.slice(sent.length);
       this.#failing = false;
     } catch (err) {

@@ -43,7 +43,8 @@ export class TurnRoute {
     const call = new TurnCall(request, response, door);
     begin(this.#parts, call);
     response.on("close", () => call.closed(this.#parts.refusals));
-    if (this.#parts.lifecycle.draining) response.setHeader("connection", "close");
+    // The next connection goes to a gateway that is ready.
+    if (!this.#parts.lifecycle.ready) response.setHeader("connection", "close");
     this.#parts.cors?.(request, response);
     // Node's parser has read only the head. One tick later it has read the rest of the bytes that came with it, which is the whole of most bodies.
     process.nextTick(answer, this.#parts, call);

@@ -2,6 +2,7 @@
 import type { ServerHttp2Stream } from "node:http2";
 import type { Open, SessionResponse } from "@sluice/proto/gen/sluice/inference/v1/session_pb.js";
 import { Fault, FaultReason } from "@sluice/proto/runtime/fault.js";
+import type { Hindrances } from "@sluice/proto/runtime/hindrances.js";
 import type { Logger } from "@sluice/proto/runtime/log/log.js";
 import { type ServerStreamListener, ServerStream } from "@sluice/proto/runtime/rpc/server-stream.js";
 import { maxMessageBytes } from "@sluice/proto/runtime/rpc/serve.js";
@@ -21,6 +22,7 @@ export interface SessionDeps {
   readonly log: Pick<Logger, "error" | "warn">;
   /** Name of this process, which gateways see in the greeting. */
   readonly instance: string;
+  readonly hindrances: Pick<Hindrances, "current" | "onChange">;
   /** Called before anything is said to a client: what it hears of must be on record. */
   readonly beforeSending: () => void;
 }
@@ -36,6 +38,9 @@ export class SessionHandler implements TurnRunner {
 
   constructor(deps: SessionDeps) {
     this.#deps = deps;
+    deps.hindrances.onChange(() => {
+      for (const lane of this.#lanes) lane.hinder(deps.hindrances.current);
+    });
   }
 
   /** Asks every client to open no further turns. */
@@ -60,8 +65,14 @@ export class SessionHandler implements TurnRunner {
     });
 
   readonly #openLane = (messages: MessageSink): ServerLane => {
-    const { instance } = this.#deps;
-    const lane = new ServerLane({ instance, draining: this.#draining, messages, runner: this });
+    const { instance, hindrances } = this.#deps;
+    const lane = new ServerLane({
+      instance,
+      draining: this.#draining,
+      hindrance: hindrances.current,
+      messages,
+      runner: this,
+    });
     this.#lanes.add(lane);
     return lane;
   };

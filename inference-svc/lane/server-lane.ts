@@ -12,6 +12,7 @@ import type {
   SessionResponse,
 } from "@sluice/proto/gen/sluice/inference/v1/session_pb.js";
 import { RunTurnRequestSchema } from "@sluice/proto/gen/sluice/inference/v1/turn_pb.js";
+import type { Hindrance } from "@sluice/proto/runtime/hindrances.js";
 import { type FairShares, eventLoop } from "@sluice/proto/runtime/load/fair-shares.js";
 import { Outbox } from "@sluice/proto/runtime/session/outbox.js";
 import { supportedFieldsOf } from "@sluice/proto/runtime/rpc/supported-fields.js";
@@ -34,6 +35,8 @@ export interface LaneOptions {
   /** Name of this process, for the greeting. */
   readonly instance: string;
   readonly draining: boolean;
+  /** Why the process cannot do its work, or not as well as others; absent when nothing hinders it. */
+  readonly hindrance?: Hindrance | undefined;
   readonly messages: MessageSink;
   readonly runner: TurnRunner;
   /** The turns of the event loop between keys; those of this process when absent. */
@@ -51,6 +54,12 @@ const message = (frames: ServerFrame[], draining: boolean): SessionResponse => (
   draining,
 });
 
+const toMessage = (hindrance: Hindrance | undefined) => ({
+  $typeName: "sluice.inference.v1.Hindrance" as const,
+  cause: hindrance?.cause ?? "",
+  partial: hindrance?.isPartial ?? false,
+});
+
 const knows = supportedFieldsOf(RunTurnRequestSchema);
 
 /** The turns of one Session stream. */
@@ -63,13 +72,14 @@ export class ServerLane implements FrameCarrier {
   readonly #runner: TurnRunner;
   readonly #loop: FairShares;
 
-  constructor({ instance, draining, messages, runner, loop = eventLoop }: LaneOptions) {
+  constructor({ instance, draining, hindrance, messages, runner, loop = eventLoop }: LaneOptions) {
     this.#loop = loop;
     this.#messages = messages;
     this.#runner = runner;
     this.outbox = new Outbox((frames) => messages.write(message(frames, false)));
     this.lastBatch = new LastBatch(this.outbox);
-    messages.write({ ...message([], draining), hello: { $typeName: "sluice.inference.v1.Hello", instance, knows } });
+    const hello = { $typeName: "sluice.inference.v1.Hello" as const, instance, knows };
+    messages.write({ ...message([], draining), hello, ...(hindrance && { hindrance: toMessage(hindrance) }) });
   }
 
   get openTurns(): number {
@@ -126,6 +136,11 @@ export class ServerLane implements FrameCarrier {
   drain(): void {
     this.outbox.flush();
     this.#messages.write(message([], true));
+  }
+
+  /** Asks the client to open turns elsewhere while something hinders this process. @param hindrance undefined when nothing does any more */
+  hinder(hindrance: Hindrance | undefined): void {
+    this.#messages.write({ ...message([], false), hindrance: toMessage(hindrance) });
   }
 
   /** Cancels every turn: the session is gone. */

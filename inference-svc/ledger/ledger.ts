@@ -7,6 +7,7 @@ import type { ServiceToken } from "@sluice/proto/runtime/rpc/service-token.js";
 import { randomUUID } from "node:crypto";
 import type { Client } from "@grpc/grpc-js";
 import type { Fault } from "@sluice/proto/runtime/fault.js";
+import type { Found, Hindrances } from "@sluice/proto/runtime/hindrances.js";
 import type { Logger } from "@sluice/proto/runtime/log/log.js";
 import { type Registry, gauge } from "@sluice/proto/runtime/metrics.js";
 import type { Span } from "@sluice/proto/runtime/tracing/span.js";
@@ -39,6 +40,8 @@ export interface LedgerOptions {
   readonly token: ServiceToken;
   readonly log: Logger;
   readonly registry: Registry;
+  /** Learns whether calls can be recorded. */
+  readonly hindrances?: Pick<Hindrances, "watch" | "found">;
 }
 
 /** Records calls to providers. */
@@ -105,7 +108,9 @@ export class Ledger implements CallLedger {
       bootId: this.bootId,
       startedAtMs: Date.now(),
       onSyncFailure: (error) => log.error({ err: error }, "usage records are not on the disk yet"),
+      onWriteFailure: (error) => options.hindrances?.found("spool", unwritable(error)),
     });
+    options.hindrances?.watch("spool", () => this.#findHindrance());
     this.#writer = new RecordWriter(this.#spool, log);
     const earlier = new EarlierStarts(options, this.#spool.segments.slice(0, -1));
     const reader = new SpoolReader(this.#spool, (segment, offset) => {
@@ -155,6 +160,12 @@ export class Ledger implements CallLedger {
   /** Whether a record that comes now is written at once. */
   get hasRoom(): boolean {
     return this.#spool.size < limitBytes && !this.#writer.isWaiting;
+  }
+
+  async #findHindrance(): Promise<Found | undefined> {
+    if (this.#spool.size >= limitBytes) return full;
+    const failure = await this.#spool.try();
+    return failure && unwritable(failure);
   }
 
   /** Records a turn at its end. It is on the disk before anything more is said to a client. */
@@ -209,6 +220,13 @@ export class Ledger implements CallLedger {
     if (left.size > 0) this.#options.log.warn({ calls: left.size }, "calls of an earlier start are recorded as lost");
   }
 }
+
+const full: Found = { reason: "1 GiB of usage records waits for admin-svc", isPartial: false };
+
+const unwritable = (error: NodeJS.ErrnoException): Found => ({
+  reason: `usage records cannot be written (${error.code ?? "see the log"})`,
+  isPartial: false,
+});
 
 /** @param closed undefined when the call could not begin */
 type OnEnded = (call: string, isHeld: boolean, closed: CallEnd | undefined) => void;

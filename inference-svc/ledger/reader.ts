@@ -84,7 +84,7 @@ export class SpoolReader {
   async read(maxRecords: number): Promise<Portion | undefined> {
     for (let at: Position | undefined = this.#position; at; at = this.#after(at.segment)) {
       const bytes = await this.#bytes(at);
-      const portion = this.#portion(at, bytes, maxRecords);
+      const portion = bytes ? this.#portion(at, bytes, maxRecords) : this.#skip(at.segment, at.offset);
       if (portion.next.offset > at.offset) return portion;
     }
     return undefined;
@@ -111,8 +111,20 @@ export class SpoolReader {
     this.#file = undefined;
   }
 
-  async #bytes({ segment, offset }: Position): Promise<Buffer> {
-    const handle = await this.#handleOf(segment);
+  /** Leaves out the rest of a file that cannot be read. */
+  #skip(segment: Segment, offset: number): Portion {
+    if (segment.size > offset) this.#onBroken(segment, offset);
+    this.#records.clear();
+    return new Portion({ segment, offset: segment.size }, this.#records);
+  }
+
+  /** @returns undefined when somebody has removed the file, and the process writes another one */
+  async #bytes({ segment, offset }: Position): Promise<Buffer | undefined> {
+    const handle = await this.#handleOf(segment).catch((error: NodeJS.ErrnoException) => {
+      if (error.code === "ENOENT" && segment.sealed) return undefined;
+      throw error;
+    });
+    if (!handle) return undefined;
     const wanted = Math.min(this.#buffer.length, Math.max(0, segment.size - offset));
     if (wanted === 0) return this.#buffer.subarray(0, 0);
     const { bytesRead } = await handle.read(this.#buffer, 0, wanted, offset);

@@ -6,7 +6,7 @@
  * without its start.
  */
 import { closeSync, fdatasync, ftruncateSync, openSync, readdirSync, rmSync, statSync, writeSync } from "node:fs";
-import { unlink } from "node:fs/promises";
+import { stat, unlink, writeFile } from "node:fs/promises";
 import { basename, join } from "node:path";
 import { ConfigError } from "@sluice/proto/runtime/config.js";
 import { makePrivateFolder } from "@sluice/proto/runtime/private-folder.js";
@@ -45,7 +45,12 @@ export interface SpoolOptions {
   readonly startedAtMs: number;
   /** Called when a sync of the file with the disk fails; no call waits for a sync. */
   readonly onSyncFailure: (error: Error) => void;
+  /** Called when a frame cannot be written. */
+  readonly onWriteFailure?: (error: Error) => void;
 }
+
+/** What a trial writes: the frames of a busy turn of the event loop have less. */
+const trial = Buffer.alloc(64 * 1024);
 
 export class Spool {
   readonly #options: SpoolOptions;
@@ -85,7 +90,17 @@ export class Spool {
    * @throws when the disk is full: then nothing of the frame is written
    */
   append(frame: Buffer): void {
-    if (this.#current.size + frame.length > segmentBytes && this.#current.size > 0) this.#roll();
+    try {
+      if (this.#current.size + frame.length > segmentBytes && this.#current.size > 0) this.#roll();
+      this.#write(frame);
+    } catch (error) {
+      this.#options.onWriteFailure?.(error as Error);
+      throw error;
+    }
+    this.#syncSoon();
+  }
+
+  #write(frame: Buffer): void {
     const segment = this.#current;
     try {
       writeWhole(this.#file, frame);
@@ -95,7 +110,28 @@ export class Spool {
       throw error;
     }
     segment.size += frame.length;
-    this.#syncSoon();
+  }
+
+  /**
+   * Finds out whether frames can be written and found again, by writing a file beside them. A file of frames that somebody has removed is followed by
+   * a new one, once there is a folder for it.
+   * @returns the failure
+   */
+  async try(): Promise<Error | undefined> {
+    const path = join(this.#options.directory, "trial");
+    try {
+      await writeFile(path, trial, { mode: 0o600 });
+      const isThere = await stat(this.#current.path).then(
+        () => true,
+        (error: NodeJS.ErrnoException) => error.code !== "ENOENT",
+      );
+      if (!isThere) this.#roll();
+      return undefined;
+    } catch (error) {
+      return error as Error;
+    } finally {
+      await unlink(path).catch(() => {});
+    }
   }
 
   /** Removes files without which nothing is lost. @param delivered whether all of a file is read and delivered */

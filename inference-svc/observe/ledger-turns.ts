@@ -43,7 +43,8 @@ export class LedgerTurns implements TurnObserver, TurnObservation {
   }
 
   ended(request: RunTurnRequest, requester: Requester, end: TurnEnd): void {
-    if (end.outcome === undefined) this.#recordUnanswered(request, requester, end);
+    // The gateway gives what has not begun to another process, or has it recorded.
+    if (end.outcome === undefined && !end.failure?.isUnbegun) this.#recordUnanswered(request, requester, end);
     this.#parts.inner.ended(request, requester, end);
   }
 
@@ -121,7 +122,7 @@ function outcomeOf({ trace, outcome, cancelled }: TurnEnd): TurnOutcome {
 }
 
 /** Whether a call was made for which the key may have to pay. */
-const hasCalled = ({ bills, parts }: Trace): boolean => bills.length > 0 || parts.length > 0;
+export const hasCalled = ({ bills, parts }: Trace): boolean => bills.length > 0 || parts.length > 0;
 
 /** The guardrail stage that blocked, or else the last one that found something. */
 function findFinding(stages: readonly Stage[]): Stage | undefined {

@@ -136,6 +136,8 @@ export interface FaultOptions {
   readonly repeat?: "now" | "later";
   /** Whether another process has made it, and has told what it has to tell of it. */
   readonly isForwarded?: boolean;
+  /** Whether a process could not begin the work, for a cause that need not hold in another one: it has called no provider and recorded nothing. */
+  readonly isUnbegun?: boolean;
   /** Cause for the log only. */
   readonly cause?: unknown;
 }
@@ -153,6 +155,7 @@ export class Fault extends Error {
   readonly #providerStatus: number | undefined;
   readonly repeat: "now" | "later" | undefined;
   readonly isForwarded: boolean;
+  readonly isUnbegun: boolean;
 
   /** @param message text for clients; empty means the text of the table. INTERNAL always has the text of the table. */
   constructor(reason: FaultReason, message = "", options: FaultOptions = {}) {
@@ -168,6 +171,7 @@ export class Fault extends Error {
     this.#providerStatus = options.providerStatus;
     this.repeat = options.repeat;
     this.isForwarded = options.isForwarded ?? false;
+    this.isUnbegun = options.isUnbegun ?? false;
   }
 
   /** HTTP status of the contract. */
@@ -216,6 +220,7 @@ export class Fault extends Error {
       ...(this.#providerStatus !== undefined && { providerStatus: this.#providerStatus }),
       ...(this.repeat !== undefined && { repeat: this.repeat }),
       ...(this.isForwarded && { isForwarded: true }),
+      ...(this.isUnbegun && { isUnbegun: true }),
       ...options,
     });
   }
@@ -229,6 +234,7 @@ export class Fault extends Error {
       origin: this.origin,
       serviceMetadataJson: this.serviceMetadataJson ?? new Uint8Array(),
       usageJson: this.usageJson ?? new Uint8Array(),
+      unbegun: this.isUnbegun,
       ...(this.#shouldRetry !== undefined && { shouldRetry: this.#shouldRetry }),
     });
   }
@@ -240,7 +246,8 @@ export class Fault extends Error {
       return new Fault(known ? message.reason : FaultReason.INTERNAL, message.message, {
         retryAfterMs: message.retryAfterMs,
         origin: message.origin,
-        isForwarded: true,
+        isForwarded: !message.unbegun,
+        isUnbegun: message.unbegun,
         ...(message.metadataJson.length > 0 && {
           metadata: JSON.parse(Buffer.from(message.metadataJson).toString()) as Record<string, unknown>,
         }),

@@ -1,4 +1,5 @@
 /** Start, readiness and end of a process. SIGTERM drains, so that no request fails because of it. */
+import { Hindrances } from "./hindrances.ts";
 import type { Logger } from "./log/log.ts";
 
 /** A step of the drain; later steps begin when earlier ones are done. */
@@ -12,16 +13,28 @@ export class Lifecycle {
   readonly #steps: DrainStep[] = [];
   readonly #lastSteps: (() => void)[] = [];
   readonly #watchers = new Set<(ready: boolean) => void>();
+  readonly hindrances: Hindrances;
   #started = false;
   #draining = false;
+  #told = false;
 
   constructor(log: Logger) {
     this.#log = log;
+    this.hindrances = new Hindrances(log);
+    this.hindrances.onChange(() => {
+      if (this.ready !== this.#told) this.#tell();
+    });
   }
 
-  /** True between `started()` and the first signal. */
+  /** True between `started()` and the first signal, while nothing hinders the process. */
   get ready(): boolean {
-    return this.#started && !this.#draining;
+    return this.#started && !this.#draining && this.hindrances.whole === undefined;
+  }
+
+  /** Why the process is not ready, or which hindrance it has although it is; undefined without one. */
+  get reason(): string | undefined {
+    const { current } = this.hindrances;
+    return current && `${current.cause}: ${current.reason}`;
   }
 
   get draining(): boolean {
@@ -89,12 +102,14 @@ export class Lifecycle {
 
   async drain(delayMs: number): Promise<void> {
     this.#draining = true;
+    this.hindrances.stop();
     this.#tell();
     if (delayMs > 0) await new Promise((resolve) => setTimeout(resolve, delayMs));
     for (const step of this.#steps) await step();
   }
 
   #tell(): void {
+    this.#told = this.ready;
     for (const watcher of this.#watchers) watcher(this.ready);
   }
 }

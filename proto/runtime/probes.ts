@@ -18,8 +18,9 @@ export async function serveProbes(address: ProbesAddress, lifecycle: Lifecycle, 
     if (hasUnknownFraming(request)) return void response.writeHead(400, { connection: "close" }).end();
     if (request.url === "/livez") return void response.end("ok\n");
     if (request.url === "/readyz") {
-      response.statusCode = lifecycle.ready ? 200 : 503;
-      return void response.end(lifecycle.ready ? "ready\n" : "not ready\n");
+      const { ready, reason } = lifecycle;
+      response.statusCode = ready ? 200 : 503;
+      return void response.end(`${ready ? "ready" : "not ready"}${reason === undefined ? "" : `: ${reason}`}\n`);
     }
     if (request.url !== "/metrics") {
       response.statusCode = 404;

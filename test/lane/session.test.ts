@@ -22,6 +22,7 @@ import {
 import type { RunTurnRequest, TurnEvent } from "@sluice/proto/gen/sluice/inference/v1/turn_pb.js";
 import { Fault, FaultReason } from "@sluice/proto/runtime/fault.js";
 import { Lifecycle } from "@sluice/proto/runtime/lifecycle.js";
+import { Hindrances } from "@sluice/proto/runtime/hindrances.js";
 import { openLog } from "@sluice/proto/runtime/log/log.js";
 import { codec, dial, pathOf, serviceMetadata } from "@sluice/proto/runtime/rpc/dial.js";
 import { type RpcServer, type RpcServerOptions, serveRpc } from "@sluice/proto/runtime/rpc/serve.js";
@@ -65,7 +66,8 @@ async function serve(options: Partial<RpcServerOptions>): Promise<RpcServer> {
 }
 
 function sessionServer(more: Partial<SessionDeps> = {}) {
-  const deps = { engine, config: limits, log, instance: "one", beforeSending: () => {} };
+  const hindrances = new Hindrances(log);
+  const deps = { engine, config: limits, log, instance: "one", hindrances, beforeSending: () => {} };
   const handler = new SessionHandler({ ...deps, ...more });
   const routes: RpcServerOptions["routes"] = (router) => void router.service(InferenceService, {});
   return { handler, options: { routes, internalCalls: new Map([[path, handler.serve]]) } };

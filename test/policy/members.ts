@@ -14,6 +14,8 @@ export const serviceSecrets = { SLUICE_SERVICE_TOKEN: "t".repeat(64), SLUICE_SEC
 
 export interface Member {
   readonly port: number;
+  readonly healthPort: number;
+  readonly pid: number;
   stop(): Promise<void>;
 }
 
@@ -27,20 +29,31 @@ export function startGateway(house: House, admin: number, inference: readonly nu
   }));
 }
 
-export async function startInference(house: House, admin: number): Promise<Member> {
-  const spool = mkdtempSync(join(tmpdir(), "sluice-policy-spool-"));
+/**
+ * @param own a configuration file other than that of the house, and a folder for the one of its records
+ */
+export async function startInference(
+  house: House,
+  admin: number,
+  own: { readonly config?: string; readonly folder?: string } = {},
+): Promise<Member & { readonly spool: string }> {
+  const { config = configOf(house), folder = tmpdir() } = own;
+  const spool = mkdtempSync(join(folder, "sluice-policy-spool-"));
   const member = await start(house, "inference-svc", ([port, health]) => ({
     SLUICE_INFERENCE_PORT: String(port),
     SLUICE_INFERENCE_HEALTH_PORT: String(health),
     SLUICE_ADMIN_ADDRESS: `127.0.0.1:${admin}`,
     SLUICE_SPOOL_DIR: spool,
+    SLUICE_CONFIG: config,
   }));
   const stop = async () => {
     await member.stop();
     rmSync(spool, { recursive: true, force: true });
   };
-  return { port: member.port, stop };
+  return { ...member, spool, stop };
 }
+
+const configOf = (house: House): string => join(house.dataDir, "sluice.yaml");
 
 async function start(
   house: House,
@@ -48,8 +61,8 @@ async function start(
   environment: (ports: readonly number[]) => NodeJS.ProcessEnv,
 ): Promise<Member> {
   const [port, health] = (await freePorts(2)) as [number, number];
-  const config = join(house.dataDir, "sluice.yaml");
-  const settings = { ...serviceSecrets, SLUICE_CONFIG: config, SLUICE_WARM_UP_MS: "0", ...environment([port, health]) };
+  const secrets = { ...serviceSecrets, SLUICE_CONFIG: configOf(house) };
+  const settings = { ...secrets, SLUICE_WARM_UP_MS: "0", ...environment([port, health]) };
   const child = spawn(process.execPath, [programIn(root, room)], {
     env: { ...bareEnvironment(), ...settings },
     stdio: "ignore",
@@ -62,7 +75,7 @@ async function start(
       () => false,
     );
   });
-  return { port, stop: () => stop(child).then(untie) };
+  return { port, healthPort: health, pid: child.pid as number, stop: () => stop(child).then(untie) };
 }
 
 /** Kills the process without waiting for its work. */

@@ -110,6 +110,11 @@ export class Pressure {
     this.#refusing = refusing;
   }
 
+  /** True while no new work is taken on for want of memory. */
+  get isMemoryScarce(): boolean {
+    return this.#memory.stands;
+  }
+
   /** True while new turns may be refused. */
   get overloaded(): boolean {
     return this.#refusing;

@@ -33,6 +33,10 @@ export interface LogFields {
   readonly generation?: number | bigint;
   readonly applied?: number | bigint;
   readonly reason?: string | undefined;
+  /** What hinders a process. */
+  readonly cause?: string;
+  /** Whether a hindered process does its work all the same. */
+  readonly partial?: boolean;
   readonly problems?: readonly string[];
   /** Index of a provider's key in the configuration file. */
   readonly key?: number;

@@ -8,7 +8,8 @@ import type { DescMessage, MessageShape } from "@bufbuild/protobuf";
 import type { Client } from "@grpc/grpc-js";
 import type { Caller, WatchPolicyResponse } from "../../gen/sluice/admin/v1/access_service_pb.ts";
 import { Counter, type Registry, gauge } from "../metrics.ts";
-import { Policies, type Served } from "./policies.ts";
+import type { Found } from "../hindrances.ts";
+import { Policies, type Served, maxUnverifiedMs, silenceMs } from "./policies.ts";
 import { askCaller, askEndUsers, endUsersOf } from "./questions.ts";
 import { type News, PolicyWatch, type PolicyWatchOptions } from "./watch.ts";
 import { unsupportedFieldIn } from "../rpc/supported-fields.ts";
@@ -73,6 +74,14 @@ export class Access {
   /** True once admin-svc has been reached: before that no key can be resolved, and the process is not ready. */
   get ready(): boolean {
     return this.#watch.silentMs !== Number.POSITIVE_INFINITY;
+  }
+
+  /** Whether policies are known, and changes of them arrive. */
+  findHindrance(): Found | undefined {
+    const { silentMs } = this.#watch;
+    if (!this.ready) return { reason: "admin-svc was not reached since the start", isPartial: false };
+    if (silentMs >= maxUnverifiedMs) return { reason: "the last known policies are too old", isPartial: false };
+    return silentMs >= silenceMs ? { reason: "admin-svc does not answer", isPartial: true } : undefined;
   }
 
   /** Highest generation that this process knows of. */

@@ -18,10 +18,10 @@ const freshMs = 300_000;
 /** No heartbeat confirms a cached policy during an outage of the watch, so it is read again soon. */
 const freshUnwatchedMs = 2_000;
 /** Longest time to serve a policy that cannot be confirmed. */
-const maxUnverifiedMs = 300_000;
+export const maxUnverifiedMs = 300_000;
 const unknownMs = 5_000;
 /** Silence that counts as lost; heartbeats come every second. */
-const silenceMs = 3_000;
+export const silenceMs = 3_000;
 /** Two missing heartbeats: admin-svc or its database probably hangs. */
 const suspectedSilenceMs = 2_000;
 /** Longest wait for an unresponsive admin-svc when a last policy is known. */

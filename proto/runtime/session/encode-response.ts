@@ -30,8 +30,9 @@ export function encodeSessionResponse(
 ): Buffer {
   const { frames } = message;
   writer.reset();
-  // The greeting and the message at the beginning of a drain are the only ones with more than frames.
-  if (message.hello || message.draining) writer.bytes(toBinary(SessionResponseSchema, { ...message, frames: [] }));
+  // The greeting, the message at the beginning of a drain and those of hindrances are the only ones with more than frames.
+  if (message.hello || message.draining || message.hindrance)
+    writer.bytes(toBinary(SessionResponseSchema, { ...message, frames: [] }));
   for (let index = frames.length - 1; index >= 0; index--) {
     const end = writer.length;
     const { turn } = frames[index]!;

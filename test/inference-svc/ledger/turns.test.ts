@@ -26,6 +26,7 @@ import { FaultOrigin } from "@sluice/proto/runtime/fault.js";
 import { newId } from "@sluice/proto/runtime/id.js";
 import { hashKey } from "@sluice/proto/runtime/key.js";
 import { ByteBudget } from "@sluice/proto/runtime/load/byte-budget.js";
+import { Hindrances } from "@sluice/proto/runtime/hindrances.js";
 import { openLog } from "@sluice/proto/runtime/log/log.js";
 import { Registry } from "@sluice/proto/runtime/metrics.js";
 import { Access } from "@sluice/proto/runtime/policy/access.js";
@@ -100,7 +101,9 @@ class Process {
     const config = new CurrentConfig(houseFile({ url: upstream.url, models: [{ id: "acme/large-2", endpoints }] }));
     const registry = new Registry();
     const ledger = this.#ledger;
+    const hindrances = new Hindrances(log);
     const engine = new Engine({
+      hindrances,
       access,
       budget: new ByteBudget({ origin: FaultOrigin.INFERENCE, registry }),
       turn: buildStack({ ...openParts(config.file).parts, ledger }).turn,
@@ -111,7 +114,7 @@ class Process {
       enforcesEndUsers: () => false,
       parse: new RequestParser(config, new Identities(stackSecret)).parse,
     });
-    const runner = new SessionHandler({ engine, config, log, instance: "test-1", beforeSending: () => {} });
+    const runner = new SessionHandler({ engine, config, log, instance: "test-1", hindrances, beforeSending: () => {} });
     const write = (message: SessionResponse) => this.#hear(message);
     this.#lane = new ServerLane({ instance: "test-1", draining: false, messages: { write }, runner });
   }

@@ -17,7 +17,7 @@ import type { Message } from "@bufbuild/protobuf";
  * Describes the file sluice/inference/v1/session.proto.
  */
 export const file_sluice_inference_v1_session: GenFile = /*@__PURE__*/
-  fileDesc("CiFzbHVpY2UvaW5mZXJlbmNlL3YxL3Nlc3Npb24ucHJvdG8SE3NsdWljZS5pbmZlcmVuY2UudjEiQgoOU2Vzc2lvblJlcXVlc3QSMAoGZnJhbWVzGAEgAygLMiAuc2x1aWNlLmluZmVyZW5jZS52MS5DbGllbnRGcmFtZSKQAQoLQ2xpZW50RnJhbWUSDAoEdHVybhgBIAEoDRIpCgRvcGVuGAIgASgLMhkuc2x1aWNlLmluZmVyZW5jZS52MS5PcGVuSAASEAoGY3JlZGl0GAMgASgNSAASLQoGY2FuY2VsGAQgASgLMhsuc2x1aWNlLmluZmVyZW5jZS52MS5DYW5jZWxIAEIHCgVmcmFtZSL4AQoET3BlbhI0CgdyZXF1ZXN0GAEgASgLMiMuc2x1aWNlLmluZmVyZW5jZS52MS5SdW5UdXJuUmVxdWVzdBIQCghrZXlfaGFzaBgCIAEoCRISCgpyZXF1ZXN0X2lkGAMgASgJEhkKEXBvbGljeV9nZW5lcmF0aW9uGAQgASgEEhMKC2RlYWRsaW5lX21zGAUgASgNEg4KBmNyZWRpdBgGIAEoDRIVCg1nZW5lcmF0aW9uX2lkGAcgASgJEhMKC3RyYWNlcGFyZW50GAggASgJEhIKCnRyYWNlc3RhdGUYCSABKAkSFAoMYXRfbW9zdF9vbmNlGAogASgIIggKBkNhbmNlbCKPAQoPU2Vzc2lvblJlc3BvbnNlEjAKBmZyYW1lcxgBIAMoCzIgLnNsdWljZS5pbmZlcmVuY2UudjEuU2VydmVyRnJhbWUSLgoFaGVsbG8YAiABKAsyGi5zbHVpY2UuaW5mZXJlbmNlLnYxLkhlbGxvSACIAQESEAoIZHJhaW5pbmcYAyABKAhCCAoGX2hlbGxvIokBCgtTZXJ2ZXJGcmFtZRIMCgR0dXJuGAEgASgNEisKBWJhdGNoGAIgASgLMhouc2x1aWNlLmluZmVyZW5jZS52MS5CYXRjaEgAEigKBWZhdWx0GAMgASgLMhcuc2x1aWNlLmNvbW1vbi52MS5GYXVsdEgAEgwKBGxhc3QYBCABKAhCBwoFZnJhbWUiRQoFQmF0Y2gSLgoGZXZlbnRzGAEgAygLMh4uc2x1aWNlLmluZmVyZW5jZS52MS5UdXJuRXZlbnQSDAoEY29zdBgCIAEoDSJ9CgVIZWxsbxIQCghpbnN0YW5jZRgBIAEoCRI0CgVrbm93cxgCIAMoCzIlLnNsdWljZS5pbmZlcmVuY2UudjEuSGVsbG8uS25vd3NFbnRyeRosCgpLbm93c0VudHJ5EgsKA2tleRgBIAEoCRINCgV2YWx1ZRgCIAEoDToCOAFiBnByb3RvMw", [file_sluice_common_v1_fault, file_sluice_inference_v1_turn]);
+  fileDesc("CiFzbHVpY2UvaW5mZXJlbmNlL3YxL3Nlc3Npb24ucHJvdG8SE3NsdWljZS5pbmZlcmVuY2UudjEiQgoOU2Vzc2lvblJlcXVlc3QSMAoGZnJhbWVzGAEgAygLMiAuc2x1aWNlLmluZmVyZW5jZS52MS5DbGllbnRGcmFtZSKQAQoLQ2xpZW50RnJhbWUSDAoEdHVybhgBIAEoDRIpCgRvcGVuGAIgASgLMhkuc2x1aWNlLmluZmVyZW5jZS52MS5PcGVuSAASEAoGY3JlZGl0GAMgASgNSAASLQoGY2FuY2VsGAQgASgLMhsuc2x1aWNlLmluZmVyZW5jZS52MS5DYW5jZWxIAEIHCgVmcmFtZSL4AQoET3BlbhI0CgdyZXF1ZXN0GAEgASgLMiMuc2x1aWNlLmluZmVyZW5jZS52MS5SdW5UdXJuUmVxdWVzdBIQCghrZXlfaGFzaBgCIAEoCRISCgpyZXF1ZXN0X2lkGAMgASgJEhkKEXBvbGljeV9nZW5lcmF0aW9uGAQgASgEEhMKC2RlYWRsaW5lX21zGAUgASgNEg4KBmNyZWRpdBgGIAEoDRIVCg1nZW5lcmF0aW9uX2lkGAcgASgJEhMKC3RyYWNlcGFyZW50GAggASgJEhIKCnRyYWNlc3RhdGUYCSABKAkSFAoMYXRfbW9zdF9vbmNlGAogASgIIggKBkNhbmNlbCLVAQoPU2Vzc2lvblJlc3BvbnNlEjAKBmZyYW1lcxgBIAMoCzIgLnNsdWljZS5pbmZlcmVuY2UudjEuU2VydmVyRnJhbWUSLgoFaGVsbG8YAiABKAsyGi5zbHVpY2UuaW5mZXJlbmNlLnYxLkhlbGxvSACIAQESEAoIZHJhaW5pbmcYAyABKAgSNgoJaGluZHJhbmNlGAQgASgLMh4uc2x1aWNlLmluZmVyZW5jZS52MS5IaW5kcmFuY2VIAYgBAUIICgZfaGVsbG9CDAoKX2hpbmRyYW5jZSIrCglIaW5kcmFuY2USDQoFY2F1c2UYASABKAkSDwoHcGFydGlhbBgCIAEoCCKJAQoLU2VydmVyRnJhbWUSDAoEdHVybhgBIAEoDRIrCgViYXRjaBgCIAEoCzIaLnNsdWljZS5pbmZlcmVuY2UudjEuQmF0Y2hIABIoCgVmYXVsdBgDIAEoCzIXLnNsdWljZS5jb21tb24udjEuRmF1bHRIABIMCgRsYXN0GAQgASgIQgcKBWZyYW1lIkUKBUJhdGNoEi4KBmV2ZW50cxgBIAMoCzIeLnNsdWljZS5pbmZlcmVuY2UudjEuVHVybkV2ZW50EgwKBGNvc3QYAiABKA0ifQoFSGVsbG8SEAoIaW5zdGFuY2UYASABKAkSNAoFa25vd3MYAiADKAsyJS5zbHVpY2UuaW5mZXJlbmNlLnYxLkhlbGxvLktub3dzRW50cnkaLAoKS25vd3NFbnRyeRILCgNrZXkYASABKAkSDQoFdmFsdWUYAiABKA06AjgBYgZwcm90bzM", [file_sluice_common_v1_fault, file_sluice_inference_v1_turn]);
 
 /**
  * Frames from the gateway.
@@ -217,6 +217,13 @@ export type SessionResponse = Message<"sluice.inference.v1.SessionResponse"> & {
    * @generated from field: bool draining = 3;
    */
   draining: boolean;
+
+  /**
+   * Whether the process can do its work: beside the greeting when it cannot, and whenever it changes. Open turns go on.
+   *
+   * @generated from field: optional sluice.inference.v1.Hindrance hindrance = 4;
+   */
+  hindrance?: Hindrance | undefined;
 };
 
 /**
@@ -225,6 +232,34 @@ export type SessionResponse = Message<"sluice.inference.v1.SessionResponse"> & {
  */
 export const SessionResponseSchema: GenMessage<SessionResponse> = /*@__PURE__*/
   messageDesc(file_sluice_inference_v1_session, 4);
+
+/**
+ * A cause of its own for which a process cannot do its work, such as a full disk.
+ *
+ * @generated from message sluice.inference.v1.Hindrance
+ */
+export type Hindrance = Message<"sluice.inference.v1.Hindrance"> & {
+  /**
+   * The cause, in a word of the table in inference-svc/README.md; empty when there is none any more.
+   *
+   * @generated from field: string cause = 1;
+   */
+  cause: string;
+
+  /**
+   * The process does its work, less well than others: it gets turns only while every other process has a hindrance, too.
+   *
+   * @generated from field: bool partial = 2;
+   */
+  partial: boolean;
+};
+
+/**
+ * Describes the message sluice.inference.v1.Hindrance.
+ * Use `create(HindranceSchema)` to create a new message.
+ */
+export const HindranceSchema: GenMessage<Hindrance> = /*@__PURE__*/
+  messageDesc(file_sluice_inference_v1_session, 5);
 
 /**
  * A frame of one turn.
@@ -277,7 +312,7 @@ export type ServerFrame = Message<"sluice.inference.v1.ServerFrame"> & {
  * Use `create(ServerFrameSchema)` to create a new message.
  */
 export const ServerFrameSchema: GenMessage<ServerFrame> = /*@__PURE__*/
-  messageDesc(file_sluice_inference_v1_session, 5);
+  messageDesc(file_sluice_inference_v1_session, 6);
 
 /**
  * All events that one read of the upstream made known.
@@ -305,7 +340,7 @@ export type Batch = Message<"sluice.inference.v1.Batch"> & {
  * Use `create(BatchSchema)` to create a new message.
  */
 export const BatchSchema: GenMessage<Batch> = /*@__PURE__*/
-  messageDesc(file_sluice_inference_v1_session, 6);
+  messageDesc(file_sluice_inference_v1_session, 7);
 
 /**
  * The greeting.
@@ -334,5 +369,5 @@ export type Hello = Message<"sluice.inference.v1.Hello"> & {
  * Use `create(HelloSchema)` to create a new message.
  */
 export const HelloSchema: GenMessage<Hello> = /*@__PURE__*/
-  messageDesc(file_sluice_inference_v1_session, 7);
+  messageDesc(file_sluice_inference_v1_session, 8);
 

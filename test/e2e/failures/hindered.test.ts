@@ -1,0 +1,273 @@
+/** An inference process that cannot do its work for a cause of its own, beside one that can, and alone. */
+import { execFileSync } from "node:child_process";
+import { mkdirSync, mkdtempSync, readFileSync, readdirSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
+import { spoolFolder } from "@sluice/local/spools.js";
+import { KeyKind, mintKey } from "@sluice/proto/runtime/key.js";
+import { type Member, serviceSecrets, startGateway, startInference } from "../../policy/members.ts";
+import { Balancer } from "../../rolling/balancer.ts";
+import { type House, startHouse } from "../../support/house.ts";
+import { Link } from "../../support/link.ts";
+import { eventually } from "../../support/processes.ts";
+import { type Upstream, startUpstream } from "../../support/providers/upstream.ts";
+
+/** Longest time from the repair until the process is ready. */
+const repairedMs = 5_000;
+
+const configFor = ({ url }: Upstream): string => `
+providers:
+  - {id: acme, dialect: chat, base_url: "${url}/v1"}
+models:
+  - {id: acme/large-2, endpoints: [{provider: acme}]}
+  - {id: acme/embed, context_length: 8192, output_modalities: [embeddings], endpoints: [{provider: acme}]}
+`;
+
+/** Answers a chat and a request for embeddings alike. Each call has a connection of its own, as calls to many providers have. */
+const answer = {
+  headers: { connection: "close" },
+  chunks: [
+    {
+      json: {
+        id: "c",
+        object: "chat.completion",
+        created: 1,
+        model: "large-2",
+        choices: [{ index: 0, message: { role: "assistant", content: "Hi" }, finish_reason: "stop" }],
+        data: [{ index: 0, object: "embedding", embedding: [0.5] }],
+        usage: { prompt_tokens: 1, completion_tokens: 1, total_tokens: 2 },
+      },
+    },
+  ],
+};
+
+const limit = (pid: number, resource: string, value: string): void =>
+  void execFileSync("prlimit", ["--pid", String(pid), `--${resource}=${value}:`]);
+
+/** Mounts a small disk. @returns whether the machine lets us */
+function mount(folder: string): boolean {
+  try {
+    execFileSync("mount", ["-t", "tmpfs", "-o", "size=2m", "tmpfs", folder], { stdio: "ignore" });
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+const isReady = (healthPort: number): Promise<readonly [status: number, text: string]> =>
+  fetch(`http://127.0.0.1:${healthPort}/readyz`).then(
+    async (response) => [response.status, await response.text()] as const,
+    (error: Error) => [0, error.message] as const,
+  );
+
+class Clients {
+  readonly #origin: string;
+  readonly #key: string;
+
+  constructor(origin: string, key: string) {
+    this.#origin = origin;
+    this.#key = key;
+  }
+
+  async post(path: string, body: object): Promise<number> {
+    const response = await fetch(`${this.#origin}/api/v1${path}`, {
+      method: "POST",
+      headers: { authorization: `Bearer ${this.#key}`, "content-type": "application/json" },
+      body: JSON.stringify(body),
+    }).catch(() => undefined);
+    await response?.arrayBuffer();
+    return response?.status ?? 0;
+  }
+
+  readonly turn = () => this.post("/responses", { model: "acme/large-2", input: "Hi" });
+  readonly embedding = () => this.post("/embeddings", { model: "acme/embed", input: "Hi" });
+
+  /** @returns how many of the requests were not answered with 200 */
+  async failures(count: number, atOnce: number, ask = this.turn): Promise<number> {
+    let left = count;
+    let failed = 0;
+    const client = async () => {
+      while (left-- > 0) if ((await ask()) !== 200) failed++;
+    };
+    await Promise.all(Array.from({ length: atOnce }, client));
+    return failed;
+  }
+}
+
+interface Cause {
+  readonly name: string;
+  /** Word for it in /readyz. */
+  readonly word: string;
+  /** Whether the process stays ready, because it can do some of its work. */
+  readonly isPartial?: boolean;
+  /** Whether it takes a disk of its own, which is mounted where the machine lets us. */
+  readonly needsDisk?: boolean;
+  readonly break: (bad: Bad) => void | Promise<void>;
+  readonly repair: (bad: Bad) => void | Promise<void>;
+}
+
+interface Bad extends Member {
+  readonly spool: string;
+  readonly config: string;
+  readonly toAdmin: Link;
+}
+
+const filler = (bad: Bad): string => join(bad.spool, "filler");
+
+const causes: readonly Cause[] = [
+  {
+    name: "a full disk",
+    word: "spool",
+    needsDisk: true,
+    break: (bad) => expect(() => writeFileSync(filler(bad), Buffer.alloc(4 * 1024 * 1024))).toThrow("ENOSPC"),
+    repair: (bad) => rmSync(filler(bad)),
+  },
+  {
+    name: "files that may not grow",
+    word: "spool",
+    break: ({ pid }) => limit(pid, "fsize", "1"),
+    repair: ({ pid }) => limit(pid, "fsize", "unlimited"),
+  },
+  {
+    name: "a spool folder that is gone",
+    word: "spool",
+    break: ({ spool }) => rmSync(spool, { recursive: true }),
+    repair: ({ spool }) => mkdirSync(spool),
+  },
+  {
+    name: "no file descriptor left",
+    word: "descriptors",
+    break: ({ pid }) => limit(pid, "nofile", String(readdirSync(`/proc/${pid}/fd`).length)),
+    repair: ({ pid }) => limit(pid, "nofile", "4096"),
+  },
+  {
+    name: "admin-svc out of its reach",
+    word: "policy",
+    isPartial: true,
+    break: ({ toAdmin }) => toAdmin.cut(),
+    repair: ({ toAdmin }) => toAdmin.restore(),
+  },
+  {
+    name: "a changed configuration file that it cannot load",
+    word: "configuration",
+    isPartial: true,
+    break: ({ config }) => writeFileSync(config, "providers: 1\n"),
+    repair: ({ config }) => writeFileSync(config, `${readFileSync(`${config}.good`, "utf8")}# mended\n`),
+  },
+];
+
+describe("one of two inference processes", () => {
+  let upstream: Upstream;
+  let house: House;
+  let bad: Bad;
+  let gateway: Member;
+  let clients: Clients;
+  const disk = mkdtempSync(join(tmpdir(), "sluice-disk-"));
+  const isMounted = mount(disk);
+  beforeAll(async () => {
+    upstream = await startUpstream([answer]);
+    house = await startHouse({ inferenceReplicas: 1, environment: serviceSecrets, config: configFor(upstream) });
+    const toAdmin = new Link({ host: "127.0.0.1", port: house.ports.admin });
+    await toAdmin.listen();
+    const config = join(house.dataDir, "own.yaml");
+    for (const file of [config, `${config}.good`]) writeFileSync(file, configFor(upstream));
+    bad = { ...(await startInference(house, toAdmin.port, { config, folder: disk })), config, toAdmin };
+    // The first address is that of the process that fails: of two alike, the first one gets a turn.
+    gateway = await startGateway(house, house.ports.admin, [bad.port, house.ports.inference]);
+    clients = new Clients(`http://127.0.0.1:${gateway.port}`, house.apiKey);
+    await eventually(async () => (await figure("sluice_inference_processes")) === 2);
+  });
+  afterAll(async () => {
+    await gateway?.stop();
+    await bad?.stop();
+    await bad?.toAdmin.cut();
+    await house?.stop();
+    await upstream?.stop();
+    if (isMounted) execFileSync("umount", [disk]);
+    rmSync(disk, { recursive: true, force: true });
+  });
+
+  async function figure(name: string): Promise<number> {
+    const metrics = await (await fetch(`http://127.0.0.1:${gateway.healthPort}/metrics`)).text();
+    return Number(new RegExp(`^${name}{.*} (.*)$`, "m").exec(metrics)?.[1]);
+  }
+
+  const possible = (cause: Cause) => isMounted || !cause.needsDisk;
+  if (!causes.every(possible)) test.skip("with a full disk (this machine mounts none)", () => {});
+
+  test.each(causes.filter(possible).map((cause) => [cause.name, cause] as const))("with %s", async (_, cause) => {
+    const { word, isPartial = false } = cause;
+    expect(await clients.failures(8, 4)).toBe(0);
+    await cause.break(bad);
+    try {
+      // Nobody waits until it is found out.
+      expect(await clients.failures(40, 1)).toBeLessThanOrEqual(2);
+      expect(await clients.failures(80, 8)).toBeLessThanOrEqual(4);
+      await eventually(async () => (await figure("sluice_inference_hindered_processes")) === 1);
+      const [status, text] = await isReady(bad.healthPort);
+      expect(status === 200).toBe(isPartial);
+      // A process without file descriptors accepts no connection.
+      if (status !== 0) expect(text).toContain(`ready: ${word}: `);
+      expect(await figure("sluice_inference_processes")).toBe(isPartial ? 2 : 1);
+      expect([await clients.failures(40, 8), await clients.failures(16, 4, clients.embedding)]).toEqual([0, 0]);
+    } finally {
+      await cause.repair(bad);
+    }
+    await eventually(async () => (await isReady(bad.healthPort)).join() === "200,ready\n", repairedMs);
+    await eventually(async () => (await figure("sluice_inference_hindered_processes")) === 0, repairedMs);
+    expect(await clients.failures(8, 4)).toBe(0);
+  });
+
+  test("with both hindered, turns are 503 with a time to come back, and the gateway is not ready", async () => {
+    const pids = [bad.pid, house.pids()["inference-svc"] as number];
+    for (const pid of pids) limit(pid, "fsize", "1");
+    try {
+      await eventually(async () => (await isReady(gateway.healthPort))[0] === 200 && (await clients.turn()) === 503);
+      await eventually(async () => (await figure("sluice_inference_processes")) === 0);
+      const { status, headers } = await fetch(`http://127.0.0.1:${gateway.port}/api/v1/responses`, {
+        method: "POST",
+        headers: { authorization: `Bearer ${house.apiKey}`, "content-type": "application/json" },
+        body: JSON.stringify({ model: "acme/large-2", input: "Hi" }),
+      });
+      expect([status, headers.get("retry-after"), headers.get("x-should-retry")]).toEqual([503, "1", "true"]);
+      expect((await fetch(`http://127.0.0.1:${gateway.port}/readyz`)).status).toBe(503);
+    } finally {
+      for (const pid of pids) limit(pid, "fsize", "unlimited");
+    }
+    await eventually(async () => (await clients.turn()) === 200, repairedMs);
+  });
+});
+
+test("one of two gateways that have inference-svc in their process is withdrawn, and ready again after the repair", async () => {
+  const upstream = await startUpstream([answer]);
+  const environment = { ...serviceSecrets, SLUICE_BOOTSTRAP_API_KEY: mintKey(KeyKind.INFERENCE) };
+  const options = { inferenceReplicas: 0, environment, config: configFor(upstream) };
+  const houses: House[] = [];
+  const balancer = await Balancer.start();
+  try {
+    for (let n = 0; n < 2; n++) houses.push(await startHouse(options));
+    const [bad] = houses as [House, House];
+    const backends = houses.map(({ ports }) => ({ port: ports.gateway, healthPort: ports.gateway_health }));
+    for (const backend of backends) balancer.add(backend);
+    await eventually(() => backends.every((backend) => balancer.isReady(backend)));
+    const clients = new Clients(`http://127.0.0.1:${balancer.port}`, bad.apiKey);
+    expect(await clients.failures(8, 4)).toBe(0);
+
+    const spool = spoolFolder(bad.dataDir, 0);
+    rmSync(spool, { recursive: true });
+    // The balancer finds out as it would in a cluster, some time later.
+    await eventually(() => !balancer.isReady(backends[0] as (typeof backends)[0]));
+    for (const port of [bad.ports.gateway_health, bad.ports.gateway])
+      expect(await isReady(port)).toEqual([503, expect.stringContaining("not ready: spool: ")]);
+    // Connections that clients have kept end with their next answer.
+    expect(await clients.failures(80, 4)).toBeLessThanOrEqual(4);
+    mkdirSync(spool);
+    await eventually(() => backends.every((backend) => balancer.isReady(backend)), repairedMs);
+    expect(await clients.failures(8, 4)).toBe(0);
+  } finally {
+    balancer.stop();
+    for (const house of houses) await house.stop();
+    await upstream.stop();
+  }
+});

@@ -5,7 +5,7 @@
  * @koa/router matches the paths. Handlers write their answers themselves. A turn never enters Koa: `turns/route.ts` takes it
  * through the same steps.
  */
-import type { ServerResponse } from "node:http";
+import type { IncomingMessage, ServerResponse } from "node:http";
 import { createEmbeddings, dryRunEmbeddings } from "@sluice/proto/contract/operations/embeddings.js";
 import { countInputTokens } from "@sluice/proto/contract/operations/input-tokens.js";
 import { countMessageTokens } from "@sluice/proto/contract/operations/messages.js";
@@ -92,6 +92,7 @@ function createKoa(parts: AppParts): Koa<Koa.DefaultState, Edge> {
     if (isDocument(request)) return await publish(parts, context);
     try {
       await waitAfterRefusals(request, response);
+      if (hasNoKey(request) && !isKnown(router, pathIn(request.url ?? ""))) throw lost(router, request);
       await authenticate(parts, context);
       await eventLoop.turnOf(context.keyHash);
       await operate(context);
@@ -156,10 +157,28 @@ async function respondTokenCount(parts: AppParts, context: EdgeContext, count: t
 function notFound(router: EdgeRouter, { req: request, res: response, path }: EdgeContext): never {
   const methods = methodsAt(router, path);
   if (methods.length > 0) response.setHeader("allow", methods.join(", "));
-  const meant = underBasePath(path);
-  const hint = meant !== path && methodsAt(router, meant).length > 0 ? `; it is at ${meant}` : "";
-  throw new Fault(FaultReason.NOT_FOUND, `Resource not found: ${request.method} ${path}${hint}`);
+  throw new Fault(FaultReason.NOT_FOUND, whatIsMissing(router, request, path));
 }
+
+function whatIsMissing(router: EdgeRouter, { method }: IncomingMessage, path: string): string {
+  const meant = underBasePath(path);
+  const hint = meant !== path && isKnown(router, meant) ? `; it is at ${meant}` : "";
+  return `Resource not found: ${method} ${path}${hint}`;
+}
+
+/**
+ * The refusal of a request without a key for a path that does not exist. It tells nothing that the published documents do not; a path that exists is 401.
+ */
+const lost = (router: EdgeRouter, request: IncomingMessage): Fault =>
+  new Fault(
+    FaultReason.NOT_FOUND,
+    `${whatIsMissing(router, request, pathIn(request.url ?? ""))}. What there is: /docs, and /api/v1/openapi.json for programs`,
+  );
+
+const hasNoKey = ({ headers }: IncomingMessage): boolean =>
+  headers.authorization === undefined && headers["x-api-key"] === undefined;
+
+const isKnown = (router: EdgeRouter, path: string): boolean => methodsAt(router, path).length > 0;
 
 const methodsAt = (router: EdgeRouter, path: string): readonly string[] =>
   doorAt(path) ? ["POST"] : router.match(path, "").path.flatMap((layer) => layer.methods);

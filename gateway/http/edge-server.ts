@@ -1,7 +1,7 @@
 /** The HTTP server of the gateway. Errors that Node would answer by itself are answered in the contract's form. */
 import { type IncomingMessage, type Server, type ServerResponse, createServer } from "node:http";
 import type { Duplex } from "node:stream";
-import { hasUnknownFraming } from "@sluice/proto/runtime/http1/framing.js";
+import { hasOtherVersion, hasUnknownFraming } from "@sluice/proto/runtime/http1/framing.js";
 import { firstPendingResponse, addPendingResponse } from "@sluice/proto/runtime/http1/pending-responses.js";
 import { connectionsCheckingInterval, ignoreInput } from "@sluice/proto/runtime/http1/server.js";
 import { deferContinue } from "./body.ts";
@@ -13,6 +13,9 @@ const unknownFraming: NodeJS.ErrnoException = Object.assign(new Error("unknown f
   code: "HPE_INVALID_TRANSFER_ENCODING",
 });
 
+/** The error code by which Node's parser reports a version that it does not read. */
+const otherVersion: NodeJS.ErrnoException = Object.assign(new Error("other version"), { code: "HPE_INVALID_VERSION" });
+
 export type Handle = (request: IncomingMessage, response: ServerResponse) => void;
 
 export function createEdgeServer(handle: Handle): Server {
@@ -20,9 +23,14 @@ export function createEdgeServer(handle: Handle): Server {
     const { socket } = request;
     // Bytes after a request whose end is doubtful are not read as a request.
     if (socket.writableEnded) return;
-    if (hasUnknownFraming(request)) {
+    const malformation = hasOtherVersion(request)
+      ? otherVersion
+      : hasUnknownFraming(request)
+        ? unknownFraming
+        : undefined;
+    if (malformation) {
       ignoreInput(socket);
-      return answerMalformed(unknownFraming, socket);
+      return answerMalformed(malformation, socket);
     }
     addPendingResponse(socket, response);
     noteParsed(request);

@@ -2,6 +2,7 @@
 import type { ServerResponse } from "node:http";
 import type { Duplex } from "node:stream";
 import { Fault, FaultOrigin, FaultReason } from "@sluice/proto/runtime/fault.js";
+import { isVersionError, versionRefusal } from "@sluice/proto/runtime/http1/framing.js";
 import { rateLimitHeaderNames } from "@sluice/proto/runtime/limits/decision.js";
 import { serviceMetadataMembers } from "@sluice/proto/runtime/responses/service-metadata.js";
 import { hasUnreadBody } from "./body.ts";
@@ -142,6 +143,16 @@ const malformations: Readonly<Record<string, string>> = {
   HPE_INVALID_TRANSFER_ENCODING: "transfer-encoding must be chunked, and nothing else",
 };
 
+const versionBody = Buffer.from(
+  JSON.stringify({
+    error: {
+      code: versionRefusal.status,
+      message: versionRefusal.message,
+      metadata: { error_type: "invalid_request" },
+    },
+  }),
+);
+
 const clientMade = { origin: FaultOrigin.CLIENT };
 const rawLingerMs = 1_000;
 /** Sockets that have got an answer to a parse error. */
@@ -164,10 +175,13 @@ export function answerClientError(error: NodeJS.ErrnoException, socket: Duplex):
   if (!socket.writable) return void socket.destroy();
   answered.add(socket);
   const fault = toClientFault(error);
-  const body = faultBody(fault);
+  const isVersion = isVersionError(error);
+  // No fault has this status: it is not of the contract, which is one of HTTP/1.1.
+  const status = isVersion ? versionRefusal.status : fault.status;
+  const body = isVersion ? versionBody : faultBody(fault);
   const lines = fieldLines({ ...headersOf(body, {}), ...retryHeaders(fault), connection: "close" });
   // The reason phrase is optional and stays empty, because several statuses of the contract have none.
-  socket.end(Buffer.concat([Buffer.from(`HTTP/1.1 ${fault.status} \r\n${lines}\r\n`), body]));
+  socket.end(Buffer.concat([Buffer.from(`HTTP/1.1 ${status} \r\n${lines}\r\n`), body]));
   const timer = setTimeout(() => socket.destroy(), rawLingerMs);
   socket.on("close", () => clearTimeout(timer));
 }

@@ -52,7 +52,7 @@ export function close(exchange: Exchange): void {
 }
 
 /**
- * Looks up the key of a request. This step precedes all others, so that a client without a key cannot find out which paths exist.
+ * Looks up the key of a request. This step precedes all others but the refusal of a path that does not exist.
  * @returns undefined when the key is known to this process
  */
 export function authenticate(parts: ExchangeParts, exchange: Exchange): Promise<void> | undefined {
@@ -83,7 +83,8 @@ export function enter(
 export async function fail({ keylessLimiter }: ExchangeParts, exchange: Exchange, error: unknown): Promise<void> {
   const { req: request, res: response } = exchange;
   const fault = Fault.from(error);
-  if (fault.reason === FaultReason.UNAUTHENTICATED) await keylessLimiter.admit(request);
+  const isLost = fault.reason === FaultReason.NOT_FOUND && (exchange.caller as Caller | undefined) === undefined;
+  if (isLost || fault.reason === FaultReason.UNAUTHENTICATED) await keylessLimiter.admit(request);
   exchange.fault = isAdministration(request.url ?? "") ? administrationFault(fault) : fault;
   if (response.headersSent) response.destroy();
   else writeFault(response, exchange.fault, { requestId: exchange.requestId }, exchange.faults);

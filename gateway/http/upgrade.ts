@@ -1,6 +1,7 @@
 /** Serves requests with an Upgrade header: those that a handler takes leave HTTP, and all others are served as if they had no such header. */
 import type { IncomingMessage, Server } from "node:http";
 import type { Socket } from "node:net";
+import { hasOtherVersion } from "@sluice/proto/runtime/http1/framing.js";
 import { firstPendingResponse } from "@sluice/proto/runtime/http1/pending-responses.js";
 
 export interface UpgradeHandler {
@@ -23,7 +24,7 @@ export function serveUpgrades(server: Server, handler: UpgradeHandler): void {
     if (pending) return void pending.once("close", () => serve(request, socket, head));
     // A connection on which a turn was refused early has a listener of its own in the place of the parser's.
     socket.removeAllListeners("data");
-    if (handler.takes(request)) return void handler.upgrade(request, socket, head);
+    if (!hasOtherVersion(request) && handler.takes(request)) return void handler.upgrade(request, socket, head);
     socket.unshift(Buffer.concat([headWithoutUpgrade(request), head]));
     server.emit("connection", socket);
   };

@@ -79,7 +79,9 @@ export class ServerLane implements FrameCarrier {
     this.outbox = new Outbox((frames) => messages.write(message(frames, false)));
     this.lastBatch = new LastBatch(this.outbox);
     const hello = { $typeName: "sluice.inference.v1.Hello" as const, instance, knows };
-    messages.write({ ...message([], draining), hello, ...(hindrance && { hindrance: toMessage(hindrance) }) });
+    const greeting: SessionResponse = { ...message([], draining), hello };
+    if (hindrance) greeting.hindrance = toMessage(hindrance);
+    messages.write(greeting);
   }
 
   get openTurns(): number {

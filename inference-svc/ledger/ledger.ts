@@ -7,7 +7,7 @@ import type { ServiceToken } from "@sluice/proto/runtime/rpc/service-token.js";
 import { randomUUID } from "node:crypto";
 import type { Client } from "@grpc/grpc-js";
 import type { Fault } from "@sluice/proto/runtime/fault.js";
-import type { Found, Hindrances } from "@sluice/proto/runtime/hindrances.js";
+import type { Finding, Hindrances } from "@sluice/proto/runtime/hindrances.js";
 import type { Logger } from "@sluice/proto/runtime/log/log.js";
 import { type Registry, gauge } from "@sluice/proto/runtime/metrics.js";
 import type { Span } from "@sluice/proto/runtime/tracing/span.js";
@@ -162,7 +162,7 @@ export class Ledger implements CallLedger {
     return this.#spool.size < limitBytes && !this.#writer.isWaiting;
   }
 
-  async #findHindrance(): Promise<Found | undefined> {
+  async #findHindrance(): Promise<Finding | undefined> {
     if (this.#spool.size >= limitBytes) return full;
     const failure = await this.#spool.try();
     return failure && unwritable(failure);
@@ -221,9 +221,9 @@ export class Ledger implements CallLedger {
   }
 }
 
-const full: Found = { reason: "1 GiB of usage records waits for admin-svc", isPartial: false };
+const full: Finding = { reason: "1 GiB of usage records waits for admin-svc", isPartial: false };
 
-const unwritable = (error: NodeJS.ErrnoException): Found => ({
+const unwritable = (error: NodeJS.ErrnoException): Finding => ({
   reason: `usage records cannot be written (${error.code ?? "see the log"})`,
   isPartial: false,
 });

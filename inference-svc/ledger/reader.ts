@@ -118,7 +118,7 @@ export class SpoolReader {
     return new Portion({ segment, offset: segment.size }, this.#records);
   }
 
-  /** @returns undefined when somebody has removed the file, and the process writes another one */
+  /** @returns undefined when the file was removed from outside, and the process writes another one */
   async #bytes({ segment, offset }: Position): Promise<Buffer | undefined> {
     const handle = await this.#handleOf(segment).catch((error: NodeJS.ErrnoException) => {
       if (error.code === "ENOENT" && segment.sealed) return undefined;

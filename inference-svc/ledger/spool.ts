@@ -113,7 +113,7 @@ export class Spool {
   }
 
   /**
-   * Finds out whether frames can be written and found again, by writing a file beside them. A file of frames that somebody has removed is followed by
+   * Finds out whether frames can be written and found again, by writing a file beside them. A file of frames that was removed from outside is followed by
    * a new one, once there is a folder for it.
    * @returns the failure
    */

@@ -19,12 +19,12 @@ export interface Hindrance {
 }
 
 /** Finds what is wrong at present; undefined when nothing is. */
-export type Look = () => Found | undefined | Promise<Found | undefined>;
-export type Found = Pick<Hindrance, "reason" | "isPartial">;
+export type Look = () => Finding | undefined | Promise<Finding | undefined>;
+export type Finding = Pick<Hindrance, "reason" | "isPartial">;
 
 interface Watched {
   readonly look: Look;
-  found: Found | undefined;
+  found: Finding | undefined;
   isLooking: boolean;
 }
 
@@ -55,12 +55,12 @@ export class Hindrances {
   }
 
   /** Every cause that is looked at, and what was found last. */
-  *[Symbol.iterator](): Iterator<readonly [Cause, Found | undefined]> {
+  *[Symbol.iterator](): Iterator<readonly [Cause, Finding | undefined]> {
     for (const [cause, { found }] of this.#watched) yield [cause, found];
   }
 
   /** Looks at a cause once a second from now on. @param found before the first look */
-  watch(cause: Cause, look: Look, found?: Found): void {
+  watch(cause: Cause, look: Look, found?: Finding): void {
     this.#watched.set(cause, { look, found, isLooking: false });
     this.#timer ??= setInterval(() => {
       for (const each of this.#watched.keys()) void this.look(each);
@@ -81,7 +81,7 @@ export class Hindrances {
   }
 
   /** Takes in what an attempt to work has found. */
-  found(cause: Cause, found: Found): void {
+  found(cause: Cause, found: Finding): void {
     const watched = this.#watched.get(cause);
     if (watched && !watched.found) this.#note(cause, watched, found);
   }
@@ -95,7 +95,7 @@ export class Hindrances {
     clearInterval(this.#timer);
   }
 
-  #note(cause: Cause, watched: Watched, found: Found | undefined): void {
+  #note(cause: Cause, watched: Watched, found: Finding | undefined): void {
     const before = watched.found;
     watched.found = found;
     if (before?.reason === found?.reason && before?.isPartial === found?.isPartial) return;
@@ -111,7 +111,7 @@ export class Hindrances {
 }
 
 /** Finds out whether the process may open a file or a connection. */
-export async function lookAtDescriptors(): Promise<Found | undefined> {
+export async function lookAtDescriptors(): Promise<Finding | undefined> {
   try {
     await (await open("/dev/null")).close();
     return undefined;

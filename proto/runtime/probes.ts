@@ -1,6 +1,6 @@
 /** Serves /livez, /readyz and /metrics on a separate HTTP/1 port, which a cleartext HTTP/2 port cannot serve. */
 import { type Server, createServer } from "node:http";
-import { hasUnknownFraming } from "./http1/framing.ts";
+import { answerParseError, refusesUnsafe } from "./http1/framing.ts";
 import type { Lifecycle } from "./lifecycle.ts";
 import type { Registry } from "./metrics.ts";
 
@@ -15,7 +15,7 @@ const maxProbes = 32;
 
 export async function serveProbes(address: ProbesAddress, lifecycle: Lifecycle, registry: Registry): Promise<Server> {
   const server = createServer((request, response) => {
-    if (hasUnknownFraming(request)) return void response.writeHead(400, { connection: "close" }).end();
+    if (refusesUnsafe(request, response)) return;
     if (request.url === "/livez") return void response.end("ok\n");
     if (request.url === "/readyz") {
       const { ready, reason } = lifecycle;
@@ -38,6 +38,7 @@ export async function serveProbes(address: ProbesAddress, lifecycle: Lifecycle, 
     );
   });
   server.maxConnections = maxProbes;
+  server.on("clientError", answerParseError);
   await new Promise<void>((resolve, reject) => {
     server.once("error", reject);
     server.listen(address, resolve);

@@ -9,6 +9,7 @@ import { KeyKind, hashKey, mintKey } from "@sluice/proto/runtime/key.js";
 import { dial } from "@sluice/proto/runtime/rpc/dial.js";
 import { sql } from "kysely";
 import { type ChildProcess, spawn } from "node:child_process";
+import { exchange } from "../gateway/raw-http.ts";
 import { EventEmitter, once } from "node:events";
 import { createDatabase } from "../support/database.ts";
 import { programIn, root } from "../support/processes.ts";
@@ -132,6 +133,11 @@ test("probes answer, and SIGTERM ends the process at once although a watch is op
   const { child, port, healthPort } = await startAdmin();
   const probe = async (path: string) => (await fetch(`http://127.0.0.1:${healthPort}${path}`)).status;
   expect([await probe("/livez"), await probe("/readyz")]).toEqual([200, 200]);
+  for (const version of ["HTTP/0.9", "HTTP/1.2", "HTTP/2.0", "HTTP/3.0"])
+    expect(await exchange(healthPort, `GET /livez ${version}\r\nHost: x\r\n\r\n`)).toMatchObject({
+      status: 505,
+      body: expect.stringContaining("HTTP/1.1"),
+    });
   const metrics = await (await fetch(`http://127.0.0.1:${healthPort}/metrics`)).text();
   expect(metrics).toContain("sluice_policy_generation");
   const watching = new Watching(port);

@@ -129,10 +129,15 @@ describe("bad input gets the stated status in the contract's form, and the house
     expectFault(answer, 401);
   });
 
-  test("without a key nobody learns what exists", async () => {
-    for (const path of ["/api/v1/nothing", "/api/v1/end-users/bob", "/nothing", "/api/v1/models"]) {
+  test("without a key nobody learns what exists, beyond what the documents tell, to which every other path leads", async () => {
+    for (const path of ["/api/v1/end-users/bob", "/api/v1/models", "/api/v1/keys/nobody", "/api/v1/responses"]) {
       expectFault(await send("GET", path, [], ""), 401);
     }
+    for (const path of ["/api/v1/nothing", "/nothing", "/v2/chat", "/admin.php", "/api/v1/responses/"]) {
+      expectFault(await send("GET", path, [], ""), 404, /\/docs.*\/api\/v1\/openapi\.json/);
+      expectFault(await send("GET", path, ["Authorization: Bearer x"], ""), 401);
+    }
+    expectFault(await send("POST", "/v1/responses", [json], valid), 404, /it is at \/api\/v1\/responses\. .*\/docs/);
   });
 
   const paths: [string, number][] = [

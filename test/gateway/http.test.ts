@@ -173,6 +173,11 @@ describe("refused with 400:", () => {
     await refused(bytes, 400);
   });
 
+  test.each(["HTTP/0.9", "HTTP/1.2", "HTTP/2.0", "HTTP/2", "HTTP/3.0", "HTTP/9.9"])("%s, with 505", async (version) => {
+    for (const line of [`GET /livez ${version}`, `POST /x ${version}`])
+      expect(await refused(head(["Connection: keep-alive", ...good], line), 505)).toContain("HTTP/1.1");
+  });
+
   test("100 headers are not too many", async () => {
     const lines = [...good, ...Array.from({ length: 96 }, (_, i) => `X-${i}: a`)];
     expect((await exchange(port, head(lines))).status).toBe(200);

@@ -8,7 +8,7 @@ import type { DescMessage, MessageShape } from "@bufbuild/protobuf";
 import type { Client } from "@grpc/grpc-js";
 import type { Caller, WatchPolicyResponse } from "../../gen/sluice/admin/v1/access_service_pb.ts";
 import { Counter, type Registry, gauge } from "../metrics.ts";
-import type { Found } from "../hindrances.ts";
+import type { Finding } from "../hindrances.ts";
 import { Policies, type Served, maxUnverifiedMs, silenceMs } from "./policies.ts";
 import { askCaller, askEndUsers, endUsersOf } from "./questions.ts";
 import { type News, PolicyWatch, type PolicyWatchOptions } from "./watch.ts";
@@ -77,7 +77,7 @@ export class Access {
   }
 
   /** Whether policies are known, and changes of them arrive. */
-  findHindrance(): Found | undefined {
+  findHindrance(): Finding | undefined {
     const { silentMs } = this.#watch;
     if (!this.ready) return { reason: "admin-svc was not reached since the start", isPartial: false };
     if (silentMs >= maxUnverifiedMs) return { reason: "the last known policies are too old", isPartial: false };

@@ -3,7 +3,7 @@ import { cors as rpc } from "@connectrpc/connect";
 import { type RequestListener, createServer } from "node:http";
 import { maxConnections } from "../load/descriptors.ts";
 import { corsFor } from "../http1/cors.ts";
-import { hasUnknownFraming } from "../http1/framing.ts";
+import { answerParseError, refusesUnsafe } from "../http1/framing.ts";
 import { addPendingResponse } from "../http1/pending-responses.ts";
 import { close, connectionsCheckingInterval, listen } from "../http1/server.ts";
 
@@ -35,9 +35,9 @@ export async function serveHttp1(handle: RequestListener, options: Http1Options,
       origins = allowOrigins();
       cors = corsFor(origins, rpc.exposedHeaders);
     }
-    if (hasUnknownFraming(request)) response.writeHead(400, { connection: "close" }).end();
-    else if (!cors?.(request, response)) handle(request, response);
+    if (!refusesUnsafe(request, response) && !cors?.(request, response)) handle(request, response);
   });
+  server.on("clientError", answerParseError);
   return {
     port: await listen(server, port, { host, maxConnections: maxConnections(clientShare * share) }),
     drain: () => close(server),

@@ -8,9 +8,9 @@ import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
 import { Stream as MessagesStream } from "@anthropic-ai/sdk/streaming";
 import { EventSourceParserStream } from "eventsource-parser/stream";
 import { Stream as OpenAiStream } from "openai/streaming";
-import { type House, startHouse } from "../../support/house.ts";
-import { root, runProgram } from "../../support/processes.ts";
-import { type Upstream, chatChunk, startUpstream } from "../../support/providers/upstream.ts";
+import { type House, startHouse } from "../support/house.ts";
+import { root, runProgram } from "../support/processes.ts";
+import { type Upstream, chatChunk, startUpstream } from "../support/providers/upstream.ts";
 
 const doors = {
   "/responses": { model: "acme/large-2", input: "x", stream: true },
@@ -132,7 +132,7 @@ const enoughProcessors = 4;
 /** Why the clients of Go are not run here; undefined where they are. */
 async function findMissing(): Promise<string | undefined> {
   if (availableParallelism() < enoughProcessors && process.env["GO_CLIENTS"] === undefined)
-    return `it compiles for a minute on fewer than ${enoughProcessors} processors: GO_CLIENTS=1 npm test -- clients/keep-alive`;
+    return `it compiles for a minute on fewer than ${enoughProcessors} processors: GO_CLIENTS=1 npm test -- e2e/keep-alive`;
   const { code } = await runProgram("go", ["version"]).catch(() => ({ code: 1 }));
   if (code !== 0) return "there is no go";
   // This fetches the modules, where they can be had.

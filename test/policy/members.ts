@@ -16,11 +16,20 @@ export interface Member {
   readonly port: number;
   readonly healthPort: number;
   readonly pid: number;
+  /** Settles when /readyz answers 200; it is awaited unless the start says otherwise. */
+  readonly ready: Promise<void>;
   stop(): Promise<void>;
 }
 
 /** @param inference ports of the processes that it hands turns to */
-export function startGateway(house: House, admin: number, inference: readonly number[]): Promise<Member> {
+export async function startGateway(house: House, admin: number, inference: readonly number[]): Promise<Member> {
+  const gateway = await spawnGateway(house, admin, inference);
+  await gateway.ready;
+  return gateway;
+}
+
+/** Starts a gateway without waiting until it is ready. */
+export function spawnGateway(house: House, admin: number, inference: readonly number[]): Promise<Member> {
   return start(house, "gateway", ([port, health]) => ({
     SLUICE_PORT: String(port),
     SLUICE_GATEWAY_HEALTH_PORT: String(health),
@@ -35,7 +44,23 @@ export function startGateway(house: House, admin: number, inference: readonly nu
 export async function startInference(
   house: House,
   admin: number,
-  own: { readonly config?: string; readonly folder?: string } = {},
+  own?: OwnFiles,
+): Promise<Member & { readonly spool: string }> {
+  const inference = await spawnInference(house, admin, own);
+  await inference.ready;
+  return inference;
+}
+
+interface OwnFiles {
+  readonly config?: string;
+  readonly folder?: string;
+}
+
+/** Starts an inference process without waiting until it is ready. */
+export async function spawnInference(
+  house: House,
+  admin: number,
+  own: OwnFiles = {},
 ): Promise<Member & { readonly spool: string }> {
   const { config = configOf(house), folder = tmpdir() } = own;
   const spool = mkdtempSync(join(folder, "sluice-policy-spool-"));
@@ -67,15 +92,21 @@ async function start(
     env: { ...bareEnvironment(), ...settings },
     stdio: "ignore",
   });
+  let stopped = false;
   const untie = tie(child.pid as number, "KILL");
-  await eventually(async () => {
+  const ready = eventually(async () => {
+    if (stopped) return true;
     if (child.exitCode !== null) throw new Error(`${room} ended with exit code ${child.exitCode}`);
     return fetch(`http://127.0.0.1:${health}/readyz`).then(
       ({ ok }) => ok,
       () => false,
     );
   });
-  return { port, healthPort: health, pid: child.pid as number, stop: () => stop(child).then(untie) };
+  const end = () => {
+    stopped = true;
+    return stop(child).then(untie);
+  };
+  return { port, healthPort: health, pid: child.pid as number, ready, stop: end };
 }
 
 /** Kills the process without waiting for its work. */

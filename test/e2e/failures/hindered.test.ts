@@ -6,7 +6,14 @@ import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
 import { spoolFolder } from "@sluice/local/spools.js";
 import { KeyKind, mintKey } from "@sluice/proto/runtime/key.js";
-import { type Member, serviceSecrets, startGateway, startInference } from "../../policy/members.ts";
+import {
+  type Member,
+  serviceSecrets,
+  spawnGateway,
+  spawnInference,
+  startGateway,
+  startInference,
+} from "../../policy/members.ts";
 import { Balancer } from "../../rolling/balancer.ts";
 import { type House, startHouse } from "../../support/house.ts";
 import { Link } from "../../support/link.ts";
@@ -156,6 +163,34 @@ const causes: readonly Cause[] = [
     repair: ({ config }) => writeFileSync(config, `${readFileSync(`${config}.good`, "utf8")}# mended\n`),
   },
 ];
+
+test("a gateway is ready once its inference process knows the policy, and then serves every request", async () => {
+  const upstream = await startUpstream([answer]);
+  const house = await startHouse({ inferenceReplicas: 1, environment: serviceSecrets, config: configFor(upstream) });
+  const toAdmin = new Link({ host: "127.0.0.1", port: house.ports.admin });
+  await toAdmin.listen();
+  await toAdmin.cut();
+  const inference = await spawnInference(house, toAdmin.port);
+  const gateway = await spawnGateway(house, house.ports.admin, [inference.port]);
+  try {
+    const hindered = /^sluice_inference_hindered_processes{.*} 1$/m;
+    const metrics = () => fetch(`http://127.0.0.1:${gateway.healthPort}/metrics`).then((answered) => answered.text());
+    await eventually(async () => hindered.test(await metrics().catch(() => "")));
+    const ports = [gateway.port, gateway.healthPort, inference.healthPort];
+    for (const port of ports) expect((await isReady(port))[0]).toBe(503);
+    expect((await isReady(inference.healthPort))[1]).toContain("not ready: policy: ");
+    await toAdmin.restore();
+    await gateway.ready;
+    const clients = new Clients(`http://127.0.0.1:${gateway.port}`, house.apiKey);
+    expect(await clients.failures(10, 1)).toBe(0);
+  } finally {
+    await gateway.stop();
+    await inference.stop();
+    await toAdmin.cut();
+    await house.stop();
+    await upstream.stop();
+  }
+});
 
 describe("one of two inference processes", () => {
   let upstream: Upstream;

@@ -70,7 +70,7 @@ const table: Record<FaultReason, Row> = {
     "budget_held",
     Code.ResourceExhausted,
     true,
-    "The budget is held for other requests",
+    "Budget held",
     "rate_limit_exceeded",
   ),
   [FaultReason.PERMISSION_DENIED]: row(403, "permission_denied", Code.PermissionDenied, false, "Permission denied"),

@@ -397,6 +397,7 @@ describe("failures on the wire", () => {
     [FaultReason.PAYLOAD_TOO_LARGE, 413, "false"],
     [FaultReason.UNPROCESSABLE, 422, "false"],
     [FaultReason.RATE_LIMITED, 429, "true"],
+    [FaultReason.BUDGET_HELD, 429, "true"],
     [FaultReason.INTERNAL, 500, "false"],
     [FaultReason.PROVIDER_FAILED, 502, "true"],
     [FaultReason.UNAVAILABLE, 503, "true"],

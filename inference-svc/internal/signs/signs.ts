@@ -1,6 +1,6 @@
 /**
- * What a reader takes from a character: nothing, a Latin letter or digit that is written in another style or script, or the
- * character itself. One table by properties of Unicode decides for requests, answers, judges and rules in words.
+ * Reads characters as people and models do: as nothing, as a Latin letter or digit in another style or script, or as they
+ * are. One table by properties of Unicode decides for requests, answers, judges and rules in words.
  *
  * The table is generated, and not left to the regular expressions of the running Node: those know neither styles nor the
  * values of digits, and an older Node would let letters pass that a newer one in the same installation sees through.

@@ -64,7 +64,7 @@ class Search {
       this.#follower.startPosition();
       visited = 0;
       for (const { at, to = at + 1 } of accepting) visited += this.#follower.reach(to, next);
-      // What begins at every character costs a look only, so that it is not counted: a list of words begins with all of them.
+      // Threads that begin at every character cost a look only and are not counted: a list of words begins with all of them.
       if (index < symbols.length - 1) this.#visits += this.#follower.reach(0, next);
       this.#visits += alive.length + visited;
       alive = next;

@@ -1,6 +1,7 @@
 /** Writes the chunks of one batch as one text. */
 export const doneSentinel = "data: [DONE]\n\n";
 
+const beginning = "data: {";
 const noReason = '},"finish_reason":null}]}\n\n';
 
 export class ChunkText {
@@ -12,7 +13,8 @@ export class ChunkText {
   /** Joins the pieces, because a joined text is one object. @param model the slug that chunks name from now on */
   begin(id: string, createdAt: number, model: string): void {
     this.#head = [
-      'data: {"id":"',
+      beginning,
+      '"id":"',
       id,
       '","object":"chat.completion.chunk","created":',
       createdAt,
@@ -36,6 +38,15 @@ export class ChunkText {
   /** Adds the chunk that ends the message. @param members of the chunk after `choices`, with leading commas */
   finish(reason: string, members: string): void {
     this.#text += `${this.#beforeDelta}},"finish_reason":"${reason}"}]${members}}\n\n`;
+  }
+
+  /**
+   * Adds the chunk of a failure. Clients such as go-openai recognize it by `error` as the first member.
+   * @param members that begin with `error`, without braces
+   */
+  fail(members: string): void {
+    const others = this.#beforeDelta.slice(beginning.length);
+    this.#text += `${beginning}${members},${others}},"finish_reason":"error"}]}\n\n`;
   }
 
   /** Adds a chunk without a piece of the message. @param members of the chunk after `choices`, with leading commas */

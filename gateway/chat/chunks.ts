@@ -1,6 +1,6 @@
 /**
  * Converts turn events into the chunks of a chat completion. The role comes first; text, reasoning and calls follow as they come, each item's
- * rest at its end; then the finish reason, usage, and [DONE].
+ * rest at its end; then the finish reason, usage if it was asked for, and [DONE].
  */
 import type {
   ItemEnd,
@@ -14,8 +14,8 @@ import { Fault, FaultOrigin, FaultReason } from "@sluice/proto/runtime/fault.js"
 import { textOf } from "@sluice/proto/runtime/json-text.js";
 import type { StreamedAnswer } from "../turns/door.ts";
 import { ChunkText, doneSentinel } from "./chunk-text.ts";
-import { faultMember } from "./failure.ts";
-import { type CompletionIdentity, closingMembers, finishReason } from "./identity.ts";
+import { faultMembers } from "./failure.ts";
+import { type CompletionIdentity, closingMembers, finishReason, usageMember } from "./identity.ts";
 import { type Annotation, type OutputItem, imageJson, imageUrl, isClientCall } from "./item.ts";
 import { StreamedCall } from "./streamed-call.ts";
 import { StreamedMessage } from "./streamed-message.ts";
@@ -69,7 +69,7 @@ export class Chunks implements StreamedAnswer {
     this.#over = true;
     this.#begin();
     const usage = this.withheldUsageJson;
-    this.#chunks.finish("error", faultMember(fault, this.#identity.metadataAlias, usage));
+    this.#chunks.fail(faultMembers(fault, this.#identity.metadataAlias, usage));
     this.#chunks.raw(doneSentinel);
     return this.#chunks.take();
   }
@@ -165,9 +165,9 @@ export class Chunks implements StreamedAnswer {
     if (this.#open.size > 0) throw disorder(`the turn ends while ${this.#open.size} items are open`);
     this.#over = true;
     const { form } = this.#identity;
-    const closing = closingMembers(end, this.#usage, this.#identity);
-    this.#chunks.finish(finishReason(end, this.#calls > 0, form), form.usageApart ? "" : closing);
-    if (form.usageApart) this.#chunks.apart(closing);
+    const closing = closingMembers(end, this.#identity);
+    this.#chunks.finish(finishReason(end, this.#calls > 0, form), form.wantsUsage ? "" : closing);
+    if (form.wantsUsage) this.#chunks.apart(usageMember(end, this.#usage) + closing);
     this.#chunks.raw(doneSentinel);
   }
 }

@@ -4,7 +4,7 @@ import { codePointLength } from "@sluice/proto/runtime/validation/text.js";
 import { textOf } from "@sluice/proto/runtime/json-text.js";
 import type { WholeAnswer } from "../turns/door.ts";
 import { quoted } from "../turns/json.ts";
-import { type CompletionIdentity, closingMembers, finishReason } from "./identity.ts";
+import { type CompletionIdentity, closingMembers, usageMember, finishReason } from "./identity.ts";
 import {
   type OutputItem,
   annotationJson,
@@ -53,7 +53,7 @@ export class Completion implements WholeAnswer {
     return (
       `{"id":"${id}","object":"chat.completion","created":${createdAt},"model":${JSON.stringify(this.#model)}` +
       `,"system_fingerprint":null,"choices":[{"index":0,"message":${message.json(form.oldCalls)},"logprobs":${message.logprobsJson()}` +
-      `,"finish_reason":"${reason}"}]${closingMembers(this.#end, this.#usage, this.#identity)}}`
+      `,"finish_reason":"${reason}"}]${usageMember(this.#end, this.#usage)}${closingMembers(this.#end, this.#identity)}}`
     );
   }
 }

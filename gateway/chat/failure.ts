@@ -2,6 +2,6 @@
 import type { Fault } from "@sluice/proto/runtime/fault.js";
 import { faultBody } from "../http/errors.ts";
 
-/** Members with leading commas. @param usageJson of the tokens that were consumed for nothing */
-export const faultMember = (fault: Fault, metadataAlias: string | undefined, usageJson: string | undefined): string =>
-  `,${faultBody(fault, { metadataAlias, usageJson }).toString().slice(1, -1)}`;
+/** Members without braces, `error` first. @param usageJson of the tokens that were consumed for nothing */
+export const faultMembers = (fault: Fault, metadataAlias: string | undefined, usageJson: string | undefined): string =>
+  faultBody(fault, { metadataAlias, usageJson }).toString().slice(1, -1);

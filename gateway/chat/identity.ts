@@ -27,15 +27,18 @@ export function finishReason({ status, incompleteReason }: TurnEnd, called: bool
   return oldCalls ? "function_call" : "tool_calls";
 }
 
-/** Members that stand at the end of an answer, with leading commas. */
+/** `usage` at the end of an answer, with a leading comma. */
+export const usageMember = (end: TurnEnd, usage: Usage | undefined): string =>
+  `,"usage":${completionUsageJson(end.usage ?? usage)}`;
+
+/** The other members at the end of an answer, with leading commas. */
 export function closingMembers(
   end: TurnEnd,
-  usage: Usage | undefined,
   { metadataAlias, names }: Pick<CompletionIdentity, "metadataAlias" | "names">,
 ): string {
   const { serviceTier, alignmentJson, serviceMetadataJson: receipt } = end;
   return (
-    `,"service_tier":${JSON.stringify(serviceTier || "default")},"usage":${completionUsageJson(end.usage ?? usage)}` +
+    `,"service_tier":${JSON.stringify(serviceTier || "default")}` +
     (alignmentJson.length > 0 ? `,"alignment":${textOf(alignmentJson)}` : "") +
     serviceMetadataMembers(nameReceiptFields(receipt, names), metadataAlias)
   );

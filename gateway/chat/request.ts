@@ -31,8 +31,8 @@ export interface ChatHeaders {
 
 /** Settings of a request that decide about the form of its answer. */
 export interface AnswerForm {
-  /** Whether usage comes in a chunk of its own at the end of a stream. */
-  readonly usageApart: boolean;
+  /** Whether a stream ends with a chunk of usage. */
+  readonly wantsUsage: boolean;
   readonly hidesReasoning: boolean;
   /** Whether calls have the old form, because the request had `functions`. */
   readonly oldCalls: boolean;
@@ -62,7 +62,7 @@ export function parseChatRequest(body: Buffer, members: readonly JsonMember[], h
   request.sessionId = sessionId;
   request.serviceMetadata = headers.serviceMetadata;
   const form = {
-    usageApart: fields.stream_options?.include_usage ?? false,
+    wantsUsage: fields.stream_options?.include_usage ?? fields.usage?.include ?? false,
     hidesReasoning: fields.reasoning?.exclude ?? fields.include_reasoning === false,
     oldCalls: hasFunctions(fields),
   };

@@ -171,7 +171,7 @@ export const chatChunk = named(
       ),
       usage: described(
         nullable(chatUsage),
-        "In the chunk with finish_reason, or with `include_usage` in a last one without choices.",
+        "With `include_usage`, in a last chunk without choices; also beside an `error`.",
       ),
       error: failure,
       debug: described(anything, "With `debug`, before everything else: the body sent to the provider."),

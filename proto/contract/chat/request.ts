@@ -109,7 +109,7 @@ export const chatRequestShape = named(
           object({
             include_usage: described(
               nullable(boolean),
-              "true: usage comes in a last chunk without choices; otherwise in the chunk with finish_reason.",
+              "true: a stream ends with a chunk of usage, without choices. Otherwise a stream has no usage.",
             ),
             include_obfuscation: described(nullable(boolean), "Without effect: nothing is padded."),
           }),
@@ -162,7 +162,7 @@ export const chatRequestShape = named(
       ),
       usage: described(
         nullable(object({ include: nullable(boolean) })),
-        "Without effect: usage is always part of the answer.",
+        "`include: true` is the same as `stream_options.include_usage`. A whole answer always has usage.",
       ),
       trace: shared.trace,
       debug: shared.debug,

@@ -58,9 +58,9 @@ class ShortMarks extends CacheMarks {
     this.#declare = onDropped;
   }
 
-  override copy(from: JsonObject, to: Block, path: string): void {
+  override copy(from: JsonObject, to: Block, path: string, holder?: Block): void {
     this.#shorten(from.cache_control, `${path}.cache_control`);
-    super.copy({ ...from, ...(isObject(from.cache_control) && { cache_control: {} }) }, to, path);
+    super.copy({ ...from, ...(isObject(from.cache_control) && { cache_control: {} }) }, to, path, holder);
   }
 
   override copyTools(tools: readonly SentTool[]): void {

@@ -29,6 +29,7 @@ export function buildConversation(
 ): Conversation {
   return translateConversation(request, translation, marks, {
     part: conversePart,
+    beginsWithUser: true,
     callId: (callId) => toToolUseId(callId, family),
     thought: (item) => (family === "anthropic" ? toThinkingBlock(item) : undefined),
   });
@@ -51,19 +52,13 @@ export function toConverseMessages({ system, messages }: Conversation): Converse
   const names = new DocumentNames();
   const blocks = (content: readonly Block[]) =>
     content.flatMap((block) => {
-      const mark = markOf(block);
-      return [blockOf(block, names), ...(mark ? [cachePoint(mark)] : [])];
+      const { cache_control: mark } = block;
+      return [blockOf(block, names), ...(isObject(mark) ? [cachePoint(mark)] : [])];
     });
   return {
     system: blocks(system),
     messages: messages.map(({ role, content }) => ({ role, content: blocks(content) })),
   };
-}
-
-/** A tool result holds no cache points, so marks inside of it move behind it. */
-function markOf(block: Block): JsonObject | undefined {
-  const marks = [...innerOf(block), block].map(({ cache_control: mark }) => mark);
-  return marks.findLast(isObject);
 }
 
 const innerOf = ({ type, content }: Block): readonly Block[] =>

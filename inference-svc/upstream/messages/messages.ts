@@ -7,7 +7,12 @@ import { toThinkingBlock } from "../translate/blocks/reasoning.ts";
 import type { TranslationContext } from "../translate/context.ts";
 import { messagesPart } from "./parts.ts";
 
-const format: BlockFormat = { part: messagesPart, callId: toCallId, thought: toThinkingBlock };
+const format: BlockFormat = {
+  part: messagesPart,
+  callId: toCallId,
+  beginsWithUser: false,
+  thought: toThinkingBlock,
+};
 
 export const messagesConversation = (
   request: TurnRequest,

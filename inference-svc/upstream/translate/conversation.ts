@@ -71,6 +71,8 @@ export function translateInput(
   }
 }
 
+/** The form of names in every format. A model can make up another one, which its client then repeats in the history. */
+const nameForm = /^[\w-]+$/;
 const subagentFields = ["subagent_id", "subagent_items"];
 const noField = "the format has no field for it";
 
@@ -138,6 +140,8 @@ class InputTranslator {
     }
     const callId = item.call_id;
     const name = tools.sentName(text(item.name), text(item.namespace) || undefined);
+    if (!item.namespace && !nameForm.test(text(item.name)))
+      onDropped(`${path}.name`, `repaired: sent as ${name}, because the format only takes letters, digits, _ and -`);
     if (item.type === "function_call") {
       const mark = this.#markOf(item, path);
       return this.#writer.addCall({ callId, name, argumentsJson: text(item.arguments), ...mark });

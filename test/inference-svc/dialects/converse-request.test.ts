@@ -90,8 +90,14 @@ describe("calls and results", () => {
 
   test("an empty result, arguments that are no object, and ids that cannot be sent", () => {
     const long = "c".repeat(65);
-    const input = [calls("call|1", '{"a":'), answers("call|1", ""), calls(long, ""), answers(long, "x")];
-    const [first, second, third, fourth] = buildConverseBody({ input, tools }).messages as {
+    const input = [
+      say("user", "u"),
+      calls("call|1", '{"a":'),
+      answers("call|1", ""),
+      calls(long, ""),
+      answers(long, "x"),
+    ];
+    const [, first, second, third, fourth] = buildConverseBody({ input, tools }).messages as {
       content: Record<string, unknown>[];
     }[];
     expect(first?.content[0]?.toolUse).toMatchObject({
@@ -107,10 +113,11 @@ describe("calls and results", () => {
 
   test("ids for Mistral have nine letters and digits", () => {
     const ids = ["tooluse_bpe71yCf", "tooluse_bpe71yCg", "abcDEF123"];
-    const input = ids.flatMap((id) => [calls(id), answers(id, "1")]);
-    const blocks = (
-      buildConverseBody({ input, tools }, mistral).messages as { content: Record<string, unknown>[] }[]
-    ).flatMap(({ content }) =>
+    const input = [say("user", "u"), ...ids.flatMap((id) => [calls(id), answers(id, "1")])];
+    const [, ...messages] = buildConverseBody({ input, tools }, mistral).messages as {
+      content: Record<string, unknown>[];
+    }[];
+    const blocks = messages.flatMap(({ content }) =>
       content.map(({ toolUse, toolResult }) => (toolUse ?? toolResult) as { toolUseId: string }),
     );
     const sent = blocks.map(({ toolUseId }) => toolUseId);
@@ -486,8 +493,8 @@ describe("cache points", () => {
   });
 
   test("a mark within what a tool gave stands behind all of it", () => {
-    const input = [calls("a"), answers("a", [marked("1"), text("2")])];
-    const [, message] = buildConverseBody({ input, tools }).messages as { content: object[] }[];
+    const input = [say("user", "u"), calls("a"), answers("a", [marked("1"), text("2")])];
+    const [, , message] = buildConverseBody({ input, tools }).messages as { content: object[] }[];
     expect(message?.content).toEqual([result("a", block("1"), block("2")), point]);
   });
 

@@ -41,13 +41,17 @@ export class CacheMarks {
     this.#onDropped = onDropped;
   }
 
-  /** Puts the mark of a part on the block that is sent for it. */
-  copy(from: JsonObject, to: Block, path: string): void {
+  /**
+   * Puts the mark of a part on a block.
+   * @param to the block that is sent for the part
+   * @param holder the block that holds the mark, if it is another one: the provider answers 400 to marks inside of a tool result
+   */
+  copy(from: JsonObject, to: Block, path: string, holder = to): void {
     const control = isObject(from.cache_control) ? from.cache_control : undefined;
     const at = `${path}.${control ? "cache_control" : "prompt_cache_breakpoint"}`;
     if (!cacheable(to)) return this.#onDropped(at, "a mark cannot follow a file of this type");
-    to.cache_control = marked(control?.ttl);
-    this.#paths.set(to, at);
+    holder.cache_control = marked(control?.ttl);
+    this.#paths.set(holder, at);
   }
 
   /** Puts the mark of a call on the block that is sent for it. */
@@ -82,7 +86,7 @@ export class CacheMarks {
   /** Longer lifetimes must come first, so a mark behind a shorter one is shortened. */
   #order(blocks: readonly Block[]): void {
     let short = false;
-    for (const block of blocks.flatMap((outer) => [...innerOf(outer), outer])) {
+    for (const block of blocks) {
       if (!isObject(block.cache_control)) continue;
       const long = block.cache_control.ttl === "1h";
       if (short && long) {
@@ -99,9 +103,6 @@ export class CacheMarks {
 
 /** The default lifetime is five minutes. */
 const marked = (ttl: unknown): JsonObject => ({ type: "ephemeral", ...(ttl === "1h" && { ttl }) });
-
-const innerOf = ({ type, content }: Block): readonly Block[] =>
-  type === "tool_result" && Array.isArray(content) ? (content as readonly Block[]) : [];
 
 /** Blocks worth a mark, best first, without duplicates. */
 function places(

@@ -14,9 +14,14 @@ interface Thought {
   readonly block: Block;
 }
 
+/** Text of the user's message in front of a conversation that the assistant begins. */
+const opening = "(no message)";
+
 export class MessageList {
   readonly #onDropped: OnDropped;
   readonly messages: BlockMessage[] = [];
+  /** Place in the request of the assistant's last blocks. */
+  #lastSaid = "input";
   readonly #thoughts: Thought[] = [];
 
   constructor(onDropped: OnDropped) {
@@ -39,8 +44,10 @@ export class MessageList {
     content.splice(at, 0, result);
   }
 
-  say(blocks: readonly Block[]): void {
+  /** @param path place in the request of a message with these blocks */
+  say(blocks: readonly Block[], path = "input"): void {
     if (blocks.length === 0) return;
+    this.#lastSaid = path;
     const { content } = this.#last("assistant");
     for (const { block } of this.#thoughts.splice(0)) content.push(block);
     for (const block of blocks) content.push(block);
@@ -50,9 +57,27 @@ export class MessageList {
     this.#thoughts.push(thought);
   }
 
-  finish(): readonly BlockMessage[] {
+  /** @param beginsWithUser whether the provider answers 400 to a conversation that the assistant begins */
+  finish(beginsWithUser: boolean): readonly BlockMessage[] {
     this.#forget();
+    this.#trimPrefill();
+    const [first] = this.messages;
+    if (beginsWithUser && first?.role === "assistant") {
+      this.#onDropped("input.0", "repaired: a message of the user is sent before it, as the format requires");
+      this.messages.unshift({ role: "user", content: [textBlock(opening)] });
+    }
     return this.messages;
+  }
+
+  /** The providers answer 400 to an unfinished answer that ends in white space. */
+  #trimPrefill(): void {
+    const last = this.messages.at(-1);
+    const end = last?.role === "assistant" ? last.content.at(-1) : undefined;
+    if (end?.type !== "text" || typeof end.text !== "string") return;
+    const trimmed = end.text.trimEnd();
+    if (trimmed === end.text) return;
+    end.text = trimmed;
+    this.#onDropped(this.#lastSaid, "repaired: sent without the white space at its end, which the format refuses");
   }
 
   #last(role: BlockMessage["role"]): BlockMessage {

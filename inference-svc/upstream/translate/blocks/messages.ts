@@ -16,6 +16,8 @@ export interface BlockFormat {
   /** @param part a part that the format's refusal admits */
   part(part: JsonObject, path: string, translation: TranslationContext): Block;
   callId(callId: unknown): string;
+  /** Whether the provider answers 400 to a conversation that the assistant begins. */
+  readonly beginsWithUser: boolean;
   /** Undefined for reasoning that the provider would answer 400 to. */
   thought(item: InputItem): Block | undefined;
 }
@@ -30,7 +32,7 @@ export function translateConversation(
   const { instructions = "" } = request;
   if (instructions.trim() !== "") writer.system.push(textBlock(instructions));
   translateInput(request.input, translation, writer);
-  const messages = writer.thread.finish();
+  const messages = writer.thread.finish(format.beginsWithUser);
   // The format requires at least one message.
   const prompt = messages.length === 0 ? writer.system.pop() : undefined;
   return { system: writer.system, messages: prompt ? [{ role: "user", content: [prompt] }] : messages };
@@ -68,7 +70,7 @@ class BlockWriter implements ConversationWriter {
   }
 
   addAnswer(item: InputItem, path: string): void {
-    this.thread.say(this.#content(item.content, `${path}.content`));
+    this.thread.say(this.#content(item.content, `${path}.content`), path);
   }
 
   addCall(call: WrittenCall): void {
@@ -80,14 +82,11 @@ class BlockWriter implements ConversationWriter {
   }
 
   addCallOutput(callId: unknown, output: unknown, path: string, failed = false): void {
-    const content = this.#content(output, path);
-    const id = this.#format.callId(callId);
-    this.thread.answer({
-      type: "tool_result",
-      tool_use_id: id,
-      content: content.length > 0 ? content : undefined,
-      ...(failed && { is_error: true }),
-    });
+    const result: Block = { type: "tool_result", tool_use_id: this.#format.callId(callId) };
+    const content = this.#content(output, path, result);
+    if (content.length > 0) result.content = content;
+    if (failed) result.is_error = true;
+    this.thread.answer(result);
   }
 
   addReasoning(item: InputItem, path: string): void {
@@ -100,8 +99,11 @@ class BlockWriter implements ConversationWriter {
     this.thread.ask([textBlock(head), ...this.#content(content, path)]);
   }
 
-  /** The providers answer 400 to blank texts. */
-  #content(content: unknown, path: string): Block[] {
+  /**
+   * The providers answer 400 to blank texts.
+   * @param holder the block that holds the marks of all parts; without one, each block holds its own
+   */
+  #content(content: unknown, path: string, holder?: Block): Block[] {
     if (typeof content === "string") return content.trim() === "" ? [] : [textBlock(content)];
     const blocks: Block[] = [];
     for (const [index, part] of objects(content).entries()) {
@@ -109,7 +111,7 @@ class BlockWriter implements ConversationWriter {
       if (block.type === "text" && text(block.text).trim() === "") continue;
       blocks.push(block);
       if (isObject(part.cache_control) || isObject(part.prompt_cache_breakpoint)) {
-        this.#marks.copy(part, block, `${path}.${index}`);
+        this.#marks.copy(part, block, `${path}.${index}`, holder);
       }
     }
     return blocks;

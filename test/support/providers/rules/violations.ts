@@ -1,0 +1,14 @@
+/** Parts of the checks of request bodies. */
+export type Json = Readonly<Record<string, unknown>>;
+
+export const isJson = (value: unknown): value is Json =>
+  typeof value === "object" && value !== null && !Array.isArray(value);
+
+export const list = (value: unknown): readonly Json[] => (Array.isArray(value) ? value.filter(isJson) : []);
+
+/** @returns every violation that a check reports, as "path: what is wrong" */
+export function violationsOf(check: (report: (path: string, problem: string) => void) => void): readonly string[] {
+  const found: string[] = [];
+  check((path, problem) => void found.push(`${path}: ${problem}`));
+  return found;
+}

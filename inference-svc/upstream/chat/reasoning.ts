@@ -19,6 +19,11 @@ export function addChatReasoning(body: ObjectWriter, request: TurnRequest, trans
   dropAddition(request, "reasoning.encrypted_content", onDropped);
   const effort = lastEffort(request, translation);
   const maxTokens = request.reasoning?.maxTokens;
+  if (supports(target, "thinking.disabled")) {
+    const forced = forcesCall(request);
+    if (forced) onDropped("reasoning", "the model cannot reason when it must make a call");
+    if (forced || effort?.value === "none") return body.add("thinking", { type: "disabled" });
+  }
   if (maxTokens === undefined) return addEffort(body, effort, translation);
   if (!supports(target, "reasoning.max_tokens")) {
     onDropped("reasoning.max_tokens", "the endpoint takes no budget");
@@ -27,6 +32,11 @@ export function addChatReasoning(body: ObjectWriter, request: TurnRequest, trans
   if (effort) onDropped(effort.path, "reasoning.max_tokens counts instead");
   body.add("reasoning", { max_tokens: maxTokens });
 }
+
+/** Whether the model must make a call: DeepSeek and Kimi answer 400 to that while they reason. */
+const forcesCall = ({ tools, toolChoice: choice }: TurnRequest): boolean =>
+  tools.length > 0 &&
+  (choice === "required" || (typeof choice === "object" && (choice.type === "tool" || choice.mode === "required")));
 
 function dropReasoningFields({ summary, context = "auto", mode = "standard" }: Reasoning, onDropped: OnDropped): void {
   if (summary !== undefined) onDropped("reasoning.summary", "the format has no field for it");

@@ -17,7 +17,7 @@ const traits = {
   chat: {
     clouds: ["google", "azure"],
     parameters:
-      "reasoning.max_tokens, reasoning_content, reasoning_details.<format>, cache_control, prompt_cache_key, prompt_cache_options, verbosity and prediction, which most servers do not take",
+      "reasoning.max_tokens, reasoning_content, reasoning_details.<format>, cache_control, prompt_cache_key, prompt_cache_options, verbosity and prediction, which most servers do not take, and thinking.disabled where `thinking` turns reasoning off",
   },
   gemini: {
     clouds: ["google"],

@@ -16,6 +16,8 @@ const calls = (call_id: string, json: string): InputItem => ({
   arguments: json,
 });
 const answers = (call_id: string, output: unknown): InputItem => ({ type: "function_call_output", call_id, output });
+/** A model that reasons unless `thinking` turns that off, as DeepSeek V4. */
+const thinker = { ...other, supportedParameters: ["reasoning", "reasoning_content", "thinking.disabled"] };
 /** A number that JavaScript would round, in white space that it would not write. */
 const schema = '{"type":"object", "properties":{"n":{"const":12345678901234567890,"multipleOf":1.0}}}';
 
@@ -226,6 +228,8 @@ describe("chat settings", () => {
       { reasoning_effort: "high" },
       [["reasoning.effort", "sent as high"]],
     ],
+    ["no thinking", { reasoning: { effort: "none" } }, thinker, { thinking: { type: "disabled" } }, []],
+    ["an effort of a model that thinks", { reasoning: { effort: "high" } }, thinker, { reasoning_effort: "high" }, []],
     ["budget", { reasoning: { maxTokens: 9 } }, vendor, {}, [["reasoning.max_tokens", "the endpoint takes no budget"]]],
     [
       "budget where it is known",
@@ -254,6 +258,12 @@ describe("chat settings", () => {
     const { body, losses } = told(request, target);
     expect(body).toEqual({ ...buildChatBody({}, target), ...sent });
     expect(losses).toEqual(lost);
+  });
+
+  test("a call that a thinking model must make turns its reasoning off", () => {
+    const { body, losses } = told({ tools: [functionTool()], toolChoice: "required" }, thinker);
+    expect(body).toMatchObject({ tool_choice: "required", thinking: { type: "disabled" } });
+    expect(losses).toEqual([["reasoning", "the model cannot reason when it must make a call"]]);
   });
 
   test("tools with their schema as it was written, choices, parallel calls", () => {

@@ -35,6 +35,16 @@ describe("the seeded catalogue", () => {
     return loadHouse(path, {}, seed).file;
   }
 
+  // Both answer 400 to a call in the history without its thought; `npm start` serves them with one variable.
+  test.each(["deepseek", "moonshotai"])("sends the thoughts of every model of %s back", (vendor) => {
+    const { models } = everything();
+    const parameters = models.flatMap(({ endpoints }) =>
+      endpoints.filter(({ provider }) => provider === vendor).map(({ supported_parameters: names }) => names ?? []),
+    );
+    expect(parameters.length).toBeGreaterThan(0);
+    for (const names of parameters) expect(names).toEqual(expect.arrayContaining(["reasoning", "reasoning_content"]));
+  });
+
   test("is served whole, every model with an endpoint that has a price", () => {
     const { models } = everything();
     expect(models.map(({ id }) => id)).toEqual(seed.models.map(({ id }) => id));

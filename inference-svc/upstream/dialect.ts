@@ -87,9 +87,11 @@ export interface Translator {
   event(name: string | undefined, data: string): void;
   /**
    * Ends the answer.
-   * @throws Fault when it was not finished
+   * @param isWhole whether nothing can be missing: the stream had the format's own end, or the answer was one JSON text. An end of the
+   * connection alone says nothing. An answer with content is then complete even if its server gave no finish reason.
+   * @throws Fault when the answer was not finished
    */
-  close(): void;
+  close(isWhole?: boolean): void;
   /** Ends the answer as incomplete because the context window is full: the text so far is the answer. */
   cut(): void;
 }

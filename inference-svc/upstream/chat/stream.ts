@@ -7,8 +7,9 @@ import { writeImage } from "../events/generated-image.ts";
 import type { Emit, ItemStatus } from "../events/item-writer.ts";
 import { type MessageWriter, Output, type ReasoningWriter } from "../events/output.ts";
 import { answerEnd } from "../events/answer-end.ts";
+import { mergeFigures } from "../events/usage-figures.ts";
 import { servedTier, wantsLogprobs } from "../events/service-tier.ts";
-import { connectionLost, providerFault } from "../failure.ts";
+import { connectionLost, providerFailed, providerFault } from "../failure.ts";
 import { type JsonObject, isObject, objects, parseObject, text } from "../json.ts";
 import { namedStop } from "../translate/extensions.ts";
 import { SentTools } from "../translate/tool-names.ts";
@@ -44,7 +45,7 @@ export class ChatTranslator implements Translator {
   /** The reason for an incomplete answer. */
   #reason: Outcome["reason"];
   #detail: Outcome["detail"];
-  #usage: Outcome["usage"];
+  #figures: JsonObject | undefined;
   #tier: unknown;
   done = false;
 
@@ -60,7 +61,7 @@ export class ChatTranslator implements Translator {
   }
 
   get usage(): Outcome["usage"] {
-    return this.#usage;
+    return this.#figures && chatUsage(this.#figures);
   }
 
   get finished(): boolean {
@@ -76,7 +77,8 @@ export class ChatTranslator implements Translator {
     const error = chunk.error ?? choice?.error ?? (name === "error" || chunk.object === "error" ? chunk : undefined);
     if (error !== undefined && error !== null) throw providerFault(chatError(undefined, { error }));
     // Moonshot reports usage inside the choice.
-    this.#usage = chatUsage(chunk.usage) ?? chatUsage(choice?.usage) ?? this.#usage;
+    const figures = isObject(chunk.usage) ? chunk.usage : choice?.usage;
+    if (isObject(figures)) this.#figures = mergeFigures(this.#figures, figures);
     this.#tier = chunk.service_tier ?? this.#tier;
     this.#sources.read(chunk);
     if (choice === undefined) return;
@@ -192,6 +194,14 @@ export class ChatTranslator implements Translator {
     this.#seal = undefined;
   }
 
+  /** Some servers give no finish reason. Calls whose arguments are not whole were cut, whatever the server says. */
+  #finishWithoutReason(isWhole: boolean): void {
+    if (!isWhole) throw connectionLost();
+    if (this.#output.count === 0) throw providerFailed("an answer without content");
+    if (this.#calls?.isWhole === false) throw connectionLost();
+    this.#finished = true;
+  }
+
   cut(): void {
     this.#finished = true;
     this.#reason = "max_output_tokens";
@@ -199,9 +209,9 @@ export class ChatTranslator implements Translator {
     this.close();
   }
 
-  close(): void {
+  close(isWhole = false): void {
     if (this.done) return;
-    if (!this.#finished) throw connectionLost();
+    if (!this.#finished) this.#finishWithoutReason(isWhole);
     const status: ItemStatus = this.#reason === undefined ? "completed" : "incomplete";
     this.#cite();
     this.#closeReasoning(status);
@@ -209,7 +219,7 @@ export class ChatTranslator implements Translator {
     this.#calls?.end(status);
     this.done = true;
     const tier = servedTier(this.#tier, this.#target);
-    this.#emit(answerEnd(status, this.#reason, this.#usage, tier, this.#stopSequence, this.#detail));
+    this.#emit(answerEnd(status, this.#reason, this.usage, tier, this.#stopSequence, this.#detail));
   }
 }
 

@@ -52,6 +52,11 @@ export class ChatToolCalls {
     call.pending = "";
   }
 
+  /** Whether the arguments of every call are whole. */
+  get isWhole(): boolean {
+    return this.#calls.every((call) => call.ended || (call.writer && (call.writer.written === "" || isWhole(call))));
+  }
+
   /** Ends the calls whose arguments are whole; the others stay open beside the next item. */
   endWhole(): void {
     for (const call of this.#calls) if (!call.ended && call.writer && isWhole(call)) finish(call, "completed");

@@ -2,8 +2,7 @@
 import type { Usage } from "../../turn/usage.ts";
 import { type JsonObject, parseCount, isObject } from "../json.ts";
 
-export function chatUsage(value: unknown): Usage | undefined {
-  if (!isObject(value)) return undefined;
+export function chatUsage(value: JsonObject): Usage {
   const prompt = isObject(value.prompt_tokens_details) ? value.prompt_tokens_details : none;
   const details = isObject(value.completion_tokens_details) ? value.completion_tokens_details : none;
   const inputTokens = parseCount(value.prompt_tokens);

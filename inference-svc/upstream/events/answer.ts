@@ -97,7 +97,7 @@ class WholeAnswer implements AnswerReader {
 
   end(): void {
     this.#translator.event(undefined, this.#takeText());
-    if (!this.#translator.done) this.#translator.close();
+    if (!this.#translator.done) this.#translator.close(true);
   }
 
   /** The bytes are not kept beside their text. */

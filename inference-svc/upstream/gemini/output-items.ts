@@ -31,6 +31,11 @@ export class GeminiOutputItems {
     this.#sources = request.include.includes("web_search_call.action.sources");
   }
 
+  /** Number of items begun so far. */
+  get count(): number {
+    return this.#output.count;
+  }
+
   /**
    * @param argumentsJson arguments, if the part is a call
    * @param logprobs log probabilities, if the part is a text

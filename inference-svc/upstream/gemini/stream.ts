@@ -27,6 +27,7 @@ const incomplete: ReadonlyMap<string, NonNullable<Outcome["reason"]>> = new Map(
   ["IMAGE_SAFETY", "content_filter"],
   ["IMAGE_PROHIBITED_CONTENT", "content_filter"],
   ["IMAGE_RECITATION", "content_filter"],
+  ["MODEL_ARMOR", "content_filter"],
 ]);
 
 /** Finish reasons of failed answers; any other reason is a normal end. */
@@ -116,10 +117,10 @@ export class GeminiTranslator implements Translator {
     this.close();
   }
 
-  close(): void {
+  close(isWhole = false): void {
     if (this.done) return;
-    if (this.#finishReason === undefined) throw connectionLost();
-    const reason = incomplete.get(this.#finishReason);
+    if (this.#finishReason === undefined && !(isWhole && this.#parts.count > 0)) throw connectionLost();
+    const reason = incomplete.get(this.#finishReason ?? "");
     const status: ItemStatus = reason ? "incomplete" : "completed";
     this.#parts.end(status);
     this.done = true;

@@ -1,12 +1,13 @@
 /** Usage of a Gemini answer: a stream repeats it, and the last figures count. */
 import type { Usage } from "../../turn/usage.ts";
+import { mergeFigures } from "../events/usage-figures.ts";
 import { type JsonObject, parseCount, isObject } from "../json.ts";
 
 export class GeminiUsage {
   #figures: JsonObject | undefined;
 
   read(value: unknown): void {
-    if (isObject(value)) this.#figures = { ...this.#figures, ...value };
+    if (isObject(value)) this.#figures = mergeFigures(this.#figures, value);
   }
 
   get tier(): unknown {

@@ -96,7 +96,9 @@ export class MessagesTranslator implements Translator {
       this.#blocks.stop();
     }
     this.#usage.read(message.usage);
-    this.#stop(message);
+    // Some servers give no reason. A message that is one JSON text was not cut.
+    const reason = message.stop_reason ?? (blocks.length > 0 ? "end_turn" : undefined);
+    this.#stop({ ...message, stop_reason: reason });
     this.close();
   }
 

@@ -1,15 +1,14 @@
 /** Usage of a Messages answer: a stream reports it twice, and the later figures count. */
 import type { Usage } from "../../turn/usage.ts";
+import { mergeFigures } from "../events/usage-figures.ts";
 import { type JsonObject, parseCount, isObject } from "../json.ts";
 
 export class MessagesUsage {
   #figures: JsonObject | undefined;
 
-  /** @param value cumulative figures; null leaves a figure as it was */
+  /** @param value cumulative figures */
   read(value: unknown): void {
-    if (!isObject(value)) return;
-    const reported = Object.entries(value).filter(([, figure]) => figure !== null && figure !== undefined);
-    this.#figures = { ...this.#figures, ...Object.fromEntries(reported) };
+    if (isObject(value)) this.#figures = mergeFigures(this.#figures, value);
   }
 
   get tier(): unknown {

@@ -3,6 +3,7 @@ import { isUtf8 } from "node:buffer";
 import { append } from "@sluice/proto/runtime/text/append.js";
 import type { Framing } from "../dialect.ts";
 import { providerFailed } from "../failure.ts";
+import { isObject } from "../json.ts";
 
 /**
  * Maximum size of a line and of the data of an event. A large image in base64 has 5 MiB, and the last event repeats every image of the
@@ -31,7 +32,7 @@ export const serverSentEvents: Framing = {
     const scanner = new EventScanner((name, data) => {
       // Events after the end are ignored: servers have sent [DONE] twice, and data after it. Empty events are keep-alives of some servers.
       if (translator.done || data.trim() === "") return;
-      if (data.startsWith("[DONE]")) translator.close();
+      if (data.startsWith("[DONE]")) translator.close(true);
       else translator.event(name, data);
     });
     return {
@@ -95,10 +96,16 @@ export class EventScanner {
   }
 
   /**
-   * Ends the stream. An event that lacks only its blank line is given out, though the standard would drop it: some servers close right
-   * after the last line. An unfinished line is dropped.
+   * Ends the stream. An event that lacks only its blank line or the end of its last line is given out, though the standard would drop it:
+   * some servers close right after the last character. A line that was cut is dropped.
    */
   flush(): void {
+    if (this.#carryBytes > 0) {
+      const line = Buffer.concat(this.#carry ?? [], this.#carryBytes);
+      this.#carry = undefined;
+      this.#carryBytes = 0;
+      if (isWholeData(line)) this.#line(line, 0, line.length);
+    }
     this.#dispatch();
   }
 
@@ -163,6 +170,18 @@ export class EventScanner {
     this.#data = undefined;
     this.#dataBytes = 0;
     if (data !== undefined) this.#onEvent(name === "" ? undefined : name, data);
+  }
+}
+
+/** Whether a line is data that cannot be the beginning of longer data. */
+function isWholeData(line: Buffer): boolean {
+  if (!isUtf8(line) || !startsWithData(line, 0)) return false;
+  const value = line.toString("utf8", afterColon(line, 4));
+  if (value === "[DONE]") return true;
+  try {
+    return isObject(JSON.parse(value));
+  } catch {
+    return false;
   }
 }
 

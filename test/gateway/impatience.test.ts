@@ -13,7 +13,7 @@ const retryAfterMs = 40;
 let fault: Fault | undefined;
 let delayed: number;
 let agent: Agent;
-let ask: () => Promise<IncomingMessage>;
+let ask: (key?: string) => Promise<IncomingMessage>;
 let stop: () => Promise<unknown>;
 
 beforeEach(async () => {
@@ -30,8 +30,10 @@ beforeEach(async () => {
   await once(server, "listening");
   const { port } = server.address() as AddressInfo;
   agent = new Agent({ keepAlive: true, maxSockets: 1 });
-  ask = async () => {
-    const [answer] = (await once(request({ port, host: "127.0.0.1", agent }).end(), "response")) as [IncomingMessage];
+  ask = async (key = "one") => {
+    const headers = { authorization: `Bearer ${key}` };
+    const asked = request({ port, host: "127.0.0.1", agent, headers }).end();
+    const [answer] = (await once(asked, "response")) as [IncomingMessage];
     await once(answer.resume(), "end");
     return answer;
   };
@@ -61,21 +63,29 @@ describe("a client that goes on while it is refused", () => {
     expect(delayed).toBe(maxUnheeded - maxUndelayed);
   }, 60_000);
 
-  test.each([
-    FaultReason.UNAUTHENTICATED,
-    FaultReason.PAYMENT_REQUIRED,
-    FaultReason.PERMISSION_DENIED,
-    FaultReason.RATE_LIMITED,
-  ])("for reason %i is slowed", async (reason) => {
-    fault = new Fault(reason);
-    await askMany(maxUndelayed + 2);
-    expect(delayed).toBe(1);
-  });
+  test.each([FaultReason.UNAUTHENTICATED, FaultReason.PAYMENT_REQUIRED, FaultReason.RATE_LIMITED])(
+    "for reason %i is slowed",
+    async (reason) => {
+      fault = new Fault(reason);
+      await askMany(maxUndelayed + 2);
+      expect(delayed).toBe(1);
+    },
+  );
 
-  test("for a wrong request is not slowed", async () => {
-    fault = new Fault(FaultReason.INVALID_REQUEST);
-    await askMany(maxUndelayed + 2);
-    expect(delayed).toBe(0);
+  test.each([FaultReason.INVALID_REQUEST, FaultReason.PERMISSION_DENIED])(
+    "for reason %i is not slowed, because the next request may pass",
+    async (reason) => {
+      fault = new Fault(reason);
+      await askMany(maxUndelayed + 2);
+      expect(delayed).toBe(0);
+    },
+  );
+
+  test("does not slow another client on the connection of an ingress", async () => {
+    fault = new Fault(FaultReason.RATE_LIMITED, "", { retryAfterMs: 60_000 });
+    await askMany(maxUndelayed + 1);
+    const other = await ask("two");
+    expect([delayed, other.headers.connection]).toEqual([0, "keep-alive"]);
   });
 
   test("begins anew once it is served", async () => {

@@ -52,8 +52,8 @@ export class HeldAnswer implements Translator {
     this.#kept += measureSmall(data, isText ? this.#queue.textUnits - textUnits : 0);
   }
 
-  close(): void {
-    this.#translator.close();
+  close(isWhole?: boolean): void {
+    this.#translator.close(isWhole);
   }
 
   cut(): void {

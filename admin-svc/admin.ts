@@ -25,6 +25,7 @@ import type { Tracing } from "@sluice/proto/runtime/tracing/span.js";
 import type { Pool } from "pg";
 import { Exports } from "./exports/exports.ts";
 import { keepLogShort, prepareSchema, registerKeys, untilAnswered } from "./prepare.ts";
+import { BackfillWorker } from "./service/backfill-worker.ts";
 import { accessService } from "./service/access.ts";
 import { administrationServices } from "./service/administration.ts";
 import { auditService } from "./service/audit.ts";
@@ -50,6 +51,7 @@ import { poolMetrics } from "./store/postgres/pool-metrics.ts";
 import { currentGeneration } from "./store/policy.ts";
 import {
   type Role,
+  backfillLimits,
   bulkLimits,
   openDatabase,
   readLimits,
@@ -106,6 +108,12 @@ export async function openAdmin(options: AdminOptions): Promise<RpcServer> {
   });
   const folder = new UsageFolder(writes, log);
   folder.start();
+  const backfill = new BackfillWorker({
+    open: () => openDatabase(databaseUrl, backfillLimits, lost),
+    log,
+    registry: options.registry,
+  });
+  backfill.start();
   const endpoints = new EndpointFeed({ notify: (payload) => notifyNews(writes, payload), log });
   const { policy, listener } = openPolicy({ ...options, role }, generation, endpoints, lost);
   const { sinks = () => noSinks, configRefusal = () => undefined, registry } = options;
@@ -136,7 +144,7 @@ export async function openAdmin(options: AdminOptions): Promise<RpcServer> {
   lifecycle.onDrain(() => server.drain());
   lifecycle.onDrain(async () => {
     clearInterval(trimming);
-    await Promise.all([listener, folder, ...rounds].map((each) => each.stop()));
+    await Promise.all([listener, folder, backfill, ...rounds].map((each) => each.stop()));
     await Promise.all([resolution, reads, reports, writes, bulkWrites].map((each) => each.destroy()));
   });
   outliveErrors(log, options.registry);

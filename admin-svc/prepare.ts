@@ -5,6 +5,7 @@ import { setTimeout as delay } from "node:timers/promises";
 import { migrate } from "./store/postgres/migrate.ts";
 import type { Author } from "./store/audit.ts";
 import { trimAlerts } from "./store/alerts/outbox.ts";
+import { dropOldActivity } from "./store/ledger/activity.ts";
 import { forgetProcesses } from "./store/ledger/holds.ts";
 import { type Database, defaultWorkspaceId } from "./store/database.ts";
 import { isOutage, outageText } from "./store/postgres/failure.ts";
@@ -69,13 +70,14 @@ export async function registerKeys(database: Kysely<Database>, keys: readonly st
   }
 }
 
-/** Removes old log entries, processes that are gone, ended sessions and old alerts, now and every hour. */
+/** Removes old log entries, processes that are gone, ended sessions, old alerts and sums that are no longer shown, now and every hour. */
 export async function keepLogShort(database: Kysely<Database>, log: Logger): Promise<NodeJS.Timeout> {
   await trimPolicyLog(database);
   const trim = () => {
     trimPolicyLog(database).catch((error: unknown) => log.warn({ err: error }, "policy log not trimmed"));
     forgetProcesses(database).catch((error: unknown) => log.warn({ err: error }, "ended processes not forgotten"));
     dropEndedSessions(database).catch((error: unknown) => log.warn({ err: error }, "ended sessions not dropped"));
+    dropOldActivity(database).catch((error: unknown) => log.warn({ err: error }, "old activity not removed"));
     trimAlerts(database).catch((error: unknown) => log.warn({ err: error }, "old alerts not removed"));
   };
   return setInterval(trim, 3_600_000).unref();

@@ -40,6 +40,7 @@ import * as alerts from "./0040_alerts.ts";
 import * as exportCursors from "./0041_exports.ts";
 import * as people from "./0042_people.ts";
 import * as capturedContents from "./0044_captured_contents.ts";
+import * as activity from "./0045_activity.ts";
 import * as holds from "./0050_holds.ts";
 
 export const migrations: Readonly<Record<string, Migration>> = {
@@ -81,5 +82,6 @@ export const migrations: Readonly<Record<string, Migration>> = {
   "0041_exports": exportCursors,
   "0042_people": people,
   "0044_captured_contents": capturedContents,
+  "0045_activity": activity,
   "0050_holds": holds,
 };

@@ -11,9 +11,12 @@ import type {
   WorkspacesTable,
 } from "./tables/administration.ts";
 import type {
+  ActivityTable,
+  BackfillsTable,
   BudgetProcessesTable,
   BudgetReservationsTable,
   KeyDaysTable,
+  KeyTotalsTable,
   LedgerRetentionTable,
   RemovedRecordsTable,
   TurnDeliveriesTable,
@@ -40,7 +43,11 @@ export interface Database {
   turn_deliveries: TurnDeliveriesTable;
   usage_sums: UsageSumsTable;
   usage_changes: UsageChangesTable;
+  activity_days: ActivityTable;
+  activity_changes: ActivityTable;
   key_days: KeyDaysTable;
+  key_totals: KeyTotalsTable;
+  backfills: BackfillsTable;
   workspace_days: WorkspaceDaysTable;
   ledger_retention: LedgerRetentionTable;
   removed_records: RemovedRecordsTable;

@@ -3,6 +3,7 @@ import type { KeyOrder, KeySort } from "@sluice/proto/contract/records/keys.js";
 import { type Expression, type Kysely, type RawBuilder, type SqlBool, sql } from "kysely";
 import type { Database } from "./database.ts";
 import type { KeyRow, ListedKey } from "./keys.ts";
+import { reachedBy } from "./ledger/backfills.ts";
 import { type Page, type Paged, readTogether } from "./page.ts";
 
 /** Search text and order of a list; the order of creation when none is given. */
@@ -12,19 +13,21 @@ export interface KeySearch {
 }
 
 /** Lists all keys of a workspace, also revoked ones and management keys. */
-export function listKeys(
+export async function listKeys(
   database: Kysely<Database>,
   workspaceId: string,
   search: KeySearch = {},
 ): Promise<ListedKey[]> {
-  return database
+  const order = await orderOf(database, search);
+  return await database
     .selectFrom("api_keys")
-    .leftJoin("guardrail_key_assignments", "key_hash", "hash")
+    .leftJoin("key_totals", "key_totals.key_hash", "hash")
+    .leftJoin("guardrail_key_assignments", "guardrail_key_assignments.key_hash", "hash")
     .selectAll("api_keys")
     .select("guardrail_id")
-    .where("workspace_id", "=", workspaceId)
+    .where("api_keys.workspace_id", "=", workspaceId)
     .where(matching(search))
-    .orderBy(orderOf(search))
+    .orderBy(order.by)
     .orderBy("hash")
     .execute();
 }
@@ -36,10 +39,11 @@ export interface KeyFilter extends KeySearch {
 
 /** Inference keys that are not revoked. */
 export function pageOfKeys(database: Kysely<Database>, filter: KeyFilter, page: Page): Promise<Paged<KeyRow>> {
+  const { workspaceId } = filter;
   return readTogether(database, async (snapshot) => {
     const keys = snapshot
       .selectFrom("api_keys")
-      .where("workspace_id", "=", filter.workspaceId)
+      .where("api_keys.workspace_id", "=", workspaceId)
       .where("kind", "=", "inference")
       .where("revoked_at", "is", null)
       .where(matching(filter))
@@ -47,9 +51,15 @@ export function pageOfKeys(database: Kysely<Database>, filter: KeyFilter, page: 
     const { total } = await keys
       .select((select) => select.cast<number>(select.fn.countAll(), "integer").as("total"))
       .executeTakeFirstOrThrow();
+    const order = await orderOf(snapshot, filter);
     const rows = await keys
-      .selectAll()
-      .orderBy(orderOf(filter))
+      .$if(order.isOfTotals, (totalled) =>
+        totalled
+          .innerJoin("key_totals", "key_totals.key_hash", "hash")
+          .where("key_totals.workspace_id", "=", workspaceId),
+      )
+      .selectAll("api_keys")
+      .orderBy(order.by)
       .orderBy("hash")
       .offset(page.offset)
       .limit(page.limit)
@@ -68,13 +78,28 @@ function matching({ q }: KeySearch): Expression<SqlBool> {
 const columns: Readonly<Record<KeyOrder, RawBuilder<unknown>>> = {
   name: sql`lower(name)`,
   created: sql`api_keys.created_at`,
+  spent: sql`key_totals.cost_usd`,
+  last_used: sql`key_totals.last_used_at`,
+};
+
+/** For a database whose totals are being filled after an upgrade. */
+const columnsWithoutTotals: typeof columns = {
+  ...columns,
   spent: sql`(select coalesce(sum(cost_usd), 0) from key_days where key_days.key_hash = hash)`,
   last_used: sql`(select max(opened_at) from usage_records where usage_records.key_hash = hash)`,
 };
 
+interface Order {
+  readonly by: RawBuilder<unknown>;
+  /** Whether it is an order by a column of `key_totals`. */
+  readonly isOfTotals: boolean;
+}
+
 /** A key that was never used counts as used before every other. */
-function orderOf({ sort = "created" }: KeySearch): RawBuilder<unknown> {
+async function orderOf(database: Kysely<Database>, { sort = "created" }: KeySearch): Promise<Order> {
   const isReversed = sort.startsWith("-");
-  const column = columns[(isReversed ? sort.slice(1) : sort) as KeyOrder];
-  return isReversed ? sql`${column} desc nulls last` : sql`${column} asc nulls first`;
+  const name = (isReversed ? sort.slice(1) : sort) as KeyOrder;
+  const isOfTotals = name !== "name" && name !== "created" && (await reachedBy(database, "key_totals")) === undefined;
+  const column = (isOfTotals ? columns : columnsWithoutTotals)[name];
+  return { by: isReversed ? sql`${column} desc nulls last` : sql`${column} asc nulls first`, isOfTotals };
 }

@@ -1,10 +1,11 @@
 /**
- * Adds to the sums by hour and day what batches have changed. Changes are taken away in the transaction that adds them, so each counts once,
+ * Adds to the sums by hour and day, and to those of activity, what batches have changed. Changes are taken away in the transaction that adds them, so each counts once,
  * whenever its batch was committed and whatever dies meanwhile.
  */
 import { type Kysely, type Transaction, sql } from "kysely";
 import type { Database } from "../database.ts";
 import { transact } from "../postgres/transaction.ts";
+import { foldActivity } from "./activity.ts";
 import { addSums, changeSums } from "./usage-rollup.ts";
 
 /** Lock number that every build shares; any number would do. Only its holder writes sums. */
@@ -49,11 +50,12 @@ async function fold(transaction: Transaction<Database>): Promise<number> {
     ),
     added as (${addSums(changeSums(sql`taken`))})
     select count(*)::int as taken from taken`.execute(transaction);
-  return rows[0]?.taken ?? 0;
+  return Math.max(rows[0]?.taken ?? 0, await foldActivity(transaction, maxChanges));
 }
 
 /** Whether there is something to add, which costs less than to try. */
 export async function hasChanges(database: Kysely<Database>): Promise<boolean> {
-  const { rows } = await sql`select from usage_changes limit 1`.execute(database);
+  const { rows } = await sql`
+    (select from usage_changes limit 1) union all (select from activity_changes limit 1)`.execute(database);
   return rows.length > 0;
 }

@@ -9,7 +9,7 @@ import {
 import { checked, invalid } from "@sluice/proto/runtime/validation/problems.js";
 import type { Kysely } from "kysely";
 import type { Database } from "../database.ts";
-import { type TurnCursor, type TurnFilter, type TurnRow, listTurns } from "./generations.ts";
+import { type TurnCursor, type TurnFilter, type TurnRow, listTurns, searchTurns } from "./generations.ts";
 import { toGeneration } from "./turn-messages.ts";
 
 /** Filters in the words of the contract; undefined filters nothing. */
@@ -34,7 +34,7 @@ export type GenerationsQuery = Partial<
 
 export interface TurnsPage {
   readonly rows: readonly TurnRow[];
-  /** Undefined after the last page. */
+  /** Undefined after the last page. A search ends a page when it takes long, with less rows than it may have or none. */
   readonly nextCursor: string | undefined;
 }
 
@@ -47,12 +47,23 @@ export async function pageOfTurns(
   checked((problems) => generationsQuery.check(query, "", problems));
   const after = query.cursor === undefined ? undefined : readCursor(query.cursor);
   const limit = query.limit ?? defaultGenerations;
+  const filter = toFilter(workspaceId, query);
   // One row more than the page has shows whether there is another page.
-  const rows = await listTurns(database, toFilter(workspaceId, query), limit + 1, after);
+  const { rows, readTo } = hasSeveralFilters(filter)
+    ? await searchTurns(database, filter, limit + 1, after)
+    : { rows: await listTurns(database, filter, limit + 1, after), readTo: undefined };
   const page = rows.slice(0, limit);
   const last = page.at(-1);
-  return { rows: page, nextCursor: rows.length > limit && last ? writeCursor(last) : undefined };
+  if (rows.length > limit && last) return { rows: page, nextCursor: writeCursor(last) };
+  return { rows: page, nextCursor: readTo && writeCursor({ opened_at: readTo, generation_id: beforeEveryId }) };
 }
+
+/** Sorts before the id of every turn. */
+const beforeEveryId = "!";
+
+/** Whether no index has the rows of all filters together. */
+const hasSeveralFilters = ({ workspaceId: _, from: _from, to: _to, ...filters }: TurnFilter): boolean =>
+  Object.values(filters).filter((value) => value !== undefined).length > 1;
 
 export async function listGenerations(
   database: Kysely<Database>,
@@ -102,7 +113,10 @@ const toFilter = (workspaceId: string, query: GenerationsQuery): TurnFilter => (
 });
 
 /** Times of turns are whole milliseconds. */
-const writeCursor = ({ opened_at: openedAt, generation_id: id }: TurnRow): string =>
+const writeCursor = ({
+  opened_at: openedAt,
+  generation_id: id,
+}: Pick<TurnRow, "opened_at" | "generation_id">): string =>
   Buffer.from(`${openedAt.getTime()} ${id}`).toString("base64url");
 
 function readCursor(cursor: string): TurnCursor {

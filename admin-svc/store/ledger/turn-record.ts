@@ -127,7 +127,7 @@ export const turnExpressions = (recordsJson: string): RawBuilder<unknown> => sql
     select distinct on (generation_id, key_hash) * from arrived order by generation_id, key_hash, sequence desc
   ),
   called as (
-    select distinct on (generation_id, key_hash) *, case when ${answersRequest} then attempt else 0 end as last_attempt,
+    select distinct on (generation_id, key_hash) *, case when ${answersRequest("stored")} then attempt else 0 end as last_attempt,
       (count(*) over its_turn)::integer as attempts, coalesce(sum(cost_usd) over its_turn, 0) as spent_usd,
       coalesce(sum(input_tokens) over its_turn, 0)::bigint as inputs, coalesce(sum(cached_tokens) over its_turn, 0)::bigint as cached,
       coalesce(sum(output_tokens) over its_turn, 0)::bigint as outputs, coalesce(sum(reasoning_tokens) over its_turn, 0)::bigint as reasoning,
@@ -135,7 +135,7 @@ export const turnExpressions = (recordsJson: string): RawBuilder<unknown> => sql
       max(opened_at + duration_ms * interval '1 ms') over its_turn as last_at
     from stored where payer = 'key'
     window its_turn as (partition by generation_id, key_hash)
-    order by generation_id, key_hash, ${answersRequest} desc, attempt desc, opened_at desc
+    order by generation_id, key_hash, ${answersRequest("stored")} desc, attempt desc, opened_at desc
   ),
   changes as (
     select

@@ -34,13 +34,13 @@ export interface UsageSums {
   readonly output_tokens: string;
 }
 
-/** Whether a call answers a request, and does not merely help with one. */
-export const answersRequest: RawBuilder<boolean> = sql<boolean>`
-  operation in (${sql.join(answeringOperations.map((operation) => sql.lit(operation)))})`;
+/** Whether a call answers a request, and does not merely help with one. @param table the name of a table of calls */
+export const answersRequest = (table: string): RawBuilder<boolean> => sql<boolean>`
+  ${sql.ref(`${table}.operation`)} in (${sql.join(answeringOperations.map((operation) => sql.lit(operation)))})`;
 
 /** True in one record of each turn: its last call. A turn with calls to several models or on two days therefore counts once. */
 export const countsRequest: RawBuilder<boolean> = sql<boolean>`
-  (${answersRequest} and row_number() over (partition by turn_id, ${answersRequest} order by attempt desc) = 1)`;
+  (${answersRequest("usage_records")} and row_number() over (partition by turn_id, ${answersRequest("usage_records")} order by attempt desc) = 1)`;
 
 /** Rows in the order of their units. */
 export async function usageSums(

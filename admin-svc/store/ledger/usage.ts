@@ -1,13 +1,12 @@
 /** The ledger: records of calls to providers. A record that arrives twice is stored once. */
 import { type Insertable, type Kysely, type Selectable, type Transaction, sql } from "kysely";
-import type { OperationWord } from "@sluice/proto/runtime/call-operation.js";
 import type { Database } from "../database.ts";
 import type { UsageRecordsTable } from "../tables/usage.ts";
 import { lockNotAvailable } from "../postgres/failure.ts";
 import { transact } from "../postgres/transaction.ts";
 import { type NewTurnRecord, turnExpressions } from "./turn-record.ts";
 import { callChanges } from "./usage-rollup.ts";
-import { answersRequest, countsRequest } from "./usage-sums.ts";
+import { answersRequest } from "./usage-sums.ts";
 
 export type NewUsageRecord = Omit<
   Insertable<UsageRecordsTable>,
@@ -205,74 +204,9 @@ export function generationRecords(
       .where("payer", "=", "key")
       .$if(keyHash !== undefined, (own) => own.where("key_hash", "=", keyHash as string))
       // The calls that answered come last, because they gave the final answer.
-      .orderBy(answersRequest)
+      .orderBy(answersRequest("usage_records"))
       .orderBy("attempt")
       .orderBy("opened_at")
       .execute()
   );
-}
-
-export interface ActivityFilter {
-  readonly workspaceId: string;
-  /** A day such as 2026-11-21. */
-  readonly date?: string;
-  readonly keyHash?: string;
-  /** Format of clients. */
-  readonly door?: string;
-  /** Sums each operation apart. */
-  readonly byOperation?: boolean;
-  /** Sums each format of clients apart. */
-  readonly byDoor?: boolean;
-  /** Sums each kind of task apart. */
-  readonly byTask?: boolean;
-}
-
-export interface ActivityRow {
-  readonly date: string;
-  readonly model: string;
-  readonly provider: string;
-  readonly service_tier: string;
-  /** Null unless each operation is summed apart. */
-  readonly operation: OperationWord | null;
-  /** Null unless each format of clients is summed apart. */
-  readonly door: string | null;
-  /** Null where none was recorded, and unless each kind is summed apart. */
-  readonly task: string | null;
-  readonly cost_usd: string;
-  readonly calls: string;
-  readonly requests: string;
-  readonly input_tokens: string;
-  readonly output_tokens: string;
-  readonly reasoning_tokens: string;
-}
-
-/** Sums by day, model, provider and tier, of the last 30 days in UTC, over the calls that keys pay for. */
-export async function activityOf(
-  database: Kysely<Database>,
-  { workspaceId, date, keyHash, door, byOperation = false, byDoor = false, byTask = false }: ActivityFilter,
-): Promise<readonly ActivityRow[]> {
-  const { rows } = await sql<ActivityRow>`
-    with calls as (
-      select
-        *, to_char(opened_at at time zone 'UTC', 'YYYY-MM-DD') as date, ${countsRequest} as counts,
-        coalesce(nullif(service_tier, ''), 'default') as tier,
-        ${byOperation ? sql`operation` : sql`null::text`} as shown_operation,
-        ${byDoor ? sql`door` : sql`null::text`} as shown_door,
-        ${byTask ? sql`task` : sql`null::text`} as shown_task
-      from usage_records
-      where workspace_id = ${workspaceId} and payer = 'key'
-        and opened_at >= (date_trunc('day', now() at time zone 'UTC') - interval '30 days') at time zone 'UTC'
-        and (${date ?? null}::date is null or (opened_at at time zone 'UTC')::date = ${date ?? null}::date)
-        and (${keyHash ?? null}::text is null or key_hash = ${keyHash ?? null})
-        and (${door ?? null}::text is null or door = ${door ?? null})
-    )
-    select
-      date, model, provider, tier as service_tier, shown_operation as operation, shown_door as door, shown_task as task,
-      coalesce(sum(cost_usd), 0) as cost_usd, count(*) as calls,
-      count(*) filter (where counts) as requests, coalesce(sum(input_tokens), 0) as input_tokens,
-      coalesce(sum(output_tokens), 0) as output_tokens, coalesce(sum(reasoning_tokens), 0) as reasoning_tokens
-    from calls
-    group by 1, 2, 3, 4, 5, 6, 7
-    order by 1 desc, sum(cost_usd) desc nulls last, 2, 3, 4, 5, 6, 7`.execute(database);
-  return rows;
 }

@@ -54,6 +54,14 @@ export const cliLimits: ConnectionLimits = {
   lockTimeoutMs: 10_000,
 };
 
+/** For one portion of the past after the other. */
+export const backfillLimits: ConnectionLimits = {
+  max: 1,
+  connectTimeoutMs: 10_000,
+  statementTimeoutMs: 0,
+  lockTimeoutMs: 4_000,
+};
+
 /** A starting process waits for the migration lock as long as another one migrates. */
 export const migrationLimits: ConnectionLimits = {
   max: 2,

@@ -49,6 +49,8 @@ export interface UsageRecordsTable {
   recorded_at: Stamp;
   /** Whether the row of its turn and the sums by hour and day have the call; false in records that an admin-svc of before turns has stored. */
   in_turn: Generated<boolean>;
+  /** Whether a trigger has noted the call for the sums of activity; false in records of before them. */
+  is_noted: Generated<boolean>;
 }
 
 /** A request to a model: what became of it, and the sums of its calls. */
@@ -155,6 +157,44 @@ export interface UsageChangesTable {
   reasoning_tokens: BigInteger;
   first_events: string;
   durations: string;
+}
+
+/** Usage on a day in UTC of calls that keys pay for, and changes of it that are not added yet. */
+export interface ActivityTable {
+  workspace_id: string;
+  /** Empty in the sums of all keys. */
+  key_hash: string;
+  day: Date;
+  model: string;
+  provider: string;
+  service_tier: string;
+  operation: OperationWord;
+  door: string;
+  /** Empty without one. */
+  task: string;
+  /** Null where no call has a cost. */
+  cost_usd: string | null;
+  calls: BigInteger;
+  /** Turns whose last answering call it is. */
+  requests: BigInteger;
+  input_tokens: BigInteger;
+  output_tokens: BigInteger;
+  reasoning_tokens: BigInteger;
+}
+
+/** What a key has spent in all, and the start of its latest call. */
+export interface KeyTotalsTable {
+  key_hash: string;
+  workspace_id: string;
+  cost_usd: string;
+  last_used_at: Date | null;
+}
+
+/** Work on the past that is not done. */
+export interface BackfillsTable {
+  name: string;
+  /** What is later is done. */
+  reached: Date;
 }
 
 /** Usage of a key on one day in UTC: the sum of its records. */

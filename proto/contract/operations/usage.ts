@@ -73,7 +73,7 @@ const listGenerations = forwarded(
     key: "management",
     summary: "List responses and refusals",
     description:
-      "The requests to models of the workspace, latest first: what they cost, how they ended, and why they were refused. Costs and calls of one are at `GET /generation`. On record within a second of the answer. Refusals of one key beyond 60 at once and one a second are counted in one row a second.",
+      "The requests to models of the workspace, latest first: what they cost, how they ended, and why they were refused. Costs and calls of one are at `GET /generation`. On record within a second of the answer. Refusals of one key beyond 60 at once and one a second are counted in one row a second. A page of several filters may hold fewer than `limit`, or none, with a `next_cursor` where the search goes on.",
     query: generationsQuery,
     answer: {
       says: "A page.",

@@ -54,6 +54,10 @@ export interface LogFields {
   readonly sink?: string;
   /** Id of an alert. */
   readonly alert?: string;
+  /** Work on records of before an upgrade. */
+  readonly backfill?: string;
+  /** How far it is. */
+  readonly reached?: string;
   readonly role?: string | undefined;
   readonly process?: string;
   readonly host?: string;

@@ -1,14 +1,20 @@
 /** What statements read of a large ledger: none of those behind a request or a round of exports reads a table of records from end to end. */
 import { afterAll, beforeAll, expect, test } from "@jest/globals";
 import { prepareSchema } from "@sluice/admin-svc/prepare.js";
-import type { Database } from "@sluice/admin-svc/store/database.js";
+import { type Database, defaultWorkspaceId } from "@sluice/admin-svc/store/database.js";
 import { advanceCursor, claimBatch, exportLags, openCursors } from "@sluice/admin-svc/store/exports/cursors.js";
+import { pageOfKeys } from "@sluice/admin-svc/store/key-list.js";
+import { type ActivityFilter, activityOf } from "@sluice/admin-svc/store/ledger/activity.js";
+import { tryFold } from "@sluice/admin-svc/store/ledger/fold.js";
+import { usageSeries } from "@sluice/admin-svc/store/ledger/series.js";
+import { pageOfTurns } from "@sluice/admin-svc/store/ledger/turn-pages.js";
+import { dimensions } from "@sluice/admin-svc/store/ledger/usage-rollup.js";
 import { migrationLimits, openDatabase } from "@sluice/admin-svc/store/postgres/postgres.js";
 import { openLog } from "@sluice/proto/runtime/log/log.js";
 import { type Kysely, sql } from "kysely";
 import pg from "pg";
 import { type TestDatabase, createDatabase } from "../../support/database.ts";
-import { fillTurns } from "../../support/ledger/many-turns.ts";
+import { fillTurns, hashOfKey } from "../../support/ledger/many-turns.ts";
 import { nodesOf, planOf, statementsOf } from "../../support/ledger/plans.ts";
 
 const turns = 60_000;
@@ -25,6 +31,8 @@ beforeAll(async () => {
   client = new pg.Client({ connectionString: created.url });
   await client.connect();
   await fillTurns(database, { turns, days: 40, keys: 200, users: 2_000 });
+  while ((await tryFold(database)) === "some");
+  await sql`vacuum analyze`.execute(database);
 });
 afterAll(async () => {
   await client?.end();
@@ -65,4 +73,93 @@ test("a round of exports reads a page or two of each idle workspace", async () =
     await exportLags(connected, now);
   };
   expect(await heavyPlans(round)).toEqual([]);
+});
+
+const workspaceId = defaultWorkspaceId;
+const day = new Date(Date.now() - 3 * 86_400_000).toISOString().slice(0, 10);
+const key = hashOfKey(7);
+
+const activities: readonly Omit<ActivityFilter, "workspaceId">[] = [
+  {},
+  { byOperation: true },
+  { byDoor: true },
+  { byTask: true },
+  { date: day },
+  { keyHash: key },
+  { door: "chat" },
+  { date: day, keyHash: key, door: "chat", byOperation: true },
+];
+
+test.each(activities)("activity by %j reads sums", async (filter) => {
+  expect(await heavyPlans((connected) => activityOf(connected, { workspaceId, ...filter }))).toEqual([]);
+});
+
+test.each(["created", "name", "spent", "last_used"] as const)("keys by %s read their totals", async (order) => {
+  for (const sort of [order, `-${order}`] as const) {
+    const list = (connected: Kysely<Database>) =>
+      pageOfKeys(connected, { workspaceId, includeDisabled: true, sort }, { offset: 0, limit: 100 });
+    expect(await heavyPlans(list)).toEqual([]);
+  }
+});
+
+const filters = {
+  key,
+  model: "acme/model-3",
+  provider: "provider-4",
+  status: 502,
+  outcome: "cancelled",
+  user: "user-5",
+  session_id: "s-9",
+  request_id: "req_none",
+  door: "chat",
+  operation: "embed",
+  guardrail_id: "g-none",
+} as const;
+const names = Object.keys(filters) as (keyof typeof filters)[];
+
+test.each(names)("calls by %s, alone and with each other filter, most of which never meet", async (name) => {
+  for (const other of names) {
+    const query = { [name]: filters[name], [other]: filters[other] };
+    expect([other, await heavyPlans((connected) => pageOfTurns(connected, workspaceId, query))]).toEqual([other, []]);
+  }
+});
+
+test("calls of filters that both are frequent and never meet end, with a cursor where the search has taken long", async () => {
+  const query = { model: "acme/model-0", provider: "provider-1" };
+  let cursor: string | undefined;
+  do {
+    const page = await pageOfTurns(database, workspaceId, { ...query, ...(cursor !== undefined && { cursor }) });
+    expect(page.rows).toEqual([]);
+    cursor = page.nextCursor;
+  } while (cursor !== undefined);
+});
+
+test("pages of two filters show each turn once", async () => {
+  const query = { model: "acme/model-3", provider: "provider-3", limit: 100 };
+  const seen: string[] = [];
+  let cursor: string | undefined;
+  do {
+    const page = await pageOfTurns(database, workspaceId, { ...query, ...(cursor !== undefined && { cursor }) });
+    seen.push(...page.rows.map(({ generation_id: id }) => id));
+    cursor = page.nextCursor;
+  } while (cursor !== undefined);
+  expect(seen).toHaveLength(turns / 20);
+  expect(new Set(seen).size).toBe(seen.length);
+});
+
+test.each([undefined, ...dimensions])("a series by %s reads sums", async (by) => {
+  const to = new Date(Math.ceil(Date.now() / 86_400_000) * 86_400_000);
+  const query = {
+    workspaceId,
+    step: "day",
+    by,
+    from: new Date(to.getTime() - 30 * 86_400_000),
+    to,
+    limit: 10,
+  } as const;
+  const statements = await statementsOf(created.url, (connected) => usageSeries(connected, query));
+  for (const statement of statements) {
+    const read = nodesOf(await planOf(client, statement)).map((node) => node["Relation Name"]);
+    expect(read.filter((relation) => relation === "turns" || relation === "usage_records")).toEqual([]);
+  }
 });

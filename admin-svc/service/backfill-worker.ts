@@ -1,0 +1,87 @@
+/** Fills the past after an upgrade: one portion after the other, with a pause as long as the portion took, so that half of a connection's time is left. */
+import type { Logger } from "@sluice/proto/runtime/log/log.js";
+import { type Registry, labelledGauge } from "@sluice/proto/runtime/metrics.js";
+import type { Kysely } from "kysely";
+import type { Database } from "../store/database.ts";
+import { type BackfillName, backfills, pendingBackfills } from "../store/ledger/backfills.ts";
+import { Pause } from "../store/pause.ts";
+
+/** Pause after a failure, and between looks at what another process is filling. */
+const retryMs = 5_000;
+/** How often the log says how far it is. */
+const tellEveryMs = 10_000;
+
+export interface BackfillParts {
+  /** Opens connections with the rights of the schema's owner, which are closed when nothing is left. */
+  readonly open: () => Kysely<Database>;
+  readonly log: Logger;
+  readonly registry: Registry;
+}
+
+export class BackfillWorker {
+  readonly #parts: BackfillParts;
+  #pending: readonly BackfillName[] = [];
+  #stopped = false;
+  #pause = new Pause(retryMs);
+  #toldAt = Number.NEGATIVE_INFINITY;
+  #running: Promise<void> | undefined;
+
+  constructor(parts: BackfillParts) {
+    this.#parts = parts;
+    const pending = {
+      name: "sluice_backfills_pending",
+      help: "1 while sums or rows of records of before an upgrade are being filled.",
+      labelNames: ["name"],
+    } as const;
+    labelledGauge(parts.registry, pending, (set) => {
+      for (const name of Object.keys(backfills) as BackfillName[]) set({ name }, this.#pending.includes(name) ? 1 : 0);
+    });
+  }
+
+  start(): void {
+    this.#running = this.#run();
+  }
+
+  async stop(): Promise<void> {
+    this.#stopped = true;
+    this.#pause.poke();
+    await this.#running;
+  }
+
+  async #run(): Promise<void> {
+    const database = this.#parts.open();
+    try {
+      while (!this.#stopped && !(await this.#fillPortion(database)));
+    } finally {
+      await database.destroy();
+    }
+  }
+
+  /** @returns whether nothing is left */
+  async #fillPortion(database: Kysely<Database>): Promise<boolean> {
+    const { log } = this.#parts;
+    const began = performance.now();
+    try {
+      this.#pending = await pendingBackfills(database);
+      const [name] = this.#pending;
+      if (name === undefined) return true;
+      const reached = await backfills[name](database);
+      if (reached === undefined) log.info({ backfill: name }, "the past is filled");
+      else if (began > this.#toldAt + tellEveryMs) {
+        this.#toldAt = began;
+        log.info({ backfill: name, reached }, "filling the past of an upgrade; reports of it are not complete or slow");
+      }
+      await this.#wait(performance.now() - began);
+    } catch (error) {
+      log.warn({ err: error }, "the past cannot be filled, and is tried again");
+      await this.#wait(retryMs);
+    }
+    return false;
+  }
+
+  async #wait(ms: number): Promise<void> {
+    if (this.#stopped) return;
+    this.#pause = new Pause(ms);
+    await this.#pause.wait();
+  }
+}

@@ -1,0 +1,122 @@
+/** Activity: sums of the calls that keys pay for by day, model, provider and tier, of the last 30 days in UTC. */
+import type { OperationWord } from "@sluice/proto/runtime/call-operation.js";
+import { type Kysely, type RawBuilder, sql } from "kysely";
+import type { Database } from "../database.ts";
+import { reachedBy } from "./backfills.ts";
+import { answersRequest } from "./usage-sums.ts";
+
+export interface ActivityFilter {
+  readonly workspaceId: string;
+  /** A day such as 2026-11-21. */
+  readonly date?: string;
+  readonly keyHash?: string;
+  /** Format of clients. */
+  readonly door?: string;
+  /** Sums each operation apart. */
+  readonly byOperation?: boolean;
+  /** Sums each format of clients apart. */
+  readonly byDoor?: boolean;
+  /** Sums each kind of task apart. */
+  readonly byTask?: boolean;
+}
+
+export interface ActivityRow {
+  readonly date: string;
+  readonly model: string;
+  readonly provider: string;
+  readonly service_tier: string;
+  /** Null unless each operation is summed apart. */
+  readonly operation: OperationWord | null;
+  /** Null unless each format of clients is summed apart. */
+  readonly door: string | null;
+  /** Null where none was recorded, and unless each kind is summed apart. */
+  readonly task: string | null;
+  readonly cost_usd: string;
+  readonly calls: string;
+  readonly requests: string;
+  readonly input_tokens: string;
+  readonly output_tokens: string;
+  readonly reasoning_tokens: string;
+}
+
+/** Days before today that are shown. */
+const shownDays = 30;
+
+const keys = ["workspace_id", "key_hash", "day", "model", "provider", "service_tier", "operation", "door", "task"];
+const counts = ["calls", "requests", "input_tokens", "output_tokens", "reasoning_tokens"];
+const join = (names: readonly string[]): RawBuilder<unknown> => sql.raw(names.join(", "));
+
+/**
+ * Rows of `activity_changes` for records that its trigger has not seen. A turn counts in its last call that answers: one that the trigger has seen takes
+ * it from there.
+ */
+export const unnotedActivity = (where: RawBuilder<unknown>): RawBuilder<unknown> => sql`
+  select workspace_id, key_hash, (opened_at at time zone 'UTC')::date as day, model, provider, coalesce(nullif(service_tier, ''), 'default') as service_tier,
+    operation, door, coalesce(task, '') as task, sum(cost_usd) as cost_usd, count(*) as calls,
+    count(*) filter (where ${answersRequest("records")} and not exists (
+      select from usage_records as later
+      where later.turn_id = records.turn_id and later.attempt > records.attempt and later.payer = 'key' and not later.is_noted
+        and ${answersRequest("later")}
+    )) as requests,
+    coalesce(sum(input_tokens), 0) as input_tokens, coalesce(sum(output_tokens), 0) as output_tokens, coalesce(sum(reasoning_tokens), 0) as reasoning_tokens
+  from usage_records as records where payer = 'key' and not is_noted and ${where}
+  group by 1, 2, 3, 4, 5, 6, 7, 8, 9`;
+
+/** Adds changes to the sums. @returns how many there were, up to `limit` */
+export async function foldActivity(database: Kysely<Database>, limit: number): Promise<number> {
+  const { rows } = await sql<{ taken: number }>`
+    with taken as (
+      delete from activity_changes where ctid = any (array(select ctid from activity_changes limit ${limit})) returning *
+    ),
+    both_sums as (
+      select * from taken
+      union all select workspace_id, '', ${join([...keys.slice(2), "cost_usd", ...counts])} from taken
+    ),
+    added as (
+      insert into activity_days as known (${join([...keys, "cost_usd", ...counts])})
+      select ${join(keys)}, ${join(["cost_usd", ...counts].map((name) => `sum(${name})`))}
+      from both_sums group by ${join(keys)} order by ${join(keys)}
+      on conflict (${join(keys)}) do update
+        set cost_usd = coalesce(known.cost_usd + excluded.cost_usd, known.cost_usd, excluded.cost_usd),
+          ${join(counts.map((name) => `${name} = known.${name} + excluded.${name}`))}
+    )
+    select count(*)::int as taken from taken`.execute(database);
+  return rows[0]?.taken ?? 0;
+}
+
+/** Removes the sums of days that are no longer shown. */
+export async function dropOldActivity(database: Kysely<Database>): Promise<void> {
+  await sql`delete from activity_days where day < (now() at time zone 'UTC')::date - ${sql.lit(shownDays + 1)}`.execute(
+    database,
+  );
+}
+
+/** The sums, the changes that are not in them yet, and the records of before the sums that they do not have yet. */
+export async function activityOf(
+  database: Kysely<Database>,
+  { workspaceId, date, keyHash, door, byOperation = false, byDoor = false, byTask = false }: ActivityFilter,
+): Promise<readonly ActivityRow[]> {
+  const reached = await reachedBy(database, "activity");
+  const figures = join(["day", ...keys.slice(3), "cost_usd", ...counts]);
+  const first = sql`((now() at time zone 'UTC')::date - ${sql.lit(shownDays)})`;
+  const isMeant = (column: RawBuilder<unknown>) =>
+    date === undefined ? sql`${column} >= ${first}` : sql`${column} >= ${first} and ${column} = ${date}::date`;
+  const ofKey = keyHash === undefined ? sql`true` : sql`key_hash = ${keyHash}`;
+  const past = sql`workspace_id = ${workspaceId} and ${ofKey} and opened_at >= ${first}::timestamp at time zone 'UTC' and opened_at < ${reached}`;
+  const { rows } = await sql<ActivityRow>`
+    with found as (
+      select ${figures} from activity_days
+      where workspace_id = ${workspaceId} and key_hash = ${keyHash ?? ""} and ${isMeant(sql`day`)}
+      union all
+      select ${figures} from activity_changes where workspace_id = ${workspaceId} and ${ofKey} and ${isMeant(sql`day`)}
+      ${reached === undefined ? sql`` : sql`union all select ${figures} from (${unnotedActivity(past)}) as past where ${isMeant(sql`day`)}`}
+    )
+    select to_char(day, 'YYYY-MM-DD') as date, model, provider, service_tier,
+      ${byOperation ? sql`operation` : sql`null::text`} as operation, ${byDoor ? sql`door` : sql`null::text`} as door,
+      ${byTask ? sql`nullif(task, '')` : sql`null::text`} as task, coalesce(sum(cost_usd), 0) as cost_usd,
+      ${join(counts.map((name) => `sum(${name}) as ${name}`))}
+    from found where ${door === undefined ? sql`true` : sql`door = ${door}`}
+    group by 1, 2, 3, 4, 5, 6, 7 having sum(calls) > 0
+    order by 1 desc, sum(cost_usd) desc nulls last, 2, 3, 4, 5, 6, 7`.execute(database);
+  return rows;
+}

@@ -1,0 +1,71 @@
+/** Work on records of before a migration, done in portions while the service runs. A row of `backfills` stands for work that is not done. */
+import { type Kysely, type RawBuilder, sql } from "kysely";
+import type { Database } from "../database.ts";
+import { transact } from "../postgres/transaction.ts";
+import { unnotedActivity } from "./activity.ts";
+
+export type BackfillName = "activity" | "key_totals";
+
+/** The time from which on the work is done; undefined when all of it is. */
+export async function reachedBy(database: Kysely<Database>, name: BackfillName): Promise<RawBuilder<Date> | undefined> {
+  const { rows } = await sql<{ reached: string }>`
+    select reached::text as reached from backfills where name = ${name}`.execute(database);
+  const [row] = rows;
+  return row && sql<Date>`${row.reached}::timestamptz`;
+}
+
+const ended = async (database: Kysely<Database>, name: BackfillName): Promise<void> => {
+  await database.deleteFrom("backfills").where("name", "=", name).execute();
+};
+
+/** One portion: what is done of it, for the log; undefined when nothing is left. */
+export type Portion = (database: Kysely<Database>) => Promise<string | undefined>;
+
+/** Records of an hour, the latest first, back to the first day that activity shows. */
+const fillActivity: Portion = (database) =>
+  transact(database, async (transaction) => {
+    const { rows } = await sql<{ from: string; to: string; is_last: boolean }>`
+      select hour::text as from, reached::text as to, reached < now() - interval '32 days' as is_last
+      from (select reached from backfills where name = 'activity' for update) as work
+        cross join lateral (
+          select date_trunc('hour', least(now(), reached - interval '1 hour'), 'UTC') as hour
+        ) as hours`.execute(transaction);
+    const [work] = rows;
+    if (!work || work.is_last) {
+      await ended(transaction, "activity");
+      return undefined;
+    }
+    const { from, to } = work;
+    await sql`
+      insert into activity_changes
+      ${unnotedActivity(sql`opened_at >= ${from}::timestamptz and opened_at < ${to}::timestamptz`)}`.execute(
+      transaction,
+    );
+    await sql`update backfills set reached = ${from}::timestamptz where name = 'activity'`.execute(transaction);
+    return from;
+  });
+
+/** Keys of a portion. */
+const keysOfPortion = 500;
+
+/** The trigger of records makes the total of a key when it is used meanwhile, so each of both finds what the other has made. */
+const fillTotals: Portion = async (database) => {
+  const { numAffectedRows = 0n } = await sql`
+    insert into key_totals
+    select hash, workspace_id, (select coalesce(sum(cost_usd), 0) from key_days where key_hash = hash),
+      (select max(opened_at) from usage_records where key_hash = hash)
+    from api_keys where not exists (select from key_totals where key_hash = hash) order by hash limit ${keysOfPortion}
+    on conflict (key_hash) do nothing`.execute(database);
+  if (numAffectedRows > 0n) return `${numAffectedRows} keys`;
+  await ended(database, "key_totals");
+  return undefined;
+};
+
+/** Each may rest on those before it. */
+export const backfills: Readonly<Record<BackfillName, Portion>> = { key_totals: fillTotals, activity: fillActivity };
+
+export async function pendingBackfills(database: Kysely<Database>): Promise<readonly BackfillName[]> {
+  const rows = await database.selectFrom("backfills").select("name").execute();
+  const pending = new Set(rows.map(({ name }) => name));
+  return (Object.keys(backfills) as BackfillName[]).filter((name) => pending.has(name));
+}

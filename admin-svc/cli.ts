@@ -33,6 +33,7 @@ import { AccountError } from "./store/account.ts";
 import type { Database } from "./store/database.ts";
 import { isOutage, outageText, reasonOf } from "./store/postgres/failure.ts";
 import { cliLimits, openDatabase } from "./store/postgres/postgres.ts";
+import { requireSessions } from "./store/postgres/sessions.ts";
 
 const nouns: Readonly<Record<string, Commands>> = {
   keys,
@@ -97,6 +98,7 @@ async function open(databaseUrl: string | undefined, stderr: Output): Promise<Ky
   if (!isDatabaseUrl(databaseUrl)) throw new CommandError(`DATABASE_URL: ${noDatabaseUrl}`);
   const database = openDatabase(databaseUrl, cliLimits, () => {});
   try {
+    await requireSessions(databaseUrl);
     await migrate(database, {
       info: () => {},
       warn: (wait, text) => void stderr.write(`${text}: ${wait.seconds} s for ${wait.for}\n`),

@@ -14,6 +14,7 @@ import { trimPolicyLog } from "./store/policy.ts";
 import { dropEndedSessions } from "./store/console/sessions.ts";
 import { type Role, migrationLimits, openDatabase } from "./store/postgres/postgres.ts";
 import { grantRuntime, runtimeRole } from "./store/postgres/roles.ts";
+import { requireSessions } from "./store/postgres/sessions.ts";
 
 const waitLimitMs = 30_000;
 
@@ -35,12 +36,13 @@ export async function untilAnswered<Result>(log: Logger, work: () => Promise<Res
 /**
  * Waits for a database that is still starting, or restarting.
  * @returns the role to serve in
- * @throws NewerSchemaError
+ * @throws NewerSchemaError, NoSessionError
  */
 export async function prepareSchema(databaseUrl: string, log: Logger): Promise<Role> {
   const database = openDatabase(databaseUrl, migrationLimits, (error) => log.debug({ err: error }, "connection lost"));
   try {
     return await untilAnswered(log, async () => {
+      await requireSessions(databaseUrl);
       await migrate(database, log);
       if (await grantRuntime(database)) return runtimeRole;
       log.warn(

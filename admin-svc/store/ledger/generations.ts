@@ -87,9 +87,11 @@ export async function searchTurns(
   const rows: TurnRow[] = [];
   const began = performance.now();
   const first = await firstTurnOf(database, filter);
+  if (first === undefined) return { rows, readTo: undefined };
   let to = filter.to;
   let latest = Math.min(after?.openedAt.getTime() ?? Infinity, to?.getTime() ?? Infinity, Date.now());
-  for (let lengthMs = firstStretchMs; first && latest >= first.getTime(); ) {
+  let lengthMs = firstStretchMs;
+  while (latest >= first.getTime()) {
     const stretchBegan = performance.now();
     const from = new Date(Math.max(latest - lengthMs, first.getTime()));
     rows.push(...(await listTurns(database, { ...filter, from, to }, limit - rows.length, after)));

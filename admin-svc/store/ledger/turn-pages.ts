@@ -62,8 +62,10 @@ export async function pageOfTurns(
 const beforeEveryId = "!";
 
 /** Whether no index has the rows of all filters together. */
-const hasSeveralFilters = ({ workspaceId: _, from: _from, to: _to, ...filters }: TurnFilter): boolean =>
-  Object.values(filters).filter((value) => value !== undefined).length > 1;
+const hasSeveralFilters = (filter: TurnFilter): boolean => {
+  const given = Object.entries(filter).filter(([, value]) => value !== undefined);
+  return given.filter(([name]) => !["workspaceId", "from", "to"].includes(name)).length > 1;
+};
 
 export async function listGenerations(
   database: Kysely<Database>,

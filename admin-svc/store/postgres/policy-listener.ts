@@ -84,7 +84,7 @@ export class PolicyListener {
     });
     try {
       await client.connect();
-      await beginSession(client, this.#options.role);
+      await beginSession(client, limits, this.#options.role);
       await client.query(`listen ${policyChannel}; listen ${endpointChannel}`);
       while (!this.#stopped) {
         this.#pause.clear();

@@ -70,6 +70,7 @@ export const migrationLimits: ConnectionLimits = {
   lockTimeoutMs: 0,
 };
 
+/** Limits of the server are no part of it: a pooler refuses start-up parameters that it does not know, so each session sets them. */
 export function connection(databaseUrl: string, limits: Omit<ConnectionLimits, "max">): ClientConfig {
   return {
     connectionString: databaseUrl,
@@ -77,13 +78,8 @@ export function connection(databaseUrl: string, limits: Omit<ConnectionLimits, "
     keepAlive: true,
     keepAliveInitialDelayMillis: 10_000,
     connectionTimeoutMillis: limits.connectTimeoutMs,
-    idle_in_transaction_session_timeout: 5_000,
-    ...(limits.lockTimeoutMs > 0 && { lock_timeout: limits.lockTimeoutMs }),
-    ...(limits.statementTimeoutMs > 0 && {
-      statement_timeout: limits.statementTimeoutMs,
-      // The server's own limit ends a statement first, unless the connection is dead.
-      query_timeout: limits.statementTimeoutMs + 1_000,
-    }),
+    // The server's own limit ends a statement first, unless the connection is dead.
+    ...(limits.statementTimeoutMs > 0 && { query_timeout: limits.statementTimeoutMs + 1_000 }),
   };
 }
 
@@ -91,12 +87,22 @@ export function connection(databaseUrl: string, limits: Omit<ConnectionLimits, "
 export type Role = string | undefined;
 
 /**
- * Sets the role of a session and turns JIT compilation off: Postgres overestimates statements that write several tables, and spent 130 of
+ * Sets limits and role of a session and turns JIT compilation off: Postgres overestimates statements that write several tables, and spent 130 of
  * 150 ms of a bulk of 500 keys on compiling them (PostgreSQL 15, two busy cores, 2026-11-21).
  */
-export async function beginSession(client: ClientBase, role: Role): Promise<void> {
-  const taken = role === undefined ? "" : `; set role ${client.escapeIdentifier(role)}`;
-  await client.query(`set jit = off${taken}`);
+export async function beginSession(
+  client: ClientBase,
+  { statementTimeoutMs, lockTimeoutMs }: Pick<ConnectionLimits, "statementTimeoutMs" | "lockTimeoutMs">,
+  role: Role,
+): Promise<void> {
+  const settings = [
+    "jit = off",
+    "idle_in_transaction_session_timeout = 5000",
+    `lock_timeout = ${lockTimeoutMs}`,
+    `statement_timeout = ${statementTimeoutMs}`,
+    ...(role === undefined ? [] : [`role = ${client.escapeIdentifier(role)}`]),
+  ];
+  await client.query(settings.map((setting) => `set ${setting}`).join("; "));
 }
 
 export interface SessionOptions {
@@ -114,7 +120,7 @@ export function openDatabase(
   { role, opened, heard }: SessionOptions = {},
 ): Kysely<Database> {
   // The pool awaits this hook and closes a connection when it fails; its types do not say so.
-  const session = { onConnect: (client: ClientBase) => beginSession(client, role) };
+  const session = { onConnect: (client: ClientBase) => beginSession(client, limits, role) };
   const pool = new Pool({
     ...connection(databaseUrl, limits),
     ...session,

@@ -1,0 +1,53 @@
+/**
+ * Finds out whether a connection keeps its session. Behind a pooler that pools by transaction or statement, the settings, the role, the locks and the LISTEN of
+ * one connection are those of others: admin-svc would run without limits, and other programs of the same pooler in its role.
+ */
+import { Client } from "pg";
+import { connection, migrationLimits } from "./postgres.ts";
+
+/** Sluice cannot serve over this connection, however often it tries. */
+export class NoSessionError extends Error {
+  override readonly name = "NoSessionError";
+  constructor() {
+    super(
+      "DATABASE_URL leads to a pooler that gives each transaction another session of Postgres. Pool by session (PgBouncer: pool_mode = session), or connect to Postgres itself",
+    );
+  }
+}
+
+/** A pooler may hand out the same session by chance. */
+const rounds = 3;
+
+/** @throws NoSessionError */
+export async function requireSessions(databaseUrl: string): Promise<void> {
+  const [one, other] = [0, 1].map(() => new Client(connection(databaseUrl, migrationLimits))) as [Client, Client];
+  const clients = [one, other];
+  for (const client of clients) client.on("error", () => {});
+  try {
+    for (const client of clients) await client.connect();
+    for (let round = 0; round < rounds; round++) if (await sharesSessions(one, other)) throw new NoSessionError();
+  } finally {
+    await Promise.all(clients.map((client) => client.end().catch(() => {})));
+  }
+}
+
+/** Between statements, a pooler gives the session of one connection to the other that begins a transaction, or takes another one for the next statement. */
+async function sharesSessions(one: Client, other: Client): Promise<boolean> {
+  const first = await sessionOf(one);
+  if ((await sessionOf(one)) !== first) return true;
+  try {
+    await other.query("begin");
+  } catch (error) {
+    if (/statement pooling/.test(String(error))) return true;
+    throw error;
+  }
+  const held = await sessionOf(other);
+  const last = await sessionOf(one);
+  await other.query("rollback");
+  return held === first || last !== first;
+}
+
+async function sessionOf(client: Client): Promise<number> {
+  const { rows } = await client.query<{ pid: number }>("select pg_backend_pid() as pid");
+  return rows[0]?.pid as number;
+}

@@ -83,7 +83,7 @@ const shown = (rows: readonly AuditRow[]): readonly string[] =>
     ]),
   );
 
-const stateJson = ({ workspaceId, name, entries, erased, sequence, head, wrong }: AuditState) => ({
+const stateJson = ({ workspaceId, name, entries, erased, sequence, head, wrong, unverifiable }: AuditState) => ({
   workspace_id: workspaceId,
   name,
   entries,
@@ -91,6 +91,7 @@ const stateJson = ({ workspaceId, name, entries, erased, sequence, head, wrong }
   sequence: Number(sequence),
   head,
   wrong: wrong.map(Number),
+  unverifiable: unverifiable.map(Number),
 });
 
 const statesShown = (states: readonly AuditState[]): readonly string[] =>
@@ -102,8 +103,13 @@ const statesShown = (states: readonly AuditState[]): readonly string[] =>
       String(state.erased),
       state.sequence,
       state.head === "" ? "-" : state.head,
-      state.wrong.length === 0 ? "whole" : `wrong at ${state.wrong.join(", ")}`,
+      judgement(state),
     ]),
   );
+
+function judgement({ wrong, unverifiable }: AuditState): string {
+  if (wrong.length > 0) return `wrong at ${wrong.join(", ")}`;
+  return unverifiable.length > 0 ? `whole, but erased by an earlier build: ${unverifiable.join(", ")}` : "whole";
+}
 
 const placesOf = ({ name, wrong }: AuditState): string => `${name} at ${wrong.join(", ")}`;

@@ -124,4 +124,5 @@ const stateMessage = (state: AuditState) =>
     sequence: BigInt(state.sequence),
     head: state.head,
     wrong: state.wrong.map(BigInt),
+    unverifiable: state.unverifiable.map(BigInt),
   });

@@ -1,6 +1,6 @@
 /** Verifies the audit log: no entry was changed, removed or inserted after it was written. */
 import { type Kysely, sql } from "kysely";
-import { chainLink, contentDigest } from "./audit.ts";
+import { chainLink, contentDigest, erasure } from "./audit.ts";
 import type { Database } from "./database.ts";
 
 /** State of one workspace's audit log. */
@@ -15,9 +15,15 @@ export interface AuditState {
   readonly head: string;
   /** Numbers of the first ten wrong entries; the last number when the end of the log is missing. */
   readonly wrong: readonly string[];
+  /** Numbers of the first ten erased entries that builds of before 2026-11-28 have erased, which did not write which: they may be as they were. */
+  readonly unverifiable: readonly string[];
 }
 
-/** States at one moment, read in one statement. @param workspaceId the only workspace to check; all of them when undefined */
+/**
+ * States at one moment, read in one statement. An erased entry has no content, and an erasure after it names it with the time. An erasure of an earlier build
+ * says how many entries it erased: so many of those that no erasure names are unverifiable, and more are wrong.
+ * @param workspaceId the only workspace to check; all of them when undefined
+ */
 export async function auditStates(database: Kysely<Database>, workspaceId?: string): Promise<readonly AuditState[]> {
   const isMeant = sql<boolean>`(${workspaceId ?? null}::uuid is null or workspaces.id = ${workspaceId ?? null}::uuid)`;
   const { rows } = await sql<AuditState>`
@@ -29,18 +35,46 @@ export async function auditStates(database: Kysely<Database>, workspaceId?: stri
       where ${isMeant}
       window chain as (partition by workspace_id order by sequence)
     ),
+    erasures as (
+      select workspace_id, sequence as erasure, after::jsonb as told from chained where action = ${erasure} and erased_at is null
+    ),
+    named as (
+      select workspace_id, number::bigint as sequence, erasure, (told ->> 'erased_at_us')::bigint as erased_us
+      from erasures cross join lateral jsonb_array_elements_text(told -> 'erased_entries') as each (number)
+      where told ? 'erased_entries'
+    ),
+    counted as (
+      select workspace_id, erasure, (told ->> 'entries')::bigint as entries from erasures where not told ? 'erased_entries'
+    ),
+    unnamed as (
+      select workspace_id, sequence, row_number() over (partition by workspace_id order by sequence desc) as place
+      from chained where erased_at is not null and not exists (
+        select from named where named.workspace_id = chained.workspace_id and named.sequence = chained.sequence and erasure > chained.sequence
+          and erased_us = (extract(epoch from erased_at) * 1000000)::bigint
+      )
+    ),
+    claimed as (
+      select workspace_id, sequence from unnamed where place <= (
+        select coalesce(sum(entries), 0) from counted where counted.workspace_id = unnamed.workspace_id and erasure > unnamed.sequence
+      )
+    ),
     judged as (
-      select workspace_id, sequence, hash, erased_at,
-        sequence = sequence_before + 1
+      select chained.workspace_id, chained.sequence, hash, erased_at, claimed.sequence is not null as is_claimed,
+        chained.sequence = sequence_before + 1
           and hash = sha256(hash_before || ${chainLink})
-          and (erased_at is not null or digest = ${contentDigest}) as is_right
-      from chained
+          and case when erased_at is null then digest = ${contentDigest}
+            else target is null and before is null and after is null and salt is null and action <> ${erasure}
+              and (unnamed.sequence is null or claimed.sequence is not null)
+          end as is_right
+      from chained left join unnamed on unnamed.workspace_id = chained.workspace_id and unnamed.sequence = chained.sequence
+        left join claimed on claimed.workspace_id = chained.workspace_id and claimed.sequence = chained.sequence
     )
     select id as "workspaceId", name, count(sequence)::float8 as entries, count(erased_at)::float8 as erased,
       audit_sequence as sequence, encode(audit_hash, 'hex') as head,
-      (array_agg(sequence order by sequence) filter (where not is_right))[:10]
+      (array_agg(sequence order by sequence) filter (where sequence is not null and is_right is not true))[:10]
         || case when bool_or(sequence = audit_sequence and hash = audit_hash) or audit_sequence = audit_trimmed_sequence
-          then '{}' else array[audit_sequence] end as wrong
+          then '{}' else array[audit_sequence] end as wrong,
+      coalesce((array_agg(sequence order by sequence) filter (where is_right and is_claimed))[:10], '{}') as unverifiable
     from workspaces left join judged on workspace_id = id
     where ${isMeant}
     group by id

@@ -50,6 +50,9 @@ export const contentDigest: RawBuilder<Buffer> = sql`sha256(convert_to(json_buil
 export const chainLink: RawBuilder<Buffer> = sql`convert_to(json_build_array(
   (extract(epoch from at) * 1000000)::bigint, actor, action, request_id, generation, encode(digest, 'hex'))::text, 'UTF8')`;
 
+/** Action of an entry that names the entries whose content was erased with the name of an end user. */
+export const erasure = "end-users.erase";
+
 /** Whether two states of a row differ in nothing. */
 export const isSame = ({ after }: ReturnType<typeof difference>): boolean => Object.keys(after).length === 0;
 

@@ -1,6 +1,6 @@
 /** Erases the name of an end user from all stored data. Records, sums and audit entries stay, without the name. */
 import { type Kysely, type RawBuilder, sql } from "kysely";
-import { type Author, recordAudit } from "./audit.ts";
+import { type Author, erasure, recordAudit } from "./audit.ts";
 import { deleteContentsOfUser } from "./contents.ts";
 import type { Database } from "./database.ts";
 import { foldAll, holdChanges } from "./ledger/fold.ts";
@@ -45,14 +45,15 @@ export async function eraseEndUser(
       .where("external_user", "=", user)
       .executeTakeFirst();
     await deleteContentsOfUser(transaction, workspaceId, user);
-    const entries = await eraseInAudit(transaction, workspaceId, user);
+    const { sequences, at } = await eraseInAudit(transaction, workspaceId, user);
     const erased = {
       records,
       keys: Number(keys.numUpdatedRows),
-      entries,
+      entries: sequences.length,
       registered: registered.numDeletedRows > 0n,
     };
-    await recordAudit(transaction, author, { action: "end-users.erase", target: "an end user", after: erased });
+    const after = { ...erased, erased_entries: sequences, erased_at_us: at };
+    await recordAudit(transaction, author, { action: erasure, target: "an end user", after });
     return erased;
   });
 }
@@ -90,13 +91,24 @@ function eraseInRecords(database: Kysely<Database>, workspaceId: string, user: s
   });
 }
 
-/** Author, action and time of an entry stay, and the digest of the erased content keeps the chain valid. */
-async function eraseInAudit(database: Kysely<Database>, workspaceId: string, user: string): Promise<number> {
-  const { numAffectedRows = 0n } = await sql`
+interface ErasedEntries {
+  readonly sequences: readonly number[];
+  /** Microseconds since 1970; null without an entry. */
+  readonly at: number | null;
+}
+
+/**
+ * Author, action and time of an entry stay, and the digest of the erased content keeps the chain valid. The entry of the erasure names them, so that no other
+ * entry can be passed off as erased; it has no name, and is not erased.
+ */
+async function eraseInAudit(database: Kysely<Database>, workspaceId: string, user: string): Promise<ErasedEntries> {
+  const { rows } = await sql<{ sequence: string; at: string }>`
     update audit_log set target = null, before = null, after = null, salt = null, erased_at = now()
-    where workspace_id = ${workspaceId} and erased_at is null and (
+    where workspace_id = ${workspaceId} and erased_at is null and action <> ${erasure} and (
       (action like 'end-users.%' and target = ${user})
       or before ->> 'external_user' = ${user} or after ->> 'external_user' = ${user}
-    )`.execute(database);
-  return Number(numAffectedRows);
+    )
+    returning sequence, (extract(epoch from erased_at) * 1000000)::bigint as at`.execute(database);
+  const sequences = rows.map(({ sequence }) => Number(sequence)).sort((one, other) => one - other);
+  return { sequences, at: rows[0] === undefined ? null : Number(rows[0].at) };
 }

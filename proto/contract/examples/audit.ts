@@ -27,6 +27,7 @@ export const auditStateExample = {
   sequence: 12,
   head: auditEntryExample.hash,
   wrong: [],
+  unverifiable: [],
 } as const;
 
 export const workspaceExample = {

@@ -105,6 +105,10 @@ const stateFields = {
     array(integer({ min: 0 })),
     "Numbers of the first ten entries that were changed, removed or inserted later; empty: the log is whole.",
   ),
+  unverifiable: described(
+    array(integer({ min: 0 })),
+    "Numbers of the first ten entries that a build of before 2026-11-28 erased: it did not write which, so nobody can tell whether they are.",
+  ),
 };
 
 export const auditState = named(
@@ -146,6 +150,7 @@ export const shownAuditState = (state: AuditState): JsonObject => ({
   sequence: Number(state.sequence),
   head: state.head,
   wrong: state.wrong.map(Number),
+  unverifiable: state.unverifiable.map(Number),
 });
 
 /** A given time as a message; undefined stays unset. */

@@ -23,7 +23,7 @@ import {
   openHouse,
   operator,
   patiently,
-} from "./house.ts";
+} from "../house.ts";
 
 let house: AdminHouse;
 beforeAll(async () => {

@@ -1,0 +1,155 @@
+/** Every column of every entry, erased or not, is held by the chain: a change of it is found. Erasures and retention are no change. */
+import { afterAll, beforeAll, expect, test } from "@jest/globals";
+import { prepareSchema } from "@sluice/admin-svc/prepare.js";
+import { type AuditState, auditStates } from "@sluice/admin-svc/store/audit-check.js";
+import { recordAudit } from "@sluice/admin-svc/store/audit.js";
+import { type Database, defaultWorkspaceId } from "@sluice/admin-svc/store/database.js";
+import { createEndUser } from "@sluice/admin-svc/store/end-users.js";
+import { eraseEndUser } from "@sluice/admin-svc/store/erasure.js";
+import { removeOld } from "@sluice/admin-svc/store/ledger/retention.js";
+import { migrationLimits, openDatabase } from "@sluice/admin-svc/store/postgres/postgres.js";
+import { openLog } from "@sluice/proto/runtime/log/log.js";
+import { type Kysely, type RawBuilder, type Transaction, sql } from "kysely";
+import { type TestDatabase, createDatabase } from "../../support/database.ts";
+import { addWorkspace, operator } from "../house.ts";
+
+let created: TestDatabase;
+let database: Kysely<Database>;
+/** Entries 1 and 3 are erased, 2 and 4 are not, and 5 is the erasure. */
+beforeAll(async () => {
+  created = await createDatabase();
+  await prepareSchema(created.url, openLog("test", "silent"));
+  database = openDatabase(created.url, migrationLimits, () => {});
+  for (const user of ["alice", "bob"]) await createEndUser(database, operator(), user);
+  await sql`delete from end_users where "user" = 'alice'`.execute(database);
+  await createEndUser(database, operator(), "alice");
+  await createEndUser(database, operator(), "carol");
+  await eraseEndUser(database, operator(), "alice", () => {});
+  await addWorkspace(database);
+});
+afterAll(async () => {
+  await database.destroy();
+  await created.drop();
+});
+
+const stateOf = async (connection: Kysely<Database>): Promise<AuditState> => {
+  const state = (await auditStates(connection)).find(({ workspaceId }) => workspaceId === defaultWorkspaceId);
+  if (state === undefined) throw new Error("the workspace has a log");
+  return state;
+};
+
+/** The state after a change that is taken back. */
+async function after(change: (connection: Kysely<Database>) => Promise<unknown>): Promise<AuditState> {
+  const transaction = await database.startTransaction().execute();
+  try {
+    await change(transaction);
+    return await stateOf(transaction);
+  } finally {
+    await transaction.rollback().execute();
+  }
+}
+
+const [erased, kept, erasure] = ["1", "2", "5"];
+
+test("a log with an erasure is whole, and names what was erased", async () => {
+  expect(await stateOf(database)).toMatchObject({ entries: 5, erased: 2, wrong: [], unverifiable: [] });
+});
+
+/** Another value of each column. The first workspace that is not the default one has no entries. */
+const others: Readonly<Record<string, RawBuilder<unknown>>> = {
+  workspace_id: sql`(select id from workspaces where id <> ${defaultWorkspaceId} limit 1)`,
+  sequence: sql`sequence + 1000`,
+  at: sql`at + interval '1 microsecond'`,
+  actor: sql`'somebody'`,
+  action: sql`'keys.revoke'`,
+  target: sql`'another'`,
+  before: sql`'{"name": "forged"}'`,
+  after: sql`'{"name": "forged"}'`,
+  request_id: sql`'req_forged'`,
+  generation: sql`coalesce(generation, 0) + 1`,
+  salt: sql`gen_random_uuid()`,
+  digest: sql`sha256('forged')`,
+  hash: sql`sha256('forged')`,
+  erased_at: sql`coalesce(erased_at, now()) - interval '1 day'`,
+};
+
+test("the table of changes has every column", async () => {
+  const { rows } = await sql<{ name: string }>`
+    select column_name as name from information_schema.columns where table_name = 'audit_log'`.execute(database);
+  expect(rows.map(({ name }) => name).sort()).toEqual(Object.keys(others).sort());
+});
+
+const cases = Object.keys(others).flatMap((column) =>
+  [erased, kept, erasure].map((sequence) => [column, sequence] as const),
+);
+test.each(cases)("another %s of entry %s is found", async (column, sequence) => {
+  const { wrong } = await after((connection) =>
+    sql`update audit_log set ${sql.ref(column)} = ${others[column]} where sequence = ${sequence}`.execute(connection),
+  );
+  expect(wrong.length).toBeGreaterThan(0);
+});
+
+test.each([
+  ["forged content", sql`salt = null, before = null, after = '{"name": "forged"}'`],
+  ["forged content and its salt", sql`after = '{"name": "forged"}'`],
+  ["no content", sql`salt = null, before = null, after = null, target = null`],
+  [
+    "the time of a real erasure",
+    sql`salt = null, before = null, after = null, target = null, erased_at = (select erased_at from audit_log where sequence = 1)`,
+  ],
+])("an entry passed off as erased is found: with %s", async (_, change) => {
+  for (const sequence of [kept, erasure]) {
+    const { wrong } = await after(async (connection) => {
+      await sql`update audit_log set erased_at = now() where sequence = ${sequence}`.execute(connection);
+      await sql`update audit_log set ${change} where sequence = ${sequence}`.execute(connection);
+    });
+    expect(wrong).toContain(sequence);
+  }
+});
+
+test("an erased entry that is passed off as one with content is found", async () => {
+  const { wrong } = await after((connection) =>
+    sql`update audit_log set erased_at = null, salt = gen_random_uuid(), target = 'x', after = '{}' where sequence = ${erased}`.execute(
+      connection,
+    ),
+  );
+  expect(wrong).toEqual([erased]);
+});
+
+/** An erasure as earlier builds wrote it: how many entries, and not which. */
+const eraseAsBefore = async (connection: Kysely<Database>, sequence: string, entries: number): Promise<void> => {
+  await sql`
+    update audit_log set target = null, before = null, after = null, salt = null, erased_at = now() where sequence = ${sequence}`.execute(
+    connection,
+  );
+  const entry = {
+    action: "end-users.erase",
+    target: "an end user",
+    after: { records: 0, keys: 0, entries, registered: true },
+  };
+  await recordAudit(connection as Transaction<Database>, operator(), entry);
+};
+
+test("what an earlier build has erased is unverifiable, and neither wrong nor vouched for", async () => {
+  const { wrong, unverifiable } = await after((connection) => eraseAsBefore(connection, kept as string, 1));
+  expect({ wrong, unverifiable }).toEqual({ wrong: [], unverifiable: [kept] });
+});
+
+test("more entries than earlier builds have erased are wrong", async () => {
+  const { wrong, unverifiable } = await after(async (connection) => {
+    await eraseAsBefore(connection, kept as string, 1);
+    await sql`
+      update audit_log set target = null, before = null, after = null, salt = null, erased_at = now() where sequence = 4`.execute(
+      connection,
+    );
+  });
+  expect([...wrong, ...unverifiable].sort()).toEqual([kept, "4"]);
+  expect(wrong).toHaveLength(1);
+});
+
+test("a log of which retention has removed the beginning is whole", async () => {
+  const removed = [];
+  for await (const { count } of removeOld(database, operator(), { auditDays: 0 })) removed.push(count);
+  expect(removed.length).toBeGreaterThan(0);
+  expect(await stateOf(database)).toMatchObject({ wrong: [], unverifiable: [] });
+});

@@ -2,6 +2,7 @@
 import { CommandError, UsageError, readArguments, table } from "@sluice/proto/runtime/cli.js";
 import { type HoldRow, listHolds, releaseCharge } from "../store/ledger/holds.ts";
 import { type LedgerState, ledgerState } from "../store/ledger/ledger-check.ts";
+import { backfills, pendingBackfills } from "../store/ledger/backfills.ts";
 import { addCallsApart } from "../store/ledger/usage.ts";
 import { type Commands, commandLine, json, time } from "./terminal.ts";
 
@@ -19,7 +20,13 @@ export const ledger: Commands = {
     ],
     async run(args, { database, print }) {
       const { values } = readArguments(args, json);
-      const state = await ledgerState(await database());
+      const connected = await database();
+      if ((await pendingBackfills(connected)).includes("turns")) {
+        throw new CommandError(
+          "records of before the upgrade are still being added to turns and sums: check again when admin-svc has filled the past",
+        );
+      }
+      const state = await ledgerState(connected);
       for (const line of values.json === true ? [JSON.stringify(jsonOf(state))] : shown(state)) print(line);
       const wrong = state.gaps.length + state.wrongSums.length;
       if (wrong > 0) throw new CommandError(`the ledger is inconsistent: ${wrong} ${wrong === 1 ? "place" : "places"}`);
@@ -57,10 +64,26 @@ export const ledger: Commands = {
   repair: {
     usage: "",
     summary: "Adds calls to requests and sums that an admin-svc of an earlier build has stored during an upgrade.",
-    details: ["Run it once the last process of the earlier build is gone. Again it changes nothing."],
+    details: [
+      "Run it once the last process of the earlier build is gone. Again it changes nothing.",
+      "Where admin-svc serves as a user that does not own the schema, it also fills the sums of before an upgrade.",
+    ],
     async run(args, { database, print }) {
       readArguments(args, {});
-      print(`${await addCallsApart(await database())} calls added`);
+      const connected = await database();
+      let added = 0;
+      for (let portion = -1; portion !== 0; ) {
+        portion = await addCallsApart(connected);
+        added += portion;
+      }
+      for (
+        let [name] = await pendingBackfills(connected);
+        name !== undefined;
+        [name] = await pendingBackfills(connected)
+      ) {
+        await backfills[name](connected);
+      }
+      print(`${added} calls added`);
     },
   },
 };

@@ -1,4 +1,4 @@
-/** Kinds of the calls that server tools make for an answer: the advice of another model, and images. */
+/** Kinds of the calls that server tools make for an answer: the advice of another model, and images. Checked for new records; 0046 checks those before without a lock. */
 import { type Kysely, sql } from "kysely";
 
 export async function up(database: Kysely<unknown>): Promise<void> {
@@ -7,5 +7,7 @@ export async function up(database: Kysely<unknown>): Promise<void> {
       drop constraint usage_records_kind_check,
       add constraint usage_records_kind_check
         check (kind in ('primary', 'judge', 'moderation', 'classifier', 'panel', 'analyst',
-          'charged_judge', 'charged_moderation', 'charged_classifier', 'advisor', 'image'))`.execute(database);
+          'charged_judge', 'charged_moderation', 'charged_classifier', 'advisor', 'image')) not valid`.execute(
+    database,
+  );
 }

@@ -1,4 +1,4 @@
-/** Kinds of calls that read scanned pages, paid by the operator or by the key. */
+/** Kinds of calls that read scanned pages, paid by the operator or by the key. Checked for new records; 0046 checks those before without a lock. */
 import { type Kysely, sql } from "kysely";
 
 export async function up(database: Kysely<unknown>): Promise<void> {
@@ -7,7 +7,7 @@ export async function up(database: Kysely<unknown>): Promise<void> {
       drop constraint usage_records_kind_check,
       add constraint usage_records_kind_check
         check (kind in ('primary', 'judge', 'moderation', 'classifier', 'panel', 'analyst',
-          'charged_judge', 'charged_moderation', 'charged_classifier', 'advisor', 'image', 'ocr', 'charged_ocr'))`.execute(
+          'charged_judge', 'charged_moderation', 'charged_classifier', 'advisor', 'image', 'ocr', 'charged_ocr')) not valid`.execute(
     database,
   );
 }

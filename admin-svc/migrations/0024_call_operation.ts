@@ -1,6 +1,7 @@
 /**
  * Purpose and payer of each call, in columns of their own. The column `kind` said both at once; a trigger keeps it in step while a process of the
- * build before this one writes or reads it. Most records are answers that the key pays for, which the defaults say without a rewrite.
+ * build before this one writes or reads it. Most records are answers that the key pays for, which the defaults say without a rewrite; the worker that adds
+ * calls of before to their turns says it of the others.
  */
 import { type Kysely, sql } from "kysely";
 
@@ -31,13 +32,11 @@ const operationOfKind = sql.raw(
 export async function up(database: Kysely<unknown>): Promise<void> {
   await sql`
     alter table usage_records
-      add column operation text not null default 'turn'
-        check (operation in (${sql.join(operations.map((operation) => sql.lit(operation)))})),
-      add column payer text not null default 'key' check (payer in ('key', 'operator'))`.execute(database);
-  await sql`
-    update usage_records
-    set operation = ${operationOfKind}, payer = case when kind in (${chargeable}) then 'operator' else 'key' end
-    where kind <> 'primary'`.execute(database);
+      add column operation text not null default 'turn',
+      add column payer text not null default 'key',
+      add constraint usage_records_operation_check
+        check (operation in (${sql.join(operations.map((operation) => sql.lit(operation)))})) not valid,
+      add constraint usage_records_payer_check check (payer in ('key', 'operator')) not valid`.execute(database);
   await sql`
     create function usage_records_purpose() returns trigger language plpgsql as $$
     declare

@@ -49,7 +49,8 @@ export async function up(database: Kysely<unknown>): Promise<void> {
       reached timestamptz not null default 'infinity'
     )`.execute(database);
   await sql`
-    insert into backfills (name) select 'activity' where exists (select from usage_records)
+    insert into backfills (name) select 'turns' where exists (select from usage_records where not in_turn)
+    union all select 'activity' where exists (select from usage_records)
     union all select 'key_totals' where exists (select from api_keys)`.execute(database);
   await noteCalls(database);
   await noteKeys(database);

@@ -41,9 +41,15 @@ import * as exportCursors from "./0041_exports.ts";
 import * as people from "./0042_people.ts";
 import * as capturedContents from "./0044_captured_contents.ts";
 import * as activity from "./0045_activity.ts";
+import * as online from "./0046_online.ts";
 import * as holds from "./0050_holds.ts";
 
-export const migrations: Readonly<Record<string, Migration>> = {
+export interface OnlineMigration extends Migration {
+  /** Runs outside of a transaction, and may be repeated. */
+  readonly isOnline?: boolean;
+}
+
+export const migrations: Readonly<Record<string, OnlineMigration>> = {
   "0001_access": access,
   "0002_usage": usage,
   "0003_key_settings": keySettings,
@@ -83,5 +89,6 @@ export const migrations: Readonly<Record<string, Migration>> = {
   "0042_people": people,
   "0044_captured_contents": capturedContents,
   "0045_activity": activity,
+  "0046_online": online,
   "0050_holds": holds,
 };

@@ -3,6 +3,7 @@ import type { Logger } from "@sluice/proto/runtime/log/log.js";
 import { type Registry, labelledGauge } from "@sluice/proto/runtime/metrics.js";
 import type { Kysely } from "kysely";
 import type { Database } from "../store/database.ts";
+import { isForbidden } from "../store/postgres/failure.ts";
 import { type BackfillName, backfills, pendingBackfills } from "../store/ledger/backfills.ts";
 import { Pause } from "../store/pause.ts";
 
@@ -73,6 +74,12 @@ export class BackfillWorker {
       }
       await this.#wait(performance.now() - began);
     } catch (error) {
+      if (isForbidden(error)) {
+        log.warn(
+          "the database user cannot fill the past after the upgrade: run `admin -- ledger repair` as the owner of the schema",
+        );
+        return true;
+      }
       log.warn({ err: error }, "the past cannot be filled, and is tried again");
       await this.#wait(retryMs);
     }

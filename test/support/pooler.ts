@@ -124,7 +124,7 @@ export class Pooler {
 }
 
 /** Authentication is over, and the session is ready. */
-const greeting = Buffer.from([...[0x52, 0, 0, 0, 8, 0, 0, 0, 0], ...[0x5a, 0, 0, 0, 5, idle]]);
+const greeting = Buffer.from([0x52, 0, 0, 0, 8, 0, 0, 0, 0, 0x5a, 0, 0, 0, 5, idle]);
 
 /** Sends a batch, and passes what comes back on until the session is ready again. @param ended called outside of a transaction */
 function answer(session: Socket, batch: Buffer, client: Socket, ended: () => void): Promise<void> {

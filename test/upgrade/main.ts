@@ -1,12 +1,17 @@
-/** npm run upgrade -- [--from REVISION] [--files NAME,NAME] [--upgraded SERVICE,SERVICE]: whether a half upgraded house keeps its promises. */
+/**
+ * npm run upgrade -- [--from REVISION] [--files NAME,NAME] [--upgraded SERVICE,SERVICE]: whether a half upgraded house keeps its promises.
+ * npm run upgrade -- --records N: how long a writer of records waits while a database with N of them is upgraded from the schema of migration 0018.
+ */
 import { parseArgs } from "node:util";
 import { readOrExit } from "../support/runner/campaign-options.ts";
 import { runUpgradeCampaign, halves, withEarlier } from "./campaign.ts";
 import { type Service, services } from "../support/house.ts";
 import { conformance } from "./conformance.ts";
 import { earlierRevision, hashOf } from "./earlier.ts";
+import { upgradeOwnDatabase } from "./past.ts";
 
-const usage = "usage: npm run upgrade -- [--from REVISION] [--files NAME,NAME] [--upgraded SERVICE,SERVICE]";
+const usage =
+  "usage: npm run upgrade -- [--from REVISION] [--files NAME,NAME] [--upgraded SERVICE,SERVICE] | --records N";
 
 const { values } = readOrExit(
   () =>
@@ -18,10 +23,18 @@ const { values } = readOrExit(
         files: { type: "string", default: conformance.join() },
         /** In one house; every way to mix them when absent. */
         upgraded: { type: "string" },
+        /** Records of a database that is upgraded; no houses run then. */
+        records: { type: "string" },
       },
     }),
   usage,
 );
+
+if (values.records !== undefined) {
+  const upgraded = await upgradeOwnDatabase(Number(values.records));
+  console.log(JSON.stringify(upgraded, undefined, 2));
+  process.exit(upgraded.worstWaitMs < 1_000 && upgraded.wrongSums === 0 ? 0 : 1);
+}
 
 const isService = (name: string): name is Service => (services as readonly string[]).includes(name);
 const upgraded = values.upgraded?.split(",");

@@ -3,8 +3,9 @@ import { type Kysely, type RawBuilder, sql } from "kysely";
 import type { Database } from "../database.ts";
 import { transact } from "../postgres/transaction.ts";
 import { unnotedActivity } from "./activity.ts";
+import { addCallsApart } from "./usage.ts";
 
-export type BackfillName = "activity" | "key_totals";
+export type BackfillName = "turns" | "activity" | "key_totals";
 
 /** The time from which on the work is done; undefined when all of it is. */
 export async function reachedBy(database: Kysely<Database>, name: BackfillName): Promise<RawBuilder<Date> | undefined> {
@@ -20,6 +21,14 @@ const ended = async (database: Kysely<Database>, name: BackfillName): Promise<vo
 
 /** One portion: what is done of it, for the log; undefined when nothing is left. */
 export type Portion = (database: Kysely<Database>) => Promise<string | undefined>;
+
+/** Calls of before turns, which also need what they were for before activity sums them. */
+const fillTurns: Portion = async (database) => {
+  const added = await addCallsApart(database);
+  if (added > 0) return `${added} calls`;
+  await ended(database, "turns");
+  return undefined;
+};
 
 /** Records of an hour, the latest first, back to the first day that activity shows. */
 const fillActivity: Portion = (database) =>
@@ -62,7 +71,11 @@ const fillTotals: Portion = async (database) => {
 };
 
 /** Each may rest on those before it. */
-export const backfills: Readonly<Record<BackfillName, Portion>> = { key_totals: fillTotals, activity: fillActivity };
+export const backfills: Readonly<Record<BackfillName, Portion>> = {
+  turns: fillTurns,
+  key_totals: fillTotals,
+  activity: fillActivity,
+};
 
 export async function pendingBackfills(database: Kysely<Database>): Promise<readonly BackfillName[]> {
   const rows = await database.selectFrom("backfills").select("name").execute();

@@ -172,14 +172,34 @@ async function addToDays(transaction: Transaction<Database>, spent: readonly Spe
   );
 }
 
+/** Turns of a portion. */
+const turnsOfPortion = 1_000;
+
+/** Kinds of calls with the prefix `charged_` when the key pays, as migration 0024 has them. */
+const chargeable = sql`kind in ('judge', 'moderation', 'classifier', 'ocr')`;
+/** Whether a call is one of before migration 0024, and no answer: only its kind says what it was for. */
+const hasKindAlone = sql`kind <> 'primary' and operation = 'turn' and payer = 'key'`;
+
 /**
- * Adds calls to their turns and to the sums by hour and day that an admin-svc of before turns has stored. Needs the owner of the schema.
- * @returns how many there were
+ * Adds calls to their turns and to the sums by hour and day that an admin-svc of before turns has stored, the latest first; all calls of a turn together.
+ * Needs the owner of the schema.
+ * @returns how many there were in this portion; 0 when nothing is left
  */
 export function addCallsApart(database: Kysely<Database>): Promise<number> {
   return transact(database, async (transaction) => {
     const { rows } = await sql<{ added: number }>`
-      with stored as (update usage_records set in_turn = true where not in_turn returning *),
+      with named as (
+        select distinct generation_id, key_hash from (
+          select generation_id, key_hash from usage_records where not in_turn order by opened_at desc limit ${turnsOfPortion}
+        ) as latest
+      ),
+      stored as (
+        update usage_records as call set in_turn = true,
+          operation = case when ${hasKindAlone} then regexp_replace(kind, '^charged_', '') else operation end,
+          payer = case when ${hasKindAlone} and ${chargeable} then 'operator' else payer end
+        from named where call.generation_id = named.generation_id and call.key_hash = named.key_hash and not in_turn
+        returning call.*
+      ),
       ${turnExpressions("[]")},
       ${noteCalls}
       select count(*)::int as added from stored`.execute(transaction);

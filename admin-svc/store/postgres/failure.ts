@@ -36,6 +36,9 @@ export const isOverTime = (error: unknown): boolean =>
     ? error.code === queryCanceled
     : error instanceof Error && error.message.startsWith("Query read timeout");
 
+/** True when the database user has no right to do so. */
+export const isForbidden = (error: unknown): boolean => error instanceof DatabaseError && error.code === "42501";
+
 export function isConflict(error: unknown): boolean {
   return error instanceof DatabaseError && conflicts.has(error.code ?? "");
 }

@@ -1,6 +1,6 @@
 /**
  * Migrates a database to the schema of this build while other builds serve from it. Any number of processes may start at once: each migration has a
- * transaction of its own, in which an advisory lock lets one process work.
+ * transaction of its own, in which an advisory lock lets one process work, or is written to be repeated and runs outside of one.
  */
 import type { LogFields } from "@sluice/proto/runtime/log/log.js";
 import { type Kysely, type Transaction, sql } from "kysely";
@@ -58,7 +58,10 @@ export async function migrate(database: Kysely<Database>, log: MigrationLog = si
   const wait = waiting(log);
   log.info({ pending: pending.length, last: pending.at(-1) }, "migrating the database");
   for (let step: Step = "applied"; step !== "done"; ) {
-    step = await database.transaction().execute(applyNext).catch(lockRefused);
+    const [next] = await pendingMigrations(database);
+    const isOnline = next !== undefined && migrations[next]?.isOnline === true;
+    const applied = isOnline ? applyOnline(database) : database.transaction().execute(applyNext);
+    step = await applied.catch(lockRefused);
     await wait(step);
   }
   log.info({ last: pending.at(-1) }, "the database is migrated");
@@ -74,6 +77,8 @@ async function applyNext(transaction: Transaction<Database>): Promise<Step> {
   const [name] = await pendingMigrations(transaction);
   const migration = name === undefined ? undefined : migrations[name];
   if (migration === undefined) return "done";
+  // Another process has applied the one before.
+  if (migration.isOnline === true) return "applied";
   await sql`set local lock_timeout = ${sql.lit(lockTimeoutMs)}`.execute(transaction);
   await migration.up(transaction);
   await grantNewTables(transaction);
@@ -81,9 +86,31 @@ async function applyNext(transaction: Transaction<Database>): Promise<Step> {
     create table if not exists kysely_migration (name varchar(255) primary key, timestamp varchar(255) not null)`.execute(
     transaction,
   );
-  await sql`insert into kysely_migration values (${name}, ${new Date().toISOString()})`.execute(transaction);
+  await noteApplied(transaction, name);
   return "applied";
 }
+
+/** Applies the first migration that is missing outside of a transaction, under the same lock, which the session holds. */
+function applyOnline(database: Kysely<Database>): Promise<Step> {
+  return database.connection().execute(async (session) => {
+    const { rows } = await sql<{ mine: boolean }>`
+      select pg_try_advisory_lock(${sql.lit(migrationLock)}) as mine`.execute(session);
+    if (rows[0]?.mine !== true) return "another process";
+    try {
+      const [name] = await pendingMigrations(session);
+      const migration = name === undefined ? undefined : migrations[name];
+      if (migration?.isOnline !== true) return "applied";
+      await migration.up(session);
+      await noteApplied(session, name);
+      return "applied";
+    } finally {
+      await sql`select pg_advisory_unlock(${sql.lit(migrationLock)})`.execute(session);
+    }
+  });
+}
+
+const noteApplied = (database: Kysely<Database>, name: string | undefined) =>
+  sql`insert into kysely_migration values (${name}, ${new Date().toISOString()})`.execute(database);
 
 function lockRefused(error: unknown): Step {
   if (isLockRefused(error)) return "statements";

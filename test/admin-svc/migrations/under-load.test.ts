@@ -8,6 +8,7 @@ import { runtimeRole } from "@sluice/admin-svc/store/postgres/roles.js";
 import { type Kysely, Migrator, sql } from "kysely";
 import pg from "pg";
 import { createDatabase } from "../../support/database.ts";
+import { fillPast } from "../../support/ledger/past.ts";
 import { eventually } from "../../support/processes.ts";
 
 let created: Awaited<ReturnType<typeof createDatabase>>;
@@ -94,13 +95,14 @@ test("statements behind a migration that waits go on, and it is applied once its
   expect(await lastApplied()).toBe(newest);
 });
 
-test("a call that is being recorded while turns are made of the calls is in its turn", async () => {
+test("a call that is being recorded during a migration is in its turn once the past is filled", async () => {
   await migrateTo("0026_task");
   await holder.query(`begin; ${insertCall}`);
   const migrating = startMigrating();
   await untilWaitsFor("usage_records");
   await holder.query("commit");
   await migrating.done;
+  await fillPast(database);
   const turns = await database.selectFrom("turns").select("generation_id").execute();
   expect(turns).toEqual([{ generation_id: "g" }]);
 });

@@ -96,7 +96,7 @@ test("a report that takes too long names what makes it shorter, and leaves its p
       message: "The report reads too much for 3 s: narrow it with from and to",
     };
     const both = [slow(), slow()].map((each) => expect(each).rejects.toMatchObject(refused));
-    // Of another workspace, and behind both in its own.
+    // A report of another workspace has a place; one of the same waits for both.
     await gate.run(report("two"), (connection) => sql`select 1`.execute(connection));
     await Promise.all(both);
     await gate.run(report("one"), (connection) => sql`select 1`.execute(connection));

@@ -4,7 +4,8 @@ import { type Registry, labelledGauge } from "@sluice/proto/runtime/metrics.js";
 import type { Kysely } from "kysely";
 import type { Database } from "../store/database.ts";
 import { isForbidden } from "../store/postgres/failure.ts";
-import { type BackfillName, backfills, pendingBackfills } from "../store/ledger/backfills.ts";
+import { backfills, pendingBackfills } from "../store/ledger/backfills.ts";
+import type { BackfillName } from "../store/ledger/progress.ts";
 import { Pause } from "../store/pause.ts";
 
 /** Pause after a failure, and between looks at what another process is filling. */

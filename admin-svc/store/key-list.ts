@@ -3,7 +3,7 @@ import type { KeyOrder, KeySort } from "@sluice/proto/contract/records/keys.js";
 import { type Expression, type Kysely, type RawBuilder, type SqlBool, sql } from "kysely";
 import type { Database } from "./database.ts";
 import type { KeyRow, ListedKey } from "./keys.ts";
-import { reachedBy } from "./ledger/backfills.ts";
+import { reachedBy } from "./ledger/progress.ts";
 import { type Page, type Paged, readTogether } from "./page.ts";
 
 /** Search text and order of a list; the order of creation when none is given. */

@@ -2,7 +2,7 @@
 import type { OperationWord } from "@sluice/proto/runtime/call-operation.js";
 import { type Kysely, type RawBuilder, sql } from "kysely";
 import type { Database } from "../database.ts";
-import { reachedBy } from "./backfills.ts";
+import { reachedBy } from "./progress.ts";
 import { answersRequest } from "./usage-sums.ts";
 
 export interface ActivityFilter {

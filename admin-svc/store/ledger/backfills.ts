@@ -1,19 +1,10 @@
-/** Work on records of before a migration, done in portions while the service runs. A row of `backfills` stands for work that is not done. */
-import { type Kysely, type RawBuilder, sql } from "kysely";
+/** Work on records of before a migration, done in portions while the service runs. */
+import { type Kysely, sql } from "kysely";
 import type { Database } from "../database.ts";
 import { transact } from "../postgres/transaction.ts";
 import { unnotedActivity } from "./activity.ts";
+import type { BackfillName } from "./progress.ts";
 import { addCallsApart } from "./usage.ts";
-
-export type BackfillName = "turns" | "activity" | "key_totals";
-
-/** The time from which on the work is done; undefined when all of it is. */
-export async function reachedBy(database: Kysely<Database>, name: BackfillName): Promise<RawBuilder<Date> | undefined> {
-  const { rows } = await sql<{ reached: string }>`
-    select reached::text as reached from backfills where name = ${name}`.execute(database);
-  const [row] = rows;
-  return row && sql<Date>`${row.reached}::timestamptz`;
-}
 
 const ended = async (database: Kysely<Database>, name: BackfillName): Promise<void> => {
   await database.deleteFrom("backfills").where("name", "=", name).execute();

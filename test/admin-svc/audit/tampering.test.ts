@@ -131,13 +131,13 @@ const eraseAsBefore = async (connection: Kysely<Database>, sequence: string, ent
 };
 
 test("what an earlier build has erased is unverifiable, and neither wrong nor vouched for", async () => {
-  const { wrong, unverifiable } = await after((connection) => eraseAsBefore(connection, kept as string, 1));
+  const { wrong, unverifiable } = await after((connection) => eraseAsBefore(connection, kept, 1));
   expect({ wrong, unverifiable }).toEqual({ wrong: [], unverifiable: [kept] });
 });
 
 test("more entries than earlier builds have erased are wrong", async () => {
   const { wrong, unverifiable } = await after(async (connection) => {
-    await eraseAsBefore(connection, kept as string, 1);
+    await eraseAsBefore(connection, kept, 1);
     await sql`
       update audit_log set target = null, before = null, after = null, salt = null, erased_at = now() where sequence = 4`.execute(
       connection,

@@ -246,7 +246,8 @@ describe("another Sluice", () => {
       code: 2,
       stderr: expect.stringContaining("missing argument: EXTERNAL_ID"),
     });
-    expect(await remote("workspaces", "put", "w", "--name", "w")).toMatchObject({ code: 1 });
+    const ordinary = { url: house.baseUrl, key: await makeManager(house) };
+    expect(await run(ordinary, ["workspaces", "put", "w", "--name", "w"])).toMatchObject({ code: 1 });
     expect(await local(...put)).toMatchObject({ code: 1, stderr: expect.stringContaining("set SLUICE_URL") });
   });
 

@@ -77,7 +77,7 @@ export class BackfillWorker {
     } catch (error) {
       if (isForbidden(error)) {
         log.warn(
-          "the database user cannot fill the past after the upgrade: run `admin -- ledger repair` as the owner of the schema",
+          "the database user cannot fill the past after the upgrade: run admin ledger repair as the owner of the schema",
         );
         return true;
       }

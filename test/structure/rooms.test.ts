@@ -35,7 +35,7 @@ const order: Readonly<Record<string, readonly (readonly string[])[]>> = {
     ["tools"],
     ["ask"],
     ["kit"],
-    ["deliver", "open-keys", "plugins", "compaction"],
+    ["deliver", "further-calls", "open-keys", "plugins", "compaction"],
     ["observe", "open-turns"],
     ["current-config", "dry-run-plan", "embedding-features"],
     ["stack", "engine", "lane"],

@@ -1,4 +1,4 @@
-/** The part of a form's settings that somebody edited: a save leaves everything else as it is, also what the form cannot show. */
+/** The edited part of a form's settings: a save leaves everything else as it is, also what the form cannot show. */
 
 /**
  * @param draft settings as the form has them now

@@ -3,7 +3,7 @@ import { describe, expect, test } from "@jest/globals";
 import type { Finder, TextSpan } from "@sluice/proto/runtime/pattern/finder.js";
 import { compilePattern, compileStoredPattern } from "@sluice/proto/runtime/pattern/pattern.js";
 import { PatternError } from "@sluice/proto/runtime/pattern/refusal.js";
-import { findMinCpuMs, measureCpuMs } from "../support/clock.js";
+import { findMinCpuMs, measureCpuMs } from "../../support/clock.js";
 
 /** Matches, and the decided position after each piece. */
 function read(pattern: string | Finder, ...pieces: readonly string[]) {

@@ -3,7 +3,7 @@ import { describe, expect, test } from "@jest/globals";
 import { maxAlive } from "@sluice/proto/runtime/pattern/alive.js";
 import { type Finder, pieceLengthOf } from "@sluice/proto/runtime/pattern/finder.js";
 import { compilePattern, compileStoredPattern } from "@sluice/proto/runtime/pattern/pattern.js";
-import { Random } from "../fuzz/random.ts";
+import { Random } from "../../fuzz/random.ts";
 
 /** A fifth of the text that is to take less than a second: under Jest a step takes five times as long. */
 const units = 4_000;

@@ -5,8 +5,8 @@ import fc from "../../support/properties.ts";
 import { findConverseViolations } from "../../support/providers/rules/converse.ts";
 import { findMessagesViolations } from "../../support/providers/rules/messages.ts";
 import { functionTool } from "../asking.js";
-import { buildConverseBody } from "./converse-translation.js";
-import { buildMessagesBody } from "./messages-translation.js";
+import { buildConverseBody } from "../dialects/converse-translation.js";
+import { buildMessagesBody } from "../dialects/messages-translation.js";
 
 const words = fc.constantFrom("Hi", "", " ", "\n", "Sure: ", "<thinking>\n", "All done.");
 const mark = fc.constantFrom({}, {}, {}, { cache_control: { type: "ephemeral" } });

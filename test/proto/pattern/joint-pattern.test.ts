@@ -5,7 +5,7 @@ import type { Finder, TextSpan } from "@sluice/proto/runtime/pattern/finder.js";
 import { Joint } from "@sluice/proto/runtime/pattern/joint.js";
 import { type JointFound, JointScan } from "@sluice/proto/runtime/pattern/joint-scan.js";
 import { compilePattern } from "@sluice/proto/runtime/pattern/pattern.js";
-import { findMinCpuMs, measureCpuMs } from "../support/clock.js";
+import { findMinCpuMs, measureCpuMs } from "../../support/clock.js";
 
 const jointOf = (finders: readonly Finder[]): Joint =>
   new Joint(finders.map(({ automaton }) => automaton as Automaton));

@@ -5,7 +5,7 @@ import { get } from "node:http";
 import { join, resolve } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
 import { type Running, end, spawnChild } from "./child.ts";
-import { type Hosts, type Ports, baseUrlOf, reachable, replicasOf } from "./ports.ts";
+import { type Hosts, type Ports, reachable, replicasOf } from "./ports.ts";
 import type { Credentials, Secrets } from "./secrets.ts";
 import { type Settings, root } from "./settings.ts";
 import { spoolFolder } from "./spools.ts";
@@ -184,26 +184,6 @@ export async function startService(service: Service, log: string, drainLimitMs: 
 /** Waits until /readyz answers 200. */
 export async function untilReady(service: Service, signal: AbortSignal): Promise<void> {
   while (!(await isReady(service))) await delay(20, undefined, { signal });
-}
-
-/**
- * Waits until a request is served from end to end: its key known to all services, the database behind them reached, the models loaded. A busy machine may
- * need seconds for that after the probes. The request is a dry run, which calls no provider and leaves no record.
- */
-export async function untilServed({ ports, hosts, keys }: House, signal: AbortSignal): Promise<void> {
-  const request = {
-    method: "POST",
-    headers: { authorization: `Bearer ${keys.apiKey.value}`, "content-type": "application/json" },
-    // A refusal serves as well: the model need not exist, nor the key be still in use.
-    body: JSON.stringify({ model: "sluice/none", input: "" }),
-    signal,
-  };
-  const isServed = async () => {
-    const response = await fetch(`${baseUrlOf(ports, hosts)}/responses/dry-run`, request);
-    await response.arrayBuffer();
-    return response.status < 500;
-  };
-  while (!(await isServed().catch(() => false))) await delay(20, undefined, { signal });
 }
 
 function isReady({ healthHost: host, healthPort: port }: Service): Promise<boolean> {

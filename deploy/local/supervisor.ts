@@ -16,7 +16,6 @@ import {
   oneService,
   startService,
   untilReady,
-  untilServed,
 } from "./services.ts";
 import type { Settings } from "./settings.ts";
 import { adoptSpools } from "./spools.ts";
@@ -76,7 +75,7 @@ export class Supervisor {
       this.#stopping.signal.throwIfAborted();
       this.#steps.push(await Promise.all(services.map((service) => this.#keepService(service))));
     }
-    await Promise.race([this.#untilReady(order.flat(), house), failure]);
+    await Promise.race([this.#untilReady(order.flat()), failure]);
     this.#ready = true;
     this.#deps.record.ready();
   }
@@ -129,9 +128,8 @@ export class Supervisor {
     return RestartedProcess.start(startNoting, { up, down });
   }
 
-  async #untilReady(services: readonly Service[], house: House): Promise<void> {
-    const firstAnswer = "a first answer";
-    const waiting = new Set([...services.map(({ name }) => name), firstAnswer]);
+  async #untilReady(services: readonly Service[]): Promise<void> {
+    const waiting = new Set(services.map(({ name }) => name));
     const limit = AbortSignal.any([this.#stopping.signal, AbortSignal.timeout(startLimitMs)]);
     const names = () => [...waiting].join(", ");
     const progress = setInterval(() => {
@@ -144,8 +142,6 @@ export class Supervisor {
           waiting.delete(service.name);
         }),
       );
-      await untilServed(house, limit);
-      waiting.delete(firstAnswer);
     } catch (error) {
       if (this.stopping) throw error;
       throw new Error(`Not ready after ${startLimitMs / 1000} s: ${names()}. Their logs are in ${this.logsDir}.`, {

@@ -49,6 +49,14 @@ export class ChunkText {
     this.#text += `${beginning}${members},${others}},"finish_reason":"error"}]}\n\n`;
   }
 
+  /**
+   * Adds a chunk of usage that nobody asked for. It has a choice, because simple loops read the first choice of each chunk, and an empty one,
+   * because openai-java drops the choices of a chunk with usage. Clients of OpenRouter count tokens by it.
+   */
+  usage(members: string): void {
+    this.#text += `${this.#beforeDelta}},"finish_reason":null}]${members}}\n\n`;
+  }
+
   /** Adds a chunk without a piece of the message. @param members of the chunk after `choices`, with leading commas */
   apart(members: string): void {
     this.#text += `${this.#head}]${members}}\n\n`;

@@ -1,6 +1,6 @@
 /**
  * Converts turn events into the chunks of a chat completion. The role comes first; text, reasoning and calls follow as they come, each item's
- * rest at its end; then the finish reason, usage if it was asked for, and [DONE].
+ * rest at its end; then the finish reason, usage, and [DONE].
  */
 import type {
   ItemEnd,
@@ -166,8 +166,10 @@ export class Chunks implements StreamedAnswer {
     this.#over = true;
     const { form } = this.#identity;
     const closing = closingMembers(end, this.#identity);
+    const usage = usageMember(end, this.#usage);
     this.#chunks.finish(finishReason(end, this.#calls > 0, form), form.wantsUsage ? "" : closing);
-    if (form.wantsUsage) this.#chunks.apart(usageMember(end, this.#usage) + closing);
+    if (form.wantsUsage) this.#chunks.apart(usage + closing);
+    else this.#chunks.usage(usage);
     this.#chunks.raw(doneSentinel);
   }
 }

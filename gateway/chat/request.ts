@@ -31,7 +31,7 @@ export interface ChatHeaders {
 
 /** Settings of a request that decide about the form of its answer. */
 export interface AnswerForm {
-  /** Whether a stream ends with a chunk of usage. */
+  /** Whether a stream ends with a chunk of usage without choices. */
   readonly wantsUsage: boolean;
   readonly hidesReasoning: boolean;
   /** Whether calls have the old form, because the request had `functions`. */

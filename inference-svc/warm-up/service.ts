@@ -65,6 +65,8 @@ export async function openWarmUpService(settings: Settings): Promise<WarmUpServi
     packages: noPackages,
   });
   await access.watch();
+  // Without a look, the policy is missing for up to a second, and turns are refused for it.
+  await lifecycle.hindrances.look("policy");
   return {
     address: `${loopback}:${server.port}`,
     token,

@@ -171,7 +171,7 @@ export const chatChunk = named(
       ),
       usage: described(
         nullable(chatUsage),
-        "With `include_usage`, in a last chunk without choices; also beside an `error`.",
+        "In the last chunk, without a piece of the message; also beside an `error`.",
       ),
       error: failure,
       debug: described(anything, "With `debug`, before everything else: the body sent to the provider."),

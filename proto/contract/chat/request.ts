@@ -109,7 +109,7 @@ export const chatRequestShape = named(
           object({
             include_usage: described(
               nullable(boolean),
-              "true: a stream ends with a chunk of usage, without choices. Otherwise a stream has no usage.",
+              "true: the last chunk of a stream, with usage, has no choices. Otherwise it has an empty choice.",
             ),
             include_obfuscation: described(nullable(boolean), "Without effect: nothing is padded."),
           }),

@@ -86,9 +86,9 @@ test.each([
   expect([answer.status, textOf(answer)]).toEqual(["completed", "Hi"]);
 });
 
-test("96 [DONE] before the end is no end", async () => {
-  // Nothing was shown yet: so it has the status of a failure, and words that were said are not taken for an answer.
-  const response = await ask(saying(chatChunk({ content: "Hi" }), "[DONE]"));
+test("96 [DONE] without an answer is no answer", async () => {
+  // Nothing was shown yet, so it has the status of a failure.
+  const response = await ask(saying(chatChunk({ role: "assistant" }), "[DONE]"));
   expect([response.status, await response.json()]).toMatchObject([502, { error: { code: 502 } }]);
 });
 

@@ -80,7 +80,7 @@ describe("openai's chat completions with only base URL and key changed", () => {
   });
 
   test.each([null, { include_usage: true }])(
-    "a stream loop: role, text, finish reason, and usage only where it was asked for (%j)",
+    "a stream loop: role, text, finish reason, and usage in a chunk of its own (%j)",
     async (options) => {
       const stream = await client.chat.completions.create({
         model: "sluice/echo",
@@ -95,9 +95,10 @@ describe("openai's chat completions with only base URL and key changed", () => {
       const finished = chunks.findIndex((chunk) => chunk.choices[0]?.finish_reason);
       expect(chunks[finished]?.choices[0]?.finish_reason).toBe("stop");
       const counted = chunks.filter((chunk) => chunk.usage);
-      expect(counted).toEqual(options ? [chunks.at(-1)] : []);
-      if (options) expect(counted[0]?.usage?.completion_tokens).toBeGreaterThan(0);
-      expect(chunks.slice(finished + 1).map((chunk) => chunk.choices)).toEqual(options ? [[]] : []);
+      expect(counted).toEqual([chunks.at(-1)]);
+      expect(counted[0]?.usage?.completion_tokens).toBeGreaterThan(0);
+      const empty = { index: 0, delta: {}, finish_reason: null };
+      expect(chunks.slice(finished + 1).map((chunk) => chunk.choices)).toEqual(options ? [[]] : [[empty]]);
     },
   );
 

@@ -80,6 +80,7 @@ test("the cheapest that is good enough when nothing is said; the receipt says wh
         task_type: expect.any(String),
         ranking: "prior",
         classifier: "local",
+        classifier_skipped: "sure",
         confidence: expect.any(Number),
         difficulty: expect.any(Number),
         candidates: ["a/small", "b/middle", "b/large", "c/huge", "a/tiny"],

@@ -304,5 +304,6 @@ function callerFrom(random: Random): Caller {
     workspaceId: "w",
     ...(guarded && random.chance(0.8) && { guardrail: guardrailFrom(random, "own") }),
     workspaceGuardrails: guarded && random.chance(0.4) ? [guardrailFrom(random, "shared")] : [],
+    hasBudget: random.chance(0.3),
   });
 }

@@ -197,9 +197,11 @@ const firstOutput: readonly FaultRow[] = [
 const broken: Seen = { status: 200, attempts: 1, terminal: "response.failed" };
 
 const middles: readonly FaultRow[] = [
-  ...breaks.map(([name, act]) =>
-    told("middle", name, broken, { only: "stream", act: onceSeen(write(streamHead, role, half), act) }),
-  ),
+  ...breaks
+    .filter(([name]) => name !== "done")
+    .map(([name, act]) =>
+      told("middle", name, broken, { only: "stream", act: onceSeen(write(streamHead, role, half), act) }),
+    ),
   told("middle", "hang", broken, {
     only: "stream",
     act: write(streamHead, role, half),
@@ -228,7 +230,7 @@ const wholes: readonly FaultRow[] = [
   }),
 ];
 
-/** The finish reason was seen: nothing but figures is missing. */
+/** The finish reason or the format's own end was seen: nothing but figures is missing. */
 const complete: Seen = { status: 200, attempts: 1, terminal: "response.completed" };
 
 const ended = (name: string, act: Act, rest: Rest = {}): FaultRow =>
@@ -243,6 +245,11 @@ const ends: readonly FaultRow[] = [
     only: "stream",
     act: write(streamHead, role, half, finish),
     timeouts: { idle_ms: briefly },
+  }),
+  told("end", "done-without-a-reason", complete, {
+    only: "stream",
+    act: onceSeen(write(streamHead, role, half), write(httpChunk("data: [DONE]\n\n"), lastChunk)),
+    clean: true,
   }),
   ended("reset", reset),
   ended("close", close),

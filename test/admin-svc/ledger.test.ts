@@ -82,6 +82,7 @@ test("a record is stored as it was sent", async () => {
     output_tokens: "30",
     reasoning_tokens: "10",
     is_estimated: false,
+    is_noted: true,
     cost_usd: "0.000123456789",
     streamed: true,
     user: "u-1",

@@ -66,7 +66,7 @@ const histories = fc
   .filter((input) => /Hi|Sure|think|done/.test(JSON.stringify(input)));
 
 function withOwnId(item: InputItem, turn: number): InputItem {
-  return item.call_id === undefined ? item : { ...item, call_id: `${String(item.call_id)}${turn}` };
+  return typeof item.call_id === "string" ? { ...item, call_id: `${item.call_id}${turn}` } : item;
 }
 
 const tools = [functionTool({ name: "f", parametersJson: '{"type":"object","properties":{}}' })];

@@ -2,12 +2,12 @@
  * What Bedrock's Converse API answers 400 to, as a check of a request's body. Sources: the API reference of Message, ContentBlock, ToolUseBlock,
  * ToolResultBlock and CachePointBlock (https://docs.aws.amazon.com/bedrock/latest/APIReference), and error texts in public reports.
  */
-import { type Json, isJson, list, violationsOf } from "./violations.ts";
+import { type BodyPart, isBodyPart, list, violationsOf } from "./violations.ts";
 
 const form = /^[a-zA-Z0-9_-]{1,64}$/;
 
 /** @returns each broken rule as "path: what is wrong"; empty for a body that the provider takes */
-export function findConverseViolations(body: Json): readonly string[] {
+export function findConverseViolations(body: BodyPart): readonly string[] {
   return violationsOf((report) => {
     const messages = list(body.messages);
     if (messages.length === 0) report("messages", "is empty");
@@ -21,13 +21,13 @@ export function findConverseViolations(body: Json): readonly string[] {
       const blocks = list(message.content);
       if (blocks.length === 0) report(path, "is empty");
       for (const { text } of blocks)
-        if (text !== undefined && String(text).trim() === "") report(path, "has a blank text");
-      const answered = blocks.flatMap(({ toolResult }) => (isJson(toolResult) ? [toolResult.toolUseId] : []));
+        if (typeof text === "string" && text.trim() === "") report(path, "has a blank text");
+      const answered = blocks.flatMap(({ toolResult }) => (isBodyPart(toolResult) ? [toolResult.toolUseId] : []));
       for (const id of open) if (!answered.includes(id)) report(path, `has no result of ${String(id)}`);
       for (const id of answered)
         if (!open.includes(id)) report(path, `has a result of ${String(id)}, which was not called`);
       open = [];
-      const calls = blocks.flatMap(({ toolUse }) => (isJson(toolUse) ? [toolUse] : []));
+      const calls = blocks.flatMap(({ toolUse }) => (isBodyPart(toolUse) ? [toolUse] : []));
       for (const { toolUseId, name } of calls) {
         if (!form.test(String(toolUseId))) report(path, `has a call with the id ${String(toolUseId)}`);
         if (!form.test(String(name))) report(path, `has a call of ${String(name)}`);
@@ -37,7 +37,7 @@ export function findConverseViolations(body: Json): readonly string[] {
     }
     if (open.length > 0) report("messages", "end with a call");
     const end = role === "assistant" ? list(messages.at(-1)?.content).at(-1) : undefined;
-    if (end?.text !== undefined && /\s$/.test(String(end.text)))
+    if (typeof end?.text === "string" && /\s$/.test(end.text))
       report("messages", "end with white space of the assistant");
   });
 }

@@ -2,7 +2,7 @@
  * What Anthropic's Messages API answers 400 to, as a check of a request's body. Sources: the pages "Prompt caching", "Tool use" (define tools,
  * handle tool calls), "Extended thinking", "Structured outputs" and "Errors" of https://platform.claude.com/docs, and error texts in public reports.
  */
-import { type Json, isJson, list, violationsOf } from "./violations.ts";
+import { type BodyPart, isBodyPart, list, violationsOf } from "./violations.ts";
 
 const maxMarks = 4;
 const idForm = /^[a-zA-Z0-9_-]+$/;
@@ -22,7 +22,7 @@ const boundKeywords = [
 ];
 
 /** @returns each broken rule as "path: what is wrong"; empty for a body that the provider takes */
-export function findMessagesViolations(body: Json): readonly string[] {
+export function findMessagesViolations(body: BodyPart): readonly string[] {
   return violationsOf((report) => {
     const messages = list(body.messages);
     if (messages.length === 0) report("messages", "is empty");
@@ -33,26 +33,26 @@ export function findMessagesViolations(body: Json): readonly string[] {
     checkEnd(messages, report);
     for (const [index, tool] of list(body.tools).entries()) checkTool(tool, `tools.${index}`, report);
     checkThinking(body, report);
-    const { format } = (body.output_config ?? {}) as Json;
-    if (isJson(format)) checkStrictSchema(format.schema, "output_config.format.schema", report);
+    const { format } = (body.output_config ?? {}) as BodyPart;
+    if (isBodyPart(format)) checkStrictSchema(format.schema, "output_config.format.schema", report);
   });
 }
 
 type Report = (path: string, problem: string) => void;
 
-function checkMarks(body: Json, report: Report): void {
+function checkMarks(body: BodyPart, report: Report): void {
   const blocks = [
     ...list(body.tools),
     ...list(body.system),
     ...list(body.messages).flatMap(({ content }) => list(content)),
   ];
-  const marked = blocks.filter(({ cache_control: mark }) => isJson(mark));
+  const marked = blocks.filter(({ cache_control: mark }) => isBodyPart(mark));
   if (marked.length > maxMarks) report("cache_control", `${marked.length} marks`);
   let short = false;
   for (const { type, text, cache_control: mark } of marked) {
     if (String(type).endsWith("thinking")) report("cache_control", "stands on a thought");
     if (text === "") report("cache_control", "stands on an empty text");
-    const long = (mark as Json).ttl === "1h";
+    const long = (mark as BodyPart).ttl === "1h";
     if (short && long) report("cache_control", "a mark of 1h follows one of 5m");
     short ||= !long;
   }
@@ -63,14 +63,14 @@ function checkMarks(body: Json, report: Report): void {
   }
 }
 
-function checkTexts(blocks: readonly Json[], path: string, report: Report): void {
+function checkTexts(blocks: readonly BodyPart[], path: string, report: Report): void {
   for (const [index, { type, text }] of blocks.entries()) {
     if (type === "text" && String(text).trim() === "") report(`${path}.${index}`, "is a text of white space");
   }
 }
 
 /** Each call has a unique id, and its result stands at the beginning of the next message. */
-function checkCalls(messages: readonly Json[], report: Report): void {
+function checkCalls(messages: readonly BodyPart[], report: Report): void {
   const ids = new Set<unknown>();
   let open: readonly unknown[] = [];
   for (const [index, { role, content }] of messages.entries()) {
@@ -95,45 +95,45 @@ function checkCalls(messages: readonly Json[], report: Report): void {
       if (ids.has(id)) report(path, `repeats the id ${String(id)}`);
       ids.add(id);
       if (!toolName.test(String(name))) report(path, `has a call of ${String(name)}`);
-      if (!isJson(input)) report(path, "has a call whose input is no object");
+      if (!isBodyPart(input)) report(path, "has a call whose input is no object");
     }
   }
   if (open.length > 0) report("messages", "end with a call");
 }
 
-function checkEnd(messages: readonly Json[], report: Report): void {
+function checkEnd(messages: readonly BodyPart[], report: Report): void {
   const last = messages.at(-1);
   if (last?.role !== "assistant") return;
   const end = list(last.content).at(-1);
   if (end?.type === "text" && /\s$/.test(String(end.text))) report("messages", "end with white space of the assistant");
 }
 
-function checkTool(tool: Json, path: string, report: Report): void {
+function checkTool(tool: BodyPart, path: string, report: Report): void {
   if (tool.input_schema === undefined) return;
-  const schema = tool.input_schema as Json;
+  const schema = tool.input_schema as BodyPart;
   if (!toolName.test(String(tool.name))) report(`${path}.name`, "does not have the form of a name");
   if (schema.type !== "object") report(`${path}.input_schema.type`, "is not object");
   for (const keyword of rootCombinators)
     if (schema[keyword] !== undefined) report(`${path}.input_schema`, `has ${keyword} at its root`);
-  for (const name of Object.keys((schema.properties ?? {}) as Json)) {
+  for (const name of Object.keys(schema.properties ?? {})) {
     if (!propertyName.test(name)) report(`${path}.input_schema.properties`, `has ${name}`);
   }
   if (tool.strict === true) checkStrictSchema(schema, `${path}.input_schema`, report);
 }
 
-function checkThinking({ thinking, tool_choice: choice, max_tokens: limit }: Json, report: Report): void {
-  if (!isJson(thinking) || thinking.type !== "enabled") return;
+function checkThinking({ thinking, tool_choice: choice, max_tokens: limit }: BodyPart, report: Report): void {
+  if (!isBodyPart(thinking) || thinking.type !== "enabled") return;
   const { budget_tokens: budget } = thinking;
   if (Number(budget) < 1_024) report("thinking.budget_tokens", "is below 1024");
   if (Number(budget) >= Number(limit)) report("thinking.budget_tokens", "is not below max_tokens");
-  if (isJson(choice) && (choice.type === "any" || choice.type === "tool"))
+  if (isBodyPart(choice) && (choice.type === "any" || choice.type === "tool"))
     report("tool_choice", "is forced beside thinking");
 }
 
 function checkStrictSchema(schema: unknown, path: string, report: Report): void {
   if (Array.isArray(schema))
     return schema.forEach((each, index) => checkStrictSchema(each, `${path}.${index}`, report));
-  if (!isJson(schema)) return;
+  if (!isBodyPart(schema)) return;
   for (const keyword of boundKeywords) if (typeof schema[keyword] === "number") report(path, `has ${keyword}`);
   if (schema.type === "object" && schema.additionalProperties !== false)
     report(path, "has no additionalProperties: false");

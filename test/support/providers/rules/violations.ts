@@ -1,10 +1,10 @@
 /** Parts of the checks of request bodies. */
-export type Json = Readonly<Record<string, unknown>>;
+export type BodyPart = Readonly<Record<string, unknown>>;
 
-export const isJson = (value: unknown): value is Json =>
+export const isBodyPart = (value: unknown): value is BodyPart =>
   typeof value === "object" && value !== null && !Array.isArray(value);
 
-export const list = (value: unknown): readonly Json[] => (Array.isArray(value) ? value.filter(isJson) : []);
+export const list = (value: unknown): readonly BodyPart[] => (Array.isArray(value) ? value.filter(isBodyPart) : []);
 
 /** @returns every violation that a check reports, as "path: what is wrong" */
 export function violationsOf(check: (report: (path: string, problem: string) => void) => void): readonly string[] {

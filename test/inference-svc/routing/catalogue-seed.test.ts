@@ -57,7 +57,7 @@ describe("the seeded catalogue", () => {
     const { file, leftOut } = loadHouse(join(root, "deploy/local/sluice.yaml"), { ANTHROPIC_API_KEY: "k" }, seed);
     const makers = new Set(file.models.map(({ id }) => id.split("/")[0]));
     expect([...makers]).toEqual(["sluice", "anthropic"]);
-    expect(file.providers.map(({ name }) => name).toSorted()).toEqual(["Anthropic", "Sluice"]);
+    expect(new Set(file.providers.map(({ name }) => name))).toEqual(new Set(["Sluice", "Anthropic"]));
     expect(leftOut).toContainEqual({ provider: "openai", unset: ["OPENAI_API_KEY"] });
     const opus = file.models.find(({ id }) => id === "anthropic/claude-opus-5.5");
     expect(opus).toMatchObject({ name: "Claude Opus 5.5", context_length: 1_000_000, max_output_tokens: 128_000 });

@@ -17,10 +17,10 @@ const pauseMs = 1_000;
 /** Part of a hint that has to pass: the client's clock starts when it has read the answer, and its timer may be early. */
 const patience = 0.8;
 /** Requests without a pause that are answered at once, so that a program that meets its limit with a few calls notices nothing. */
-export const maxUndelayed = 5;
+export const maxUndelayed = 3;
 /** Requests without a pause after which the connection is closed. */
 export const maxUnheeded = 16;
-const firstDelayMs = 50;
+const firstDelayMs = 100;
 const maxDelayMs = 1_000;
 
 interface Refused {

@@ -147,7 +147,9 @@ export class Conversation {
     if (Array.isArray(blocks)) this.#noteFound(blocks as readonly Block[]);
     const isPlain = typeof blocks === "string" && (!mark || blocks === "");
     const parts = isPlain ? [] : this.#resultParts(blocks, mark, path);
-    // A mark needs a part; text without one stays text.
+    // A mark needs a part, and an empty result has none.
+    if (mark && parts.length === 0) this.#onUnsent(`${path}.cache_control`);
+    // Text without a mark stays text.
     const output = isPlain ? quoted(blocks) : parts.length === 0 ? '""' : partsJson(parts);
     const status = block.is_error === true ? ',"status":"incomplete"' : "";
     const id = quoted(block.tool_use_id!);

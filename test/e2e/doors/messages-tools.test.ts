@@ -196,6 +196,17 @@ describe("cache marks", () => {
     expect(pathsOf(elsewhere)).toContain("messages.1.content.0.cache_control");
   });
 
+  test("on an empty result are named as not sent", async () => {
+    const messages = [
+      { role: "user", content: [text("Hi")] },
+      { role: "assistant", content: [call] },
+      { role: "user", content: [{ ...result, content: "", ...mark }] },
+    ];
+    const answer = await answerOf({ model: "t/claude", tools: [tool("a")], messages });
+    expect(JSON.stringify(sent())).not.toContain("cache_control");
+    expect(pathsOf(answer)).toEqual(["messages.2.content.0.cache_control"]);
+  });
+
   test("more than four, tools among them, are refused by name", async () => {
     const parts = [1, 2, 3, 4].map((number) => text(String(number), mark));
     const messages = [{ role: "user", content: parts }];

@@ -25,7 +25,7 @@ interface Failures {
 
 export class SignInLimiter {
   readonly #now: () => number;
-  /** By address and beginning of the key, in the order of their first failure. */
+  /** Failures by address and beginning of the key, in the order of their first failure. */
   readonly #entries = new Map<string, Failures>();
   #delayed = 0;
 

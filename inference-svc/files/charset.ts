@@ -51,7 +51,7 @@ export function* readText(bytes: Buffer, label?: string): Yielding<TextReading> 
   const wide = hasControls ? orderWide(body, named) : [];
   if (!(isValid && isText)) add(yield* findWide(body, wide));
   if (named !== undefined) add(yield* decode(body, named));
-  // Of a text in another charset of bytes, such as windows-1251, this reading would only repeat what is ASCII.
+  // For a text in another charset of bytes, such as windows-1251, this reading would only repeat what is ASCII.
   const isOther = isValid || hasControls || marked.length > 0 || /^utf-(?:16|32)/.test(named ?? "");
   if (texts.length === 0 || (isText && isOther)) add(narrow);
   for (const charset of wide.filter((each) => each.startsWith("utf-16"))) add(yield* decode(body, charset));

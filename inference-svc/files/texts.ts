@@ -70,7 +70,7 @@ export class FileReader {
   }
 }
 
-/** What stands before and behind a PDF: its readers skip that, and those that read texts do not. */
+/** Bytes before and behind a PDF: PDF readers skip them, text readers do not. */
 const textsAround = (bytes: Buffer): string[] =>
   [bytes.subarray(0, bytes.indexOf("%PDF-")), bytes.subarray(bytes.lastIndexOf("%%EOF") + "%%EOF".length)]
     .map((outside) => outside.toString("latin1").trim())

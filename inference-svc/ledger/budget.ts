@@ -118,7 +118,7 @@ export class Budgets {
   }
 
   #holdOf(call: HeldCall, { keyHash, workspaceId }: Owner, pico: bigint, answer: ReserveBudgetResponse): Hold {
-    // Where another such call would not fit beside this one, the next call depends on what this one has cost.
+    // If another such call would not fit beside this one, the next call depends on what this one has cost.
     const isNear = answer.remainingUsd !== undefined && toPico(answer.remainingUsd) < 2n * pico;
     return {
       raise: (more) => this.#raise(call, more),
@@ -235,7 +235,7 @@ interface Amounts {
   /** Neither spent nor held. */
   readonly remaining: number;
   readonly held: number;
-  /** What the call would hold. */
+  /** Amount that the call would hold. */
   readonly needed: number;
 }
 

@@ -81,7 +81,7 @@ class HoldWatch {
     void this.#hold.raise(cost);
   }
 
-  /** What the call has cost so far, in 10^-12 USD; 0 when nothing is known or no provider was asked. */
+  /** Cost of the call so far, in 10^-12 USD; 0 when nothing is known or no provider was asked. */
   get #cost(): bigint {
     const bill: Bill | undefined = this.#scope.trace.bills[this.#attempt];
     const cost = bill?.usage?.cost;

@@ -36,7 +36,7 @@ export interface HeldCall {
 }
 
 export interface SettlementParts {
-  /** Of admin-svc. */
+  /** Client of admin-svc's ledger. */
   readonly client: Client;
   readonly token: ServiceToken;
   readonly log: Pick<Logger, "warn">;
@@ -89,7 +89,7 @@ export class Settlements {
 
   /** Tells all costs that were noted. Never rejects: the records of the calls tell them again. @returns once admin-svc knows them, or cannot be told */
   async tell(): Promise<void> {
-    // What is noted later is not waited for: under load there is always more.
+    // Later notes are not waited for: under load there is always another one.
     const last = this.#added;
     while (this.#taken < last) {
       this.#telling ??= this.#tellNext().finally(() => (this.#telling = undefined));

@@ -20,9 +20,9 @@ export interface Reservation extends ReservedCall {
   readonly amountUsd: string;
   /** Start of the process that renews the reservation; empty when it is renewed alone. */
   readonly bootId: string;
-  /** What has to remain in each budget of the key alone, USD as a decimal; empty means none. */
+  /** Minimum that must remain in each of the key's own budgets, USD as a decimal; empty means none. */
   readonly keyBesidesUsd: string;
-  /** What has to remain in the budget of the workspace. */
+  /** Minimum that must remain in the budget of the workspace. */
   readonly workspaceBesidesUsd: string;
 }
 

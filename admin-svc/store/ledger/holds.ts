@@ -1,5 +1,5 @@
 /**
- * What reservations count as. One of a call under way is held, and what a call has cost counts as spent. So does the reservation of a process that
+ * Reservations as holds and as charges. The reservation of a call under way is held, and what a call has cost counts as spent. So does the reservation of a process that
  * has renewed nothing for ten minutes: nobody knows what its call has cost until its record is stored, and a budget must not be granted twice.
  */
 import { type Kysely, type RawBuilder, sql } from "kysely";

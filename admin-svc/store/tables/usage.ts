@@ -182,7 +182,7 @@ export interface ActivityTable {
   reasoning_tokens: BigInteger;
 }
 
-/** What a key has spent in all, and the start of its latest call. */
+/** Total spending of a key, and the start of its latest call. */
 export interface KeyTotalsTable {
   key_hash: string;
   workspace_id: string;
@@ -193,7 +193,7 @@ export interface KeyTotalsTable {
 /** Work on the past that is not done. */
 export interface BackfillsTable {
   name: string;
-  /** What is later is done. */
+  /** Records from this time on are filled in. */
   reached: Date;
 }
 

@@ -10,7 +10,7 @@ const entryMark = 0x04034b50;
 /** Bytes of a head without name and extra fields. */
 const listHead = 46;
 const entryHead = 30;
-/** What may follow the bytes of an entry: its checksum and sizes, and for archives above 4 GiB two numbers more. */
+/** The descriptor that may follow the bytes of an entry: its checksum and sizes, and for archives above 4 GiB two numbers more. */
 const maxDescriptor = 24;
 /** Stands for a size or place that an extra field has. */
 const elsewhere = 0xffffffff;

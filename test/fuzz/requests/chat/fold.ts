@@ -38,6 +38,17 @@ export function foldCompletion(json: string): readonly string[] {
 
 const textOfCall = ({ function: called }: Call): string => `${called?.name ?? ""}${called?.arguments ?? ""}`;
 
+interface UsageChunk {
+  readonly choices: readonly { readonly delta?: object; readonly finish_reason?: string | null }[];
+  readonly usage?: object;
+}
+
+function isUsage(block: string): boolean {
+  const { choices, usage } = JSON.parse(block.slice("data: ".length)) as UsageChunk;
+  const isSilent = choices.every((choice) => Object.keys(choice.delta ?? {}).length === 0 && !choice.finish_reason);
+  return usage !== undefined && isSilent;
+}
+
 export function foldChunks(text: string): readonly string[] {
   const blocks = text.split("\n\n");
   if (blocks.pop() !== "" || blocks.pop() !== "data: [DONE]")
@@ -50,7 +61,9 @@ export function foldChunks(text: string): readonly string[] {
     if (!block.startsWith("data: ")) throw new Error(`no chunk: ${block.slice(0, 200)}`);
     const [choice] = read("ChatCompletionChunk", block.slice("data: ".length)).choices;
     if (choice === undefined) continue;
-    if (finish !== "") throw new Error(`a chunk after the finish reason: ${block.slice(0, 200)}`);
+    // The token counts come after the finish reason, in a chunk of their own whose choice says nothing.
+    if (finish !== "" && !isUsage(block)) throw new Error(`a chunk after the finish reason: ${block.slice(0, 200)}`);
+    if (finish !== "") continue;
     content += choice.delta?.content ?? "";
     refusal += choice.delta?.refusal ?? "";
     for (const call of choice.delta?.tool_calls ?? []) {

@@ -1,6 +1,7 @@
 /** Converts turn events to protobuf messages. Literals with $typeName give the same bytes as create() at half its cost. */
 import type { Fault as FaultMessage } from "@sluice/proto/gen/sluice/common/v1/fault_pb.js";
 import {
+  type AlteredField,
   type NativeEvent,
   type ServerToolUse as WireToolUse,
   type TurnEnd,
@@ -10,6 +11,7 @@ import {
 } from "@sluice/proto/gen/sluice/inference/v1/turn_pb.js";
 import { eventCost } from "@sluice/proto/runtime/session/outbox.js";
 import type { Cancellable } from "./turn/signal.ts";
+import type { DroppedField } from "./turn/trace.ts";
 import type { Batch, Outcome, TurnEvent } from "./turn/turn.ts";
 import type { ServerToolUse, Usage } from "./turn/usage.ts";
 
@@ -83,6 +85,14 @@ function sizeOf(event: WireCase): number {
   }
 }
 
+const noFields: AlteredField[] = [];
+
+const alteredField = ({ path, reason }: DroppedField): AlteredField => ({
+  $typeName: "sluice.inference.v1.AlteredField",
+  path,
+  reason,
+});
+
 const deltaCases = {
   "text.delta": "textDelta",
   "refusal.delta": "refusalDelta",
@@ -139,7 +149,12 @@ function wireEvent(event: TurnEvent, serviceMetadata: () => Uint8Array): WireCas
     case "start":
       return {
         case: "start",
-        value: { $typeName: "sluice.inference.v1.TurnStart", model: event.model, inputTokens: event.inputTokens ?? 0 },
+        value: {
+          $typeName: "sluice.inference.v1.TurnStart",
+          model: event.model,
+          inputTokens: event.inputTokens ?? 0,
+          alteredFields: event.altered?.map(alteredField) ?? noFields,
+        },
       };
     case "debug":
       return {

@@ -28,6 +28,7 @@ export const chatDoor: Door = {
     return {
       request,
       explain: (fault) => nameFaultFields(fault, names),
+      names,
       whole: () => new Completion(identity),
       stream: () => new Chunks(identity),
     };

@@ -26,6 +26,7 @@ export const messagesDoor: Door = {
     return {
       request,
       explain: (fault) => toMessagesFault(fault, names),
+      names,
       whole: () => new MessageObject(identity),
       stream: () => new MessageStream(identity),
     };

@@ -15,6 +15,7 @@ import { type WheelTimer, timeLimits } from "@sluice/proto/runtime/timer-wheel.j
 import { writeFault } from "../http/errors.ts";
 import { writeWholeAnswer } from "../http/whole-answer.ts";
 import { EventStream, type KeepAlive, encodingOf } from "../sse/event-stream.ts";
+import { warnAboutAlteredFields } from "./altered-fields.ts";
 import type { CapturedTurn } from "./captured-turn.ts";
 import type { Door, DoorTurn, StreamedAnswer, WholeAnswer } from "./door.ts";
 
@@ -39,7 +40,7 @@ export interface AnsweredCall {
 /** The parts of a prepared turn that its answer names. */
 export interface AnswerHead {
   readonly door: Door;
-  readonly turn: Pick<DoorTurn, "explain">;
+  readonly turn: Pick<DoorTurn, "explain" | "names">;
   readonly generationId: string;
   /** Second name of `service_metadata`. */
   readonly metadataAlias: string | undefined;
@@ -68,6 +69,7 @@ export abstract class AnswerWriter implements TurnListener {
   /** Counts the answer from the opened turn until the response closes. */
   #held: Account | undefined = undefined;
   #over = false;
+  #hasEvents = false;
 
   constructor(call: AnsweredCall, head: AnswerHead) {
     this.call = call;
@@ -94,7 +96,15 @@ export abstract class AnswerWriter implements TurnListener {
   events(events: readonly TurnEvent[], cost: number): void {
     if (this.#held?.tryGrow(measureEvents(events.length, cost)) === false) return;
     this.call.meter?.note(events);
+    if (!this.#hasEvents) this.#begun(events);
     this.write(events);
+  }
+
+  /** The start stands in the first batch, behind what was sent to providers. */
+  #begun(events: readonly TurnEvent[]): void {
+    this.#hasEvents = true;
+    for (const { event } of events)
+      if (event.case === "start") warnAboutAlteredFields(this.call.res, event.value, this.#head.turn.names);
   }
 
   /** Called when the response has closed. */

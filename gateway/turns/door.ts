@@ -10,6 +10,7 @@ import type { Fault } from "@sluice/proto/runtime/fault.js";
 import type { Compat } from "@sluice/proto/runtime/house-file.js";
 import type { JsonMember } from "@sluice/proto/runtime/validation/json-span.js";
 import type { FaultForm } from "../http/errors.ts";
+import type { FieldNames } from "./field-names.ts";
 
 export interface Door {
   /** The format in records of turns. */
@@ -43,6 +44,8 @@ export interface DoorTurn {
   readonly request: RunTurnRequest;
   /** Puts a failure of the turn into the terms of the format; undefined where clients write the fields of a turn themselves. */
   readonly explain?: (fault: Fault) => Fault;
+  /** Names of the format for the fields of the turn; undefined where they are the same. */
+  readonly names?: FieldNames;
   /** A fold for an answer without a stream. */
   whole(): WholeAnswer;
   /** A fold for an answer as a stream. */

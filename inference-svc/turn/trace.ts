@@ -83,6 +83,10 @@ const searchKinds: ReadonlySet<string> = new Set(["service:web_search", "web_sea
 /** An empty Map takes 200 bytes, and most turns need none. */
 const none: ReadonlyMap<string, number> = new Map();
 
+/** Without these a client may get a shorter answer, prose instead of JSON, or no call. Other settings only shape an answer. */
+const decidingFields: ReadonlySet<string> = new Set(["max_output_tokens", "text.format", "tool_choice"]);
+const decides = ({ path }: DroppedField): boolean => decidingFields.has(path);
+
 /** A place where a rule of a guardrail matched. */
 export interface RuleMatch {
   readonly guardrailId: string;
@@ -174,6 +178,12 @@ export class Trace {
   /** Parts of the request that neither the last attempt nor Sluice's own tools could use. */
   get notSent(): readonly DroppedField[] {
     return this.#keptBack ? [...this.#keptBack.values(), ...this.droppedFields] : this.droppedFields;
+  }
+
+  /** Fields that the last attempt did not send as they were written, and that decide what answer the client gets; undefined when there are none. */
+  get alteredFields(): readonly DroppedField[] | undefined {
+    const fields = this.droppedFields;
+    return fields.some(decides) ? fields.filter(decides) : undefined;
   }
 
   /** Tool calls of this turn and of its parts. */

@@ -2,6 +2,7 @@
 import type { TurnRequest } from "./request.ts";
 import type { AlignmentReport } from "./alignment.ts";
 import type { Scope } from "./scope.ts";
+import type { DroppedField } from "./trace.ts";
 import type { Usage } from "./usage.ts";
 
 /** A Responses item in its JSON form. Fields that Sluice does not read pass through. */
@@ -11,7 +12,12 @@ export type TurnEvent =
   /** The body that is about to be sent, without credentials. Comes before every other event, and only on request. */
   | { readonly type: "debug"; readonly bodyJson: string }
   /** The slug that serves. Comes first once an endpoint has committed. The tokens of the prompt stand there for the doors that tell them. */
-  | { readonly type: "start"; readonly model: string; readonly inputTokens?: number }
+  | {
+      readonly type: "start";
+      readonly model: string;
+      readonly inputTokens?: number;
+      readonly altered?: readonly DroppedField[] | undefined;
+    }
   /** A new item with status in_progress and without content. Indices are 0, 1, 2 ... in the order of `output`. */
   | { readonly type: "item.start"; readonly index: number; readonly item: OutputItem }
   | {

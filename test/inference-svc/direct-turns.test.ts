@@ -10,7 +10,10 @@ import { Fault, FaultReason } from "@sluice/proto/runtime/fault.js";
 const limitMs = 60_000;
 const event = (model: string): TurnEvent => ({
   $typeName: "sluice.inference.v1.TurnEvent",
-  event: { case: "start", value: { $typeName: "sluice.inference.v1.TurnStart", model, inputTokens: 0 } },
+  event: {
+    case: "start",
+    value: { $typeName: "sluice.inference.v1.TurnStart", model, inputTokens: 0, alteredFields: [] },
+  },
 });
 const batch = (...models: string[]) => ({ events: models.map(event), cost: 1 });
 const modelsIn = (events: readonly TurnEvent[]) => events.map((each) => (each.event.value as { model: string }).model);

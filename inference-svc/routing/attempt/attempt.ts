@@ -84,8 +84,13 @@ class EndpointAttempt {
 
   /** Returns the events before those of the provider, once: the bodies that were sent, then the start. */
   open(): readonly TurnEvent[] {
-    const { bodies } = this.#scope.trace;
-    const start: TurnEvent = { type: "start", model: this.endpoint.model, ...this.#inputTokens(this.#request) };
+    const { bodies, alteredFields: altered } = this.#scope.trace;
+    const start: TurnEvent = {
+      type: "start",
+      model: this.endpoint.model,
+      ...this.#inputTokens(this.#request),
+      altered,
+    };
     this.#request = undefined;
     return bodies.length === 0 ? [start] : [...bodies.map((bodyJson) => ({ type: "debug" as const, bodyJson })), start];
   }

@@ -53,18 +53,30 @@ export function findCandidates(
   const lossesOf: FindDroppedFields = (endpoint) =>
     telling.refusal(endpoint, request) ? [] : telling.droppedFields(endpoint, request);
   const filters = [...policies, ...buildFilters(request, lossesOf)];
-  const report = new ExclusionReport(excluded);
-  const groups: CandidateGroup[] = [];
-  for (const { model, variant } of asked) {
-    const pool = findTierPool(model, request.serviceTier, variant);
-    const endpoints = passing(model, pool, filters, report).filter((endpoint) =>
-      report.says(telling.refusal(endpoint, request)),
-    );
-    if (endpoints.length > 0) groups.push({ model: model.settings.id, variant, pool, endpoints });
-  }
-  if (groups.length === 0) report.throw(request.models);
+  const find = (chain: readonly Filter[]): readonly CandidateGroup[] => {
+    excluded.clear();
+    const report = new ExclusionReport(excluded);
+    const groups: CandidateGroup[] = [];
+    for (const { model, variant } of asked) {
+      const pool = findTierPool(model, request.serviceTier, variant);
+      const endpoints = passing(model, pool, chain, report).filter((endpoint) =>
+        report.says(telling.refusal(endpoint, request)),
+      );
+      if (endpoints.length > 0) groups.push({ model: model.settings.id, variant, pool, endpoints });
+    }
+    if (groups.length === 0 && !mayBeShorter(request, chain, excluded)) report.throw(request.models);
+    return groups;
+  };
+  const able = find(filters);
+  const groups = able.length > 0 ? able : find(filters.filter(({ reason }) => reason !== "context_length"));
   return searching(groups, (endpoint) => telling.dropsSearch?.(endpoint, request) !== true);
 }
+
+/** Whether endpoints that write fewer tokens than the request allows can serve it: the maximum is then lowered for them. */
+const mayBeShorter = ({ provider }: TurnRequest, chain: readonly Filter[], excluded: Exclusions): boolean =>
+  provider?.requireParameters !== true &&
+  excluded.has("context_length") &&
+  chain.some(({ reason }) => reason === "context_length");
 
 /** Drops endpoints without web search while at least one endpoint has it. */
 function searching(

@@ -40,9 +40,12 @@ export function modalityFilters(request: TurnRequest): readonly Filter[] {
   return needs;
 }
 
-/** Clients of the Messages format ask every model for the maximum of the largest, so that for them it is lowered instead of refused. */
-export const neededAnswerTokens = ({ maxOutputTokens, door }: TurnRequest): number | undefined =>
-  door === "messages" ? undefined : maxOutputTokens;
+/**
+ * Length of the answer by which models are chosen. A model that gives less serves only where no other can, with a lowered maximum. Clients of the
+ * Messages format ask every model for the maximum of the largest, so that for them the first model serves.
+ */
+export const neededAnswerTokens = ({ maxOutputTokens, door, provider }: TurnRequest): number | undefined =>
+  door === "messages" && provider?.requireParameters !== true ? undefined : maxOutputTokens;
 
 /** Checks the length of the answer only. The provider alone knows how many tokens the input has, and after its refusal the next model is tried. */
 export function lengthFilters(request: TurnRequest): readonly Filter[] {

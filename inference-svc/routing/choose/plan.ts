@@ -60,7 +60,7 @@ export function planAttempts(
       inputTokens,
       maxOutputTokens,
       cost: tariff && calculateCost(tariff, usage, size.media, expectedImages(request)),
-      held: boundCost(endpoint, request)?.pico,
+      held: boundCost(endpoint, limited)?.pico,
     };
   });
 }

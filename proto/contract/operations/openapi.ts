@@ -25,7 +25,8 @@ const headers = {
     schema: { type: "string", pattern: "^gen-" },
   },
   Warning: {
-    description: "Fields of the request that do not exist and were ignored, and what may have been meant.",
+    description:
+      "Fields of the request that do not exist and were ignored, and what may have been meant; and max_output_tokens, text.format and tool_choice, each in the words of the format, where the model was not sent what the request says.",
     schema: { type: "string" },
   },
   RetryAfter: {

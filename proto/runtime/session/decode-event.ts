@@ -98,7 +98,7 @@ function readStart(reader: WireReader, end: number): TurnStart {
     else throw unfamiliar;
   }
   reader.ends(end);
-  return { $typeName: "sluice.inference.v1.TurnStart", model, inputTokens };
+  return { $typeName: "sluice.inference.v1.TurnStart", model, inputTokens, alteredFields: [] };
 }
 
 function readItem<Name extends string>(reader: WireReader, end: number, $typeName: Name) {

@@ -40,6 +40,7 @@ export function writeEvent(writer: BackwardWriter, message: TurnEvent): void {
       writeArguments(writer, event.value);
       return closePart(writer, end, eventTags.argumentsDelta);
     case "start":
+      if (event.value.alteredFields.length > 0) return writer.bytes(toBinary(TurnEventSchema, message));
       numberField(writer, event.value.inputTokens, turnStartTags.inputTokens);
       textField(writer, event.value.model, turnStartTags.model);
       return closePart(writer, end, eventTags.start);

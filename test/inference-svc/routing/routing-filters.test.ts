@@ -70,6 +70,12 @@ describe("what is left", () => {
     [{ temperature: 1, topP: 1, provider: { require_parameters: true } }, ["quiet", "forgetful", "learning"]],
     [{ temperature: 1, provider: { require_parameters: false } }, all],
     [{ maxOutputTokens: 100 }, all],
+    [{ maxOutputTokens: 101 }, all],
+    [{ models: ["m", "p"], maxOutputTokens: 60, provider: { only: ["a"] } }, ["a"]],
+    [
+      { models: ["m", "p"], maxOutputTokens: 101, provider: { only: ["a"], sort: "price" } },
+      ["a", "cheap", "fee", "dear", "unknown"],
+    ],
     [
       { models: ["p"], maxOutputTokens: 50, provider: { only: ["a"], sort: "price" } },
       ["cheap", "fee", "dear", "unknown"],
@@ -136,12 +142,23 @@ describe("what is said when nothing is left", () => {
       { "data_policy:zdr": 3, modality: 3 },
       "m has no endpoint left after data_policy:zdr, modality",
     ],
-    ["length", { maxOutputTokens: 101 }, { context_length: 6 }, "m gives fewer than 101 tokens"],
+    [
+      "length, where every parameter is required",
+      { maxOutputTokens: 101, provider: { require_parameters: true } },
+      { context_length: 6 },
+      "m gives fewer than 101 tokens",
+    ],
     [
       "length of a model that states none",
-      { models: ["p"], maxOutputTokens: 51 },
+      { models: ["p"], maxOutputTokens: 51, provider: { require_parameters: true } },
       { context_length: 4 },
       "p gives fewer than 51 tokens",
+    ],
+    [
+      "another reason than the length",
+      { maxOutputTokens: 101, provider: { quantizations: ["bf16"] } },
+      { quantization: 6 },
+      "m has no endpoint of these quantizations",
     ],
     [
       "quantization",

@@ -26,6 +26,7 @@ const toolFields = {
   cache_control: "cache_control",
   defer_loading: "defer_loading",
   anthropic_tool: "type",
+  anthropic_type: "type",
   max_uses: "max_uses",
   user_location: "user_location",
   server_url: "url",

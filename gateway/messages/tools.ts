@@ -120,6 +120,7 @@ function toServerTool(family: ToolFamily, tool: MessagesTool, container: string 
     case "web_search_":
       return JSON.stringify({
         type: "web_search",
+        ...versionOf(tool),
         ...common,
         ...((allowed ?? blocked) && { filters: { allowed_domains: allowed, blocked_domains: blocked } }),
         ...(tool.user_location && { user_location: { ...tool.user_location, type: "approximate" } }),
@@ -132,7 +133,11 @@ function toServerTool(family: ToolFamily, tool: MessagesTool, container: string 
       });
     }
     case "code_execution_":
-      return JSON.stringify({ type: "code_interpreter", container: container ?? { type: "auto" } });
+      return JSON.stringify({
+        type: "code_interpreter",
+        ...versionOf(tool),
+        container: container ?? { type: "auto" },
+      });
     case "tool_search_tool_regex":
     case "tool_search_tool_bm25":
       return '{"type":"service:tool_search"}';
@@ -140,6 +145,9 @@ function toServerTool(family: ToolFamily, tool: MessagesTool, container: string 
       return undefined;
   }
 }
+
+/** The version that the client named, for Anthropic itself: later ones can do more. */
+const versionOf = ({ type }: MessagesTool): JsonObject => ({ anthropic_type: type });
 
 const filled = (domains: readonly string[] | null | undefined): readonly string[] | undefined =>
   domains && domains.length > 0 ? domains : undefined;

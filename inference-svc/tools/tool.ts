@@ -181,7 +181,8 @@ export function describeAsFunction(
 ): FunctionTool {
   const parametersJson = JSON.stringify(args.schema(new Map()));
   const head = JSON.stringify({ type: "function", name, description });
-  const json = `${head.slice(0, -1)},"parameters":${parametersJson}}`;
+  // OpenAI would check a schema by the rules of strict ones, which these are not written for.
+  const json = `${head.slice(0, -1)},"parameters":${parametersJson},"strict":false}`;
   return { type: "function", name, description, parametersJson, json };
 }
 

@@ -13,7 +13,7 @@ import type { Answer, Batch, Outcome, Turn, TurnEvent } from "../../turn/turn.ts
 import type { Usage } from "../../turn/usage.ts";
 import type { Endpoint } from "../catalog.ts";
 import { Doubt } from "./doubt.ts";
-import { calculateCost } from "./tariff.ts";
+import { calculateCost, unlistedTariff } from "./tariff.ts";
 
 /** Called with the usage when an attempt has come to its end. */
 export type OnAnswered = (endpoint: Endpoint, scope: Scope, usage: Usage) => void;
@@ -185,7 +185,8 @@ function priced(
   size: () => InputSize,
   outputImages: number,
 ): Usage {
-  const tariff = tariffs.get(tier) ?? tariffs.get(asked);
+  const own = tariffs.get(asked);
+  const tariff = tariffs.get(tier) ?? (own && asked === "default" ? unlistedTariff(own, tier) : own);
   if (tariff === undefined) return usage;
   const charged = tariff.image > 0n || tariff.audio > 0n || tariff.page > 0n;
   return {

@@ -48,6 +48,27 @@ export function parseTariff(pricing: Pricing): Tariff {
   };
 }
 
+/** The dearest price of a priority tier that a vendor lists, in prices of its default tier (https://openai.com/api/pricing, 2026-11). */
+const priorityFactor = 2n;
+
+/** The tariff of a tier that the operator has listed no price for: its price must not be taken for that of a cheaper tier. */
+export function unlistedTariff(tariff: Tariff, tier: string): Tariff {
+  if (tier !== "priority") return tariff;
+  return {
+    ...tariff,
+    rates: scaled(tariff.rates),
+    above: tariff.above.map(({ inputTokens, rates }) => ({ inputTokens, rates: scaled(rates) })),
+  };
+}
+
+const scaled = ({ prompt, completion, cacheRead, cacheWrite, cacheWriteHour }: Rates): Rates => ({
+  prompt: prompt * priorityFactor,
+  completion: completion * priorityFactor,
+  cacheRead: cacheRead * priorityFactor,
+  cacheWrite: cacheWrite * priorityFactor,
+  cacheWriteHour: cacheWriteHour * priorityFactor,
+});
+
 /** Parses rates; without a price of its own, the cache costs as much as the prompt. */
 function parseRates({ prompt, completion, cache_read, cache_write, cache_write_1h }: RateSettings): Rates {
   const write = cache_write ?? prompt;

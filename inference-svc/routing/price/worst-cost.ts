@@ -4,7 +4,7 @@ import { boundInput } from "../../estimate/worst-case.ts";
 import type { TurnRequest } from "../../turn/request.ts";
 import type { Endpoint } from "../catalog.ts";
 import { minAnswerTokens } from "../choose/answer-limit.ts";
-import { calculateMaxCost } from "./tariff.ts";
+import { calculateMaxCost, unlistedTariff } from "./tariff.ts";
 
 export interface BoundedCall {
   /** The request with a maximum for its answer, which is sent to the provider. */
@@ -26,10 +26,16 @@ const noOutput = {
   outputImages: 0,
 };
 
+const fastTiers: ReadonlySet<unknown> = new Set(["priority", "fast", "ultrafast"]);
+
+/** Whether the provider may be sent the tier priority. */
+const isFast = ({ serviceTier }: TurnRequest): boolean => fastTiers.has(serviceTier);
+
 /** @returns undefined when no price is known: then no amount is held, and the request is unchanged */
 export function boundCost(endpoint: Endpoint, request: TurnRequest): BoundedCall | undefined {
-  const tariff = endpoint.tariffs.get(endpoint.tier);
-  if (tariff === undefined) return undefined;
+  const own = endpoint.tariffs.get(endpoint.tier);
+  if (own === undefined) return undefined;
+  const tariff = endpoint.tier === "default" && isFast(request) ? unlistedTariff(own, "priority") : own;
   const size = measureInput(request);
   const { inputTokens, writesHourCache } = boundInput(request, endpoint);
   if (request.embedding) return { request, pico: calculateMaxCost(tariff, { ...noOutput, inputTokens }) };

@@ -10,6 +10,7 @@ import { lastEffort } from "../translate/reasoning-effort.ts";
 import { refersTo } from "../translate/offered-tools.ts";
 import { dropToolFields, describeTool, buildWrapperSchema } from "../translate/tool-description.ts";
 import { type SentTool, SentTools } from "../translate/tool-names.ts";
+import { dropTier } from "../translate/sent-tier.ts";
 import { dropExtensions } from "../translate/extensions.ts";
 import type { TranslationContext } from "../translate/context.ts";
 import type { SdkVersion } from "./load.ts";
@@ -130,6 +131,7 @@ function dropUnsupported(request: TurnRequest, { target, onDropped }: Translatio
   for (const [path, value] of Object.entries(unsupported)) {
     if (value !== undefined) onDropped(path, noField);
   }
+  dropTier(request.serviceTier, target.tier, onDropped);
   dropExtensions(request, onDropped, ["stop", "seed"], noField);
   if (request.identityField) onDropped(request.identityField, noField);
   dropAddition(request, "message.output_text.logprobs", onDropped, noField);

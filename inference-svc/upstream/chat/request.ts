@@ -9,6 +9,7 @@ import { SentTools } from "../translate/tool-names.ts";
 import { addChatTools } from "./tools.ts";
 import { type TranslationContext, supports } from "../translate/context.ts";
 import { boundStops, dropExtensions } from "../translate/extensions.ts";
+import { openAiTier } from "../translate/sent-tier.ts";
 import { MadeOnce } from "../translate/made-once.ts";
 
 export function chatBody(request: TurnRequest, target: Target, onDropped: OnDropped): string {
@@ -33,8 +34,7 @@ export function chatBody(request: TurnRequest, target: Target, onDropped: OnDrop
   if (target.original) addVendorSettings(body, request, translation);
   else addOtherSettings(body, request, translation);
   dropExtensions(request, onDropped, taken);
-  // Sent to every server: the operator configured the tier, and it is billed as such.
-  if (target.tier !== "default") body.add("service_tier", target.tier);
+  body.add("service_tier", openAiTier(request, target, target.original, onDropped));
   return body.end();
 }
 

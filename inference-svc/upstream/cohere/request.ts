@@ -4,6 +4,7 @@ import type { OnDropped, Target } from "../dialect.ts";
 import { ObjectWriter, Verbatim, objectJson } from "../json.ts";
 import type { TranslationContext } from "../translate/context.ts";
 import { boundStops, dropExtensions } from "../translate/extensions.ts";
+import { dropTier } from "../translate/sent-tier.ts";
 import { SentTools } from "../translate/tool-names.ts";
 import { cohereMessages } from "./messages.ts";
 import { cohereThinking } from "./reasoning.ts";
@@ -74,6 +75,7 @@ function dropUnsupported(request: TurnRequest, { tier }: Target, onDropped: OnDr
   drop("cache_control", request.cacheControl, "the provider caches by itself");
   dropExtensions(request, onDropped, ["stop", "seed"]);
   if (request.identityField) drop(request.identityField, request.identityHash);
+  dropTier(request.serviceTier, tier, onDropped);
   if (tier !== "default") onDropped("service_tier", `the format has no tier called ${tier}`);
   dropAddition(request, "message.output_text.logprobs", onDropped);
   dropAddition(request, "reasoning.encrypted_content", onDropped);

@@ -7,6 +7,7 @@ import type { Block } from "../translate/blocks/message-list.ts";
 import type { Conversation } from "../translate/blocks/messages.ts";
 import { samplers } from "../translate/blocks/samplers.ts";
 import type { TranslationContext } from "../translate/context.ts";
+import { dropTier } from "../translate/sent-tier.ts";
 import { SentTools } from "../translate/tool-names.ts";
 import { type ConverseCacheMarks, cachePoint, openCacheMarks } from "./cache-marks.ts";
 import { type Family, findFamily } from "./family.ts";
@@ -45,7 +46,7 @@ export function converseBody(request: TurnRequest, target: Target, onDropped: On
       tool_choice: choice.tool_choice,
     }),
     outputConfig: unlessEmpty({ effort: thought.effort, textFormat: outputFormat(request.textFormat, onDropped) }),
-    serviceTier: serviceTier(target, onDropped),
+    serviceTier: serviceTier(request, target, onDropped),
   };
   return jsonText(body);
 }
@@ -84,7 +85,12 @@ function outputFormat(format: TextFormat | undefined, onDropped: OnDropped): Jso
 
 const tiers: ReadonlySet<string> = new Set(["flex", "priority"]);
 
-function serviceTier({ tier }: Target, onDropped: OnDropped): JsonObject | undefined {
+function serviceTier(
+  { serviceTier: wanted }: TurnRequest,
+  { tier }: Target,
+  onDropped: OnDropped,
+): JsonObject | undefined {
+  dropTier(wanted, tier, onDropped);
   if (tier !== "default" && !tiers.has(tier)) onDropped("service_tier", `the format has no tier called ${tier}`);
   return tiers.has(tier) ? { type: tier } : undefined;
 }

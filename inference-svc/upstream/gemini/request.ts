@@ -3,6 +3,7 @@ import type { TextFormat, TurnRequest } from "../../turn/request.ts";
 import type { OnDropped, Target } from "../dialect.ts";
 import { type JsonObject, Verbatim, jsonText } from "../json.ts";
 import { wantsLogprobs } from "../events/service-tier.ts";
+import { dropTier } from "../translate/sent-tier.ts";
 import { SentTools } from "../translate/tool-names.ts";
 import { boundStops, dropExtensions } from "../translate/extensions.ts";
 import { type TranslationContext, supports } from "../translate/context.ts";
@@ -35,7 +36,7 @@ export function geminiBody(request: TurnRequest, target: Target, onDropped: OnDr
     tools,
     toolConfig,
     ...(configured && { generationConfig }),
-    serviceTier: serviceTier(target, onDropped),
+    serviceTier: serviceTier(request, target, onDropped),
   };
   return jsonText(body);
 }
@@ -98,7 +99,8 @@ function images({ outputModalities, imageConfigJson }: TurnRequest, onDropped: O
 }
 
 /** Google sells only these tiers (https://ai.google.dev/gemini-api/docs/optimization). */
-function serviceTier({ tier }: Target, onDropped: OnDropped): string | undefined {
+function serviceTier({ serviceTier: wanted }: TurnRequest, { tier }: Target, onDropped: OnDropped): string | undefined {
+  dropTier(wanted, tier, onDropped);
   if (tier === "flex" || tier === "priority") return tier;
   if (tier !== "default") onDropped("service_tier", `the format has no tier called ${tier}`);
   return undefined;

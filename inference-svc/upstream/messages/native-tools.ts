@@ -4,13 +4,14 @@
  */
 import type { HostedTool, TurnRequest } from "../../turn/request.ts";
 import type { OnDropped, Target } from "../dialect.ts";
-import { type JsonObject, isObject } from "../json.ts";
+import { type JsonObject, isObject, text } from "../json.ts";
 import { isWebSearch, offeredTools } from "../translate/offered-tools.ts";
 import type { Block } from "../translate/blocks/message-list.ts";
 import { codeExecutionName, webSearchName } from "../translate/blocks/tools.ts";
 
-/** The version that all models take; later ones need a sandbox beside the search. */
-const version = "web_search_20250305";
+/** The versions that all models take, for clients that name none; later ones of the search need a sandbox beside it. */
+const searchVersion = "web_search_20250305";
+const codeVersion = "code_execution_20250825";
 
 const codeInterpreter = "code_interpreter";
 
@@ -30,15 +31,33 @@ const unsupportedSettings = ["search_context_size", "engine", "max_results", "mo
 
 const none: readonly Block[] = [];
 
-/** The tools that the provider runs, as it declares them. */
-export function toNativeTools(request: TurnRequest, onDropped: OnDropped): readonly Block[] {
+/**
+ * The tools that the provider runs, as it declares them.
+ * @param takesVersions whether the endpoint knows every version of them
+ */
+export function toNativeTools(request: TurnRequest, takesVersions: boolean, onDropped: OnDropped): readonly Block[] {
   let blocks = none;
   for (const { tool, path, allowed } of offeredTools(request)) {
     if (tool.type !== "hosted" || !allowed || !isHosted(tool.kind)) continue;
-    const block = isWebSearch(tool.kind) ? toWebSearchTool(tool, path, onDropped) : codeTool(tool, path, onDropped);
+    const known = isWebSearch(tool.kind) ? toWebSearchTool(tool, path, onDropped) : codeTool(tool, path, onDropped);
+    const block: Block = { ...known, type: versionOf(tool, known.type, takesVersions, path, onDropped) };
     if (!blocks.some(({ name }) => name === block.name)) blocks = [...blocks, block];
   }
   return blocks;
+}
+
+function versionOf(
+  { json }: HostedTool,
+  usual: string,
+  takesVersions: boolean,
+  path: string,
+  onDropped: OnDropped,
+): string {
+  const named = text((JSON.parse(json) as JsonObject).anthropic_type);
+  if (named === "" || named === usual) return usual;
+  if (takesVersions) return named;
+  onDropped(`${path}.anthropic_type`, `sent as ${usual}: the endpoint is not known to take later versions`);
+  return usual;
 }
 
 function codeTool({ json }: HostedTool, path: string, onDropped: OnDropped): Block {
@@ -47,7 +66,7 @@ function codeTool({ json }: HostedTool, path: string, onDropped: OnDropped): Blo
     if (isObject(container) && container[field] !== undefined && container[field] !== null)
       onDropped(`${path}.container.${field}`, "the provider does not know it");
   }
-  return { type: "code_execution_20250825", name: codeExecutionName };
+  return { type: codeVersion, name: codeExecutionName };
 }
 
 /** The tool with which the provider is to run code; undefined without one. */
@@ -74,7 +93,7 @@ function toWebSearchTool(tool: HostedTool, path: string, onDropped: OnDropped): 
       onDropped(`${path}.${field}`, "the provider does not know it");
   }
   return {
-    type: version,
+    type: searchVersion,
     name: webSearchName,
     max_uses: settings.max_uses ?? undefined,
     ...domains(isObject(settings.filters) ? settings.filters : {}, path, onDropped),

@@ -2,6 +2,7 @@
 import type { TextFormat, TurnRequest } from "../../turn/request.ts";
 import type { OnDropped, Target } from "../dialect.ts";
 import { type JsonObject, ObjectWriter, Verbatim, jsonText, objects, text } from "../json.ts";
+import { dropTier } from "../translate/sent-tier.ts";
 import { SentTools } from "../translate/tool-names.ts";
 import { type TranslationContext, supports } from "../translate/context.ts";
 import { CacheMarks } from "../translate/blocks/cache-marks.ts";
@@ -108,6 +109,7 @@ function serviceTier({ serviceTier: wanted }: TurnRequest, target: Target, onDro
   const { tier } = target;
   if (wanted === "default" && tier === "default")
     return target.original || supports(target, "service_tier") ? "standard_only" : undefined;
+  dropTier(wanted, tier, onDropped);
   if (tier !== "default" && tier !== "priority") onDropped("service_tier", `the format has no tier called ${tier}`);
   return tier === "priority" ? "auto" : undefined;
 }

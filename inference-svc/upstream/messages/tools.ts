@@ -19,9 +19,10 @@ export function messagesTools(
 ): readonly Block[] {
   const { searches, list } = translation.tools;
   for (const path of searches) translation.onDropped(path, "all tools are sent, so there is nothing to search");
-  const native = toNativeTools(request, translation.onDropped);
+  const takesAnthropic = takesBetas(translation.target, "anthropic_betas");
+  const native = toNativeTools(request, takesAnthropic, translation.onDropped);
   // Cache marks are put on blocks, so that each body needs its own.
-  const declared = takesBetas(translation.target, "anthropic_betas") ? anthropicTools : plainTools;
+  const declared = takesAnthropic ? anthropicTools : plainTools;
   const blocks = declared.of(translation.tools, translation.onDropped).map((block) => ({ ...block }));
   marks.copyTools(list, blocks);
   return blocks.concat(native);

@@ -3,6 +3,7 @@ import type { TurnRequest } from "../../turn/request.ts";
 import type { OnDropped, Target } from "../dialect.ts";
 import { ObjectWriter, objects, text } from "../json.ts";
 import { dropExtensions } from "../translate/extensions.ts";
+import { dropTier } from "../translate/sent-tier.ts";
 import { findDocument } from "./document.ts";
 
 export function mistralOcrBody(request: TurnRequest, target: Target, onDropped: OnDropped): string {
@@ -18,6 +19,7 @@ export function mistralOcrBody(request: TurnRequest, target: Target, onDropped: 
   body.add("include_image_base64", false);
   for (const [path, value] of settings(request)) if (value !== undefined) onDropped(path, noField);
   dropExtensions(request, onDropped, []);
+  dropTier(request.serviceTier, target.tier, onDropped);
   if (target.tier !== "default") onDropped("service_tier", `the format has no tier called ${target.tier}`);
   dropWords(request, onDropped);
   return body.end();

@@ -6,6 +6,7 @@ import { inputItems } from "./messages.ts";
 import { addResponsesTools } from "./tools.ts";
 import { MadeOnce } from "../translate/made-once.ts";
 import { dropExtensions } from "../translate/extensions.ts";
+import { openAiTier } from "../translate/sent-tier.ts";
 import { isVendor } from "./vendor.ts";
 
 export function responsesBody(request: TurnRequest, target: Target, onDropped: OnDropped): string {
@@ -29,7 +30,7 @@ export function responsesBody(request: TurnRequest, target: Target, onDropped: O
   body.add("prompt_cache_options", verbatim(request.promptCacheOptionsJson));
   if (isVendor(target)) addVendorSettings(body, request, onDropped);
   else addOtherSettings(body, request, onDropped);
-  if (target.tier !== "default") body.add("service_tier", target.tier);
+  body.add("service_tier", openAiTier(request, target, isVendor(target), onDropped));
   return body.end();
 }
 

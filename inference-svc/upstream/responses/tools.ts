@@ -23,43 +23,63 @@ export function addResponsesTools(
   const { tools } = request;
   const declared = tools.some(isSent);
   if (!declared && !request.input.some((item) => item.type === "additional_tools")) return;
-  if (declared) body.add("tools", (isVendor(target) ? vendorTools : otherTools).of(tools, onDropped));
+  if (declared) body.add("tools", written(isVendor(target), isLoose(request)).of(tools, onDropped));
   body.add("tool_choice", toolChoice(request));
   body.add("parallel_tool_calls", request.parallelToolCalls);
 }
 
-const vendorTools = new MadeOnce((tools: readonly Tool[], onDropped) => toolsJson(tools, onDropped));
-const otherTools = new MadeOnce((tools: readonly Tool[]) => toolsJson(tools, undefined));
+/**
+ * Whether a function without `strict` came in a format in which it is then not strict. In this format it is, as far as its schema allows, and a
+ * client of this format means that.
+ */
+const isLoose = ({ door = "responses" }: TurnRequest): boolean => door !== "responses";
 
-/** @param onDropped given for the vendor only */
-function toolsJson(tools: readonly Tool[], onDropped: OnDropped | undefined): Verbatim {
-  const json = tools.flatMap((tool, index) => (isSent(tool) ? [toolJson(tool, `tools.${index}`, onDropped)] : []));
+const toVendor = (isLoosened: boolean) =>
+  new MadeOnce((tools: readonly Tool[], onDropped) => toolsJson(tools, { isLoosened, onDropped }));
+const toOthers = (isLoosened: boolean) => new MadeOnce((tools: readonly Tool[]) => toolsJson(tools, { isLoosened }));
+
+const [vendorTools, vendorLooseTools] = [toVendor(false), toVendor(true)];
+const [otherTools, otherLooseTools] = [toOthers(false), toOthers(true)];
+
+function written(isVendors: boolean, isLoosened: boolean): MadeOnce<readonly Tool[], Verbatim> {
+  if (isVendors) return isLoosened ? vendorLooseTools : vendorTools;
+  return isLoosened ? otherLooseTools : otherTools;
+}
+
+interface Writing {
+  /** Whether functions without `strict` are sent as not strict. */
+  readonly isLoosened: boolean;
+  /** Given for the vendor only. */
+  readonly onDropped?: OnDropped;
+}
+
+function toolsJson(tools: readonly Tool[], writing: Writing): Verbatim {
+  const json = tools.flatMap((tool, index) => (isSent(tool) ? [toolJson(tool, `tools.${index}`, writing)] : []));
   return new Verbatim(`[${json.join(",")}]`);
 }
 
 const isSent = (tool: Tool): boolean => tool.type !== "hosted" || !tool.leftOut;
 
-/** @param onDropped given for the vendor only */
-function toolJson(tool: Tool, path: string, onDropped: OnDropped | undefined): string {
+function toolJson(tool: Tool, path: string, writing: Writing): string {
+  const { onDropped } = writing;
   switch (tool.type) {
     case "function":
-      return functionJson(tool, path, onDropped);
+      return functionJson(tool, path, writing);
     case "custom":
       return onDropped ? withoutForeign(tool, path, onDropped) : tool.json;
     case "namespace":
-      return namespaceJson(tool, path, onDropped);
+      return namespaceJson(tool, path, writing);
     case "hosted":
-      return onDropped && tool.kind.startsWith("web_search") ? searchJson(tool, path, onDropped) : tool.json;
+      return hostedJson(tool, path, onDropped);
   }
 }
 
-/** An absent `strict` means true with the vendor of the format, and false with everybody else, so it is always sent. */
-function functionJson(tool: FunctionTool, path: string, onDropped: OnDropped | undefined): string {
+function functionJson(tool: FunctionTool, path: string, { isLoosened, onDropped }: Writing): string {
   const json = onDropped ? withoutForeign(tool, path, onDropped) : tool.json;
-  const strict = String(tool.strict ?? false);
+  if (!isLoosened || tool.strict !== undefined) return json;
   // Nearly every tool has no "strict": a text search avoids scanning its members.
-  if (!json.includes('"strict"')) return `${json.slice(0, json.lastIndexOf("}"))},"strict":${strict}}`;
-  return withMembers(json, { strict });
+  if (!json.includes('"strict"')) return `${json.slice(0, json.lastIndexOf("}"))},"strict":false}`;
+  return withMembers(json, { strict: "false" });
 }
 
 /** Fields that the contract adds to the vendor's functions. */
@@ -71,16 +91,18 @@ function withoutForeign(tool: CallableTool, path: string, onDropped: OnDropped):
   return isForeign ? without(tool.json, foreign, path, onDropped) : tool.json;
 }
 
-function namespaceJson(namespace: NamespaceTool, path: string, onDropped: OnDropped | undefined): string {
-  const inner = namespace.tools.map((tool, index) => toolJson(tool, `${path}.tools.${index}`, onDropped));
+function namespaceJson(namespace: NamespaceTool, path: string, writing: Writing): string {
+  const inner = namespace.tools.map((tool, index) => toolJson(tool, `${path}.tools.${index}`, writing));
   return withMembers(namespace.json, { tools: `[${inner.join(",")}]` });
 }
 
 /** Settings that the contract adds to the vendor's web search, which takes allowed domains, a size and a location. */
 const contractOnlySettings = ["engine", "max_results", "max_uses", "mode", "x_search"];
 
-const searchJson = (tool: HostedTool, path: string, onDropped: OnDropped): string =>
-  without(tool.json, contractOnlySettings, path, onDropped);
+function hostedJson({ kind, json }: HostedTool, path: string, onDropped: OnDropped | undefined): string {
+  const sent = json.includes('"anthropic_type"') ? without(json, ["anthropic_type"], path, () => undefined) : json;
+  return onDropped && kind.startsWith("web_search") ? without(sent, contractOnlySettings, path, onDropped) : sent;
+}
 
 function without(json: string, names: readonly string[], path: string, onDropped: OnDropped): string {
   const present = membersOf(Buffer.from(json)).filter(({ key }) => names.includes(key));

@@ -32,6 +32,11 @@ import {
   xSearch,
 } from "./tool-settings.ts";
 
+const anthropicType = described(
+  nullable(string({ pattern: { form: /^(?:web_search|code_execution)_\d{8}$/, says: "a dated type of the tool" } })),
+  "The version of the tool at Anthropic, such as web_search_20260209.",
+);
+
 const webSearch = (type: string, location: Shape): Shape =>
   object(
     {
@@ -51,6 +56,7 @@ const webSearch = (type: string, location: Shape): Shape =>
       max_uses: nullable(atLeastOne),
       mode: nullable(string()),
       x_search: nullable(xSearch),
+      anthropic_type: anthropicType,
     },
     { required: ["type"], description: "Searches the web." },
   );
@@ -76,6 +82,7 @@ const codeInterpreter = object(
   {
     type: word("code_interpreter"),
     container: stringOr(string({ min: 1 }), autoContainer, "must be a string or an object"),
+    anthropic_type: anthropicType,
   },
   { required: ["type", "container"], description: "Runs Python in a container of the provider or the sandbox." },
 );

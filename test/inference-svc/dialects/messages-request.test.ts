@@ -300,6 +300,25 @@ describe("tools", () => {
     json: JSON.stringify({ type, ...more }),
   });
 
+  test("the version of a tool that the client named goes to Anthropic, and is named elsewhere", () => {
+    const tools = [
+      hosted("web_search", { anthropic_type: "web_search_20260209" }),
+      hosted("code_interpreter", { anthropic_type: "code_execution_20260120", container: { type: "auto" } }),
+    ];
+    expect(buildMessagesBody({ tools }, { ...messagesTarget, original: true }).tools).toEqual([
+      { type: "web_search_20260209", name: "web_search" },
+      { type: "code_execution_20260120", name: "code_execution" },
+    ]);
+    const other = { ...messagesTarget, nativeTools: new Set(["web_search", "code_interpreter"]) };
+    expect(translateToMessages({ tools }, other)).toMatchObject({
+      body: { tools: [{ type: "web_search_20250305" }, { type: "code_execution_20250825" }] },
+      losses: [
+        ["tools.0.anthropic_type", expect.stringMatching(/^sent as web_search_20250305/)],
+        ["tools.1.anthropic_type", expect.stringMatching(/^sent as code_execution_20250825/)],
+      ],
+    });
+  });
+
   // https://platform.claude.com/docs/en/agents-and-tools/tool-use/web-search-tool
   test("web search in all its spellings, with what the provider knows of it", () => {
     const plain = [{ type: "web_search_20250305", name: "web_search" }];

@@ -161,6 +161,17 @@ describe("with the figures of the provider", () => {
     const { cost } = (await outcomeOf(reply, { models: ["tiers"], serviceTier: "priority" })).usage as Usage;
     expect(cost?.input).toBe(micro(input));
   });
+
+  test.each([
+    ["priority", 48],
+    ["flex", 24],
+    ["default", 24],
+  ])("of the tier %s without a price of its own, which is not below its usual price", async (service_tier, input) => {
+    const usage = { prompt_tokens: 24, completion_tokens: 0 };
+    const reply = chat([chatChunk({ content: "Hi" }), { choices: [], usage, service_tier }]);
+    const { cost } = (await outcomeOf(reply, { serviceTier: service_tier })).usage as Usage;
+    expect(cost?.input).toBe(micro(input));
+  });
 });
 
 describe("without figures of the provider", () => {

@@ -35,7 +35,7 @@ export const toolFieldRows: readonly FieldRow[] = [
   [
     "web_search",
     typed("web_search_20260209", { max_uses: 3, allowed_domains: ["a.example"] }),
-    carried('"max_uses":3'),
+    carried('"type":"web_search_20260209"'),
     carried('"name":"web_search"'),
   ],
   [

@@ -141,6 +141,9 @@ const turnTable = (rows: readonly TurnRow[]): string[] =>
       usd(row.cost_usd),
       `${row.input_tokens} + ${row.output_tokens}`,
       `${row.duration_ms} ms`,
-      printable([row.error_type, row.rule].filter((word) => word !== null).join(": ") || "-"),
+      printable(
+        [row.error_type, row.provider_error, row.provider_code, row.rule].filter((word) => word !== null).join(": ") ||
+          "-",
+      ),
     ]),
   );

@@ -52,6 +52,8 @@ const attributesOfTurn = (turn: JsonObject, workspaceId: string): JsonObject => 
   "sluice.stream": turn["stream"],
   "sluice.outcome": turn["outcome"],
   "sluice.error_type": turn["error_type"],
+  "sluice.provider_error": turn["provider_error"],
+  "sluice.provider_code": turn["provider_code"],
   "sluice.guardrail.id": turn["guardrail_id"],
   "sluice.guardrail.rule": turn["rule"],
   "sluice.requests": turn["requests"],

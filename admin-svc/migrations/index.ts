@@ -43,6 +43,7 @@ import * as capturedContents from "./0044_captured_contents.ts";
 import * as activity from "./0045_activity.ts";
 import * as online from "./0046_online.ts";
 import * as holds from "./0050_holds.ts";
+import * as providerErrors from "./0051_provider_errors.ts";
 
 export interface OnlineMigration extends Migration {
   /** Runs outside of a transaction, and may be repeated. */
@@ -91,4 +92,5 @@ export const migrations: Readonly<Record<string, OnlineMigration>> = {
   "0045_activity": activity,
   "0046_online": online,
   "0050_holds": holds,
+  "0051_provider_errors": providerErrors,
 };

@@ -107,6 +107,8 @@ const turnTexts = [
   "door",
   "model",
   "errorType",
+  "providerError",
+  "providerCode",
   "guardrailId",
   "rule",
   "traceId",

@@ -122,6 +122,8 @@ function describeRefusal({ caller, fault, request, ...turn }: RefusedTurn): Turn
     outcome: TurnOutcome.REFUSED,
     httpStatus: fault.status,
     errorType: fault.errorType,
+    providerError: "",
+    providerCode: "",
     guardrailId: "",
     guardrailAction: FilterAction.UNSPECIFIED,
     rule: "",

@@ -20,7 +20,12 @@ export function turnLine(turn: TurnFacts, { bootId, sequence, instance }: CallSe
 }
 
 /** Left out for turns without a failure and without a finding, which are most of them. */
-function failureMembers({ errorType, guardrailId, guardrailAction, rule }: TurnFacts): string {
+function failureMembers(turn: TurnFacts): string {
+  const { errorType, guardrailId, guardrailAction, rule } = turn;
   if (errorType === "" && guardrailId === "") return "";
-  return `,"errorType":"${errorType}","guardrailId":"${guardrailId}","guardrailAction":"FILTER_ACTION_${FilterAction[guardrailAction]}","rule":${JSON.stringify(rule)}`;
+  const provider =
+    turn.providerError === ""
+      ? ""
+      : `,"providerError":"${turn.providerError}","providerCode":${JSON.stringify(turn.providerCode)}`;
+  return `${provider},"errorType":"${errorType}","guardrailId":"${guardrailId}","guardrailAction":"FILTER_ACTION_${FilterAction[guardrailAction]}","rule":${JSON.stringify(rule)}`;
 }

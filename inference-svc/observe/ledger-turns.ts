@@ -2,11 +2,12 @@
 import { type Caller, FilterAction } from "@sluice/proto/gen/sluice/admin/v1/access_service_pb.js";
 import { TurnOutcome } from "@sluice/proto/gen/sluice/admin/v1/ledger_service_pb.js";
 import type { RunTurnRequest } from "@sluice/proto/gen/sluice/inference/v1/turn_pb.js";
-import type { Fault } from "@sluice/proto/runtime/fault.js";
+import { type Fault, FaultOrigin } from "@sluice/proto/runtime/fault.js";
 import type { Access } from "@sluice/proto/runtime/policy/access.js";
 import { RefusedTurns } from "@sluice/proto/runtime/turns/refused-turns.js";
 import { type TurnFacts, askedModel, doorWord, turnOperation } from "@sluice/proto/runtime/turns/turn-facts.js";
 import type { Ledger } from "../ledger/ledger.ts";
+import { providerErrorKind } from "../turn/provider-error.ts";
 import type { Requester } from "../turn/requester.ts";
 import type { Stage, Trace } from "../turn/trace.ts";
 import type { TurnEnd, TurnObservation, TurnObserver } from "./turns.ts";
@@ -102,6 +103,8 @@ function describeTurn(request: RunTurnRequest, requester: RefusedRequester, end:
     outcome,
     httpStatus: isFailure ? (failure?.status ?? 500) : outcome === TurnOutcome.CANCELLED ? clientLeft : 200,
     errorType: isFailure ? (failure?.errorType ?? "") : "",
+    providerError: (isFailure && failure && providerErrorKind(failure)) || "",
+    providerCode: isFailure ? providerCode(failure) : "",
     guardrailId: found?.guardrail_id ?? "",
     guardrailAction: found ? toFilterAction(found) : FilterAction.UNSPECIFIED,
     rule: found ? nameRule(found) : "",
@@ -113,6 +116,13 @@ function describeTurn(request: RunTurnRequest, requester: RefusedRequester, end:
   if (request.user !== undefined) turn.user = request.user;
   if (request.sessionId !== undefined) turn.sessionId = request.sessionId;
   return turn;
+}
+
+const maxCode = 64;
+
+function providerCode(failure: Fault | undefined): string {
+  const code = failure?.origin === FaultOrigin.UPSTREAM ? failure.metadata?.["provider_code"] : undefined;
+  return typeof code === "string" ? code.slice(0, maxCode) : "";
 }
 
 function outcomeOf({ trace, outcome, cancelled }: TurnEnd): TurnOutcome {

@@ -1,6 +1,6 @@
 /** Explains why a provider could not be reached, and what to do about it. Never contains a key. */
 import type { Fault } from "@sluice/proto/runtime/fault.js";
-import { isConnectionCode, isDnsCode, isTimeoutCode, isTlsCode, lastErrorCode } from "../turn/unanswered-reason.ts";
+import { isConnectionCode, isDnsCode, isTimeoutCode, isTlsCode, lastErrorCode } from "../turn/provider-error.ts";
 import { noCredentials } from "../upstream/credentials/source.ts";
 
 export interface Cause {

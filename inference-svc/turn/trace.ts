@@ -1,5 +1,5 @@
 /** The receipt of a turn, as the log line and `service_metadata` read it. */
-import type { Unanswered } from "@sluice/proto/contract/response/unanswered.js";
+import type { UnansweredKind } from "@sluice/proto/contract/response/provider-error.js";
 import type { OperationWord } from "@sluice/proto/runtime/call-operation.js";
 import type { Span } from "@sluice/proto/runtime/tracing/span.js";
 import type { AlignedCall } from "./alignment.ts";
@@ -18,8 +18,8 @@ export interface Attempt {
   readonly model: string;
   /** HTTP status of the contract: 200, or the status that the failure would be answered with. */
   readonly status: number;
-  /** The reason why the provider gave no HTTP answer; undefined when it gave one. */
-  readonly error: Unanswered | undefined;
+  /** What went wrong; undefined when nothing did, or when the status of the provider's answer says it. */
+  readonly error: UnansweredKind | undefined;
 }
 
 /** An endpoint that passed all filters. */

@@ -1,5 +1,7 @@
 /** Maps a provider's status and error code to a fault. */
+import type { UnansweredKind } from "@sluice/proto/contract/response/provider-error.js";
 import { Fault, FaultOrigin, FaultReason } from "@sluice/proto/runtime/fault.js";
+import { ProviderFailure } from "../turn/provider-error.ts";
 import { shownName } from "./known-words.ts";
 
 /** The fields that a dialect found in an error. */
@@ -23,12 +25,31 @@ export const isFullWindow = ({ reason }: Fault): boolean => reason === FaultReas
 
 /** The answer broke off. */
 export const connectionLost = (cause?: unknown): Fault =>
-  new Fault(FaultReason.PROVIDER_FAILED, "Provider connection lost", { origin: FaultOrigin.UPSTREAM, cause });
+  new Fault(FaultReason.PROVIDER_FAILED, "Provider connection lost", {
+    origin: FaultOrigin.UPSTREAM,
+    cause: new ProviderFailure("cut", "the answer ended early", cause),
+  });
 
+/** Until the first event of a stream, and the whole of another answer, the client has got nothing. */
+const timeouts: Readonly<Record<string, UnansweredKind>> = {
+  connection: "timeout_connect",
+  headers: "timeout_first_event",
+  "first event": "timeout_first_event",
+  credentials: "credentials",
+};
+
+/** @param missing what did not come, such as a phase of the exchange */
 export const providerTimeout = (missing: string, cause?: unknown): Fault =>
   new Fault(FaultReason.PROVIDER_TIMEOUT, "", {
     origin: FaultOrigin.UPSTREAM,
-    cause: new Error(`no ${missing} in time`, { cause }),
+    cause: new ProviderFailure(timeouts[missing] ?? "timeout", `no ${missing} in time`, cause),
+  });
+
+/** @param detail for the log */
+export const withoutCredentials = (detail: string): Fault =>
+  new Fault(FaultReason.PROVIDER_FAILED, "", {
+    origin: FaultOrigin.UPSTREAM,
+    cause: new ProviderFailure("credentials", detail),
   });
 
 const byStatus: Readonly<Record<number, FaultReason>> = {
@@ -127,7 +148,7 @@ export function providerFault(error: ProviderError): Fault {
   return new Fault(reason, explained.has(reason) ? message : "", {
     origin: FaultOrigin.UPSTREAM,
     // The log gets the status and the code only, because the provider's message may quote the prompt.
-    cause: new Error(`provider answered ${error.status ?? "an error"} ${code ?? ""}`.trim()),
+    cause: new ProviderFailure("error_event", `provider answered ${error.status ?? "an error"} ${code ?? ""}`.trim()),
     ...(error.retryAfterMs !== undefined && { retryAfterMs: error.retryAfterMs }),
     ...(isSpent(error) && { shouldRetry: false }),
     ...(error.status !== undefined && { providerStatus: error.status }),

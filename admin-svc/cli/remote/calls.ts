@@ -22,6 +22,7 @@ const columns: readonly Column[] = [
   ["USD", "cost_usd"],
   ["TIME", "duration_ms"],
   ["ERROR", "error_type"],
+  ["AT PROVIDER", "provider_error"],
   ["RULE", "rule"],
 ];
 

@@ -25,6 +25,8 @@ export interface NewTurnRecord {
   readonly outcome: string;
   readonly http_status: number;
   readonly error_type: string | null;
+  readonly provider_error: string | null;
+  readonly provider_code: string | null;
   readonly guardrail_id: string | null;
   readonly rule: string | null;
   readonly streamed: boolean;
@@ -45,6 +47,8 @@ const stated = [
   "outcome",
   "http_status",
   "error_type",
+  "provider_error",
+  "provider_code",
   "guardrail_id",
   "rule",
   "streamed",
@@ -112,7 +116,7 @@ export const turnExpressions = (recordsJson: string): RawBuilder<unknown> => sql
     select sent.*, "user" as end_user from json_to_recordset(${recordsJson}::json) as sent (
       generation_id text collate "C", key_hash text collate "C", workspace_id uuid, boot_id uuid, sequence bigint, instance text, request_id text collate "C",
       opened_at timestamptz, duration_ms bigint, first_ms bigint, door text, operation text, requested_model text, outcome text,
-      http_status smallint, error_type text, guardrail_id text, rule text, streamed boolean, "user" text, session_id text, trace_id text,
+      http_status smallint, error_type text, provider_error text, provider_code text, guardrail_id text, rule text, streamed boolean, "user" text, session_id text, trace_id text,
       requests integer
     )
     where sequence > coalesce((select last_sequence from turn_deliveries as known where known.boot_id = sent.boot_id), 0)
@@ -146,7 +150,8 @@ export const turnExpressions = (recordsJson: string): RawBuilder<unknown> => sql
       case when r.sequence is not null then r.first_ms
         else (extract(epoch from c.opened_at - c.first_at) * 1000)::bigint + c.first_ms end as first_ms,
       coalesce(r.door, c.door) as door, coalesce(r.operation, c.operation) as operation, r.requested_model,
-      coalesce(r.outcome, c.status) as outcome, coalesce(r.http_status, c.http_status) as http_status, r.error_type, r.guardrail_id, r.rule,
+      coalesce(r.outcome, c.status) as outcome, coalesce(r.http_status, c.http_status) as http_status, r.error_type,
+      r.provider_error, r.provider_code, r.guardrail_id, r.rule,
       coalesce(r.streamed, c.streamed) as streamed,
       case when r.sequence is not null then r.end_user else c."user" end as "user",
       case when r.sequence is not null then r.session_id else c.session_id end as session_id, r.trace_id,

@@ -76,6 +76,8 @@ export interface TurnsTable {
   outcome: "completed" | "incomplete" | "failed" | "cancelled" | "lost" | "refused";
   http_status: number;
   error_type: string | null;
+  provider_error: string | null;
+  provider_code: string | null;
   guardrail_id: string | null;
   rule: string | null;
   finish_reason: string | null;

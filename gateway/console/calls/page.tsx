@@ -132,7 +132,7 @@ const CallTable = ({ calls, onOpen }: { calls: readonly Call[]; onOpen: (call: C
           <button type="button" class="link" onClick={() => onOpen(call)}>
             {call.model ?? call.requested_model ?? "No model"}
           </button>
-          <span class="sub">{call.rule ?? call.error_type ?? call.provider}</span>
+          <span class="sub">{call.rule ?? call.provider_error ?? call.error_type ?? call.provider}</span>
         </th>
         <td class="wide">{call.key_name ?? <span class="mono">{call.key_hash.slice(0, 12)}</span>}</td>
         <td>

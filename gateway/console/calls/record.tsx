@@ -8,6 +8,10 @@ import { ContentPart } from "./content.tsx";
 import { type Call, type CallDetail, loadDetail } from "./data.ts";
 import { OutcomeBadge } from "./outcome-badge.tsx";
 
+/** What went wrong, and the provider's own word for it. */
+const providerFailure = ({ provider_error: error, provider_code: code }: Call): string | null =>
+  code === null ? error : `${error}: ${code}`;
+
 type Fact = readonly [name: string, value: string | null | undefined];
 
 const factsOf = (call: Call): Fact[] => [
@@ -17,6 +21,7 @@ const factsOf = (call: Call): Fact[] => [
   ["Asked for", call.requested_model === call.model ? null : call.requested_model],
   ["Endpoint", call.endpoint_id],
   ["Error", call.error_type],
+  ["At the provider", providerFailure(call)],
   ["Guardrail", call.guardrail_id],
   ["Rule", call.rule],
   ["Cost", exactDollars(call.cost_usd)],

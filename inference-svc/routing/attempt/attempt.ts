@@ -1,11 +1,11 @@
 /** Makes an attempt: calls an endpoint once, and notes the outcome in the receipt and in the endpoint's record. */
 import { Fault } from "@sluice/proto/runtime/fault.js";
-import type { Unanswered } from "@sluice/proto/contract/response/unanswered.js";
+import type { UnansweredKind } from "@sluice/proto/contract/response/provider-error.js";
 import { estimateInputTokens, measureInput } from "../../estimate/tokens.ts";
 import type { TurnRequest } from "../../turn/request.ts";
 import { CollectedAnswer, PassedAnswer } from "../../turn/answers.ts";
 import type { Scope } from "../../turn/scope.ts";
-import { unansweredCause } from "../../turn/unanswered-reason.ts";
+import { unansweredKind } from "../../turn/provider-error.ts";
 import type { Answer, Batch, Turn, TurnEvent } from "../../turn/turn.ts";
 import { faultOwner, isBudgetRefusal, isGatewayUnavailable } from "./fault-owner.ts";
 import type { ObservedAttempt } from "./ejection.ts";
@@ -126,10 +126,10 @@ class EndpointAttempt {
     this.#retry?.(failed, now);
     // A refusal by a budget or the ledger is no attempt: no provider was called.
     if (trace.bills.length > this.#billed || !(isBudgetRefusal(fault) || isGatewayUnavailable(fault)))
-      this.#note(fault.attemptStatus, unansweredCause(fault));
+      this.#note(fault.attemptStatus, unansweredKind(fault));
   }
 
-  #note(status: number, error?: Unanswered): void {
+  #note(status: number, error?: UnansweredKind): void {
     const { providerName: provider, model } = this.endpoint;
     this.#scope.trace.attempts.push({ provider, model, status, error });
   }

@@ -1,6 +1,6 @@
 /** Builds the fault of a turn whose attempts have all failed: the last failure, with a summary of those before it. */
 import { Fault, FaultOrigin, FaultReason } from "@sluice/proto/runtime/fault.js";
-import { unansweredCause } from "../../turn/unanswered-reason.ts";
+import { unansweredKind } from "../../turn/provider-error.ts";
 import type { Endpoint } from "../catalog.ts";
 import type { AttemptSchedule } from "./schedule.ts";
 
@@ -26,7 +26,7 @@ export function summarizeFailures(failures: readonly EndpointFailure[], schedule
 }
 
 function answerOf({ endpoint: { provider }, fault }: EndpointFailure): object {
-  const error = unansweredCause(fault);
+  const error = unansweredKind(fault);
   return {
     provider_name: provider,
     provider_status: fault.providerStatus ?? null,
@@ -75,6 +75,6 @@ function withRetryHint(last: Fault, schedule: AttemptSchedule): Fault {
 const overloadedMs = (): number => 5_000 + Math.random() * 25_000;
 
 function toPreviousError({ endpoint: { providerName: provider }, fault }: EndpointFailure): object {
-  const error = unansweredCause(fault);
+  const error = unansweredKind(fault);
   return { provider, code: fault.errorType, status: fault.attemptStatus, ...(error && { error }) };
 }

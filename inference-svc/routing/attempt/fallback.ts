@@ -9,7 +9,7 @@ import type { Scope } from "../../turn/scope.ts";
 import type { TurnRequest } from "../../turn/request.ts";
 import type { TurnSignal } from "../../turn/signal.ts";
 import { Answer, type Next, type Turn } from "../../turn/turn.ts";
-import { unansweredCause } from "../../turn/unanswered-reason.ts";
+import { unansweredKind } from "../../turn/provider-error.ts";
 import { attemptEndpoint } from "./attempt.ts";
 import { isBudgetRefusal, isGatewayUnavailable } from "./fault-owner.ts";
 import type { Endpoint } from "../catalog.ts";
@@ -160,5 +160,5 @@ function logFailure(log: FallbackLog, { requestId }: Scope, endpoint: Endpoint, 
   const { attemptStatus: status, cause: err } = fault;
   if (isBudgetRefusal(fault)) log.info({ request_id: requestId, model, status }, "call refused by a budget");
   else
-    log.warn({ request_id: requestId, provider, model, status, error: unansweredCause(fault), err }, "attempt failed");
+    log.warn({ request_id: requestId, provider, model, status, error: unansweredKind(fault), err }, "attempt failed");
 }

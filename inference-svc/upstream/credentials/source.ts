@@ -2,7 +2,7 @@
 import type { Logger } from "@sluice/proto/runtime/log/log.js";
 import { abortFault, throwIfAborted } from "../../turn/abort.ts";
 import type { Scope } from "../../turn/scope.ts";
-import { providerFailed, providerTimeout, sanitizeMessage } from "../failure.ts";
+import { withoutCredentials, providerTimeout, sanitizeMessage } from "../failure.ts";
 
 /** The time that a request has: until it is aborted, or another endpoint should be tried. */
 export type Patience = Pick<Scope, "signal" | "attempt">;
@@ -86,7 +86,7 @@ export class RenewedCredentials<Credential> implements CredentialSource<Credenti
   #rests = (now: number): boolean => this.#failure !== undefined && now < this.#failure.untilMs;
 
   async #renewed(now: number): Promise<Credential> {
-    if (this.#failure && this.#rests(now)) throw providerFailed(this.#failure.detail);
+    if (this.#failure && this.#rests(now)) throw withoutCredentials(this.#failure.detail);
     this.#renewal ??= this.#renew().finally(() => (this.#renewal = undefined));
     return this.#renewal;
   }
@@ -104,7 +104,7 @@ export class RenewedCredentials<Credential> implements CredentialSource<Credenti
       const detail = `${noCredentials}${sanitizeMessage((error as Error).message)}`;
       this.#failure = { detail, untilMs: now() + retryMs };
       log.error({ provider, reason: detail }, "the cloud gave no credentials for a provider");
-      throw providerFailed(detail);
+      throw withoutCredentials(detail);
     }
   }
 }

@@ -16,8 +16,8 @@ import {
   word,
 } from "../../runtime/validation/shape.ts";
 import { outputItem } from "../items/output.ts";
+import { unansweredKind } from "../response/provider-error.ts";
 import { exclusions, serviceMetadataShape } from "../response/service-metadata.ts";
-import { unanswered } from "../response/unanswered.ts";
 
 /** Failures as clients see them, one for each reason. */
 const faults = Object.values(FaultReason)
@@ -46,7 +46,7 @@ const previousError = object(
     provider: described(string(), "Name of the provider."),
     code: described(string(), "Kind of failure."),
     status: described(integer(), "HTTP status that it would have been answered with."),
-    error: unanswered,
+    error: unansweredKind,
   },
   { required: ["provider", "code", "status"] },
 );
@@ -113,7 +113,7 @@ export const errorMetadata = object(
       nullable(integer()),
       "HTTP status that the provider answered with; null where it gave none.",
     ),
-    provider_error: unanswered,
+    provider_error: unansweredKind,
     provider_request_id: described(
       string({ max: 128 }),
       "The id that the provider gave the request, where its answer had one: its support asks for it.",

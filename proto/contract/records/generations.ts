@@ -6,6 +6,7 @@ import { operationWord, operationWords } from "../../runtime/call-operation.ts";
 import { endpointId } from "../../runtime/endpoint-id.ts";
 import { instant } from "../../runtime/instant.ts";
 import type { JsonObject } from "../../runtime/validation/fields.ts";
+import { providerErrorMeaning } from "../response/provider-error.ts";
 import {
   array,
   boolean,
@@ -84,6 +85,12 @@ export const turnFigures = {
   reasoning_tokens: described(count, "Tokens of reasoning."),
 };
 
+/** What a provider did to a turn that failed for it. */
+export const providerErrorFields = {
+  provider_error: described(nullable(string()), providerErrorMeaning),
+  provider_code: described(nullable(string({ max: 64 })), "The provider's own code of that failure."),
+};
+
 const turn = {
   id: described(string({ min: 1 }), "As in `X-Generation-Id`."),
   request_id: described(nullable(string()), "As in `X-Request-Id`; null in a row that counts several turns."),
@@ -107,6 +114,7 @@ const turn = {
   ),
   status: described(integer({ min: 0, max: 999 }), "HTTP status; 499 where the client left."),
   error_type: described(nullable(string()), "`error_type` of the failure."),
+  ...providerErrorFields,
   guardrail_id: described(nullable(string()), "The guardrail that blocked it, or else found something last."),
   rule: described(
     nullable(string()),
@@ -179,6 +187,8 @@ export const shownEnd = (generation: Generation): JsonObject => ({
   outcome: turnOutcomeWord(generation.outcome) ?? "failed",
   status: generation.httpStatus,
   error_type: orNull(generation.errorType),
+  provider_error: orNull(generation.providerError),
+  provider_code: orNull(generation.providerCode),
   guardrail_id: orNull(generation.guardrailId),
   rule: orNull(generation.rule),
   finish_reason: orNull(generation.finishReason),

@@ -14,7 +14,7 @@ import {
 } from "../../runtime/validation/shape.ts";
 import { operationWords } from "../../runtime/call-operation.ts";
 import { ownWorkspace, time } from "../records.ts";
-import { turnOutcomeWords } from "./generations.ts";
+import { providerErrorFields, turnOutcomeWords } from "./generations.ts";
 
 export const generationQuery = object(
   {
@@ -91,6 +91,7 @@ const generation = {
   ),
   status: described(integer({ min: 0 }), "HTTP status of the answer; 499 where the client left."),
   error_type: described(nullable(string()), "`error_type` of the failure."),
+  ...providerErrorFields,
   guardrail_id: described(nullable(string()), "The guardrail that blocked the turn, or else found something last."),
   rule: described(
     nullable(string()),

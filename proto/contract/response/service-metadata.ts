@@ -15,14 +15,14 @@ import {
   word,
 } from "../../runtime/validation/shape.ts";
 import { pluginReceiptFields } from "../plugins.ts";
-import { unanswered } from "./unanswered.ts";
+import { unansweredKind } from "./provider-error.ts";
 
 const attempt = object(
   {
     provider: described(string(), "Name of the provider."),
     model: described(string(), "Slug of the model."),
     status: described(integer(), "200, or the HTTP status that the failure would have been answered with."),
-    error: unanswered,
+    error: unansweredKind,
   },
   { required: ["provider", "model", "status"] },
 );

@@ -69,8 +69,8 @@ export class RefusedTurns {
   }
 
   #count(turn: TurnFacts): void {
-    const { keyHash, httpStatus, errorType, guardrailId, rule, door } = turn;
-    const kind = JSON.stringify([keyHash, httpStatus, errorType, guardrailId, rule, door]);
+    const { keyHash, httpStatus, errorType, providerError, providerCode, guardrailId, rule, door } = turn;
+    const kind = JSON.stringify([keyHash, httpStatus, errorType, providerError, providerCode, guardrailId, rule, door]);
     const known = this.#counted.get(kind);
     if (known) known.count++;
     else if (this.#counted.size < maxRemembered) this.#counted.set(kind, countOf(turn));
@@ -96,6 +96,8 @@ const countOf = ({ workspaceId, keyHash, openedAtMs, door, operation, outcome, .
   outcome,
   httpStatus: failure.httpStatus,
   errorType: failure.errorType,
+  providerError: failure.providerError,
+  providerCode: failure.providerCode,
   guardrailId: failure.guardrailId,
   guardrailAction: failure.guardrailAction,
   rule: failure.rule,

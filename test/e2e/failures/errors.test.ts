@@ -158,7 +158,7 @@ limits: {body_bytes: 10000, streams_per_key: 2, turn_ms: 4000, stream_ms: 4000}
       const body = await expectFault(response, 524);
       expectWords(body);
       expect([body.error.metadata, response.headers.get("x-should-retry")]).toEqual([
-        { error_type: "timeout", provider_name: "hasty", provider_status: null, provider_error: "timeout" },
+        { error_type: "timeout", provider_name: "hasty", provider_status: null, provider_error: "timeout_first_event" },
         "true",
       ]);
     });

@@ -274,7 +274,7 @@ describe("when all fail", () => {
     });
     await third.stop();
     // A connection from before may be tried first.
-    const refusedOrLost = /^connection_(refused|lost)$/;
+    const refusedOrLost = /^(connect_refused|connection_lost)$/;
     const gone = await run(engine.turn, asking({ models: ["corona/small"] }));
     expect(gone.fault).toMatchObject({
       status: 502,

@@ -1,20 +1,38 @@
-/** Names the reason why an attempt failed without an HTTP answer, in a closed list of words that contain no host and no address. */
+/** Names what went wrong at a provider, in a closed list of words that contain no host and no address. */
+import type { ProviderErrorKind, UnansweredKind } from "@sluice/proto/contract/response/provider-error.js";
 import { type Fault, FaultOrigin, FaultReason } from "@sluice/proto/runtime/fault.js";
-import type { Unanswered } from "@sluice/proto/contract/response/unanswered.js";
 
-/** @returns undefined when the provider answered, or was not the side that failed */
-export function unansweredCause(fault: Fault): Unanswered | undefined {
-  const { reason, origin, providerStatus } = fault;
-  if (providerStatus !== undefined || origin !== FaultOrigin.UPSTREAM) return undefined;
-  if (reason === FaultReason.PROVIDER_TIMEOUT) return "timeout";
-  return reason === FaultReason.PROVIDER_FAILED ? causeOfCode(lastErrorCode(fault)) : undefined;
+/** The cause of a fault whose kind no error code tells. */
+export class ProviderFailure extends Error {
+  readonly kind: UnansweredKind;
+
+  /** @param detail for the log */
+  constructor(kind: UnansweredKind, detail: string, cause?: unknown) {
+    super(detail, { cause });
+    this.kind = kind;
+  }
 }
 
-function causeOfCode(code: string): Unanswered | undefined {
-  if (isDnsCode(code)) return "dns_not_found";
+/** @returns undefined when the provider was not the side that failed */
+export function providerErrorKind(fault: Fault): ProviderErrorKind | undefined {
+  const { origin, providerStatus } = fault;
+  if (origin !== FaultOrigin.UPSTREAM || providerStatus === undefined) return unansweredKind(fault);
+  return `http_${providerStatus}`;
+}
+
+/** @returns undefined when the provider answered with an HTTP status of failure, or was not the side that failed */
+export function unansweredKind(fault: Fault): UnansweredKind | undefined {
+  const { reason, origin, providerStatus, cause } = fault;
+  if (providerStatus !== undefined || origin !== FaultOrigin.UPSTREAM) return undefined;
+  if (cause instanceof ProviderFailure) return cause.kind;
+  return reason === FaultReason.PROVIDER_FAILED ? (kindOfCode(lastErrorCode(fault)) ?? "bad_answer") : undefined;
+}
+
+function kindOfCode(code: string): UnansweredKind | undefined {
+  if (isDnsCode(code)) return "dns";
   if (isTlsCode(code)) return "tls";
-  if (isTimeoutCode(code)) return "timeout";
-  if (code === "ECONNREFUSED") return "connection_refused";
+  if (isTimeoutCode(code)) return "timeout_connect";
+  if (code === "ECONNREFUSED") return "connect_refused";
   return isConnectionCode(code) ? "connection_lost" : undefined;
 }
 

@@ -1,0 +1,6 @@
+/** What went wrong at the provider of a failed turn. Columns without a default change no row, so that records are stored meanwhile. */
+import { type Kysely, sql } from "kysely";
+
+export async function up(database: Kysely<unknown>): Promise<void> {
+  await sql`alter table turns add column provider_error text, add column provider_code text`.execute(database);
+}

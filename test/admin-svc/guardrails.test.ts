@@ -161,7 +161,7 @@ describe("a guardrail", () => {
     ],
     [
       { contentFilters: [block("x"), block("[a-z]{3000}")] },
-      "content_filters.1.pattern: too complex: more than 1500 states alive at once",
+      "content_filters.1.pattern: too complex: more than 1050 states alive at once",
     ],
     [{ contentFilters: [block("x*")] }, "content_filters.0.pattern: must not match the empty string"],
     [{ contentFilters: [{ pattern: "x" }] }, "content_filters.0.action: must be one of block, redact, flag"],

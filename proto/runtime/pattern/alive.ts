@@ -8,7 +8,7 @@ import { PatternError } from "./refusal.ts";
 import type { AcceptIndex, SymbolId } from "./symbols.ts";
 
 /** Limit of states that are alive at once: 20,000 characters take less than a second at it (`npm test -- proto/pattern-work`). */
-export const maxAlive = 1_500;
+export const maxAlive = 1_050;
 /** Characters back from a place that are told apart. */
 const maxDepth = 8;
 /** Visits of states after which a pattern counts as too complex: a tenth of a second. */

@@ -1,11 +1,14 @@
 /**
- * Puts items in order. Clients expect that a message or reasoning ends before the next item begins; only calls may overlap. Events of an
- * item that begins too early wait for their turn, so nothing is lost.
+ * Puts items in order. Clients expect that a message or reasoning ends before the next item begins, and so does a call that they answer: SDKs of
+ * several languages run a call, or parse its arguments, once the next one begins. Only server tools may overlap. Events of an item that
+ * begins too early wait for their turn, so nothing is lost.
  */
 import type { TurnEvent } from "../../turn/turn.ts";
 import type { Emit } from "./item-writer.ts";
 
 const alone: ReadonlySet<string> = new Set(["message", "reasoning"]);
+/** Calls of which one is open at a time; some servers send the arguments of several by turns. */
+const calls: ReadonlySet<string> = new Set(["function_call", "custom_tool_call"]);
 
 /** @returns a function that takes the events of items and emits them in order; once all items have ended, nothing waits */
 export function orderItems(emit: Emit): Emit {
@@ -19,6 +22,7 @@ class Sequence {
   readonly #types: (string | undefined)[] = [];
   #open = 0;
   #openAlone = 0;
+  #openCalls = 0;
   #begun = 0;
   #held: TurnEvent[] = [];
 
@@ -38,7 +42,8 @@ class Sequence {
   }
 
   #fits(type: string): boolean {
-    return this.#open === 0 || (this.#openAlone === 0 && !alone.has(type));
+    if (this.#open === 0) return true;
+    return this.#openAlone === 0 && !alone.has(type) && !(this.#openCalls > 0 && calls.has(type));
   }
 
   #pass(event: TurnEvent): void {
@@ -59,6 +64,7 @@ class Sequence {
   #count(type: string, change: 1 | -1): void {
     this.#open += change;
     if (alone.has(type)) this.#openAlone += change;
+    else if (calls.has(type)) this.#openCalls += change;
   }
 
   /** @returns whether any event was released, which may have made room for others */

@@ -263,8 +263,8 @@ describe("tool calls", () => {
     expect(order).toEqual(["item.start 0", "item.end 0", "item.start 1", "item.end 1", "item.start 2", "item.end 2"]);
   });
 
-  test("interleaved ones stay open beside each other", () => {
-    const { items } = read([
+  test("interleaved ones are given one after the other", () => {
+    const { items, events } = read([
       chatChunk(toolCall(0, "a", "f", '{"x":')),
       chatChunk(toolCall(1, "b", "g", '{"y":')),
       chatChunk(toolCall(0, undefined, undefined, "1}")),
@@ -272,6 +272,11 @@ describe("tool calls", () => {
       chatChunk({}, "tool_calls"),
     ]);
     expect(maskIds(items)).toEqual([call("f", '{"x":1}'), call("g", '{"y":2}')]);
+    // SDKs of Python, Go and LangChain take a call as whole once another one begins.
+    const order = events.flatMap((event) =>
+      "index" in event && event.index !== undefined ? [`${event.index} ${event.type}`] : [],
+    );
+    expect(order).toEqual(order.toSorted((a, b) => Number.parseInt(a, 10) - Number.parseInt(b, 10)));
   });
 
   test("of interleaved ones that a limit cuts, those that are whole are whole, but for the last", () => {

@@ -142,7 +142,7 @@ describe("items", () => {
       arguments: json,
       status: "completed",
     });
-    const { items } = read([
+    const { items, events } = read([
       added(0, { ...call("a", ""), status: "in_progress" }),
       added(1, { ...call("b", ""), status: "in_progress" }),
       { type: "response.function_call_arguments.delta", output_index: 0, delta: '{"x":' },
@@ -153,6 +153,8 @@ describe("items", () => {
       completed([]),
     ]);
     expect(items).toEqual([call("a", '{"x":1}'), call("b", "{}")]);
+    const order = events.flatMap((event) => ("index" in event && event.index !== undefined ? [event.index] : []));
+    expect(order).toEqual(order.toSorted());
   });
 });
 

@@ -66,13 +66,17 @@ function withRetryHint(last: Fault, schedule: AttemptSchedule): Fault {
     return last.with({ retryAfterMs: schedule.limitedMs() ?? Math.max(minRetryAfterMs, last.retryAfterMs) });
   }
   if (last.reason === FaultReason.PROVIDER_OVERLOADED && last.retryAfterMs === 0) {
-    return last.with({ retryAfterMs: overloadedMs() });
+    return last.with({ retryAfterMs: overloadedMs(schedule) });
   }
   return last;
 }
 
-/** A random pause, so that clients that were refused together do not come back together. */
-const overloadedMs = (): number => 5_000 + Math.random() * 25_000;
+/**
+ * A random pause, so that clients that were refused together do not come back together. SDKs obey it to the letter, so that a single refusal costs
+ * about as much as their own first pause; only where every endpoint keeps failing it is longer.
+ */
+const overloadedMs = (schedule: AttemptSchedule): number =>
+  schedule.allEjected() ? 5_000 + Math.random() * 25_000 : 500 + Math.random() * 1_000;
 
 function toPreviousError({ endpoint: { providerName: provider }, fault }: EndpointFailure): object {
   const error = unansweredKind(fault);

@@ -104,6 +104,12 @@ export class AttemptSchedule {
     return ends.length === 0 ? undefined : Math.max(1, Math.ceil(Math.min(...ends) - records.now()));
   }
 
+  /** Whether every endpoint has failed so often that it is ejected. */
+  allEjected(): boolean {
+    const { records } = this.#parts;
+    return this.#endpoints.every((each) => records.find(each)?.ejection.state(records.now()) === "ejected");
+  }
+
   #repeat(endpoint: Endpoint, fault: Fault): void {
     (this.#repeated ??= new Set()).add(endpoint);
     if (fault.repeat === "now") this.#again = { endpoint, pauseMs: 0, follows: "refusal" };

@@ -316,8 +316,8 @@ describe("who can serve at all", () => {
     for (const models of [["nobody/x"], ["acme/large-2", "nobody/x"]]) {
       const { fault } = await run(engine.turn, asking({ models }));
       expect([fault?.status, fault?.reason, fault?.message]).toEqual([
-        400,
-        FaultReason.INVALID_REQUEST,
+        404,
+        FaultReason.NOT_FOUND,
         "model: nobody/x is not in the catalogue; GET /api/v1/models lists the models",
       ]);
     }
@@ -457,6 +457,17 @@ describe("what was seen of endpoints", () => {
     expect(await served()).toBe("first");
     second.script([error(529)]);
     expect(await served()).toBe("first");
+  });
+
+  test("an overload says to come back soon, and later once the endpoint keeps failing", async () => {
+    third.script(Array.from({ length: 5 }, () => error(529)));
+    const pauses: number[] = [];
+    for (let index = 0; index < 5; index++) {
+      const { fault } = await run(engine.turn, asking({ models: ["corona/small"] }));
+      pauses.push(fault?.retryAfterMs ?? 0);
+    }
+    for (const pause of pauses.slice(0, 4)) expect([pause >= 500, pause <= 1_500]).toEqual([true, true]);
+    expect(pauses[4]).toBeGreaterThanOrEqual(5_000);
   });
 
   test("where the others fail as well it is the last to be asked", async () => {

@@ -5,6 +5,7 @@ import type { Reservation } from "@sluice/proto/runtime/load/byte-budget.js";
 import { Fault, FaultOrigin, FaultReason } from "@sluice/proto/runtime/fault.js";
 import { timeLimits } from "@sluice/proto/runtime/timer-wheel.js";
 import { invalid } from "@sluice/proto/runtime/validation/problems.js";
+import { type CreateDecoder, decodeBody, decoderOf } from "./body-coding.ts";
 
 /** A body of 32 MiB takes 27 s at 10 Mbit/s; slower is an attack more often than a client. */
 const bodyTimeoutMs = 30_000;
@@ -51,6 +52,8 @@ export function readBody(
   timeoutMs: number = bodyTimeoutMs,
 ): Buffer | Promise<Buffer> {
   checkHeaders(request, limitBytes);
+  const decoder = decoderOf(request);
+  if (decoder) return readCoded(request, decoder, limitBytes, room, timeoutMs);
   const announced = announcedBytes(request);
   const waiting = room.grow(copiesHeld * (announced ?? 0));
   if (waiting) return waiting.then(() => readReserved(request, announced, limitBytes, room, timeoutMs));
@@ -105,14 +108,49 @@ async function readGrowing(
   return Buffer.concat(chunks);
 }
 
+async function readCoded(
+  request: IncomingMessage,
+  decoder: CreateDecoder,
+  limitBytes: number,
+  room: Reservation,
+  timeoutMs: number,
+): Promise<Buffer> {
+  begin(request);
+  const chunks: Buffer[] = [];
+  await receiveCoded(request, decoder, limitBytes, timeoutMs, (chunk) => {
+    chunks.push(chunk);
+    return room.grow(copiesHeld * chunk.length);
+  });
+  return Buffer.concat(chunks);
+}
+
+/** Receives a compressed body. The limit holds for its bytes before and after decoding; the rest of a body that grows above it is not decoded. */
+function receiveCoded(
+  request: IncomingMessage,
+  decoder: CreateDecoder,
+  limitBytes: number,
+  timeoutMs: number,
+  keep: (chunk: Buffer) => Promise<void> | void,
+): Promise<void> {
+  let length = 0;
+  const take = (chunk: Buffer): Promise<void> | void => {
+    length += chunk.length;
+    if (length > limitBytes) throw tooLarge(limitBytes);
+    return keep(chunk);
+  };
+  return decodeBody(decoder, (write) => receive(request, limitBytes, timeoutMs, write), take);
+}
+
 /**
  * Adds the whole body to a hash, without keeping it.
  * @throws as readBody
  */
 export async function digestBody(request: IncomingMessage, limitBytes: number, hash: Hash): Promise<void> {
   checkHeaders(request, limitBytes);
+  const decoder = decoderOf(request);
   begin(request);
-  if (request.complete) hash.update(takeWhole(request, limitBytes));
+  if (decoder) await receiveCoded(request, decoder, limitBytes, bodyTimeoutMs, (chunk) => void hash.update(chunk));
+  else if (request.complete) hash.update(takeWhole(request, limitBytes));
   else await receive(request, limitBytes, bodyTimeoutMs, (chunk) => void hash.update(chunk));
 }
 
@@ -169,10 +207,6 @@ function checkHeaders({ headers }: IncomingMessage, limitBytes: number): void {
   const { "content-type": type = "" } = headers;
   if (type !== "application/json" && !jsonType.test(type)) {
     throw invalid("content-type", "must be application/json, in UTF-8");
-  }
-  const encoding = headers["content-encoding"];
-  if (encoding !== undefined && encoding.toLowerCase() !== "identity") {
-    throw invalid("content-encoding", "content-encoding not supported; send the body uncompressed");
   }
   if (Number(headers["content-length"] ?? 0) > limitBytes) throw tooLarge(limitBytes);
 }

@@ -1,0 +1,66 @@
+/** Decodes request bodies that clients have compressed, as Codex does. What comes out is counted, so that a small body cannot grow without limit. */
+import { once } from "node:events";
+import type { IncomingMessage } from "node:http";
+import type { Transform } from "node:stream";
+import zlib from "node:zlib";
+import { Fault } from "@sluice/proto/runtime/fault.js";
+import { invalid } from "@sluice/proto/runtime/validation/problems.js";
+
+export type CreateDecoder = () => Transform;
+
+/** Node has zstd since 22.15, and the types of version 20 do not know it. */
+const { createZstdDecompress } = zlib as { createZstdDecompress?: CreateDecoder };
+
+const decoders: ReadonlyMap<string, CreateDecoder> = new Map<string, CreateDecoder>([
+  ["gzip", () => zlib.createGunzip()],
+  ["x-gzip", () => zlib.createGunzip()],
+  ["deflate", () => zlib.createInflate()],
+  ["br", () => zlib.createBrotliDecompress()],
+  ...(createZstdDecompress ? [["zstd", createZstdDecompress] as const] : []),
+]);
+
+/** The codings for the header Accept-Encoding of a refusal. */
+export const bodyCodings = [...decoders.keys()].filter((name) => name !== "x-gzip").join(", ");
+
+/**
+ * The decoder for the body of a request.
+ * @returns undefined for a body that is not compressed
+ * @throws Fault INVALID_REQUEST for another coding, and for several at once
+ */
+export function decoderOf({ headers }: IncomingMessage): CreateDecoder | undefined {
+  const names = (headers["content-encoding"] ?? "").split(",").map((name) => name.trim().toLowerCase());
+  const [coding, ...more] = names.filter((name) => name !== "" && name !== "identity");
+  if (coding === undefined) return undefined;
+  const found = more.length === 0 ? decoders.get(coding) : undefined;
+  if (!found) throw invalid("content-encoding", `content-encoding not supported; take one of ${bodyCodings}, or none`);
+  return found;
+}
+
+/**
+ * Decodes a body.
+ * @param receive reads the body and hands on its chunks; it reads nothing more until a promise that the function returns has settled
+ * @param keep takes the decoded chunks, and waits likewise
+ * @throws Fault INVALID_REQUEST for bytes that are not of the coding, and whatever `receive` and `keep` throw
+ */
+export async function decodeBody(
+  create: CreateDecoder,
+  receive: (take: (chunk: Buffer) => Promise<void> | void) => Promise<void>,
+  keep: (chunk: Buffer) => Promise<void> | void,
+): Promise<void> {
+  const decoder = create();
+  // A chunk that comes after a failure is written to a decoder that is closed.
+  decoder.on("error", () => {});
+  const received = receive((chunk) => {
+    if (!decoder.destroyed && !decoder.write(chunk)) return once(decoder, "drain").then(() => {});
+  }).then(() => void decoder.end());
+  received.catch((error: Error) => decoder.destroy(error));
+  try {
+    for await (const chunk of decoder) await keep(chunk as Buffer);
+  } catch (error) {
+    if (error instanceof Fault) throw error;
+    throw invalid("content-encoding", "the body is not what content-encoding says, or not whole");
+  } finally {
+    decoder.destroy();
+  }
+  await received;
+}

@@ -169,7 +169,7 @@ export class Chunks implements StreamedAnswer {
     const usage = usageMember(end, this.#usage);
     this.#chunks.finish(finishReason(end, this.#calls > 0, form), form.wantsUsage ? "" : closing);
     if (form.wantsUsage) this.#chunks.apart(usage + closing);
-    else this.#chunks.usage(usage);
+    else if (!form.omitsUsage) this.#chunks.usage(usage);
     this.#chunks.raw(doneSentinel);
   }
 }

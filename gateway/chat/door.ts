@@ -9,14 +9,21 @@ import { Completion } from "./completion.ts";
 import type { CompletionIdentity } from "./identity.ts";
 import { parseChatRequest } from "./request.ts";
 
+/**
+ * The header in which OpenAI's SDKs name their language. The accumulator of the one for Go takes the finish reason from the last chunk with a choice, so that
+ * a chunk of usage with an empty choice would make it empty.
+ */
+const languageHeader = "x-stainless-lang";
+
 export const chatDoor: Door = {
   name: "chat",
   path: chatPath,
   unparsed: undefined,
-  decidingHeaders: [],
+  decidingHeaders: [languageHeader],
   faults: responseFaults,
-  read(body, members, { sessionId, serviceMetadata, compat }) {
-    const { request, form, names } = parseChatRequest(body, members, { sessionId, serviceMetadata });
+  read(body, members, { sessionId, serviceMetadata, headers, compat }) {
+    const omitsUsage = headers[languageHeader] === "go";
+    const { request, form, names } = parseChatRequest(body, members, { sessionId, serviceMetadata, omitsUsage });
     const identity: CompletionIdentity = {
       id: newId("chatcmpl-"),
       createdAt: Math.floor(Date.now() / 1000),

@@ -27,12 +27,16 @@ export interface ChatHeaders {
   readonly sessionId?: string | undefined;
   /** Whether `X-Service-Metadata` asks for the receipt. */
   readonly serviceMetadata: boolean;
+  /** Whether usage that was not asked for would spoil the answer. */
+  readonly omitsUsage?: boolean;
 }
 
 /** Settings of a request that decide about the form of its answer. */
 export interface AnswerForm {
   /** Whether a stream ends with a chunk of usage without choices. */
   readonly wantsUsage: boolean;
+  /** Whether a stream has no usage unless it was asked for. */
+  readonly omitsUsage: boolean;
   readonly hidesReasoning: boolean;
   /** Whether calls have the old form, because the request had `functions`. */
   readonly oldCalls: boolean;
@@ -63,6 +67,7 @@ export function parseChatRequest(body: Buffer, members: readonly JsonMember[], h
   request.serviceMetadata = headers.serviceMetadata;
   const form = {
     wantsUsage: fields.stream_options?.include_usage ?? fields.usage?.include ?? false,
+    omitsUsage: headers.omitsUsage ?? false,
     hidesReasoning: fields.reasoning?.exclude ?? fields.include_reasoning === false,
     oldCalls: hasFunctions(fields),
   };

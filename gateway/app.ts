@@ -17,7 +17,7 @@ import { embedDryRun } from "./embeddings/dry-run.ts";
 import { embed } from "./embeddings/handler.ts";
 import { documentRoute, isDocument, writeDocument } from "./docs/route.ts";
 import { Console, type ConsoleParts, isConsole } from "./console-api/console.ts";
-import { doorAt, doorOf, faultsAt } from "./doors.ts";
+import { doorAt, doorOf, faultsOf } from "./doors.ts";
 import type { Edge, EdgeContext, HandlerParts } from "./http/context.ts";
 import type { Handle } from "./http/edge-server.ts";
 import { writeFault, writeJsonText } from "./http/errors.ts";
@@ -81,7 +81,7 @@ function createKoa(parts: AppParts): Koa<Koa.DefaultState, Edge> {
     if (request.url === "/readyz")
       return writeProbe(response, parts.lifecycle.ready && parts.pool.ready, "ready", parts.lifecycle.reason);
     begin(parts, context);
-    context.faults = faultsAt(pathIn(request.url ?? ""));
+    context.faults = faultsOf(request);
     response.on("close", () => close(context));
     // The next connection goes to a gateway that is ready.
     if (!parts.lifecycle.ready) response.setHeader("connection", "close");

@@ -2,7 +2,7 @@
 import type { IncomingMessage } from "node:http";
 import { chatDoor } from "./chat/door.ts";
 import type { FaultForm } from "./http/errors.ts";
-import { pathIn } from "./http/path.ts";
+import { pathIn, underBasePath } from "./http/path.ts";
 import { messagesDoor } from "./messages/door.ts";
 import { compactDoor } from "./responses/compact.ts";
 import { responsesDoor } from "./responses/door.ts";
@@ -14,9 +14,16 @@ const byPath: ReadonlyMap<string, Door> = new Map(doors.map((door) => [door.path
 /** @param path without a query */
 export const doorAt = (path: string): Door | undefined => byPath.get(path);
 
-/** The form of failures at the path of the messages door and below it, whatever is wrong with the request. */
-export const faultsAt = (path: string): FaultForm | undefined =>
-  path === messagesDoor.path || path.startsWith(`${messagesDoor.path}/`) ? messagesDoor.faults : undefined;
+/**
+ * The form of failures outside of the doors, whatever is wrong with the request: that of the messages door at its path and below it, where a client
+ * means it with the version of the API in the base URL twice, and for the SDKs of Anthropic, which send the version of their format with
+ * every request.
+ */
+export function faultsOf({ url = "", headers }: IncomingMessage): FaultForm | undefined {
+  const meant = underBasePath(pathIn(url));
+  const isMessages = meant === messagesDoor.path || meant.startsWith(`${messagesDoor.path}/`);
+  return isMessages || headers["anthropic-version"] !== undefined ? messagesDoor.faults : undefined;
+}
 
 /** The door of a request that asks for a turn; undefined for every other request. */
 export function doorOf({ method, url = "" }: IncomingMessage): Door | undefined {

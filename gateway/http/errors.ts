@@ -4,8 +4,10 @@ import type { Duplex } from "node:stream";
 import { Fault, FaultOrigin, FaultReason } from "@sluice/proto/runtime/fault.js";
 import { isVersionError, versionRefusal } from "@sluice/proto/runtime/http1/framing.js";
 import { rateLimitHeaderNames } from "@sluice/proto/runtime/limits/decision.js";
+import { openAiTypeOf } from "@sluice/proto/contract/operations/errors.js";
 import { serviceMetadataMembers } from "@sluice/proto/runtime/responses/service-metadata.js";
 import { hasUnreadBody } from "./body.ts";
+import { bodyCodings } from "./body-coding.ts";
 
 /** Names of Sluice's own answer headers, which CORS lets pages of other origins read. */
 export const answerHeaders = [
@@ -52,6 +54,7 @@ export function writeFault(
     ...headersOf(body, ids),
     ...(requestIdHeader !== undefined && ids.requestId !== undefined && { [requestIdHeader]: ids.requestId }),
     ...retryHeaders(fault),
+    ...(fault.metadata?.["param"] === "content-encoding" && { "accept-encoding": bodyCodings }),
     ...(unread && { connection: "close" }),
   });
   if (unread) linger(response, body);
@@ -86,8 +89,9 @@ function headersOf(body: Uint8Array, { requestId, generationId }: AnswerIds): He
 
 /** The body of a failure: `error`, then `usage` and the receipt when there are any. */
 export function faultBody(fault: Fault, { metadataAlias, usageJson }: AnswerIds = {}): Buffer {
-  const metadata = fault.metadata ?? (fault.status === 401 ? undefined : { error_type: fault.errorType });
-  const error = JSON.stringify({ code: fault.status, message: fault.message, metadata });
+  const { status, message, metadata = status === 401 ? undefined : { error_type: fault.errorType } } = fault;
+  const param = typeof metadata?.["param"] === "string" ? metadata["param"] : undefined;
+  const error = JSON.stringify({ code: status, message, type: openAiTypeOf(status), param, metadata });
   const usage = usageJson === undefined ? "" : `,"usage":${usageJson}`;
   return Buffer.from(`{"error":${error}${usage}${serviceMetadataMembers(fault.serviceMetadataJson, metadataAlias)}}`);
 }
@@ -148,6 +152,7 @@ const versionBody = Buffer.from(
     error: {
       code: versionRefusal.status,
       message: versionRefusal.message,
+      type: openAiTypeOf(versionRefusal.status),
       metadata: { error_type: "invalid_request" },
     },
   }),

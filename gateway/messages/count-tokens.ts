@@ -3,7 +3,7 @@ import { countTokensRequest } from "@sluice/proto/contract/messages/request.js";
 import type { EdgeContext } from "../http/context.ts";
 import { writeJson } from "../http/errors.ts";
 import { type CountTokensParts, countTokens } from "../turns/count-tokens.ts";
-import { toMessagesFault } from "./errors.ts";
+import { nameFaultFields } from "../turns/field-names.ts";
 import { parseMessages } from "./request.ts";
 
 /** @throws Fault */
@@ -11,7 +11,7 @@ export async function countMessage(parts: CountTokensParts, context: EdgeContext
   const read = { headers: context.req.headers, sessionId: undefined, serviceMetadata: false };
   const tokens = await countTokens(parts, context, (body, members) => {
     const { request, names } = parseMessages(body, members, read, countTokensRequest);
-    return { request, explain: (fault) => toMessagesFault(fault, names) };
+    return { request, explain: (fault) => nameFaultFields(fault, names) };
   });
   writeJson(context.res, { input_tokens: tokens }, context);
 }

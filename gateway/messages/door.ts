@@ -3,7 +3,8 @@ import { createMessage } from "@sluice/proto/contract/operations/messages.js";
 import { basePath } from "@sluice/proto/contract/operations/operation.js";
 import { newId } from "@sluice/proto/runtime/id.js";
 import type { Door } from "../turns/door.ts";
-import { messagesFaults, toMessagesFault } from "./errors.ts";
+import { messagesFaults } from "./errors.ts";
+import { nameFaultFields } from "../turns/field-names.ts";
 import { MessageStream } from "./events.ts";
 import type { MessageIdentity } from "./message.ts";
 import { MessageObject } from "./object.ts";
@@ -25,7 +26,7 @@ export const messagesDoor: Door = {
     };
     return {
       request,
-      explain: (fault) => toMessagesFault(fault, names),
+      explain: (fault) => nameFaultFields(fault, names),
       names,
       whole: () => new MessageObject(identity),
       stream: () => new MessageStream(identity),

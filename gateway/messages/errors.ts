@@ -1,24 +1,8 @@
 /** Failures in Anthropic's form: `{"type": "error", "error": {"type", "message"}, "request_id"}`. */
 import { errorTypeOf } from "@sluice/proto/contract/messages/error.js";
-import { Fault, FaultReason } from "@sluice/proto/runtime/fault.js";
+import type { Fault } from "@sluice/proto/runtime/fault.js";
 import type { AnswerIds, FaultForm } from "../http/errors.ts";
 import { serviceMetadataMembers } from "@sluice/proto/runtime/responses/service-metadata.js";
-import { type FieldNames, nameFaultFields } from "../turns/field-names.ts";
-
-/**
- * A failure of a turn in the terms of the format. Clients ask again and again after 400, with one feature less each time, so that an unknown model
- * is 404, as at the vendor.
- */
-export function toMessagesFault(fault: Fault, names: FieldNames): Fault {
-  const named = nameFaultFields(fault, names);
-  const { metadata } = named;
-  if (typeof metadata?.["unknown_model"] !== "string") return named;
-  return new Fault(FaultReason.NOT_FOUND, named.message, {
-    origin: named.origin,
-    metadata: { ...metadata, error_type: "not_found" },
-    ...(named.serviceMetadataJson && { serviceMetadataJson: named.serviceMetadataJson }),
-  });
-}
 
 /** The members of a failure, in an answer and in a stream. */
 export function failureJson(fault: Fault, { requestId, metadataAlias, usageJson }: AnswerIds = {}): string {

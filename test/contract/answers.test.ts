@@ -163,7 +163,7 @@ limits: {body_bytes: 20000, turn_ms: 4000}
     test.each<[number, unknown]>([
       [400, "{"],
       [400, { ...ask, previous_response_id: "resp_1" }],
-      [400, { model: "acme/unknown", input: "Hello" }],
+      [404, { model: "acme/unknown", input: "Hello" }],
       [404, { ...ask, prompt: { id: "pmpt_1" } }],
       [413, { ...ask, instructions: "a".repeat(20_000) }],
     ])("%i of %.60j", async (status, body) => {

@@ -221,7 +221,7 @@ test("the body that would be sent is shown on request only", async () => {
 describe("fails as the request would", () => {
   test.each<[string, object, number]>([
     ["a wrong field", { temperature: 3 }, 400],
-    ["an unknown model", { model: "nobody/nothing" }, 400],
+    ["an unknown model", { model: "nobody/nothing" }, 404],
     ["a wrong item", { input: [{ type: "unheard_of" }] }, 400],
     ["nobody who may serve", { provider: { only: ["nobody"] } }, 404],
     ["a body above the limit", { input: "y".repeat(6_000) }, 413],

@@ -94,11 +94,11 @@ test("tells what a guardrail would refuse", async () => {
   });
 });
 
-test.each<[string, object, string]>([
-  ["a field", { model: "near/two", input: [] }, "input: at least 1 input"],
-  ["an unknown model", { model: "near/three", input: "x" }, "near/three is not in the catalogue"],
-  ["a model that gives no vectors", { model: "near/chat", input: "x" }, "near/chat"],
-])("fails as the request would for %s", async (_, body, message) => {
+test.each<[string, object, number, string]>([
+  ["a field", { model: "near/two", input: [] }, 400, "input: at least 1 input"],
+  ["an unknown model", { model: "near/three", input: "x" }, 404, "near/three is not in the catalogue"],
+  ["a model that gives no vectors", { model: "near/chat", input: "x" }, 400, "near/chat"],
+])("fails as the request would for %s", async (_, body, status, message) => {
   const embedded = await fetch(`${house.baseUrl}/embeddings`, {
     method: "POST",
     headers: { authorization: `Bearer ${house.apiKey}`, "content-type": "application/json" },
@@ -106,7 +106,7 @@ test.each<[string, object, string]>([
   });
   const dry = await post(body);
   const [error, dryError] = [await embedded.json(), await dry.json()] as { error: { message: string } }[];
-  expect([dry.status, dryError?.error]).toEqual([400, error?.error]);
+  expect([dry.status, dryError?.error]).toEqual([status, error?.error]);
   expect(dryError?.error.message).toContain(message);
 });
 

@@ -85,6 +85,7 @@ describe("when nothing is left", () => {
         code: 404,
         message:
           "No endpoint can serve this request: acme/large-2 has no endpoint left after max_price, allowed_providers",
+        type: "invalid_request_error",
         metadata: {
           error_type: "not_found",
           availability: {
@@ -124,7 +125,7 @@ describe("other names of models", () => {
 
   test("a name of no model is refused with the nearest one", async () => {
     const answer = await post({ model: "large-3", input: "Hi" });
-    expect(answer.status).toBe(400);
+    expect(answer.status).toBe(404);
     expect(((await answer.json()) as { error: { message: string } }).error.message).toBe(
       "model: large-3 is not in the catalogue; did you mean acme/large-2; GET /api/v1/models lists the models",
     );
@@ -148,7 +149,7 @@ test("an alias of a workspace is for its keys alone", async () => {
     expect((await ask({})).status).toBe(200);
     const refused = await ask(theirs);
     expect([refused.status, await refused.text()]).toEqual([
-      400,
+      404,
       expect.stringContaining("ours-best is not in the catalogue"),
     ]);
   }

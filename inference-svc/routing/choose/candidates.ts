@@ -39,7 +39,7 @@ export interface CandidateOptions {
 }
 
 /**
- * @throws Fault INVALID_REQUEST for an unknown slug, and when no endpoint can express the request; PERMISSION_DENIED when guardrails forbid
+ * @throws Fault NOT_FOUND for an unknown slug; INVALID_REQUEST when no endpoint can express the request; PERMISSION_DENIED when guardrails forbid
  *   every endpoint; NO_ENDPOINTS when no model can serve for another reason. The last two carry the reasons with their numbers.
  */
 export function findCandidates(
@@ -90,10 +90,11 @@ function searching(
   return able.length === 0 ? groups : able;
 }
 
+/** 404 as at the vendors: SDKs have a class of errors for it, and some programs ask again after 400 with one feature less each time. */
 function unknown(slug: string, { names }: Catalog): never {
-  throw new Fault(FaultReason.INVALID_REQUEST, `model: ${slug} ${names.explain(slug)}`, {
+  throw new Fault(FaultReason.NOT_FOUND, `model: ${slug} ${names.explain(slug)}`, {
     origin: FaultOrigin.CLIENT,
-    metadata: { error_type: "invalid_request", param: "model", unknown_model: slug },
+    metadata: { error_type: "not_found", code: "model_not_found", param: "model", unknown_model: slug },
   });
 }
 

@@ -147,7 +147,13 @@ export const chatCompletion = named(
 );
 
 const failure = object(
-  { code: integer(), message: string(), metadata: object({ error_type: errorType }) },
+  {
+    code: integer(),
+    message: string(),
+    type: string(),
+    param: string(),
+    metadata: object({ error_type: errorType }),
+  },
   { required: ["code", "message"], description: "Why the stream ends: code is the status that it would have had." },
 );
 

@@ -28,6 +28,21 @@ const distinct = <Value>(values: readonly Value[]): Value[] => [...new Set(value
 
 export const errorStatuses: readonly number[] = distinct(faults.map(({ status }) => status)).sort((a, b) => a - b);
 
+/**
+ * The word for a status that OpenAI gives as `error.type`, with which its SDKs and programs tell kinds of failures apart. Undefined for 401, whose body
+ * has nothing but code and message.
+ */
+export function openAiTypeOf(status: number): string | undefined {
+  if (status === 401) return undefined;
+  const known: Readonly<Record<number, string>> = {
+    402: "insufficient_quota",
+    403: "permission_error",
+    408: "server_error",
+    429: "rate_limit_error",
+  };
+  return known[status] ?? (status < 500 ? "invalid_request_error" : "server_error");
+}
+
 export const errorType = named(
   "ErrorType",
   described(word(...distinct(faults.map((fault) => fault.errorType)).sort()), "What kind of failure it is."),
@@ -98,6 +113,10 @@ export const errorMetadata = object(
     error_type: errorType,
     param: described(string(), "The first field that is wrong."),
     issues: described(array(issue), "All fields that are wrong, at most 20."),
+    code: described(
+      string(),
+      "OpenAI's word for the failure where it differs from `error_type`, such as `model_not_found`.",
+    ),
     unknown_model: described(string(), "The name that was asked for and that no model has."),
     patterns: described(array(string()), "Rules of the guardrail that matched."),
     reasons: described(array(string()), "Categories that moderation has flagged."),
@@ -136,6 +155,11 @@ const errorBody = (status: Shape): Shape =>
         {
           code: described(status, "The HTTP status."),
           message: described(string({ min: 1 }), "What went wrong, for a person."),
+          type: described(
+            word(...distinct(errorStatuses.flatMap((each) => openAiTypeOf(each) ?? [])).sort()),
+            "The kind of failure in OpenAI's words, which its SDKs show as `type`.",
+          ),
+          param: described(string(), "The first field that is wrong, as in `metadata`."),
           metadata: nullable(errorMetadata),
         },
         { required: ["code", "message"] },

@@ -2,7 +2,7 @@
 import { rateLimitHeaderNames } from "../../runtime/limits/decision.ts";
 import type { Components, JsonSchema } from "../../runtime/validation/shape.ts";
 import { version } from "../../runtime/version.ts";
-import { errorShape, errorStatuses, defaultErrorType, defaultMessage } from "./errors.ts";
+import { errorShape, errorStatuses, defaultErrorType, defaultMessage, openAiTypeOf } from "./errors.ts";
 import { errorTypeOf, messagesError } from "../messages/error.ts";
 import { messageOperations } from "./messages.ts";
 import { basePath } from "./operation.ts";
@@ -86,7 +86,9 @@ const reference = (name: string): Reference => ({ $ref: `#/components/headers/${
 
 function failure(status: number, components: Components): PublishedAnswer {
   const metadata = status === 401 ? undefined : { error_type: defaultErrorType(status) };
-  const value = { error: { code: status, message: defaultMessage(status), ...(metadata && { metadata }) } };
+  const value = {
+    error: { code: status, message: defaultMessage(status), type: openAiTypeOf(status), ...(metadata && { metadata }) },
+  };
   return failureAs(status, errorShape(status).schema(components), value);
 }
 

@@ -51,7 +51,7 @@ const turnTests = ({ Agent, OpenAIProvider, Runner, tool }: typeof Agents, useRe
       expect(stage.picture()).toBe(pixelUrl);
     },
     errors: async () => {
-      await expect(runner().run(agentOf("nobody/nothing"), "x")).rejects.toMatchObject({ status: 400 });
+      await expect(runner().run(agentOf("nobody/nothing"), "x")).rejects.toMatchObject({ status: 404 });
     },
     abort: async () => {
       const closed = stage.hang();

@@ -46,11 +46,8 @@ const settings = () => ({ baseURL: stage.house.baseUrl, apiKey: stage.house.apiK
 
 const Moon = z.object({ name: z.string(), planet: z.enum(["Mars", "Jupiter"]) });
 
-/**
- * The tests of a model by its name.
- * @param unknown status of the failure for a model that does not exist
- */
-const turnTests = (ai: typeof Sdk, modelOf: (model: string) => Sdk.LanguageModel, unknown = 400) => ({
+/** The tests of a model by its name. */
+const turnTests = (ai: typeof Sdk, modelOf: (model: string) => Sdk.LanguageModel) => ({
   text: async () => {
     const { text, usage } = await ai.generateText({ model: modelOf("sluice/echo"), prompt: "Name a moon." });
     expect(text).toContain("Name a moon.");
@@ -93,7 +90,7 @@ const turnTests = (ai: typeof Sdk, modelOf: (model: string) => Sdk.LanguageModel
       .generateText({ model: modelOf("nobody/nothing"), prompt: "x", maxRetries: 0 })
       .catch((error: unknown) => error);
     expect(ai.APICallError.isInstance(failure)).toBe(true);
-    expect(failure).toMatchObject({ statusCode: unknown, isRetryable: false });
+    expect(failure).toMatchObject({ statusCode: 404, isRetryable: false });
     // A provider package that does not know numbers as error codes keeps our words in the body alone.
     const { message, responseBody } = failure as Sdk.APICallError;
     expect(`${message} ${responseBody}`).toContain("nobody");
@@ -151,7 +148,7 @@ for (const { name, openai, compatible, anthropic } of majors) {
   testCoverage(
     `${name},${anthropic}`,
     "messages",
-    turnTests(ai, (model) => createClaude(settings())(model), 404),
+    turnTests(ai, (model) => createClaude(settings())(model)),
   );
   const other = `${name},${compatible}`;
   const more = { name: "sluice", includeUsage: true, supportsStructuredOutputs: true };

@@ -150,11 +150,21 @@ describe("the openai client with only its base URL and key changed", () => {
     });
   });
 
-  test("a wrong field is a BadRequestError that names it, and so is an unknown model", async () => {
+  test("a wrong field is a BadRequestError that names it, and an unknown model is a NotFoundError", async () => {
     const hot = client.responses.create({ model: "sluice/echo", input: "x", temperature: 3 });
-    await expect(hot).rejects.toMatchObject({ status: 400, message: expect.stringContaining("temperature") });
+    await expect(hot).rejects.toMatchObject({
+      status: 400,
+      type: "invalid_request_error",
+      param: "temperature",
+      message: expect.stringContaining("temperature"),
+    });
     const unknown = client.responses.create({ model: "nobody/nothing", input: "x" });
-    await expect(unknown).rejects.toBeInstanceOf(OpenAI.BadRequestError);
+    await expect(unknown).rejects.toBeInstanceOf(OpenAI.NotFoundError);
+    await expect(unknown).rejects.toMatchObject({
+      type: "invalid_request_error",
+      param: "model",
+      error: { code: 404, metadata: { code: "model_not_found", unknown_model: "nobody/nothing" } },
+    });
   });
 
   test("models.list() shows the catalogue, models.retrieve() one model of it", async () => {

@@ -141,7 +141,7 @@ describe("a request that cannot be served", () => {
   test.each([
     [{ input: "Hi", model: "near/chat" }, 400, "near/chat gives no embeddings"],
     [{ input: "Hi", model: "claude/embed" }, 400, "has no embeddings"],
-    [{ input: "Hi", model: "near/none" }, 400, "not in the catalogue"],
+    [{ input: "Hi", model: "near/none" }, 404, "not in the catalogue"],
     [{ input: "Hi" }, 400, "model: required"],
     [{ model: "near/embed" }, 400, "input: required"],
     [{ model: "near/embed", input: "" }, 400, "input: at least 1 character"],

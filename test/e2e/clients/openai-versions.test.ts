@@ -141,7 +141,7 @@ for (const [installed, { OpenAI: Client, helpers: zod, z }] of Object.entries(ve
     },
     errors: async () => {
       const unknown = client().responses.create({ model: "nobody/nothing", input: "x" });
-      await expect(unknown).rejects.toBeInstanceOf(Client.BadRequestError);
+      await expect(unknown).rejects.toBeInstanceOf(Client.NotFoundError);
     },
     abort: async () => {
       const closed = stage.hang();
@@ -163,7 +163,7 @@ for (const [installed, { OpenAI: Client, helpers: zod, z }] of Object.entries(ve
     },
     errors: async () => {
       const unknown = client().embeddings.create({ model: "near/none", input: "x" });
-      await expect(unknown).rejects.toBeInstanceOf(Client.BadRequestError);
+      await expect(unknown).rejects.toBeInstanceOf(Client.NotFoundError);
     },
   });
 }

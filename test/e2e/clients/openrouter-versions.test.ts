@@ -81,7 +81,7 @@ for (const name of ["@openrouter/sdk", "openrouter-sdk-0"]) {
     },
     errors: async () => {
       const unknown = complete({ model: "nobody/nothing", messages: [question("x")] });
-      await expect(unknown).rejects.toMatchObject({ statusCode: 400, name: "BadRequestResponseError" });
+      await expect(unknown).rejects.toMatchObject({ statusCode: 404, name: "NotFoundResponseError" });
     },
     abort: async () => {
       const closed = stage.hang();
@@ -156,7 +156,7 @@ for (const name of ["@openrouter/sdk", "openrouter-sdk-0"]) {
     },
     errors: async () => {
       const unknown = respond({ model: "nobody/nothing", input: "x" });
-      await expect(unknown).rejects.toMatchObject({ statusCode: 400, name: "BadRequestResponseError" });
+      await expect(unknown).rejects.toMatchObject({ statusCode: 404, name: "NotFoundResponseError" });
     },
     abort: async () => {
       const closed = stage.hang();
@@ -185,7 +185,7 @@ for (const name of ["@openrouter/sdk", "openrouter-sdk-0"]) {
       expect((await embed("far/embed", ["a b", "c d"])).data.map(({ embedding }) => embedding)).toEqual(vectors);
     },
     errors: async () => {
-      await expect(embed("near/none", ["a b"])).rejects.toMatchObject({ statusCode: 400 });
+      await expect(embed("near/none", ["a b"])).rejects.toMatchObject({ statusCode: 404 });
     },
   });
 }

@@ -209,7 +209,7 @@ describe("openai's chat completions with only base URL and key changed", () => {
     await expect(ask({ messages: [{ role: "tool", tool_call_id: "x", content: "y" }] })).rejects.toThrow(
       "messages.0.tool_call_id",
     );
-    await expect(ask({ model: "nobody/nothing" })).rejects.toBeInstanceOf(OpenAI.BadRequestError);
+    await expect(ask({ model: "nobody/nothing" })).rejects.toBeInstanceOf(OpenAI.NotFoundError);
     await expect(ask({}, { apiKey: "sk-unknown" })).rejects.toBeInstanceOf(OpenAI.AuthenticationError);
   });
 

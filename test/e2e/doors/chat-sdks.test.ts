@@ -75,7 +75,7 @@ models:
       expect((await model.invoke([question, first, result])).text).toContain("clear sky");
       const moon = await modelOf("sluice/echo").withStructuredOutput(Moon, { name: "moon" }).invoke("A moon?");
       expect(moon).toMatchObject({ planet: "Mars" });
-      await expect(modelOf("nobody/nothing").invoke("x")).rejects.toMatchObject({ status: 400 });
+      await expect(modelOf("nobody/nothing").invoke("x")).rejects.toMatchObject({ status: 404 });
     });
 
     test("a failure in the middle of a stream", async () => {

@@ -177,6 +177,26 @@ describe("keys and models", () => {
       type: "error",
       error: { type: "not_found_error", message: expect.stringContaining("did you mean t/chat") },
     });
-    await house.logged("inference-svc", '"model":"t/chad"', '"status":400');
+    await house.logged("inference-svc", '"model":"t/chad"', '"status":404');
+  });
+
+  test.each([
+    ["the base path twice", "/v1/messages", {}, "it is at /api/v1/messages"],
+    ["an operation of Anthropic's that Sluice has not", "/files", { "anthropic-version": "2023-06-01" }, "/files"],
+    ["a path below the door", "/messages/batches", {}, "/messages/batches"],
+  ])("%s is 404 in Anthropic's form", async (_, path, headers, hint) => {
+    const response = await ask(path, { authorization: `Bearer ${house.apiKey}`, ...headers });
+    expect(response.status).toBe(404);
+    const id = response.headers.get("request-id");
+    expect(await response.json()).toMatchObject({
+      type: "error",
+      error: { type: "not_found_error", message: expect.stringContaining(hint) },
+      request_id: id,
+    });
+  });
+
+  test("a path of no format is 404 in the form of /responses", async () => {
+    const response = await ask("/files", { authorization: `Bearer ${house.apiKey}` });
+    expect(await response.json()).toMatchObject({ error: { code: 404, type: "invalid_request_error" } });
   });
 });

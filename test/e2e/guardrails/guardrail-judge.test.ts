@@ -108,7 +108,12 @@ describe("what is asked", () => {
     const body = (await response.json()) as Metadata;
     expect([response.status, validateError(403, body)]).toEqual([403, []]);
     expect(body).toMatchObject({
-      error: { code: 403, message: "Request blocked by guardrail rule: refunds", metadata: { patterns: ["refunds"] } },
+      error: {
+        code: 403,
+        message: "Request blocked by guardrail rule: refunds",
+        type: "permission_error",
+        metadata: { patterns: ["refunds"] },
+      },
       service_metadata: { pipeline: [stage(id, "blocked", {}, ["refunds"])] },
     });
     expect(acme.requests).toHaveLength(asked);

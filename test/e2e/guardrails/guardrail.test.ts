@@ -63,7 +63,7 @@ describe("a guardrail that blocks", () => {
     const words = "Codes are secret here. Ask security@acme.example.";
     expect(await (await change(words)).json()).toMatchObject({ data: { blocked_message: words } });
     expect(await (await ask(true)).json()).toEqual({
-      error: { code: 403, message: words, metadata: { patterns: ["codes"] } },
+      error: { code: 403, message: words, type: "permission_error", metadata: { patterns: ["codes"] } },
     });
     expect((await change("x".repeat(501))).status).toBe(400);
     const shown = await house.admin("guardrails", "show", guardrail, "--json");
@@ -81,7 +81,12 @@ describe("a guardrail that blocks", () => {
     const plain = await ask(stream);
     expect([plain.status, plain.headers.get("x-should-retry")]).toEqual([403, "false"]);
     expect(await plain.json()).toEqual({
-      error: { code: 403, message: "Request blocked by content filter: codes", metadata: { patterns: ["codes"] } },
+      error: {
+        code: 403,
+        message: "Request blocked by content filter: codes",
+        type: "permission_error",
+        metadata: { patterns: ["codes"] },
+      },
     });
     const explained = await ask(stream, { "X-Service-Metadata": "enabled" });
     expect(explained.status).toBe(403);

@@ -134,7 +134,7 @@ describe("a request", () => {
       await ask(key, { input: "Tiger" }),
       await ask(key, { messages: [{ role: "user", content: "Tiger" }], input: undefined }, "/chat/completions"),
     ];
-    expect(refused.map(({ status }) => status)).toEqual([400, 400, 400, 413, 402, 403, 403]);
+    expect(refused.map(({ status }) => status)).toEqual([400, 400, 404, 413, 402, 403, 403]);
     const turns = await turnsOf(key, refused.length);
     const shown = turns.map(({ status, error_type, model, guardrail_id, rule, door }) => [
       status,
@@ -149,7 +149,7 @@ describe("a request", () => {
         [
           [400, "invalid_request", null, null, null, "responses"],
           [400, "invalid_request", "sluice/echo", null, null, "responses"],
-          [400, "invalid_request", "nobody/knows", null, null, "responses"],
+          [404, "not_found", "nobody/knows", null, null, "responses"],
           [413, "payload_too_large", null, null, null, "responses"],
           [402, "payment_required", "acme/large", null, null, "responses"],
           [403, "permission_denied", "sluice/echo", guardrailId, "project names", "responses"],
@@ -179,7 +179,7 @@ describe("a request", () => {
     if (gateway !== inference) refused.push(await ask(key, { temperature: 9 }));
     process.kill(inference as number, "SIGKILL");
     await eventually(async () => (await ask(house.apiKey).catch(() => undefined))?.status === 200);
-    expect(refused.map(({ status }) => status).slice(0, 3)).toEqual([400, 402, 403]);
+    expect(refused.map(({ status }) => status).slice(0, 3)).toEqual([404, 402, 403]);
     const ids = refused.map(({ headers }) => headers.get("x-request-id"));
     const turns = await turnsOf(key, refused.length);
     expect(new Set(turns.map(({ request_id: id }) => id))).toEqual(new Set(ids));
@@ -193,7 +193,7 @@ describe("a request", () => {
     await eventually(async () => (shown = await manage("GET", path, undefined, key)).status === 200);
     const body = (await shown.json()) as { data: object };
     expect(validate("GenerationAnswer", body)).toEqual([]);
-    expect(body.data).toMatchObject({ status: 400, outcome: "refused", provider_responses: [], total_cost: 0 });
+    expect(body.data).toMatchObject({ status: 404, outcome: "refused", provider_responses: [], total_cost: 0 });
     expect((await manage("GET", path, undefined, await newKey())).status).toBe(404);
     expect((await manage("GET", "/generation")).status).toBe(400);
     expect((await manage("GET", `${path}&id=gen-1`)).status).toBe(400);

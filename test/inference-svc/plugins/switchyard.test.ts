@@ -434,12 +434,19 @@ describe("over the whole stack", () => {
     [["service/switchyard", "a/cheap", "a/dear", "a/middle", "a/same"], "chooses between 1 to 3 models"],
     [["service/switchyard", "service/auto"], "cannot choose service/auto"],
     [["service/switchyard", "a/cheap", "~a/latest"], "cannot choose ~a/latest"],
-    [["service/switchyard", "a/unknown"], "a/unknown is not in the catalogue"],
     [["a/cheap", "service/switchyard"], "it is named in model"],
     [["service/switchyard:nitro", "a/cheap"], "has no variants"],
   ])("%j is 400", async (models, says) => {
     const { fault } = await run(engine.turn, asking({ models }));
     expect([fault?.reason, fault?.message]).toEqual([FaultReason.INVALID_REQUEST, expect.stringContaining(says)]);
     expect(acme.requests).toEqual([]);
+  });
+
+  test("an unknown model is 404", async () => {
+    const { fault } = await run(engine.turn, asking({ models: ["service/switchyard", "a/unknown"] }));
+    expect([fault?.reason, fault?.message]).toEqual([
+      FaultReason.NOT_FOUND,
+      expect.stringContaining("a/unknown is not in the catalogue"),
+    ]);
   });
 });

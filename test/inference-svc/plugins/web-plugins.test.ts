@@ -229,7 +229,7 @@ describe("web", () => {
     asked = newScope();
     const { fault } = await turn({ models: ["acme/unknown:online"] });
     expect([fault?.status, fault?.message]).toEqual([
-      400,
+      404,
       "model: acme/unknown is not in the catalogue; GET /api/v1/models lists the models",
     ]);
   });

@@ -36,7 +36,7 @@ const requestErrors: readonly Row[] = [
     on: ["chat"],
     refused: [401, /\w/],
   }),
-  row("7 404 for an unknown model", { on: ["nobody/none"], refused: [400, /nobody\/none/] }),
+  row("7 404 for an unknown model", { on: ["nobody/none"], refused: [404, /nobody\/none/] }),
   row("7 400 for several problems at once", {
     ask: { temperature: 9, top_p: 9 },
     on: ["chat"],

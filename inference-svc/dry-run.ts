@@ -56,6 +56,7 @@ export class DryRun {
       const scope = admit(resolved, requester, request, abort, held);
       const turnRequest = work.parse(request, requester, scope.caller);
       admitted = scope;
+      if (turnRequest.ignoredFields) scope.trace.ignoredFields = turnRequest.ignoredFields;
       await checkEndUser(this.#parts, scope.caller, scope.user, requester.policyGeneration);
       const { refusal, plan } = await work.plan(turnRequest, scope);
       const [first] = plan;

@@ -98,6 +98,7 @@ export class Engine {
       let turnRequest: TurnRequest | undefined = work.parse(request, requester, caller);
       dropContent(request);
       trace = scope.trace;
+      if (turnRequest.ignoredFields) trace.ignoredFields = turnRequest.ignoredFields;
       const checking = checkEndUser(this.#parts, scope.caller, scope.user, policyGeneration);
       if (checking) await checking;
       leave = this.#openKeys.enter(scope.caller, turn);

@@ -144,7 +144,8 @@ export class Chunks implements StreamedAnswer {
     const { form } = this.#identity;
     if (item.type === "message") return (this.#message = new StreamedMessage(this.#chunks, this.#message));
     if (item.type === "reasoning" && !form.hidesReasoning) {
-      return (this.#reasoning = new StreamedReasoning(this.#chunks, item.id, this.#reasoning));
+      const place = { afterText: this.#message !== undefined, calls: this.#calls };
+      return (this.#reasoning = new StreamedReasoning(this.#chunks, item, this.#reasoning, place));
     }
     if (!isClientCall(item)) return undefined;
     const number = this.#calls++;

@@ -75,8 +75,9 @@ class AnswerMessage {
 
   add(item: OutputItem): void {
     if (item.type === "message") this.#say(item);
-    else if (item.type === "reasoning") this.#reasoning.add(item);
-    else if (isClientCall(item)) this.calls.push(item);
+    else if (item.type === "reasoning") {
+      this.#reasoning.add(item, { afterText: this.#text + this.#refusal !== "", calls: this.calls.length });
+    } else if (isClientCall(item)) this.calls.push(item);
     else {
       const url = imageUrl(item);
       if (url !== undefined) this.#images.push(imageJson(url, this.#images.length));

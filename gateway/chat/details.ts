@@ -11,6 +11,30 @@ const fieldOf: Readonly<Record<Kind, string>> = {
   "reasoning.encrypted": "data",
 };
 
+/** Place of a thought in an answer: after its text or before it, and the number of calls before it. */
+export interface ThoughtPlace {
+  readonly afterText: boolean;
+  readonly calls: number;
+}
+
+const first: ThoughtPlace = { afterText: false, calls: 0 };
+const placed = /^(?<id>.*)~(?<text>[01])\.(?<calls>\d{1,4})$/s;
+
+/**
+ * The id of a reasoning with its place, which messages of this format have no other field for: clients keep ids, and drop fields that they do not
+ * know. The model wants its thoughts back where they were.
+ */
+export const placedId = (id: string, { afterText, calls }: ThoughtPlace): string =>
+  afterText || calls > 0 ? `${id}~${afterText ? 1 : 0}.${calls}` : id;
+
+export function readPlacedId(id: string | null | undefined): { readonly id?: string; readonly place: ThoughtPlace } {
+  if (!id) return { place: first };
+  const { id: own, text, calls } = placed.exec(id)?.groups ?? {};
+  return own === undefined
+    ? { id, place: first }
+    : { id: own, place: { afterText: text === "1", calls: Number(calls) } };
+}
+
 /**
  * @param id of the item @param index among the entries of the answer
  * @param seal the whole item, for the last entry of its kind

@@ -4,7 +4,13 @@ import type { ChatFields } from "./fields.ts";
 
 type GivenFields = Pick<ChatFields, "max_completion_tokens" | "max_tokens" | "reasoning" | "functions" | "tools">;
 
-const itemFields = { role: "role", content: "content", output: "content", name: "name" };
+const itemFields = {
+  role: "role",
+  content: "content",
+  output: "content",
+  name: "name",
+  cache_control: "cache_control",
+};
 
 const toolFields = {
   type: "type",
@@ -13,6 +19,7 @@ const toolFields = {
   parameters: "function.parameters",
   strict: "function.strict",
   format: "custom.format",
+  cache_control: "cache_control",
 };
 
 /** Fields of the deprecated `functions`, by the same names in both formats. */

@@ -45,14 +45,39 @@ export class ChatFields extends TurnFields {
 
 const kept: ReadonlySet<string> = new Set(Object.keys(new ChatFields()));
 
+/** Limits how many unknown fields of a hostile body are kept. */
+const maxIgnored = 64;
+
 /** The arrays that a conversation repeats. */
 export class ChatArrays {
   readonly messages: RepeatedArray<ChatMessageNote>;
   readonly tools: RepeatedArray<ChatToolNote>;
+  /** Paths of fields that nothing reads. */
+  readonly #ignored: string[] = [];
 
   constructor(body: Buffer, members: readonly JsonMember[]) {
     this.messages = new RepeatedArray(body, spanOf(members, "messages"), ChatMessageNote);
     this.tools = new RepeatedArray(body, spanOf(members, "tools"), ChatToolNote);
+    for (const array of [this.messages, this.tools]) {
+      for (let index = 0; index < array.known; index++)
+        for (const path of array.note(index).ignored) this.addIgnored(path);
+    }
+  }
+
+  get ignored(): readonly string[] {
+    return this.#ignored;
+  }
+
+  addIgnored(path: string): void {
+    if (this.#ignored.length < maxIgnored) this.#ignored.push(path);
+  }
+
+  /** The fields that nothing reads in an element; undefined when there may be others. @param element its path */
+  ignoredIn(element: string): readonly string[] | undefined {
+    if (this.#ignored.length === 0) return this.#ignored;
+    return this.#ignored.length === maxIgnored
+      ? undefined
+      : this.#ignored.filter((path) => path.startsWith(`${element}.`));
   }
 }
 

@@ -3,9 +3,10 @@ import { invalid } from "@sluice/proto/runtime/validation/problems.js";
 import { quoted } from "../turns/json.ts";
 import type { RepeatedArray } from "../turns/repeated-array.ts";
 import { answerContentJson, contentJson, member } from "./content.ts";
-import type { CalledFunction, ChatMessage, ToolCall } from "./message.ts";
+import type { CalledFunction, ChatMessage, Content, ContentPart, ToolCall } from "./message.ts";
+import type { ThoughtPlace } from "./details.ts";
 import { ChatMessageNote } from "./message-note.ts";
-import { thoughtsJson } from "./thoughts.ts";
+import { thoughtsOf } from "./thoughts.ts";
 
 export interface WrittenInput {
   readonly json: Uint8Array;
@@ -15,13 +16,24 @@ export interface WrittenInput {
   readonly hasSealed: boolean;
 }
 
+interface MessageArrays {
+  readonly messages: RepeatedArray<ChatMessageNote>;
+  /** Takes the path of a field that reaches no provider. */
+  addIgnored(path: string): void;
+  ignoredIn(element: string): readonly string[] | undefined;
+}
+
 /** @throws Fault INVALID_REQUEST for a result whose call is not there */
-export function writeInput(messages: readonly ChatMessage[], array: RepeatedArray<ChatMessageNote>): WrittenInput {
-  const writer = new InputWriter();
+export function writeInput(messages: readonly ChatMessage[], arrays: MessageArrays): WrittenInput {
+  const array = arrays.messages;
+  const writer = new InputWriter((path) => arrays.addIgnored(path));
   for (let index = 0; index < array.known; index++) writer.skip(array.note(index), index);
   for (let index = array.known; index < messages.length; index++) {
     const note = new ChatMessageNote(messages[index]!);
-    array.add(writer.message(messages[index]!, note, index), note);
+    const text = writer.message(messages[index]!, note, index);
+    const ignored = arrays.ignoredIn(`messages.${index}`);
+    if (ignored) note.ignored = ignored;
+    array.add(text, ignored && note);
   }
   return { json: array.write(), places: writer.places, hasSealed: writer.hasSealed };
 }
@@ -37,6 +49,12 @@ class InputWriter {
   readonly #results = new Map<string, string>();
   /** Calls in the old form, which have no ids, and no results yet. */
   readonly #unanswered: { readonly name: string; readonly id: string }[] = [];
+  readonly #onIgnored: (path: string) => void;
+
+  /** @param onIgnored takes the paths of fields that reach no provider */
+  constructor(onIgnored: (path: string) => void) {
+    this.#onIgnored = onIgnored;
+  }
 
   /** Takes note of a message that was written before. */
   skip(note: ChatMessageNote, index: number): void {
@@ -65,9 +83,7 @@ class InputWriter {
       case "function":
         return this.#functionResult(message, index);
       default:
-        return this.#add(
-          `{"type":"message","role":"${message.role}","content":${contentJson(message.content!)}${member("name", message.name)}}`,
-        );
+        return this.#prompt(message);
     }
   }
 
@@ -82,9 +98,39 @@ class InputWriter {
     this.#json += `${item},`;
   }
 
+  #prompt(message: ChatMessage): void {
+    const { role, name } = message;
+    const content = this.#marked(message, message.content!);
+    this.#add(`{"type":"message","role":"${role}","content":${contentJson(content)}${member("name", name)}}`);
+  }
+
+  /** The mark of a message is that of its last part. */
+  #marked<Said extends Content | null | undefined>(
+    { cache_control: mark }: ChatMessage,
+    content: Said,
+  ): Said | Content {
+    if (!mark) return content;
+    const parts = typeof content === "string" && content !== "" ? [{ type: "text", text: content }] : content;
+    const last = Array.isArray(parts) ? (parts.at(-1) as ContentPart | undefined) : undefined;
+    if (last === undefined) this.#ignore("cache_control");
+    if (last === undefined || last.cache_control) return content;
+    return [...(parts as readonly ContentPart[]).slice(0, -1), { ...last, cache_control: mark }];
+  }
+
+  #ignore(field: string): void {
+    this.#onIgnored(`messages.${this.#index}.${field}`);
+  }
+
   #answer(message: ChatMessage, index: number): void {
-    for (const thought of thoughtsJson(message)) this.#add(thought);
-    const { content, refusal, images, tool_calls: calls, function_call: call, name } = message;
+    const thoughts = [...thoughtsOf(message)];
+    const thinkUpTo = (afterText: boolean, before: number): void => {
+      while (thoughts[0] && isUpTo(thoughts[0].place, afterText, before)) this.#add(thoughts.shift()!.json);
+    };
+    thinkUpTo(false, 0);
+    const { refusal, images, tool_calls: calls, function_call: call, name, annotations } = message;
+    if (Array.isArray(annotations) && annotations.length > 0) this.#ignore("annotations");
+    const isCall = !message.content?.length && calls?.at(-1)?.function !== undefined;
+    const content = isCall ? message.content : this.#marked(message, message.content);
     const drawn = images ? images.map((image) => imageJson(image.image_url.url)) : [];
     const isSilent = content === undefined || content === null || content.length === 0;
     const others = drawn.length + (calls?.length ?? 0) + (call ? 1 : 0);
@@ -93,30 +139,42 @@ class InputWriter {
       this.#add(`{"type":"message","role":"assistant","content":${json}${member("name", name)}}`);
     }
     for (const image of drawn) this.#add(image);
-    if (calls) for (const each of calls) this.#call(each);
+    const mark = isCall ? message.cache_control : undefined;
+    for (const [place, each] of (calls ?? []).entries()) {
+      thinkUpTo(true, place);
+      this.#call(each, each === calls?.at(-1) ? mark : undefined);
+    }
+    thinkUpTo(true, Number.POSITIVE_INFINITY);
     if (call) this.#called(oldCallId(index), call);
   }
 
-  #call({ id, function: called, custom }: ToolCall): void {
+  #call({ id, function: called, custom }: ToolCall, mark: unknown): void {
     if (custom) {
       const { name, input } = custom;
       return this.#add(
         `{"type":"custom_tool_call","call_id":${quoted(id)},"name":${quoted(name)},"input":${quoted(input)}}`,
       );
     }
-    if (called) this.#called(id, called);
+    if (called) this.#called(id, called, mark);
   }
 
-  #called(id: string, { name, arguments: written }: CalledFunction): void {
-    this.#add(`{"type":"function_call","call_id":${quoted(id)},"name":${quoted(name)},"arguments":${quoted(written)}}`);
+  #called(id: string, { name, arguments: written }: CalledFunction, mark?: unknown): void {
+    const marked = mark ? `,"cache_control":${JSON.stringify(mark)}` : "";
+    this.#add(
+      `{"type":"function_call","call_id":${quoted(id)},"name":${quoted(name)},"arguments":${quoted(written)}${marked}}`,
+    );
   }
 
-  #result({ tool_call_id: id = "", content }: ChatMessage, index: number): void {
+  #result(message: ChatMessage, index: number): void {
+    const { tool_call_id: id = "", name } = message;
     const type = this.#results.get(id);
     if (type === undefined) {
       throw invalid(`messages.${index}.tool_call_id`, "no tool call in the messages before has this id");
     }
-    this.#add(`{"type":"${type}","call_id":${quoted(id)},"output":${contentJson(content!)}}`);
+    // The call that it answers has the name.
+    if (name) this.#ignore("name");
+    const output = contentJson(this.#marked(message, message.content!));
+    this.#add(`{"type":"${type}","call_id":${quoted(id)},"output":${output}}`);
   }
 
   #functionResult({ name, content }: ChatMessage, index: number): void {
@@ -132,6 +190,10 @@ class InputWriter {
     return place === -1 ? undefined : this.#unanswered.splice(place, 1)[0]!.id;
   }
 }
+
+/** Whether a thought stands before what comes next: the text of the message, or the call with this number. */
+const isUpTo = (place: ThoughtPlace, afterText: boolean, calls: number): boolean =>
+  (afterText || !place.afterText) && place.calls <= calls;
 
 /** The id is made from the place of the message, so that it stays the same in later requests and the provider's cache finds it. */
 const oldCallId = (index: number): string => `call_${index}`;

@@ -21,6 +21,8 @@ export class ChatMessageNote implements ElementNote {
   readonly answered: string | undefined;
   /** Whether its reasoning came in a form in which perhaps only its provider can read it. */
   readonly isSealed: boolean;
+  /** Paths of its fields that nothing reads. */
+  ignored: readonly string[] = [];
 
   constructor({ role, name, tool_calls: calls, function_call: call, reasoning_details: details }: ChatMessage) {
     const isAnswer = role === "assistant";
@@ -35,7 +37,7 @@ export class ChatMessageNote implements ElementNote {
   }
 
   get size(): number {
-    return this.calls.length;
+    return this.calls.length + this.ignored.length;
   }
 }
 

@@ -49,4 +49,6 @@ export interface ChatMessage {
   readonly reasoning_content?: string | null;
   readonly reasoning_details?: readonly ReasoningDetail[] | null;
   readonly images?: readonly AnswerImage[] | null;
+  readonly annotations?: unknown;
+  readonly cache_control?: unknown;
 }

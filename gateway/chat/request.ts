@@ -6,21 +6,13 @@ import type { Plugin, RunTurnRequest } from "@sluice/proto/gen/sluice/inference/
 import { type JsonMember, memberOf } from "@sluice/proto/runtime/validation/json-span.js";
 import { Problems } from "@sluice/proto/runtime/validation/problems.js";
 import { subtreeBytes } from "../turns/json.ts";
-import type { RepeatedArray } from "../turns/repeated-array.ts";
 import { readSession } from "../turns/session.ts";
 import type { FieldNames } from "../turns/field-names.ts";
-import { KnownFields } from "../turns/unknown-fields.ts";
+import { KnownFields, unsentField } from "../turns/unknown-fields.ts";
 import { ChatArrays, type ChatFields, readChatFields, spanOf } from "./fields.ts";
 import { ChatFieldNames } from "./field-names.ts";
 import { type WrittenInput, writeInput } from "./input.ts";
-import {
-  type ChatToolNote,
-  functionChoiceJson,
-  functionsJson,
-  toolChoiceJson,
-  webSearchJson,
-  writeTools,
-} from "./tools.ts";
+import { functionChoiceJson, functionsJson, toolChoiceJson, webSearchJson, writeTools } from "./tools.ts";
 
 export interface ChatHeaders {
   /** Value of the header `x-session-id`, which counts when the body names no session. */
@@ -56,13 +48,16 @@ const known = new KnownFields(Object.keys(chatRequestShape.fields));
  * @throws Fault INVALID_REQUEST with every problem that its shape finds, or the first one beyond it
  */
 export function parseChatRequest(body: Buffer, members: readonly JsonMember[], headers: ChatHeaders): ChatRequest {
-  const problems = new Problems();
   const arrays = new ChatArrays(body, members);
+  const problems = new Problems((path) => arrays.addIgnored(path));
   const fields = readChatFields(body, members, arrays, problems);
   const sessionId = readSession(fields.session_id ?? undefined, headers.sessionId, problems);
   problems.throwIfAny();
-  const input = writeInput(fields.messages, arrays.messages);
-  const request = buildTurn(body, members, fields, input, arrays.tools);
+  const input = writeInput(fields.messages, arrays);
+  const request = buildTurn(body, members, fields, input, arrays);
+  const { ignored } = arrays;
+  if (ignored.length > 0)
+    request.unknownFields = [...request.unknownFields, ...ignored.map(unsentField)].slice(0, maxUnsent);
   request.sessionId = sessionId;
   request.serviceMetadata = headers.serviceMetadata;
   const form = {
@@ -74,6 +69,9 @@ export function parseChatRequest(body: Buffer, members: readonly JsonMember[], h
   return { request, form, names: new ChatFieldNames(input.places, fields) };
 }
 
+/** Limits how much a client can have repeated in headers and receipts. */
+const maxUnsent = 16;
+
 const hasFunctions = ({ functions }: ChatFields): boolean => functions !== null && functions !== undefined;
 
 function buildTurn(
@@ -81,7 +79,7 @@ function buildTurn(
   members: readonly JsonMember[],
   fields: ChatFields,
   input: WrittenInput,
-  tools: RepeatedArray<ChatToolNote>,
+  arrays: ChatArrays,
 ): RunTurnRequest {
   const { cache_control: mark, stop } = fields;
   const bytesOf = (name: Parameters<typeof spanOf>[1]) => subtreeBytes(body, spanOf(members, name));
@@ -101,7 +99,7 @@ function buildTurn(
     topLogprobs: toWhole(fields.top_logprobs),
     // The old form of an answer has room for one call.
     parallelToolCalls: hasFunctions(fields) ? false : (fields.parallel_tool_calls ?? undefined),
-    toolsJson: allToolsJson(body, members, fields, tools),
+    toolsJson: allToolsJson(body, members, fields, arrays),
     toolChoiceJson: choiceJson(fields),
     textFormatJson: formatJson(body, members, fields),
     textVerbosity: fields.verbosity ?? "",
@@ -144,10 +142,10 @@ function allToolsJson(
   body: Buffer,
   members: readonly JsonMember[],
   { tools, functions, web_search_options: search }: ChatFields,
-  array: RepeatedArray<ChatToolNote>,
+  arrays: ChatArrays,
 ): Uint8Array {
   const searched = search ? `${webSearchJson(search)},` : "";
-  if (tools) return writeTools(body, tools, array, searched);
+  if (tools) return writeTools(body, tools, arrays, searched);
   if (!functions && !search) return none;
   const declared = functions ? functionsJson(body, spanOf(members, "functions")!) : "";
   return Buffer.from(`[${(declared + searched).slice(0, -1)}]`);

@@ -2,7 +2,7 @@
 import { append } from "@sluice/proto/runtime/text/append.js";
 import { quoted } from "../turns/json.ts";
 import type { ChunkText } from "./chunk-text.ts";
-import { detailJson, sealedPart } from "./details.ts";
+import { type ThoughtPlace, detailJson, placedId, sealedPart } from "./details.ts";
 import { type OutputItem, contentOf, summariesOf, shownText } from "./item.ts";
 import { betweenParts } from "./whole-reasoning.ts";
 
@@ -11,6 +11,8 @@ type Kind = "reasoning.text" | "reasoning.summary";
 export class StreamedReasoning {
   readonly #chunks: ChunkText;
   readonly #id: string;
+  /** The item as it began, with its format and no signature yet. */
+  readonly #begun: OutputItem;
   /** Index of the last entry of the answer. */
   #index: number;
   #kind: Kind | undefined = undefined;
@@ -20,10 +22,11 @@ export class StreamedReasoning {
   /** Index of the last entry with raw reasoning. */
   #textIndex: number | undefined = undefined;
 
-  /** @param before the reasoning before this one in the answer */
-  constructor(chunks: ChunkText, id: string, before: StreamedReasoning | undefined) {
+  /** @param before the reasoning before this one in the answer @param place of the reasoning in the answer */
+  constructor(chunks: ChunkText, item: OutputItem, before: StreamedReasoning | undefined, place: ThoughtPlace) {
     this.#chunks = chunks;
-    this.#id = id;
+    this.#id = placedId(item.id, place);
+    this.#begun = { ...item, format: item.format ?? "unknown", signature: null };
     this.#index = before === undefined ? -1 : before.#index;
   }
 
@@ -75,7 +78,7 @@ export class StreamedReasoning {
       if (this.#index > 0) shown = betweenParts + delta;
     }
     this.#shown = append(this.#shown, delta);
-    const detail = detailJson(kind, delta, this.#id, this.#index);
+    const detail = detailJson(kind, delta, this.#id, this.#index, this.#begun);
     this.#chunks.delta(`"reasoning":${quoted(shown)},"reasoning_details":[${detail}]`);
   }
 

@@ -1,5 +1,6 @@
 /** Writes the reasoning of an earlier answer as reasoning items. */
 import { member } from "./content.ts";
+import { type ThoughtPlace, readPlacedId } from "./details.ts";
 import type { ChatMessage, ReasoningDetail } from "./message.ts";
 
 /** One reasoning item, put together from its entries. */
@@ -11,6 +12,7 @@ class Thought {
   #format: string | undefined = undefined;
   #signature = "";
   #data = "";
+  place: ThoughtPlace | undefined = undefined;
 
   /** Whether an entry can be of this item: it has its id, or, without ids, may follow what the item has already. */
   takes({ type, id }: ReasoningDetail): boolean {
@@ -20,6 +22,7 @@ class Thought {
   }
 
   add(entry: ReasoningDetail): void {
+    this.place ??= readPlacedId(entry.id).place;
     this.#id ??= entry.id || undefined;
     this.#format ??= entry.format ?? undefined;
     if (entry.signature) this.#signature = entry.signature;
@@ -39,7 +42,7 @@ class Thought {
   json(): string {
     const content = this.#texts.length === 0 ? "" : `,"content":${partsJson("reasoning_text", this.#texts)}`;
     return (
-      `{"type":"reasoning"${member("id", this.#id)},"summary":${partsJson("summary_text", this.#summaries)}${content}` +
+      `{"type":"reasoning"${member("id", readPlacedId(this.#id).id)},"summary":${partsJson("summary_text", this.#summaries)}${content}` +
       `${member("format", this.#format)}${this.#signature === "" ? "" : member("signature", this.#signature)}` +
       `${this.#data === "" ? "" : member("encrypted_content", this.#data)}}`
     );
@@ -49,19 +52,28 @@ class Thought {
 const partsJson = (type: string, texts: readonly string[]): string =>
   `[${texts.map((text) => `{"type":"${type}","text":${JSON.stringify(text)}}`).join(",")}]`;
 
-/** The reasoning items of an assistant message as JSON, in their order. */
-export function thoughtsJson({
+/** A reasoning item as JSON, with its place in the message. */
+export interface PlacedThought {
+  readonly json: string;
+  readonly place: ThoughtPlace;
+}
+
+const beginning: ThoughtPlace = { afterText: false, calls: 0 };
+
+/** The reasoning items of an assistant message, in their order. */
+export function thoughtsOf({
   reasoning_details: details,
   reasoning,
   reasoning_content: content,
-}: ChatMessage): string[] {
-  if (details && details.length > 0) return detailsJson(details);
+}: ChatMessage): readonly PlacedThought[] {
+  if (details && details.length > 0) return thoughtsIn(details);
   const plain = reasoning || content || "";
   if (plain === "") return [];
-  return [`{"type":"reasoning","summary":[],"content":${partsJson("reasoning_text", [plain])}}`];
+  const parts = partsJson("reasoning_text", [plain]);
+  return [{ json: `{"type":"reasoning","summary":[],"content":${parts}}`, place: beginning }];
 }
 
-function detailsJson(details: readonly ReasoningDetail[]): string[] {
+function thoughtsIn(details: readonly ReasoningDetail[]): readonly PlacedThought[] {
   const thoughts: Thought[] = [];
   let last: Thought | undefined;
   for (const entry of details) {
@@ -71,5 +83,5 @@ function detailsJson(details: readonly ReasoningDetail[]): string[] {
     }
     last.add(entry);
   }
-  return thoughts.map((thought) => thought.json());
+  return thoughts.map((thought) => ({ json: thought.json(), place: thought.place ?? beginning }));
 }

@@ -20,6 +20,7 @@ interface CustomTool {
 export interface Tool extends JsonObject {
   readonly type: string;
   readonly custom?: CustomTool;
+  readonly cache_control?: unknown;
 }
 
 interface ToolReference {
@@ -39,50 +40,67 @@ export interface WebSearchOptions {
   readonly user_location?: { readonly approximate: JsonObject } | null;
 }
 
-/** Nothing has to be known of a tool that is written already. */
+/** Nothing else has to be known of a tool that is written already. */
 export class ChatToolNote implements ElementNote {
+  /** Paths of its fields that nothing reads. */
+  readonly ignored: readonly string[];
+
+  constructor(ignored: readonly string[]) {
+    this.ignored = ignored;
+  }
+
   get standIn(): Tool {
     return tool;
   }
 
   get size(): number {
-    return 0;
+    return this.ignored.length;
   }
 }
 
 const tool = { type: "function", function: { name: "known" } };
-const noted = new ChatToolNote();
+const noted = new ChatToolNote([]);
+
+interface ToolArrays {
+  readonly tools: RepeatedArray<ChatToolNote>;
+  ignoredIn(element: string): readonly string[] | undefined;
+}
 
 /** Writes the tools of a turn, and after them what else stands for a tool, with a comma. */
-export function writeTools(
-  body: Buffer,
-  tools: readonly Tool[],
-  array: RepeatedArray<ChatToolNote>,
-  after: string,
-): Buffer {
+export function writeTools(body: Buffer, tools: readonly Tool[], arrays: ToolArrays, after: string): Buffer {
+  const array = arrays.tools;
   for (let index = array.known; index < tools.length; index++) {
-    array.add(`${toolJson(body, array.spanOf(index), tools[index]!)},`, noted);
+    const ignored = arrays.ignoredIn(`tools.${index}`);
+    const note = ignored?.length === 0 ? noted : ignored && new ChatToolNote(ignored);
+    array.add(`${toolJson(body, array.spanOf(index), tools[index]!)},`, note);
   }
   return array.write("", after);
 }
 
-function toolJson(body: Buffer, { start, end }: ByteSpan, { type, custom }: Tool): string {
+function toolJson(body: Buffer, { start, end }: ByteSpan, tool: Tool): string {
+  const { type, custom, cache_control: mark } = tool;
+  const marked = mark ? `"cache_control":${JSON.stringify(mark)},` : "";
   if (type === "function") {
     const inner = memberOf(body, start, "function")!;
-    return functionJson(body.toString("utf8", inner.start, inner.end));
+    // Some clients put the mark into the function.
+    const isInside = memberOf(body, inner.start, "cache_control") !== undefined;
+    return functionJson(body.toString("utf8", inner.start, inner.end), isInside ? "" : marked);
   }
-  return type === "custom" && custom ? customJson(custom) : body.toString("utf8", start, end);
+  return type === "custom" && custom ? customJson(custom, marked) : body.toString("utf8", start, end);
 }
 
-/** @param json of an object that has a name, so that a comma can stand before its members */
-const functionJson = (json: string): string => `{"type":"function",${json.slice(1)}`;
+/**
+ * @param json of an object that has a name, so that a comma can stand before its members
+ * @param marked its cache mark as a member with a comma after it
+ */
+const functionJson = (json: string, marked = ""): string => `{"type":"function",${marked}${json.slice(1)}`;
 
-function customJson({ name, description, format }: CustomTool): string {
+function customJson({ name, description, format }: CustomTool, marked: string): string {
   const grammar = format?.grammar;
   const shown = grammar
     ? `,"format":{"type":"grammar"${member("syntax", grammar.syntax)}${member("definition", grammar.definition)}}`
     : "";
-  return `{"type":"custom","name":${quoted(name)}${member("description", description)}${shown}}`;
+  return `{"type":"custom",${marked}"name":${quoted(name)}${member("description", description)}${shown}}`;
 }
 
 /** @param span of `functions` in the body @returns each with a comma after it */

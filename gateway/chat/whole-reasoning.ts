@@ -1,6 +1,6 @@
 /** Puts the reasoning of a whole answer together: as one text, and as entries that clients send back. */
 import { quoted } from "../turns/json.ts";
-import { detailJson, sealedPart } from "./details.ts";
+import { type ThoughtPlace, detailJson, placedId, sealedPart } from "./details.ts";
 import { type OutputItem, contentOf, summariesOf, shownText } from "./item.ts";
 
 /** Stands between parts of reasoning, each of which is a text of its own. */
@@ -10,7 +10,8 @@ export class WholeReasoning {
   readonly #texts: string[] = [];
   readonly #details: string[] = [];
 
-  add(item: OutputItem): void {
+  add(reasoning: OutputItem, place: ThoughtPlace): void {
+    const item = { ...reasoning, id: placedId(reasoning.id, place) };
     const summaries = summariesOf(item);
     const contents = contentOf(item);
     for (const part of summaries) this.#entry("reasoning.summary", shownText(part), item);

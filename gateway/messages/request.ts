@@ -10,7 +10,7 @@ import type { Shape } from "@sluice/proto/runtime/validation/shape.js";
 import { isLongerThan } from "@sluice/proto/runtime/validation/text.js";
 import type { DoorContext } from "../turns/door.ts";
 import type { FieldNames } from "../turns/field-names.ts";
-import { KnownFields } from "../turns/unknown-fields.ts";
+import { KnownFields, unsentField } from "../turns/unknown-fields.ts";
 import { type MessagesBody, checkMessages } from "./body.ts";
 import { Conversation, WrittenInputs } from "./conversation.ts";
 import { messageFieldNames } from "./field-names.ts";
@@ -41,7 +41,7 @@ export function parseMessages(
   const spans = new Spans(body, members);
   const arrays = new RepeatedArrays(body, spans.of("messages"), spans.of("tools"));
   const { fields, betas, session, unread } = checkMessages(arrays, context, shape);
-  const unknown = [...known.unknownAmong(members), ...unread.map(toUnknownField)];
+  const unknown = [...known.unknownAmong(members), ...unread.map(unsentField)];
   const { request, names } = buildTurn(fields, spans, arrays, unknown);
   request.sessionId = session;
   request.serviceMetadata = fields.service_metadata ?? context.serviceMetadata;
@@ -78,8 +78,8 @@ function buildTurn(
   unknownFields: UnknownField[],
 ): MessagesTurn {
   const { conversation, inputJson } = readConversation(fields, spans.body, arrays);
-  const unsent = [...unknownFields, ...conversation.unsent.map(toUnknownField)];
-  const onUnsent = (path: string) => void unsent.push(toUnknownField(path));
+  const unsent = [...unknownFields, ...conversation.unsent.map(unsentField)];
+  const onUnsent = (path: string) => void unsent.push(unsentField(path));
   const { tool_choice: choice, cache_control: mark, service_tier: tier } = fields;
   const tools = readTools(fields, conversation, spans.body, arrays, onUnsent);
   const toolsJson = tools.write();
@@ -143,13 +143,6 @@ const limit = (value: number | null | undefined): number | undefined =>
 
 /** Limits how much a client can have repeated in headers and receipts. */
 const maxUnsent = 16;
-
-const toUnknownField = (path: string): UnknownField => ({
-  $typeName: "sluice.inference.v1.UnknownField",
-  // Names stand in a header.
-  name: path.replaceAll(/[^\x20-\x7e]/g, "?"),
-  didYouMean: "",
-});
 
 const jsonBytes = (value: unknown): Uint8Array => (value === undefined ? none : Buffer.from(JSON.stringify(value)));
 

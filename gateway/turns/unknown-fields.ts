@@ -43,6 +43,13 @@ export class KnownFields {
   }
 }
 
+/** A field, by its path, that nothing reads or that reaches no provider. Names stand in a header. */
+export const unsentField = (path: string): UnknownField => ({
+  $typeName: "sluice.inference.v1.UnknownField",
+  name: path.replaceAll(/[^\x20-\x7e]/g, "?"),
+  didYouMean: "",
+});
+
 /** Names the fields in a header of the answer. */
 export function warnAboutUnknownFields(
   response: ServerResponse,

@@ -212,6 +212,8 @@ export interface TurnRequest {
   readonly identityHash?: string;
   /** The request field that named the end user; undefined when none did. */
   readonly identityField?: "safety_identifier" | "user";
+  /** Paths of fields within items, tools and settings that the contract does not have; absent for the doors that name them themselves. */
+  readonly ignoredFields?: readonly string[];
   readonly echoUpstreamBody: boolean;
   readonly serviceMetadata: boolean;
   /** Present when vectors are asked for instead of an answer. */

@@ -161,6 +161,29 @@ test("fields that do not exist are ignored, and named in the receipt and in a he
   });
 });
 
+test("fields that do not exist are named within items, tools and settings too, also when a conversation repeats them", async () => {
+  const words = "Titan is the largest moon of Saturn. ".repeat(40);
+  const input = [
+    { type: "message", role: "user", content: [{ type: "input_text", text: words, zz: 1 }], yy: null },
+    { type: "message", role: "assistant", content: words, zz: 1 },
+    { type: "message", role: "user", content: "And of Jupiter?" },
+  ];
+  const tools = [
+    { type: "function", name: "f", parameters: { type: "object" }, zz: 1 },
+    { type: "web_search", zz: 1 },
+  ];
+  const body = { model: "acme/large-2", tools, reasoning: { effort: "low", zz: 1 } };
+  const paths = ["tools.0.zz", "tools.1.zz", "reasoning.zz", "input.0.content.0.zz", "input.1.zz"];
+  for (const asked of [input.slice(0, 1), input, input]) {
+    acme.script([hello]);
+    const answer = (await (await post({ ...body, input: asked }, enabled)).json()) as {
+      service_metadata: { params: { unknown_fields: object[] } };
+    };
+    const named = asked.length === 1 ? paths.slice(0, -1) : paths;
+    expect(answer.service_metadata.params.unknown_fields).toEqual(named.map((name) => ({ name })));
+  }
+});
+
 test("fields that do not exist are named by a dry run and by a refusal", async () => {
   const dryRun = await fetch(`${house.baseUrl}/responses/dry-run`, {
     method: "POST",

@@ -5,6 +5,7 @@ import type { TextSpan } from "@sluice/proto/runtime/pattern/finder.js";
 import type { PluginTexts } from "../../turn/feature.ts";
 import type { InputItem, TurnRequest } from "../../turn/request.ts";
 import { rewritten } from "../../turn/parse/tools.ts";
+import { breakSeals } from "../../turn/parse/broken-seals.ts";
 import { ownItems } from "../../turn/parse/shared-items.ts";
 import { splitCredentials } from "./tool-credentials.ts";
 import { parseDataUrl } from "../../files/data-url.ts";
@@ -65,7 +66,7 @@ export class RequestTexts {
     if (instructions !== undefined) {
       yield buildUnit(this.#field(instructions, (text) => this.#set({ instructions: text })));
     }
-    for (const item of input) yield* this.#unitsOfItem(item);
+    for (const [index, item] of input.entries()) yield* this.#unitsOfItem(item, index);
     for (const [index, tool] of tools.entries()) {
       const { shown, join } = splitCredentials(tool);
       yield* unitsOfDefinition(this.#json(shown, (json) => this.#tools.set(index, join(json))));
@@ -153,14 +154,17 @@ export class RequestTexts {
     return new JsonField(text, put, this.#changes);
   }
 
-  *#unitsOfItem(item: InputItem): ScanUnits {
+  *#unitsOfItem(item: InputItem, index: number): ScanUnits {
     const byUser = item.type === "message" && item["role"] === "user";
     const parts = new Map<unknown, TextSource>();
     const media = findMediaFields(item);
     for (const place of findTextPlaces(item)) {
       const { holder, key, text } = place;
       if (media.get(holder) === key && (yield* isMedia(text, key !== "data"))) continue;
-      const put = (changed: string) => void (holder[key] = changed);
+      const put = (changed: string) => {
+        holder[key] = changed;
+        breakSeals(this.#request.input, index);
+      };
       if (place.isIdentifier) yield buildUnit(new Identifier(text), byUser);
       else if (yield* holdsJson(key, text)) yield* unitsOfData(this.#json(text, put), byUser);
       else {

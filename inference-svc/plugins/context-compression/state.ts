@@ -1,4 +1,5 @@
 /** An input on its way to fewer tokens. */
+import { signs, withBrokenSeal } from "../../turn/parse/broken-seals.ts";
 import type { InputItem } from "../../turn/request.ts";
 import { type Grouped, type Unit, unitsOf } from "./units.ts";
 
@@ -45,6 +46,8 @@ export class State {
     this.total += tokens - this.#at(index);
     this.#tokens[index] = tokens;
     this.#items[index] = item;
+    const before = this.#items[index - 1];
+    if (item && before && signs(before, item)) this.#items[index - 1] = withBrokenSeal(before);
     this.steps.add(step);
   }
 

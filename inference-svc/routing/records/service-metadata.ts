@@ -29,6 +29,7 @@ export function serviceMetadata(
   trace: Trace,
   { requested, region, unknownFields = [] }: MetadataParts,
 ): ServiceMetadata {
+  const unknown = [...unknownFields.map(unknownField), ...trace.ignoredFields.map((name) => ({ name }))];
   const { attempts, candidates, excluded, stages, selected, strategy } = trace;
   // The requested model without its variant.
   const asked = trace.primaryModel ?? requested;
@@ -59,7 +60,7 @@ export function serviceMetadata(
     params: {
       policy_generation: Number(trace.policyGeneration),
       ...(trace.notSent.length > 0 && { not_sent: trace.notSent }),
-      ...(unknownFields.length > 0 && { unknown_fields: unknownFields.map(unknownField) }),
+      ...(unknown.length > 0 && { unknown_fields: unknown }),
     },
     pipeline: stages,
     region,

@@ -6,6 +6,7 @@ import type { Problems } from "@sluice/proto/runtime/validation/problems.js";
 import { checkShape, child } from "@sluice/proto/runtime/validation/shape.js";
 import { callIdField, callTypeByOutput, callNames } from "../call-pairs.ts";
 import type { DeclaredTools } from "./declared-tools.ts";
+import type { IgnoredFields } from "./ignored-fields.ts";
 import { type Aliases, neutralize } from "./kinds.ts";
 import { ListMemo } from "./list-memo.ts";
 import { openRepeated } from "./repeated-input.ts";
@@ -20,6 +21,7 @@ const none: readonly InputItem[] = [];
  * Parses the input; a string becomes one message of the user. Items are changed in place: defaults are put into the parsed objects.
  * @param json undefined when there is none
  * @param owner key of the request, whose items are remembered; undefined where they are not
+ * @param ignored takes note of the items whose unknown fields it was given
  */
 export function parseInput(
   json: Buffer | undefined,
@@ -27,6 +29,7 @@ export function parseInput(
   aliases: Aliases,
   problems: Problems,
   owner?: string,
+  ignored?: IgnoredFields,
 ): readonly InputItem[] {
   const repeated = json && openRepeated(json, owner, aliases);
   const value: unknown = repeated ? repeated.parse() : json && JSON.parse(json.toString("utf8"));
@@ -43,6 +46,7 @@ export function parseInput(
   if (typeof value === "string") return [{ type: "message", role: "user", content: value }];
   if (!Array.isArray(value)) return [];
   const items = new Sequence(declared, problems).read(value, beginning);
+  ignored?.note(items);
   if (problems.count === before) repeated?.keep(items);
   return items;
 }

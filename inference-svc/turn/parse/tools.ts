@@ -2,10 +2,11 @@
 import { tool, toolsShape } from "@sluice/proto/contract/tools/tools.js";
 import { type JsonObject, isObject } from "@sluice/proto/runtime/validation/fields.js";
 import { type ByteSpan, elementsOf, memberOf } from "@sluice/proto/runtime/validation/json-span.js";
-import type { Problems } from "@sluice/proto/runtime/validation/problems.js";
+import { Problems } from "@sluice/proto/runtime/validation/problems.js";
 import { checkShape } from "@sluice/proto/runtime/validation/shape.js";
 import { ByteMemory } from "@sluice/proto/runtime/validation/byte-memory.js";
 import type { DeclaredTools } from "./declared-tools.ts";
+import type { IgnoredFields } from "./ignored-fields.ts";
 import { type Aliases, neutralize, neutralizeAll } from "./kinds.ts";
 import { type Complete, isSet, memberJson } from "./settings.ts";
 import type { CustomTool, FunctionTool, Tool } from "../request.ts";
@@ -14,6 +15,8 @@ import type { CustomTool, FunctionTool, Tool } from "../request.ts";
 interface KnownTools {
   readonly value: readonly JsonObject[];
   readonly tools: readonly Tool[];
+  /** Paths of fields that the contract does not have. */
+  readonly ignored: readonly string[];
 }
 
 /** Which types are known depends on the aliases; a reload of the configuration may bring others. */
@@ -24,12 +27,14 @@ const none: readonly Tool[] = [];
 /**
  * Parses the tools. The same bytes give the same list, so that dialects can remember by the list how they write it.
  * @param json undefined when there are none
+ * @param ignored gets the paths of fields that the contract does not have
  */
 export function parseTools(
   json: Buffer | undefined,
   declared: DeclaredTools,
   aliases: Aliases,
   problems: Problems,
+  ignored?: IgnoredFields,
 ): readonly Tool[] {
   if (!json) return none;
   let memory = memories.get(aliases);
@@ -40,6 +45,7 @@ export function parseTools(
     known = readTools(json, declared, aliases, problems);
     if (known) memory.keep(json, known);
   }
+  if (known) ignored?.addTools(known.ignored, known.tools);
   return known?.tools ?? none;
 }
 
@@ -62,7 +68,14 @@ function readTools(
   const tools = values.map((entry, index) =>
     toolOf(entry, { json, span: spans[index] as ByteSpan }, spellings[index] as string),
   );
-  return { value: values, tools };
+  return { value: values, tools, ignored: ignoredIn(value) };
+}
+
+/** The tools are checked once more for it, because these are all tools that have no problems, and are read once. */
+function ignoredIn(tools: unknown): readonly string[] {
+  const paths: string[] = [];
+  checkShape(toolsShape, tools, "tools", new Problems((path) => void paths.push(path)));
+  return paths;
 }
 
 const spellingOf = (entry: unknown): unknown => (isObject(entry) ? entry["type"] : undefined);

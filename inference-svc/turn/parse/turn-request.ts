@@ -12,6 +12,7 @@ import { Problems } from "@sluice/proto/runtime/validation/problems.js";
 import { type Shape, checkShape } from "@sluice/proto/runtime/validation/shape.js";
 import { DeclaredTools } from "./declared-tools.ts";
 import { parseInput } from "./input.ts";
+import { IgnoredFields } from "./ignored-fields.ts";
 import { type Aliases, neutralizeAll } from "./kinds.ts";
 import { type Complete, parseReasoning, parseTextFormat } from "./settings.ts";
 import { parseToolChoice } from "./tool-choice.ts";
@@ -53,12 +54,13 @@ export function parseTurn(request: RunTurnRequest, options: ParseOptions = {}): 
 
 function parsed(request: RunTurnRequest, options: ParseOptions): TurnRequest {
   const { aliases = noAliases, names, owner, identityHash, promptCacheKey } = options;
-  const problems = new Problems();
+  const ignored = ignoredFieldsFor(request.door);
+  const problems = new Problems(request.door === "" ? ignored?.add : undefined);
   const declared = new DeclaredTools();
   const turn = settingsOf(request);
   turn.models = modelsOf(request, names);
-  turn.tools = parseTools(textOf(request.toolsJson), declared, aliases, problems);
-  turn.input = parseInput(textOf(request.inputJson), declared, aliases, problems, owner);
+  turn.tools = parseTools(textOf(request.toolsJson), declared, aliases, problems, ignored);
+  turn.input = parseInput(textOf(request.inputJson), declared, aliases, problems, owner, ignored);
   declared.checkTogether(problems);
   turn.toolChoice = parseToolChoice(valueOf(request.toolChoiceJson), declared, aliases, problems);
   turn.textFormat = parseTextFormat(textOf(request.textFormatJson), problems);
@@ -72,6 +74,7 @@ function parsed(request: RunTurnRequest, options: ParseOptions): TurnRequest {
   checked(request.traceJson, "trace", trace, problems);
   const stopsWhen = checked(request.stopServerToolsWhenJson, "stop_server_tools_when", stopServerToolsWhen, problems);
   problems.throwIfAny();
+  if (ignored) turn.ignoredFields = ignored.list(turn.input);
   if (stopsWhen !== undefined) turn.stopServerToolsWhen = [stopsWhen as StopCondition | StopCondition[]].flat();
   if (request.plugins.length > 0) turn.plugins = pluginsOf(request.plugins, aliases);
   if (promptCacheKey !== undefined) turn.promptCacheKey = promptCacheKey;
@@ -81,6 +84,10 @@ function parsed(request: RunTurnRequest, options: ParseOptions): TurnRequest {
 }
 
 const noAliases: Aliases = [];
+
+/** The gateway checks whole bodies of the messages door, and of the chat door everything but hosted tools. */
+const ignoredFieldsFor = (door: string): IgnoredFields | undefined =>
+  door === "" || door === "chat" ? new IgnoredFields(door === "chat") : undefined;
 
 function identityFieldOf({ safetyIdentifier, user }: RunTurnRequest): TurnRequest["identityField"] {
   if (safetyIdentifier !== undefined) return "safety_identifier";
@@ -150,6 +157,7 @@ function settingsOf(request: RunTurnRequest): Unfinished {
     outputModalities: request.modalities,
     sessionId: request.sessionId || undefined,
     promptCacheKey: request.promptCacheKey,
+    ignoredFields: undefined,
     serviceTier: request.serviceTier || undefined,
     provider: request.provider,
     plugins: undefined,

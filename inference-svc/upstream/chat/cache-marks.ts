@@ -13,8 +13,12 @@ export class ChatCacheMarks {
   readonly #controls: boolean;
   readonly #marked: { readonly part: MarkedPart; readonly path: string }[] = [];
 
+  /** Number of marks on tools, which are sent before the messages. */
+  readonly #onTools: number;
+
   constructor(translation: TranslationContext) {
     this.#translation = translation;
+    this.#onTools = translation.tools.list.filter(({ tool }) => tool.cacheControl !== undefined).length;
     this.#controls = supports(translation.target, "cache_control");
   }
 
@@ -52,7 +56,8 @@ export class ChatCacheMarks {
     const last = control && this.#controls ? lastBlock(messages) : undefined;
     if (control && last)
       this.#mark(last, { type: "ephemeral", ...(control.ttl === "1h" && { ttl: "1h" }) }, "cache_control");
-    for (const { part, path } of this.#marked.slice(0, -maxMarks)) {
+    const kept = Math.max(0, maxMarks - this.#onTools);
+    for (const { part, path } of kept === 0 ? this.#marked : this.#marked.slice(0, -kept)) {
       delete part.cache_control;
       this.#translation.onDropped(path, `at most ${maxMarks} marks are sent, the last ones`);
     }

@@ -40,19 +40,25 @@ export class ChatMessageList {
     if (this.#assistant) this.#think(this.#assistant);
   }
 
-  /** Text beside a call that has no output yet joins the message of the call: nothing may stand between call and output. */
-  say(content: string, refusal: string): void {
+  /**
+   * Text beside a call that has no output yet joins the message of the call: nothing may stand between call and output.
+   * @returns the message, if it is one of its own
+   */
+  say(content: string, refusal: string): ChatMessage | undefined {
     const open = this.#assistant;
     if (open === undefined || open.tool_calls === undefined) {
-      return this.add({
+      const message: ChatMessage = {
         role: "assistant",
         content: refusal === "" ? content : content || null,
         ...(refusal !== "" && { refusal }),
-      });
+      };
+      this.add(message);
+      return message;
     }
     this.#think(open);
     open.content =
       [text(open.content), content + refusal].filter((translation) => translation !== "").join("\n") || null;
+    return undefined;
   }
 
   think(thought: ChatReasoning): void {

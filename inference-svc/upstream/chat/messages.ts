@@ -1,6 +1,6 @@
 /** The input of a request as chat messages. */
 import type { InputItem, TurnRequest } from "../../turn/request.ts";
-import { type JsonObject, Verbatim, isObject, objects, text } from "../json.ts";
+import { type JsonObject, Verbatim, objects, text } from "../json.ts";
 import { ChatCacheMarks, type MarkedPart } from "./cache-marks.ts";
 import { chatPart } from "./parts.ts";
 import {
@@ -10,8 +10,9 @@ import {
   translateInput,
 } from "../translate/conversation.ts";
 import { buildReasoningFields } from "./reasoning.ts";
-import { ChatMessageList } from "./message-list.ts";
+import { type ChatMessage, ChatMessageList } from "./message-list.ts";
 import { RepeatedMessages } from "./repeated-messages.ts";
+import { findCacheMark } from "../translate/special-inputs.ts";
 import type { TranslationContext } from "../translate/context.ts";
 
 /** The messages as a JSON array. */
@@ -56,17 +57,32 @@ class ChatWriter implements ConversationWriter {
     this.thread.add(namesParticipant(item) ? { role, name: item.name, content } : { role, content });
   }
 
-  addAnswer(item: InputItem): void {
+  addAnswer(item: InputItem, path: string): void {
     const { content } = item;
-    if (typeof content === "string") return this.thread.say(content, "");
+    if (typeof content === "string") return void this.thread.say(content, "");
     let body = "";
     let refusal = "";
     for (const part of objects(content)) {
       body += text(part.text);
       refusal += text(part.refusal);
     }
-    if (this.translation.target.original) this.thread.say(body, refusal);
-    else this.thread.say(body + refusal, "");
+    const isVendor = this.translation.target.original;
+    const message = isVendor ? this.thread.say(body, refusal) : this.thread.say(body + refusal, "");
+    this.#markAnswer(objects(content), message, `${path}.content`);
+  }
+
+  /** The parts of an answer are one text, so that its last mark counts. */
+  #markAnswer(parts: readonly JsonObject[], message: ChatMessage | undefined, path: string): void {
+    const last = parts.findLastIndex(isMarked);
+    for (const [index, part] of parts.entries()) {
+      const field = findCacheMark(part);
+      if (field === undefined) continue;
+      if (index === last && message && text(message.content) !== "") {
+        const marked: MarkedPart = { type: "text", text: message.content };
+        this.marks.copy(part, marked, `${path}.${index}`);
+        if (!isPlainText(marked)) message.content = [marked];
+      } else this.translation.onDropped(`${path}.${index}.${field}`, "the message is sent as one text");
+    }
   }
 
   addCall({ callId: id, name, argumentsJson, input }: WrittenCall): void {
@@ -114,10 +130,12 @@ class ChatWriter implements ConversationWriter {
 
   #part(part: JsonObject, path: string): MarkedPart {
     const sent = chatPart(part, path, this.translation);
-    if (isObject(part.cache_control) || isObject(part.prompt_cache_breakpoint)) this.marks.copy(part, sent, path);
+    if (isMarked(part)) this.marks.copy(part, sent, path);
     return sent;
   }
 }
+
+const isMarked = (part: JsonObject): boolean => findCacheMark(part) !== undefined;
 
 /** Whether a part is a text without a cache mark. */
 const isPlainText = ({ type, cache_control: control, prompt_cache_breakpoint: breakpoint }: MarkedPart): boolean =>

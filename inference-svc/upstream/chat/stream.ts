@@ -149,7 +149,7 @@ export class ChatTranslator implements Translator {
     const { text: content, summary, seal } = readReasoningDetails(details, plain, this.#sealed);
     // A late signature has no reasoning to attach to; sealed text is reasoning by itself.
     if (content === "" && summary === "" && !("encrypted_content" in seal) && !this.#reasoning) return;
-    const reasoning = this.#openReasoning();
+    const reasoning = this.#openReasoning(text(seal.format) || undefined);
     if (summary !== "") reasoning.summary(0, summary);
     if (content !== "") reasoning.text(0, content);
     this.#seal = this.#seal ? { ...this.#seal, ...seal } : seal;
@@ -169,10 +169,11 @@ export class ChatTranslator implements Translator {
     for (const annotation of this.#sources.annotations(part.text)) this.#message.annotation(at, annotation);
   }
 
-  #openReasoning(): ReasoningWriter {
+  /** @param format of its seal, as far as it is known */
+  #openReasoning(format?: string): ReasoningWriter {
     this.#closeMessage("completed");
     this.#calls?.endWhole();
-    this.#reasoning ??= this.#output.reasoning();
+    this.#reasoning ??= this.#output.reasoning(undefined, format);
     return this.#reasoning;
   }
 

@@ -5,25 +5,34 @@ import { type JsonObject, type ObjectWriter, Verbatim, arrayJson, objectJson } f
 import { refersTo } from "../translate/offered-tools.ts";
 import { dropToolFields, describeTool, parseToolFormat, buildWrapperSchema } from "../translate/tool-description.ts";
 import type { SentTool, SentTools } from "../translate/tool-names.ts";
-import type { TranslationContext } from "../translate/context.ts";
+import { type TranslationContext, supports } from "../translate/context.ts";
 import { MadeOnce } from "../translate/made-once.ts";
 
 export function addChatTools(body: ObjectWriter, request: TurnRequest, translation: TranslationContext): void {
-  const { tools, onDropped } = translation;
+  const { tools, target, onDropped } = translation;
   for (const path of tools.searches) onDropped(path, "all tools are sent, so there is nothing to search");
   if (tools.list.length === 0) return;
-  body.add("tools", written.of(tools, onDropped));
+  body.add("tools", (supports(target, "cache_control") ? withMarks : withoutMarks).of(tools, onDropped));
   if (request.toolChoice !== undefined) body.add("tool_choice", toolChoice(request.toolChoice, translation));
   body.add("parallel_tool_calls", request.parallelToolCalls);
 }
 
-const written = new MadeOnce(({ list }: SentTools, onDropped) =>
-  arrayJson(list.map((tool) => chatTool(tool, onDropped))),
+const withMarks = new MadeOnce(({ list }: SentTools, onDropped) =>
+  arrayJson(list.map((tool) => markedTool(tool, onDropped))),
+);
+const withoutMarks = new MadeOnce(({ list }: SentTools, onDropped) =>
+  arrayJson(list.map((tool) => chatTool(tool, onDropped, false))),
 );
 
-function chatTool(offered: SentTool, onDropped: OnDropped): JsonObject {
+/** Servers that pass marks on have them beside the function, as Anthropic has them in its tools. */
+function markedTool(offered: SentTool, onDropped: OnDropped): JsonObject {
+  const { cacheControl } = offered.tool;
+  return { ...chatTool(offered, onDropped, true), ...(cacheControl && { cache_control: cacheControl }) };
+}
+
+function chatTool(offered: SentTool, onDropped: OnDropped, takesMarks: boolean): JsonObject {
   const { path, tool, sentName, wrapped } = offered;
-  dropToolFields(tool, path, onDropped);
+  dropToolFields(tool, path, onDropped, { takesMarks });
   const head = { name: sentName, description: describeTool(offered) };
   if (tool.type === "function") {
     const parameters = tool.parametersJson === "null" ? undefined : new Verbatim(tool.parametersJson);

@@ -112,7 +112,7 @@ export class ConverseOutputItems {
     let reasoning: ReasoningWriter | undefined;
     let signature = "";
     let sealed = "";
-    const begun = () => (reasoning ??= this.#output.reasoning());
+    const begun = () => (reasoning ??= this.#output.reasoning(undefined, this.#format));
     return {
       delta: (delta) => {
         if (text(delta.text) !== "") begun().text(0, text(delta.text));

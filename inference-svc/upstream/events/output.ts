@@ -18,6 +18,9 @@ type TextPart = {
 type RefusalPart = { readonly type: "refusal"; refusal: string };
 type Part = TextPart | RefusalPart | { readonly type: "other"; readonly part: JsonObject };
 
+/** The format of reasoning that no provider has sealed. */
+const unknownFormat = "unknown";
+
 /** Creates the writers, and numbers the items in the order in which they begin. */
 export class Output {
   readonly #emit: Emit;
@@ -34,8 +37,9 @@ export class Output {
     return new MessageWriter(this.#emit, this.#count++, id ?? newId("msg_"), extra);
   }
 
-  reasoning(id?: string): ReasoningWriter {
-    return new ReasoningWriter(this.#emit, this.#count++, id ?? newId("rs_"));
+  /** @param format of the seal that the reasoning will have, as far as it is known */
+  reasoning(id?: string, format = unknownFormat): ReasoningWriter {
+    return new ReasoningWriter(this.#emit, this.#count++, id ?? newId("rs_"), format);
   }
 
   /** Number of items begun so far, which is the index of the next one. */
@@ -176,11 +180,13 @@ export class ReasoningWriter {
   readonly #emit: Emit;
   readonly #index: number;
   readonly #id: string;
+  readonly #format: string;
   readonly texts: string[] = [];
   readonly summaries: string[] = [];
   readonly #sequence: PartSequence<string>;
 
-  constructor(emit: Emit, index: number, id: string) {
+  constructor(emit: Emit, index: number, id: string, format: string) {
+    this.#format = format;
     this.#emit = emit;
     this.#index = index;
     this.#id = id;
@@ -188,7 +194,14 @@ export class ReasoningWriter {
     emit({
       type: "item.start",
       index,
-      item: { type: "reasoning", id, status: "in_progress", summary: [], content: [] },
+      item: {
+        type: "reasoning",
+        id,
+        status: "in_progress",
+        summary: [],
+        content: [],
+        ...(format !== unknownFormat && { format }),
+      },
     });
   }
 
@@ -221,7 +234,7 @@ export class ReasoningWriter {
       status,
       summary: this.summaries.map((text) => ({ type: "summary_text", text })),
       content: this.texts.map((text) => ({ type: "reasoning_text", text })),
-      format: "unknown",
+      format: this.#format,
       signature: null,
       ...extra,
     };

@@ -58,7 +58,7 @@ export class GeminiOutputItems {
   #think(words: string, signature: string): void {
     if (words === "" && signature === "") return;
     this.#closeMessage("completed");
-    this.#reasoning ??= this.#output.reasoning();
+    this.#reasoning ??= this.#output.reasoning(undefined, geminiReasoningFormat);
     if (words !== "") this.#reasoning.summary(0, words);
     if (signature !== "") this.#closeReasoning("completed", signature);
   }
@@ -77,7 +77,7 @@ export class GeminiOutputItems {
   #call(call: JsonObject, argumentsJson: string, signature: string): void {
     this.#closeMessage("completed");
     // The signature must go back with the call, so it needs a reasoning item to travel in.
-    if (signature !== "") this.#reasoning ??= this.#output.reasoning();
+    if (signature !== "") this.#reasoning ??= this.#output.reasoning(undefined, geminiReasoningFormat);
     this.#closeReasoning("completed", signature);
     const called = this.#tools.findBySentName(text(call.name));
     const name = called?.tool.name ?? text(call.name);
@@ -113,7 +113,9 @@ export class GeminiOutputItems {
     this.#message = undefined;
     if (this.#signature !== "" && this.#sealed) {
       const encrypted_content = sealReasoning(geminiReasoningFormat, { signature: this.#signature });
-      this.#output.reasoning().end("completed", { encrypted_content, format: geminiReasoningFormat });
+      this.#output
+        .reasoning(undefined, geminiReasoningFormat)
+        .end("completed", { encrypted_content, format: geminiReasoningFormat });
     }
     this.#signature = "";
   }

@@ -168,7 +168,7 @@ export class MessagesOutputItems {
   }
 
   #thinking(block: JsonObject): Reader {
-    const reasoning = this.#output.reasoning();
+    const reasoning = this.#output.reasoning(undefined, claudeReasoningFormat);
     let signature = text(block.signature);
     if (text(block.thinking) !== "") reasoning.text(0, text(block.thinking));
     return {
@@ -183,7 +183,9 @@ export class MessagesOutputItems {
   #redacted({ data }: JsonObject): Reader {
     if (!this.#sealed) return ignored;
     const encrypted_content = sealReasoning(claudeReasoningFormat, { data: text(data) });
-    this.#output.reasoning().end("completed", { encrypted_content, format: claudeReasoningFormat });
+    this.#output
+      .reasoning(undefined, claudeReasoningFormat)
+      .end("completed", { encrypted_content, format: claudeReasoningFormat });
     return ignored;
   }
 

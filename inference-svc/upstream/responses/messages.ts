@@ -2,6 +2,7 @@
  * Input items as the client sent them. Fields that only Sluice reads are removed, and fields that the provider cannot read are reported as
  * dropped.
  */
+import { brokenSeal, hasBrokenSeal } from "../../turn/parse/broken-seals.ts";
 import type { InputItem, TurnRequest } from "../../turn/request.ts";
 import type { OnDropped, Target } from "../dialect.ts";
 import { type JsonObject, isObject, text } from "../json.ts";
@@ -61,6 +62,10 @@ function withoutName(item: JsonObject, path: string, onDropped: OnDropped): Json
 
 /** Sealed reasoning goes only to the provider that sealed it; others answer 400. */
 function reasoning(item: InputItem, path: string, target: Target, onDropped: OnDropped): JsonObject | undefined {
+  if (hasBrokenSeal(item)) {
+    onDropped(path, brokenSeal);
+    return undefined;
+  }
   const { reasoningFormat } = target;
   const { type, id, summary, content, encrypted_content } = item;
   const format = item.format ?? undefined;

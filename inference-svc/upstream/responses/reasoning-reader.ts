@@ -14,9 +14,9 @@ export class ReasoningReader implements ItemReader {
   readonly #summaries = new PartNumbers();
 
   constructor({ output, include, target }: ReadContext, id: string | undefined) {
-    this.#writer = output.reasoning(id);
     this.#sealed = include.includes("reasoning.encrypted_content");
     this.#format = target.reasoningFormat ?? "unknown";
+    this.#writer = output.reasoning(id, this.#format);
   }
 
   event(type: string, event: JsonObject): boolean {

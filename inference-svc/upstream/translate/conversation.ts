@@ -2,6 +2,7 @@
  * Walks through the items of an input for formats that know messages, functions and function outputs. Every kind of item is written by the
  * dialect, reported as dropped, or was refused before.
  */
+import { brokenSeal, hasBrokenSeal } from "../../turn/parse/broken-seals.ts";
 import type { InputItem } from "../../turn/request.ts";
 import { dropReason, toFunctionCall, toFunctionOutput, toText } from "./tool-history.ts";
 import { type JsonObject, Verbatim, isObject, objects, text } from "../json.ts";
@@ -98,6 +99,7 @@ class InputTranslator {
       case "custom_tool_call_output":
         return this.#answered(item, path);
       case "reasoning":
+        if (hasBrokenSeal(item)) return this.#translation.onDropped(path, brokenSeal);
         return this.#writer.addReasoning(openReasoning(item), path);
       case "agent_message":
         return this.#forwarded(item, path);

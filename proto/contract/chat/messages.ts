@@ -14,8 +14,13 @@ import {
   word,
 } from "../../runtime/validation/shape.ts";
 import { inputText } from "../items/content.ts";
+import { cacheControl } from "../request/caching.ts";
 import { replayedContent, promptContent, resultContent } from "./parts.ts";
 
+const mark = described(
+  nullable(cacheControl),
+  "Marks the conversation up to this message for the provider's cache, as a mark on its last part does.",
+);
 const participant = described(nullable(string()), "Name of the participant, to tell several of one role apart.");
 const callId = described(string({ min: 1 }), "What the result of the call names.");
 const calledFunction = object(
@@ -23,8 +28,12 @@ const calledFunction = object(
   { required: ["name", "arguments"] },
 );
 
+const position = described(
+  nullable(integer({ min: 0 })),
+  "Position among the calls, as it stands in streamed answers.",
+);
 const functionCall = object(
-  { id: callId, type: word("function"), function: calledFunction },
+  { id: callId, type: word("function"), index: position, function: calledFunction },
   { required: ["id", "function"], description: "A function that the model called." },
 );
 
@@ -38,6 +47,7 @@ const toolCall = named(
         {
           id: callId,
           type: word("custom"),
+          index: position,
           custom: object({ name: string({ min: 1 }), input: string() }, { required: ["name", "input"] }),
         },
         { required: ["id", "type", "custom"], description: "A custom tool that the model called." },
@@ -94,7 +104,7 @@ export const answerImage = object(
 
 const prompt = (role: string, description: string): Shape =>
   object(
-    { role: word(role), content: promptContent, name: participant },
+    { role: word(role), content: promptContent, name: participant, cache_control: mark },
     { required: ["role", "content"], description },
   );
 
@@ -112,12 +122,13 @@ const assistant = object(
     images: described(nullable(array(answerImage)), "Images of the answer."),
     annotations: described(anything, "Citations of the answer; they are not sent to models."),
     audio: constant(null, "sound of the model is not supported"),
+    cache_control: mark,
   },
   { required: ["role"], description: "An earlier answer of the model." },
 );
 
 const tool = object(
-  { role: word("tool"), content: resultContent, tool_call_id: callId, name: participant },
+  { role: word("tool"), content: resultContent, tool_call_id: callId, name: participant, cache_control: mark },
   { required: ["role", "content", "tool_call_id"], description: "The result of a tool." },
 );
 

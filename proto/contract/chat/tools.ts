@@ -18,6 +18,7 @@ import {
   word,
 } from "../../runtime/validation/shape.ts";
 import { openObject } from "../items/parts.ts";
+import { cacheControl } from "../request/caching.ts";
 import { place, searchContextSize } from "../tools/tool-settings.ts";
 
 const name = string({ pattern: { form: /^[A-Za-z0-9_-]{1,128}$/, says: "1 to 128 letters, digits, _ and -" } });
@@ -28,6 +29,8 @@ function checkNoType(value: JsonObject, path: string, problems: Problems): void 
 }
 
 export const noType = { also: checkNoType } as const;
+
+const mark = described(nullable(cacheControl), "Marks the tools up to this one for the provider's cache.");
 
 const functionFields = {
   name,
@@ -44,9 +47,11 @@ const functionTool = named(
         {
           ...functionFields,
           strict: described(nullable(boolean), "Whether arguments must follow the schema exactly."),
+          cache_control: nullable(cacheControl),
         },
         { required: ["name"], ...noType },
       ),
+      cache_control: mark,
     },
     { required: ["type", "function"], description: "A function that the client runs." },
   ),
@@ -79,6 +84,7 @@ const customTool = named(
         },
         { required: ["name"] },
       ),
+      cache_control: mark,
     },
     { required: ["type", "custom"], description: "A tool of the client whose input is any text." },
   ),

@@ -79,7 +79,7 @@ const rows: Readonly<Record<FieldOfChat | "transforms" | "include_reasoning", re
   ],
   safety_identifier: [row({ safety_identifier: "s-1" })],
   seed: [row({ seed: 7 })],
-  service_tier: [inGateway({ service_tier: "default" })],
+  service_tier: [inGateway({ service_tier: "default" }), row({ service_tier: "flex" })],
   session_id: [inGateway({ session_id: "s1" })],
   stop: [row({ stop: "END" }), row({ stop: ["END", "STOP"] })],
   stop_server_tools_when: [inGateway({ stop_server_tools_when: [{ type: "step_count_is", step_count: 3 }] })],
@@ -112,6 +112,43 @@ const rows: Readonly<Record<FieldOfChat | "transforms" | "include_reasoning", re
   verbosity: [row({ verbosity: "low" })],
   web_search_options: [row({ web_search_options: { search_context_size: "low", user_location: location } })],
 };
+
+const mark = { cache_control: { type: "ephemeral" } };
+const call = { id: "call_1", type: "function", function: { name: "find", arguments: "{}" } };
+const result = { role: "tool", tool_call_id: "call_1", content: "Phobos" };
+const asked = { role: "user", content: "Hi" };
+const said = { role: "assistant", content: "Sure." };
+/** A conversation with a call in it. */
+const called = (answer: object, output: object): object => ({
+  tools: [functionTool],
+  messages: [asked, { role: "assistant", content: null, tool_calls: [call], ...answer }, { ...result, ...output }],
+});
+
+/** Fields within messages, parts and tools, by the path under which they are named. */
+const nested: readonly (readonly [path: string, fields: object, without: object])[] = [
+  ["messages.0.content", { messages: [{ ...asked, ...mark }] }, { messages: [asked] }],
+  ["messages.1.content", { messages: [asked, { ...said, ...mark }, asked] }, { messages: [asked, said, asked] }],
+  ["messages.1.cache_control", called(mark, {}), called({}, {})],
+  ["messages.2.content", called({}, mark), called({}, {})],
+  ["messages.2.name", called({}, { name: "find" }), called({}, {})],
+  ["messages.0.zz", { messages: [{ ...asked, zz: 1 }] }, { messages: [asked] }],
+  [
+    "messages.0.content.0.zz",
+    { messages: [{ role: "user", content: [{ type: "text", text: "Hi", zz: 1 }] }] },
+    { messages: [{ role: "user", content: [{ type: "text", text: "Hi" }] }] },
+  ],
+  ["messages.1.tool_calls.0.zz", called({ tool_calls: [{ ...call, zz: 1 }] }, {}), called({}, {})],
+  ["messages.1.thinking_blocks", called({ thinking_blocks: [{ type: "thinking" }] }, {}), called({}, {})],
+  ["messages.1.annotations", called({ annotations: [{ type: "url_citation" }] }, {}), called({}, {})],
+  ["tools.0.cache_control", { tools: [{ ...functionTool, ...mark }] }, { tools: [functionTool] }],
+  [
+    "tools.0.cache_control",
+    { tools: [{ ...functionTool, function: { ...find, ...mark } }] },
+    { tools: [functionTool] },
+  ],
+  ["tools.0.zz", { tools: [{ ...functionTool, zz: 1 }] }, { tools: [functionTool] }],
+  ["tools.0.function.zz", { tools: [{ ...functionTool, function: { ...find, zz: 1 } }] }, { tools: [functionTool] }],
+];
 
 const anthropicAnswer = {
   chunks: [
@@ -157,6 +194,7 @@ providers:
 ${dialects.map((id) => `  - {id: ${id}, dialect: ${id}, base_url: "${upstreams[id].url}/v1"}`).join("\n")}
 models:
 ${dialects.map((id) => `  - {id: far/${id}, endpoints: [{provider: ${id}}]}`).join("\n")}
+  - {id: far/marked, endpoints: [{provider: chat, supported_parameters: [tools, cache_control]}]}
 `,
     });
   });
@@ -165,7 +203,7 @@ ${dialects.map((id) => `  - {id: far/${id}, endpoints: [{provider: ${id}}]}`).jo
     await Promise.all(Object.values(upstreams).map((upstream) => upstream.stop()));
   });
 
-  async function ask(dialect: Dialect, fields: object): Promise<Asked> {
+  async function ask(dialect: Dialect, fields: object, model: string = dialect): Promise<Asked> {
     const before = upstreams[dialect].requests.length;
     const answer = await fetch(`${house.baseUrl}/chat/completions`, {
       method: "POST",
@@ -174,7 +212,7 @@ ${dialects.map((id) => `  - {id: far/${id}, endpoints: [{provider: ${id}}]}`).jo
         "content-type": "application/json",
         "x-service-metadata": "enabled",
       },
-      body: JSON.stringify({ model: `far/${dialect}`, messages: [{ role: "user", content: "Hi" }], ...fields }),
+      body: JSON.stringify({ model: `far/${model}`, messages: [{ role: "user", content: "Hi" }], ...fields }),
     });
     const body = (await answer.json()) as {
       error?: { message: string };
@@ -188,6 +226,32 @@ ${dialects.map((id) => `  - {id: far/${id}, endpoints: [{provider: ${id}}]}`).jo
       notes: JSON.stringify([notSent, unknown]),
     };
   }
+
+  const inner = nested.flatMap((each) => dialects.map((dialect) => [each[0], dialect, each] as const));
+
+  test.each(inner)("%s at a provider of %s is never lost in silence", async (path, dialect, [, fields, without]) => {
+    const { status, sent, notes } = await ask(dialect, fields);
+    expect(status).toBe(200);
+    const plain = await ask(dialect, without);
+    if (sent === plain.sent) expect(notes).toContain(`"${path}`);
+  });
+
+  test("cache marks of messages and tools reach a server that takes them", async () => {
+    const { sent = "{}", notes } = await ask(
+      "chat",
+      { tools: [{ ...functionTool, ...mark }], messages: [{ ...asked, ...mark }, { ...said, ...mark }, asked] },
+      "marked",
+    );
+    expect(notes).toBe("[[],[]]");
+    expect(JSON.parse(sent)).toMatchObject({
+      tools: [{ ...functionTool, ...mark }],
+      messages: [
+        { role: "user", content: [{ type: "text", text: "Hi", ...mark }] },
+        { role: "assistant", content: [{ type: "text", text: "Sure.", ...mark }] },
+        asked,
+      ],
+    });
+  });
 
   const cases = Object.entries(rows).flatMap(([name, all]) =>
     dialects.flatMap((dialect) => all.map((each) => [name, JSON.stringify(each.fields), dialect, each] as const)),

@@ -20,6 +20,7 @@ import { FaultReason } from "@sluice/proto/runtime/fault.js";
 import { chat } from "@sluice/inference-svc/upstream/chat/dialect.js";
 import { parseTurnRequest } from "../../support/answers/parse-turn-request.js";
 import { asking, functionTool, newScope, run } from "../asking.js";
+import { translateToMessages } from "../dialects/messages-translation.js";
 
 const id = "550e8400-e29b-41d4-a716-446655440000";
 const { BLOCK, REDACT, FLAG } = FilterAction;
@@ -416,4 +417,23 @@ describe("a conversation that comes again", () => {
       expect(fault?.status).toBe(403);
     }
   });
+});
+
+test("a thought in which something was redacted goes to no provider, and is named", async () => {
+  const seal = { summary: [], format: "anthropic-claude-v1", signature: "SIG" };
+  const thoughtOf = (text: string) => ({ type: "reasoning", content: [{ type: "reasoning_text", text }], ...seal });
+  const input = [
+    { type: "message", role: "user", content: "Pay." },
+    thoughtOf("the card is 4111111111111111"),
+    { type: "function_call", call_id: "call_1", name: "pay", arguments: "{}" },
+    { type: "function_call_output", call_id: "call_1", output: "Paid." },
+    thoughtOf("nothing to hide"),
+    { type: "message", role: "assistant", content: "Done." },
+    { type: "message", role: "user", content: "Thanks." },
+  ];
+  const { sent } = await passed({ input }, redacting(rule("4111\\d{12}")));
+  const { text, losses } = translateToMessages(sent ?? {});
+  expect(text).not.toMatch(/4111|card/);
+  expect(text.match(/"SIG"/g)).toHaveLength(1);
+  expect(losses).toEqual([["input.1", "its text was changed, so that its signature no longer fits"]]);
 });

@@ -106,7 +106,7 @@ export function object<const F extends Fields, const Required extends string = n
         else if (needed[index]) problems.add(child(path, name), "required");
       }
       if (strict) checkUnknown(value, fields, path, problems);
-      else if (problems.onIgnored) eachUnknown(value, fields, path, problems.onIgnored);
+      else if (problems.onIgnored) noteUnknown(value, fields, path, problems.onIgnored);
       also?.(value, path, problems);
     },
     schema: (components) => ({
@@ -122,8 +122,19 @@ export function object<const F extends Fields, const Required extends string = n
 const checkUnknown = (value: JsonObject, fields: Fields, path: string, problems: Problems): void =>
   eachUnknown(value, fields, path, (unknown) => problems.add(unknown, "unknown field"));
 
-function eachUnknown(value: JsonObject, fields: Fields, path: string, visit: (path: string) => void): void {
+/** Null says nothing that could be lost: some clients send every field of their types. */
+const noteUnknown = (value: JsonObject, fields: Fields, path: string, visit: (path: string) => void): void =>
+  eachUnknown(value, fields, path, (unknown, name) => {
+    if (value[name] !== null) visit(unknown);
+  });
+
+function eachUnknown(
+  value: JsonObject,
+  fields: Fields,
+  path: string,
+  visit: (path: string, name: string) => void,
+): void {
   for (const name of Object.keys(value)) {
-    if (!Object.hasOwn(fields, name)) visit(child(path, name.slice(0, 64)));
+    if (!Object.hasOwn(fields, name)) visit(child(path, name.slice(0, 64)), name);
   }
 }

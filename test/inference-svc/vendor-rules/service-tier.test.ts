@@ -4,11 +4,11 @@ import type { TurnRequest } from "@sluice/inference-svc/turn/request.js";
 import type { Target } from "@sluice/inference-svc/upstream/dialect.js";
 import { responsesBody } from "@sluice/inference-svc/upstream/responses/request.js";
 import { asking } from "../asking.js";
-import { otherChat, translateChat, vendorChat } from "./chat-translation.js";
-import { cohereTarget, translateToCohere } from "./cohere-translation.js";
-import { claude, translateToConverse } from "./converse-translation.js";
-import { geminiTarget, translateToGemini } from "./gemini-translation.js";
-import { messagesTarget, translateToMessages } from "./messages-translation.js";
+import { otherChat, translateChat, vendorChat } from "../dialects/chat-translation.js";
+import { cohereTarget, translateToCohere } from "../dialects/cohere-translation.js";
+import { claude, translateToConverse } from "../dialects/converse-translation.js";
+import { geminiTarget, translateToGemini } from "../dialects/gemini-translation.js";
+import { messagesTarget, translateToMessages } from "../dialects/messages-translation.js";
 
 interface Translated {
   readonly body: Record<string, unknown>;

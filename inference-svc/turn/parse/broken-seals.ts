@@ -1,0 +1,39 @@
+/**
+ * Reasoning whose text, or the part that its signature stands on, was changed on the way: its provider would refuse it, and what is sealed would
+ * still say what was taken out.
+ */
+import type { InputItem } from "../request.ts";
+
+const broken = Symbol("broken seal");
+type MarkedItem = InputItem & { [broken]?: true };
+
+/** Copies of an item by its fields have the mark too. */
+export const hasBrokenSeal = (item: MarkedItem): boolean => item[broken] === true;
+
+/** Why such reasoning is not sent. */
+export const brokenSeal = "its text was changed, so that its signature no longer fits";
+
+const isSealed = ({ type, signature, encrypted_content: data }: InputItem): boolean =>
+  type === "reasoning" && [signature, data].some((seal) => typeof seal === "string" && seal !== "");
+
+/** Gemini's signatures stand on the next part of the answer, a text or a call (https://ai.google.dev/gemini-api/docs/thought-signatures). */
+const standsOnNext = ({ format }: InputItem): boolean => format === "google-gemini-v1";
+
+const ofAnswer: ReadonlySet<string> = new Set(["message", "function_call", "custom_tool_call"]);
+
+/**
+ * Marks the reasoning whose seal a change of the item at this place breaks. The items may be changed.
+ * @param index of the item that was changed
+ */
+export function breakSeals(items: readonly InputItem[], index: number): void {
+  const item = items[index] as MarkedItem;
+  if (isSealed(item)) item[broken] = true;
+  const before: MarkedItem | undefined = items[index - 1];
+  if (before && signs(before, item)) before[broken] = true;
+}
+
+/** Whether reasoning has its signature on the item after it. */
+export const signs = (reasoning: InputItem, next: InputItem): boolean =>
+  ofAnswer.has(next.type) && isSealed(reasoning) && standsOnNext(reasoning);
+
+export const withBrokenSeal = (item: InputItem): InputItem => ({ ...item, [broken]: true });

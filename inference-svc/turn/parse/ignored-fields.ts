@@ -1,0 +1,69 @@
+/**
+ * Fields within items, tools and settings that the contract does not have. They are ignored, and the receipt names them, so that a misspelled field
+ * is noticed.
+ */
+import type { InputItem, Tool } from "../request.ts";
+
+/** Limits how much a client can have repeated in receipts. */
+const maxFields = 16;
+
+const none: readonly string[] = [];
+
+/** Stands on an item that has such fields, because a conversation repeats its items without having them checked again. */
+const ignored = Symbol("ignored");
+type NotedItem = InputItem & { [ignored]?: readonly string[] };
+
+const itemPath = /^input\.(?<index>\d+)\.(?<field>.+)$/;
+
+export class IgnoredFields {
+  /** Whether the door has checked everything but hosted tools itself. */
+  readonly #hostedOnly: boolean;
+  readonly #paths: string[] = [];
+  /** Fields of items, by the place of the item. */
+  readonly #byItem = new Map<number, string[]>();
+
+  constructor(hostedOnly: boolean) {
+    this.#hostedOnly = hostedOnly;
+  }
+
+  readonly add = (path: string): void => {
+    // Those of tools are added with the list, which is checked once for all requests that have it.
+    if (!path.startsWith("tools.")) this.#add(path);
+  };
+
+  #add(path: string): void {
+    const { index, field } = itemPath.exec(path)?.groups ?? {};
+    if (index === undefined || field === undefined) {
+      if (this.#paths.length < maxFields) this.#paths.push(path);
+      return;
+    }
+    const fields = this.#byItem.get(Number(index)) ?? [];
+    if (fields.length < maxFields) this.#byItem.set(Number(index), [...fields, field]);
+  }
+
+  /** @param paths of fields of these tools */
+  addTools(paths: readonly string[], tools: readonly Tool[]): void {
+    for (const path of paths) {
+      const index = Number(path.split(".")[1]);
+      if (!this.#hostedOnly || tools[index]?.type === "hosted") this.#add(path);
+    }
+  }
+
+  /** Notes the fields of items that have been checked on the items. */
+  note(items: readonly NotedItem[]): void {
+    for (const [index, fields] of this.#byItem) {
+      const item = items[index];
+      if (item) item[ignored] = fields;
+    }
+  }
+
+  /** The paths of all fields, when everything has been checked. */
+  list(items: readonly NotedItem[]): readonly string[] {
+    const found = this.#paths;
+    for (let index = 0; index < items.length && found.length < maxFields; index++) {
+      const fields = items[index]![ignored];
+      if (fields) found.push(...fields.map((field) => `input.${index}.${field}`));
+    }
+    return found.length === 0 ? none : found.slice(0, maxFields);
+  }
+}

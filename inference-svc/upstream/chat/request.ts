@@ -10,6 +10,8 @@ import { addChatTools } from "./tools.ts";
 import { type TranslationContext, supports } from "../translate/context.ts";
 import { boundStops, dropExtensions } from "../translate/extensions.ts";
 import { openAiTier } from "../translate/sent-tier.ts";
+import { openaiSchemas } from "../translate/schemas/rules.ts";
+import { sendAnswerSchema } from "../translate/schemas/sent-schema.ts";
 import { MadeOnce } from "../translate/made-once.ts";
 
 export function chatBody(request: TurnRequest, target: Target, onDropped: OnDropped): string {
@@ -29,7 +31,7 @@ export function chatBody(request: TurnRequest, target: Target, onDropped: OnDrop
   if (wantsLogprobs(request)) body.add("logprobs", true);
   if (wantsLogprobs(request)) body.add("top_logprobs", request.topLogprobs);
   addChatTools(body, request, translation);
-  if (request.textFormat) body.add("response_format", responseFormat(request.textFormat, onDropped));
+  if (request.textFormat) body.add("response_format", responseFormat(request.textFormat, translation));
   addChatReasoning(body, request, translation);
   if (target.original) addVendorSettings(body, request, translation);
   else addOtherSettings(body, request, translation);
@@ -46,14 +48,24 @@ const taken = ["stop", "seed", "logit_bias", "prediction"] as const;
 const withUsage = new Verbatim('{"include_usage":true}');
 const jsonObject = new Verbatim('{"type":"json_object"}');
 
-function responseFormat(format: TextFormat, onDropped: OnDropped): Verbatim | undefined {
+function responseFormat(
+  format: TextFormat,
+  { target, onDropped }: Pick<TranslationContext, "target" | "onDropped">,
+): Verbatim | undefined {
   if (format.type === "text") return undefined;
-  return format.type === "json_object" ? jsonObject : schemaFormat.of(format, onDropped);
+  if (format.type === "json_object") return jsonObject;
+  return (target.original ? vendorFormat : schemaFormat).of(format, onDropped);
 }
 
-const schemaFormat = new MadeOnce(({ type, name, description, strict, schemaJson }: SchemaFormat) => {
-  const schema = objectJson({ name, description, strict, schema: new Verbatim(schemaJson) });
-  return new Verbatim(objectJson({ type, json_schema: new Verbatim(schema) }));
+const formatOf = ({ type, name, description }: SchemaFormat, strict: boolean | undefined, schema: Verbatim) =>
+  new Verbatim(objectJson({ type, json_schema: new Verbatim(objectJson({ name, description, strict, schema })) }));
+
+const schemaFormat = new MadeOnce((format: SchemaFormat) =>
+  formatOf(format, format.strict, new Verbatim(format.schemaJson)),
+);
+const vendorFormat = new MadeOnce((format: SchemaFormat, onDropped) => {
+  const { schema, strict } = sendAnswerSchema(format, openaiSchemas, onDropped);
+  return formatOf(format, format.strict === undefined ? undefined : strict, schema);
 });
 
 const verbatim = (json: string | undefined): Verbatim | undefined =>

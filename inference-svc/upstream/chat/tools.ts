@@ -1,7 +1,9 @@
 /** Tools and the tool choice in the form of chat completions. */
 import type { ToolChoice, TurnRequest } from "../../turn/request.ts";
-import type { OnDropped } from "../dialect.ts";
+import type { OnDropped, Target } from "../dialect.ts";
 import { type JsonObject, type ObjectWriter, Verbatim, arrayJson, objectJson } from "../json.ts";
+import { type VendorSchemas, openaiSchemas } from "../translate/schemas/rules.ts";
+import { sendTool } from "../translate/schemas/sent-schema.ts";
 import { refersTo } from "../translate/offered-tools.ts";
 import { dropToolFields, describeTool, parseToolFormat, buildWrapperSchema } from "../translate/tool-description.ts";
 import type { SentTool, SentTools } from "../translate/tool-names.ts";
@@ -12,31 +14,52 @@ export function addChatTools(body: ObjectWriter, request: TurnRequest, translati
   const { tools, target, onDropped } = translation;
   for (const path of tools.searches) onDropped(path, "all tools are sent, so there is nothing to search");
   if (tools.list.length === 0) return;
-  body.add("tools", (supports(target, "cache_control") ? withMarks : withoutMarks).of(tools, onDropped));
+  body.add("tools", writerOf(target).of(tools, onDropped));
   if (request.toolChoice !== undefined) body.add("tool_choice", toolChoice(request.toolChoice, translation));
   body.add("parallel_tool_calls", request.parallelToolCalls);
 }
 
+/** The vendor takes no marks on tools, and only some forms of schemas; others get schemas as they came. */
+const forVendor = new MadeOnce(({ list }: SentTools, onDropped) =>
+  arrayJson(list.map((tool) => chatTool(tool, onDropped, { schemas: openaiSchemas }))),
+);
 const withMarks = new MadeOnce(({ list }: SentTools, onDropped) =>
-  arrayJson(list.map((tool) => markedTool(tool, onDropped))),
+  arrayJson(list.map((tool) => markedTool(tool, onDropped, {}))),
+);
+const withMarksForVendor = new MadeOnce(({ list }: SentTools, onDropped) =>
+  arrayJson(list.map((tool) => markedTool(tool, onDropped, { schemas: openaiSchemas }))),
 );
 const withoutMarks = new MadeOnce(({ list }: SentTools, onDropped) =>
-  arrayJson(list.map((tool) => chatTool(tool, onDropped, false))),
+  arrayJson(list.map((tool) => chatTool(tool, onDropped, {}))),
 );
 
-/** Servers that pass marks on have them beside the function, as Anthropic has them in its tools. */
-function markedTool(offered: SentTool, onDropped: OnDropped): JsonObject {
-  const { cacheControl } = offered.tool;
-  return { ...chatTool(offered, onDropped, true), ...(cacheControl && { cache_control: cacheControl }) };
+function writerOf(target: Target): typeof withMarks {
+  if (supports(target, "cache_control")) return target.original ? withMarksForVendor : withMarks;
+  return target.original ? forVendor : withoutMarks;
 }
 
-function chatTool(offered: SentTool, onDropped: OnDropped, takesMarks: boolean): JsonObject {
+interface ToolForm {
+  readonly takesMarks?: boolean;
+  /** What the vendor takes; absent for other servers. */
+  readonly schemas?: VendorSchemas;
+}
+
+/** Servers that pass marks on have them beside the function, as Anthropic has them in its tools. */
+function markedTool(offered: SentTool, onDropped: OnDropped, form: ToolForm): JsonObject {
+  const { cacheControl } = offered.tool;
+  const tool = chatTool(offered, onDropped, { ...form, takesMarks: true });
+  return { ...tool, ...(cacheControl && { cache_control: cacheControl }) };
+}
+
+function chatTool(offered: SentTool, onDropped: OnDropped, { takesMarks = false, schemas }: ToolForm): JsonObject {
   const { path, tool, sentName, wrapped } = offered;
   dropToolFields(tool, path, onDropped, { takesMarks });
   const head = { name: sentName, description: describeTool(offered) };
   if (tool.type === "function") {
-    const parameters = tool.parametersJson === "null" ? undefined : new Verbatim(tool.parametersJson);
-    return functionOf({ ...head, parameters, strict: tool.strict });
+    if (tool.parametersJson === "null") return functionOf({ ...head, strict: tool.strict });
+    if (!schemas) return functionOf({ ...head, parameters: new Verbatim(tool.parametersJson), strict: tool.strict });
+    const { schema: parameters, strict } = sendTool(tool, path, schemas, onDropped);
+    return functionOf({ ...head, parameters, strict: tool.strict === undefined ? undefined : strict });
   }
   if (!wrapped) return { type: "custom", custom: { ...head, format: nativeFormat(parseToolFormat(tool)) } };
   return functionOf({ ...head, parameters: buildWrapperSchema(tool, path, onDropped) });

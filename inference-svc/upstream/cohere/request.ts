@@ -5,6 +5,8 @@ import { ObjectWriter, Verbatim, objectJson } from "../json.ts";
 import type { TranslationContext } from "../translate/context.ts";
 import { boundStops, dropExtensions } from "../translate/extensions.ts";
 import { dropTier } from "../translate/sent-tier.ts";
+import { cohereSchemas } from "../translate/schemas/rules.ts";
+import { sendAnswerSchema } from "../translate/schemas/sent-schema.ts";
 import { SentTools } from "../translate/tool-names.ts";
 import { cohereMessages } from "./messages.ts";
 import { cohereThinking } from "./reasoning.ts";
@@ -59,7 +61,9 @@ function responseFormat(format: TextFormat, onDropped: OnDropped): Verbatim | un
   if (format.type === "text") return undefined;
   if (format.type === "json_object") return new Verbatim('{"type":"json_object"}');
   if (format.description !== undefined) onDropped("text.format.description", "the format has no field for it");
-  return new Verbatim(objectJson({ type: "json_object", json_schema: new Verbatim(format.schemaJson) }));
+  return new Verbatim(
+    objectJson({ type: "json_object", json_schema: sendAnswerSchema(format, cohereSchemas, onDropped).schema }),
+  );
 }
 
 function dropUnsupported(request: TurnRequest, { tier }: Target, onDropped: OnDropped): void {

@@ -2,9 +2,10 @@
 import type { ToolChoice, TurnRequest } from "../../turn/request.ts";
 import type { OnDropped } from "../dialect.ts";
 import { type JsonObject, type ObjectWriter, Verbatim, arrayJson, objectJson } from "../json.ts";
-import { toInputSchema } from "../translate/blocks/tools.ts";
 import type { TranslationContext } from "../translate/context.ts";
 import { MadeOnce } from "../translate/made-once.ts";
+import { cohereSchemas } from "../translate/schemas/rules.ts";
+import { sendTool } from "../translate/schemas/sent-schema.ts";
 import { refersTo } from "../translate/offered-tools.ts";
 import { buildWrapperSchema, describeTool, dropToolFields } from "../translate/tool-description.ts";
 import type { SentTool, SentTools } from "../translate/tool-names.ts";
@@ -16,8 +17,10 @@ export function addCohereTools(body: ObjectWriter, request: TurnRequest, transla
   const { toolChoice: choice } = request;
   const only = onlyTool(choice, tools);
   const sent = only ? [only] : tools.list;
-  body.add("tools", only ? arrayJson([cohereTool(only, onDropped)]) : declared.of(tools, onDropped));
-  if (isStrict(sent, onDropped)) body.add("strict_tools", true);
+  const strict = isStrict(sent, onDropped);
+  const declare = strict ? strictlyDeclared : declared;
+  body.add("tools", only ? arrayJson([cohereTool(only, onDropped, strict)]) : declare.of(tools, onDropped));
+  if (strict) body.add("strict_tools", true);
   if (choice === "none") body.add("tool_choice", "NONE");
   else if (isForced(choice)) body.add("tool_choice", "REQUIRED");
   if (request.parallelToolCalls === false) {
@@ -26,15 +29,20 @@ export function addCohereTools(body: ObjectWriter, request: TurnRequest, transla
 }
 
 const declared = new MadeOnce(({ list }: SentTools, onDropped) =>
-  arrayJson(list.map((tool) => cohereTool(tool, onDropped))),
+  arrayJson(list.map((tool) => cohereTool(tool, onDropped, false))),
+);
+const strictlyDeclared = new MadeOnce(({ list }: SentTools, onDropped) =>
+  arrayJson(list.map((tool) => cohereTool(tool, onDropped, true))),
 );
 
-/** The format requires a schema. */
-function cohereTool(offered: SentTool, onDropped: OnDropped): JsonObject {
+/** The format requires a schema. @param enforces whether calls must follow the schemas */
+function cohereTool(offered: SentTool, onDropped: OnDropped, enforces: boolean): JsonObject {
   const { path, tool, sentName: name } = offered;
   dropToolFields(tool, path, onDropped);
   const parameters =
-    tool.type === "function" ? toInputSchema(tool.parametersJson) : buildWrapperSchema(tool, path, onDropped);
+    tool.type === "function"
+      ? sendTool(tool, path, cohereSchemas, onDropped, enforces).schema
+      : buildWrapperSchema(tool, path, onDropped);
   const declaration = { name, description: describeTool(offered), parameters };
   return { type: "function", function: new Verbatim(objectJson(declaration)) };
 }

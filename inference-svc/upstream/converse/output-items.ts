@@ -7,6 +7,8 @@ import type { CallWriter, Emit, ItemStatus } from "../events/item-writer.ts";
 import { type MessageWriter, Output, type ReasoningWriter } from "../events/output.ts";
 import { SentTools } from "../translate/tool-names.ts";
 import { sealReasoning, signedFields } from "../translate/reasoning-seal.ts";
+import { RenamedArguments } from "../translate/schemas/renamed-arguments.ts";
+import { converseSchemas } from "../translate/schemas/rules.ts";
 import { WrappedInput } from "../translate/wrapped-input.ts";
 import type { Family } from "./family.ts";
 
@@ -137,17 +139,20 @@ export class ConverseOutputItems {
     const namespace = called?.namespace?.name;
     return called?.wrapped === true
       ? wrappedReader(this.#output.customCall(name, id, namespace))
-      : callReader(this.#output.call(name, id, namespace));
+      : callReader(this.#output.call(name, id, namespace), RenamedArguments.of(called, converseSchemas));
   }
 }
 
 /** A call without parameters has no input deltas. */
-const callReader = (call: CallWriter): Reader => ({
-  delta: (delta) => call.arguments(text(delta.input)),
+const callReader = (call: CallWriter, renamed: RenamedArguments | undefined): Reader => ({
+  delta: ({ input }) => call.arguments(renamed ? renamed.read(text(input)) : text(input)),
   stop() {
     if (call.written === "") call.arguments("{}");
   },
-  end: (status) => call.end(status),
+  end(status) {
+    if (renamed) call.arguments(renamed.finish());
+    call.end(status);
+  },
 });
 
 function wrappedReader(call: CallWriter): Reader {

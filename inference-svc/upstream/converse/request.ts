@@ -8,6 +8,8 @@ import type { Conversation } from "../translate/blocks/messages.ts";
 import { samplers } from "../translate/blocks/samplers.ts";
 import type { TranslationContext } from "../translate/context.ts";
 import { dropTier } from "../translate/sent-tier.ts";
+import { converseSchemas } from "../translate/schemas/rules.ts";
+import { sendAnswerSchema } from "../translate/schemas/sent-schema.ts";
 import { SentTools } from "../translate/tool-names.ts";
 import { type ConverseCacheMarks, cachePoint, openCacheMarks } from "./cache-marks.ts";
 import { type Family, findFamily } from "./family.ts";
@@ -79,7 +81,8 @@ const toolList = (tools: readonly Block[]): readonly JsonObject[] =>
 function outputFormat(format: TextFormat | undefined, onDropped: OnDropped): JsonObject | undefined {
   if (format?.type === "json_object") onDropped("text.format", "the format only enforces a JSON schema");
   if (format?.type !== "json_schema") return undefined;
-  const { name, description, schemaJson: schema } = format;
+  const { name, description } = format;
+  const { json: schema } = sendAnswerSchema(format, converseSchemas, onDropped).schema;
   return { type: "json_schema", structure: { jsonSchema: { schema, name, description } } };
 }
 

@@ -3,7 +3,9 @@ import type { TurnRequest } from "../../turn/request.ts";
 import type { OnDropped } from "../dialect.ts";
 import type { JsonObject } from "../json.ts";
 import type { Block, BlockMessage } from "../translate/blocks/message-list.ts";
-import { toInputSchema, toolChoice } from "../translate/blocks/tools.ts";
+import { toolChoice } from "../translate/blocks/tools.ts";
+import { converseSchemas } from "../translate/schemas/rules.ts";
+import { sendTool } from "../translate/schemas/sent-schema.ts";
 import { dropToolFields, describeTool, buildWrapperSchema } from "../translate/tool-description.ts";
 import { MadeOnce } from "../translate/made-once.ts";
 import type { SentTool, SentTools } from "../translate/tool-names.ts";
@@ -28,11 +30,12 @@ const otherTools = new MadeOnce(({ list }: SentTools, onDropped) =>
 function toolBlock(offered: SentTool, enforces: boolean, onDropped: OnDropped): Block {
   const { path, tool, sentName } = offered;
   dropToolFields(tool, path, onDropped, { takesMarks: true });
-  const json =
-    tool.type === "function" ? toInputSchema(tool.parametersJson) : buildWrapperSchema(tool, path, onDropped);
-  const wantsStrict = tool.type === "function" && tool.strict === true;
-  const strict = wantsStrict && enforces;
-  if (wantsStrict && !strict) onDropped(`${path}.strict`, "the endpoint is not known to enforce the schemas of calls");
+  const { schema: json, strict } =
+    tool.type === "function"
+      ? sendTool(tool, path, converseSchemas, onDropped, enforces)
+      : { schema: buildWrapperSchema(tool, path, onDropped), strict: false };
+  if (tool.type === "function" && tool.strict === true && !enforces)
+    onDropped(`${path}.strict`, "the endpoint is not known to enforce the schemas of calls");
   // Bedrock answers 400 to a blank description.
   const description = describeTool(offered)?.trim() ? { description: describeTool(offered) } : {};
   const toolSpec = { name: sentName, ...description, inputSchema: { json }, ...(strict && { strict }) };

@@ -1,10 +1,12 @@
 /** A turn as the body of POST /models/{model}:generateContent. */
 import type { TextFormat, TurnRequest } from "../../turn/request.ts";
 import type { OnDropped, Target } from "../dialect.ts";
-import { type JsonObject, Verbatim, jsonText } from "../json.ts";
+import { type JsonObject, jsonText } from "../json.ts";
 import { wantsLogprobs } from "../events/service-tier.ts";
 import { dropTier } from "../translate/sent-tier.ts";
 import { SentTools } from "../translate/tool-names.ts";
+import { geminiSchemas } from "../translate/schemas/rules.ts";
+import { sendAnswerSchema } from "../translate/schemas/sent-schema.ts";
 import { boundStops, dropExtensions } from "../translate/extensions.ts";
 import { type TranslationContext, supports } from "../translate/context.ts";
 import { buildContents } from "./messages.ts";
@@ -74,7 +76,7 @@ function outputFormat(format: TextFormat | undefined, onDropped: OnDropped): Jso
   const responseMimeType = "application/json";
   if (format.type === "json_object") return { responseMimeType };
   if (format.description !== undefined) onDropped("text.format.description", "the format has no field for it");
-  return { responseMimeType, responseJsonSchema: new Verbatim(format.schemaJson) };
+  return { responseMimeType, responseJsonSchema: sendAnswerSchema(format, geminiSchemas, onDropped).schema };
 }
 
 /** Fields of `image_config` in the contract and their names here (https://ai.google.dev/gemini-api/docs/image-generation). */

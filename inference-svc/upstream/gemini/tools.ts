@@ -1,8 +1,10 @@
 /** Functions and the tool choice in the form of Gemini (https://ai.google.dev/gemini-api/docs/function-calling). */
-import type { ToolChoice, TurnRequest } from "../../turn/request.ts";
+import type { FunctionTool, ToolChoice, TurnRequest } from "../../turn/request.ts";
 import type { OnDropped } from "../dialect.ts";
-import { type JsonObject, Verbatim, arrayJson } from "../json.ts";
+import { type JsonObject, type Verbatim, arrayJson } from "../json.ts";
 import { MadeOnce } from "../translate/made-once.ts";
+import { geminiSchemas } from "../translate/schemas/rules.ts";
+import { sendTool } from "../translate/schemas/sent-schema.ts";
 import { refersTo } from "../translate/offered-tools.ts";
 import { dropToolFields, describeTool, buildWrapperSchema } from "../translate/tool-description.ts";
 import type { SentTool, SentTools } from "../translate/tool-names.ts";
@@ -40,12 +42,13 @@ const declarations = new MadeOnce(({ list }: SentTools, onDropped) =>
 function declaration(offered: SentTool, onDropped: OnDropped): JsonObject {
   const { path, tool, sentName } = offered;
   dropToolFields(tool, path, onDropped);
-  const schema = tool.type === "function" ? schemaOf(tool.parametersJson) : buildWrapperSchema(tool, path, onDropped);
+  const schema = tool.type === "function" ? schemaOf(tool, path, onDropped) : buildWrapperSchema(tool, path, onDropped);
   return { name: sentName, description: describeTool(offered), parametersJsonSchema: schema };
 }
 
 /** A function without parameters is sent without a schema. */
-const schemaOf = (json: string): Verbatim | undefined => (json === "null" ? undefined : new Verbatim(json));
+const schemaOf = (tool: FunctionTool, path: string, onDropped: OnDropped): Verbatim | undefined =>
+  tool.parametersJson === "null" ? undefined : sendTool(tool, path, geminiSchemas, onDropped).schema;
 
 const isForced = (choice: ToolChoice | undefined): boolean =>
   choice === "required" || (typeof choice === "object" && (choice.type === "tool" || choice.mode === "required"));

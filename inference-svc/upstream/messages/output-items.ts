@@ -6,6 +6,8 @@ import { type JsonObject, isObject, objects, text } from "../json.ts";
 import type { CallWriter, Emit, ItemStatus } from "../events/item-writer.ts";
 import { type MessageWriter, Output } from "../events/output.ts";
 import { SentTools } from "../translate/tool-names.ts";
+import { RenamedArguments } from "../translate/schemas/renamed-arguments.ts";
+import { messagesSchemas } from "../translate/schemas/rules.ts";
 import { WrappedInput } from "../translate/wrapped-input.ts";
 import { toAnnotation } from "./citations.ts";
 import { CodeRuns } from "./code-runs.ts";
@@ -197,17 +199,20 @@ export class MessagesOutputItems {
     const namespace = called?.namespace?.name;
     return called?.wrapped === true
       ? wrappedReader(this.#output.customCall(name, id, namespace), inputJson)
-      : callReader(this.#output.call(name, id, namespace), inputJson);
+      : callReader(this.#output.call(name, id, namespace), inputJson, RenamedArguments.of(called, messagesSchemas));
   }
 }
 
 /** A streamed call begins with an empty input, which is the whole one when no delta follows. */
-const callReader = (call: CallWriter, inputJson: string): Reader => ({
-  delta: (delta) => call.arguments(text(delta.partial_json)),
+const callReader = (call: CallWriter, inputJson: string, renamed: RenamedArguments | undefined): Reader => ({
+  delta: ({ partial_json: json }) => call.arguments(renamed ? renamed.read(text(json)) : text(json)),
   stop() {
-    if (call.written === "") call.arguments(inputJson);
+    if (call.written === "") call.arguments(renamed ? renamed.read(inputJson) : inputJson);
   },
-  end: (status) => call.end(status),
+  end(status) {
+    if (renamed) call.arguments(renamed.finish());
+    call.end(status);
+  },
 });
 
 function wrappedReader(call: CallWriter, inputJson: string): Reader {

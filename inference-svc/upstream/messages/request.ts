@@ -3,6 +3,8 @@ import type { TextFormat, TurnRequest } from "../../turn/request.ts";
 import type { OnDropped, Target } from "../dialect.ts";
 import { type JsonObject, ObjectWriter, Verbatim, jsonText, objects, text } from "../json.ts";
 import { dropTier } from "../translate/sent-tier.ts";
+import { messagesSchemas } from "../translate/schemas/rules.ts";
+import { sendAnswerSchema } from "../translate/schemas/sent-schema.ts";
 import { SentTools } from "../translate/tool-names.ts";
 import { type TranslationContext, supports } from "../translate/context.ts";
 import { CacheMarks } from "../translate/blocks/cache-marks.ts";
@@ -98,7 +100,7 @@ function outputFormat(format: TextFormat | undefined, onDropped: OnDropped): Jso
   if (format?.type === "json_object") onDropped("text.format", "the format only enforces a JSON schema");
   if (format?.type !== "json_schema") return undefined;
   if (format.description !== undefined) onDropped("text.format.description", "the format has no field for it");
-  return { type: "json_schema", schema: new Verbatim(format.schemaJson) };
+  return { type: "json_schema", schema: sendAnswerSchema(format, messagesSchemas, onDropped).schema };
 }
 
 /**

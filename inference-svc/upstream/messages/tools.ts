@@ -3,11 +3,12 @@ import type { TurnRequest } from "../../turn/request.ts";
 import type { OnDropped } from "../dialect.ts";
 import type { JsonObject } from "../json.ts";
 import { MadeOnce } from "../translate/made-once.ts";
+import { messagesSchemas } from "../translate/schemas/rules.ts";
+import { sendTool } from "../translate/schemas/sent-schema.ts";
 import { dropToolFields, describeTool, buildWrapperSchema } from "../translate/tool-description.ts";
 import type { SentTool, SentTools } from "../translate/tool-names.ts";
 import type { TranslationContext } from "../translate/context.ts";
 import type { Block } from "../translate/blocks/message-list.ts";
-import { toInputSchema } from "../translate/blocks/tools.ts";
 import type { CacheMarks } from "../translate/blocks/cache-marks.ts";
 import { takesBetas } from "./betas.ts";
 import { toNativeTools } from "./native-tools.ts";
@@ -44,9 +45,15 @@ function functionTool(offered: SentTool, onDropped: OnDropped, takesAnthropic: b
   dropToolFields(tool, path, onDropped, { takesMarks: true, takesAnthropic });
   if (takesAnthropic && tool.type === "function" && tool.anthropicJson !== undefined)
     return JSON.parse(tool.anthropicJson) as Block;
-  const schema =
-    tool.type === "function" ? toInputSchema(tool.parametersJson) : buildWrapperSchema(tool, path, onDropped);
-  const strict = tool.type === "function" && tool.strict === true ? { strict: true } : {};
-  const fields: JsonObject = { name: sentName, description: describeTool(offered), input_schema: schema, ...strict };
+  const { schema, strict } =
+    tool.type === "function"
+      ? sendTool(tool, path, messagesSchemas, onDropped)
+      : { schema: buildWrapperSchema(tool, path, onDropped), strict: false };
+  const fields: JsonObject = {
+    name: sentName,
+    description: describeTool(offered),
+    input_schema: schema,
+    ...(strict && { strict }),
+  };
   return fields as Block;
 }

@@ -4,6 +4,8 @@ import type { OnDropped, Target } from "../dialect.ts";
 import { type JsonObject, ObjectWriter, Verbatim, objectJson } from "../json.ts";
 import { inputItems } from "./messages.ts";
 import { addResponsesTools } from "./tools.ts";
+import { openaiSchemas } from "../translate/schemas/rules.ts";
+import { sendAnswerSchema } from "../translate/schemas/sent-schema.ts";
 import { MadeOnce } from "../translate/made-once.ts";
 import { dropExtensions } from "../translate/extensions.ts";
 import { openAiTier } from "../translate/sent-tier.ts";
@@ -24,7 +26,7 @@ export function responsesBody(request: TurnRequest, target: Target, onDropped: O
   addResponsesTools(body, request, target, onDropped);
   body.add("max_tool_calls", request.maxToolCalls);
   body.add("truncation", request.truncation);
-  body.add("text", textSettings(request, onDropped));
+  body.add("text", textSettings(request, target, onDropped));
   if (request.include.length > 0) body.add("include", request.include);
   body.add("prompt_cache_key", request.promptCacheKey);
   body.add("prompt_cache_options", verbatim(request.promptCacheOptionsJson));
@@ -82,11 +84,12 @@ function addVendorSettings(body: ObjectWriter, request: TurnRequest, onDropped: 
   body.add("safety_identifier", request.identityHash);
 }
 
-function textSettings(request: TurnRequest, onDropped: OnDropped): Verbatim | undefined {
+function textSettings(request: TurnRequest, target: Target, onDropped: OnDropped): Verbatim | undefined {
   const { textFormat: format, verbosity } = request;
   if (format === undefined && verbosity === undefined) return undefined;
+  const formats = isVendor(target) ? vendorFormat : schemaFormat;
   const text = new ObjectWriter();
-  if (format) text.add("format", format.type === "json_schema" ? schemaFormat.of(format, onDropped) : format);
+  if (format) text.add("format", format.type === "json_schema" ? formats.of(format, onDropped) : format);
   text.add("verbosity", verbosity);
   return new Verbatim(text.end());
 }
@@ -95,6 +98,14 @@ const schemaFormat = new MadeOnce(
   ({ type, name, description, strict, schemaJson }: SchemaFormat) =>
     new Verbatim(objectJson({ type, name, description, strict, schema: new Verbatim(schemaJson) })),
 );
+
+const vendorFormat = new MadeOnce((format: SchemaFormat, onDropped) => {
+  const { type, name, description } = format;
+  const { schema, strict } = sendAnswerSchema(format, openaiSchemas, onDropped);
+  return new Verbatim(
+    objectJson({ type, name, description, strict: format.strict === undefined ? undefined : strict, schema }),
+  );
+});
 
 /** @param maxTokens undefined where the target does not take it */
 function reasoningSettings(

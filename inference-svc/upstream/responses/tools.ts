@@ -11,6 +11,8 @@ import type {
 } from "../../turn/request.ts";
 import type { OnDropped, Target } from "../dialect.ts";
 import { type ObjectWriter, Verbatim } from "../json.ts";
+import { openaiSchemas } from "../translate/schemas/rules.ts";
+import { sendTool } from "../translate/schemas/sent-schema.ts";
 import { MadeOnce } from "../translate/made-once.ts";
 import { isVendor } from "./vendor.ts";
 
@@ -75,11 +77,21 @@ function toolJson(tool: Tool, path: string, writing: Writing): string {
 }
 
 function functionJson(tool: FunctionTool, path: string, { isLoosened, onDropped }: Writing): string {
-  const json = onDropped ? withoutForeign(tool, path, onDropped) : tool.json;
-  if (!isLoosened || tool.strict !== undefined) return json;
+  const absent = isLoosened ? false : undefined;
+  if (!onDropped || tool.parametersJson === "null")
+    return withStrict(onDropped ? withoutForeign(tool, path, onDropped) : tool.json, tool, tool.strict ?? absent);
+  const { schema, strict } = sendTool(tool, path, openaiSchemas, onDropped);
+  const json = withoutForeign(tool, path, onDropped);
+  const fitted = schema.json === tool.parametersJson ? json : withMembers(json, { parameters: schema.json });
+  return withStrict(fitted, tool, tool.strict === undefined ? absent : strict);
+}
+
+/** @param strict undefined where the field is left out */
+function withStrict(json: string, tool: FunctionTool, strict: boolean | undefined): string {
+  if (strict === tool.strict) return json;
   // Nearly every tool has no "strict": a text search avoids scanning its members.
-  if (!json.includes('"strict"')) return `${json.slice(0, json.lastIndexOf("}"))},"strict":false}`;
-  return withMembers(json, { strict: "false" });
+  if (!json.includes('"strict"')) return `${json.slice(0, json.lastIndexOf("}"))},"strict":${strict}}`;
+  return withMembers(json, { strict: String(strict) });
 }
 
 /** Fields that the contract adds to the vendor's functions. */

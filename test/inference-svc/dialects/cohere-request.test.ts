@@ -39,7 +39,8 @@ const called = (id: string, args = "{}", name = "f") => ({ id, type: "function",
 /** An endpoint that takes thoughts back. */
 const thoughtful = { ...cohereTarget, supportedParameters: ["reasoning", "reasoning_content"] };
 /** A number that JavaScript would round, in white space that it would not write. */
-const schema = '{"type":"object", "properties":{"n":{"const":12345678901234567890,"multipleOf":1.0}}}';
+const schema =
+  '{"type":"object", "properties":{"n":{"const":12345678901234567890,"default":1.0}},"additionalProperties":false}';
 const png = "data:image/png;base64,QUJD";
 
 test("a plain question is the model, the stream and its message", () => {

@@ -43,7 +43,8 @@ const user = (...content: object[]) => ({ role: "user", content });
 const assistant = (...content: object[]) => ({ role: "assistant", content });
 const messagesOf = (input: readonly InputItem[], target = claude) => buildConverseBody({ input }, target).messages;
 /** A number that JavaScript would round, in white space that it would not write. */
-const schema = '{"type":"object", "properties":{"n":{"const":12345678901234567890,"multipleOf":1.0}}}';
+const schema =
+  '{"type":"object", "properties":{"n":{"const":12345678901234567890,"default":1.0}},"additionalProperties":false}';
 
 describe("the prompt and the roles", () => {
   test("instructions and what the system says first are the prompt; later on it is the user", () => {

@@ -1,6 +1,6 @@
 /** Schemas of tools and the choice among them, for the formats whose messages are lists of blocks. */
 import type { TurnRequest } from "../../../turn/request.ts";
-import { type JsonObject, Verbatim } from "../../json.ts";
+import type { JsonObject } from "../../json.ts";
 import { type TranslationContext, supports } from "../context.ts";
 import { isWebSearch, refersTo } from "../offered-tools.ts";
 
@@ -8,15 +8,6 @@ import { isWebSearch, refersTo } from "../offered-tools.ts";
 export const webSearchName = "web_search";
 /** The same of the code that Anthropic runs. */
 export const codeExecutionName = "code_execution";
-
-/** The format requires a `type` in the schema, which nearly all have. */
-export function toInputSchema(json: string): unknown {
-  if (json === "null") return { type: "object" };
-  const written = JSON.parse(json) as JsonObject;
-  if (written.type !== undefined) return new Verbatim(json);
-  const members = json.slice(json.indexOf("{") + 1);
-  return new Verbatim(`{"type":"object"${Object.keys(written).length > 0 ? "," : ""}${members}`);
-}
 
 export function toolChoice(request: TurnRequest, translation: TranslationContext): JsonObject | undefined {
   const choice = chosen(request, translation);

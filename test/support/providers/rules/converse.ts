@@ -2,6 +2,7 @@
  * What Bedrock's Converse API answers 400 to, as a check of a request's body. Sources: the API reference of Message, ContentBlock, ToolUseBlock,
  * ToolResultBlock and CachePointBlock (https://docs.aws.amazon.com/bedrock/latest/APIReference), and error texts in public reports.
  */
+import { checkClaudeStrict, checkClaudeTool } from "./schemas.ts";
 import { type BodyPart, isBodyPart, list, violationsOf } from "./violations.ts";
 
 const form = /^[a-zA-Z0-9_-]{1,64}$/;
@@ -39,5 +40,18 @@ export function findConverseViolations(body: BodyPart): readonly string[] {
     const end = role === "assistant" ? list(messages.at(-1)?.content).at(-1) : undefined;
     if (typeof end?.text === "string" && /\s$/.test(end.text))
       report("messages", "end with white space of the assistant");
+    checkSchemas(body, report);
   });
+}
+
+function checkSchemas({ toolConfig, outputConfig }: BodyPart, report: (path: string, problem: string) => void): void {
+  for (const { toolSpec } of list(isBodyPart(toolConfig) ? toolConfig.tools : [])) {
+    if (!isBodyPart(toolSpec)) continue;
+    const { json } = toolSpec.inputSchema as { readonly json: BodyPart };
+    checkClaudeTool(json, `toolConfig.${String(toolSpec.name)}`, report);
+    if (toolSpec.strict === true) checkClaudeStrict(json, `toolConfig.${String(toolSpec.name)}`, report);
+  }
+  const { textFormat } = (outputConfig ?? {}) as { readonly textFormat?: BodyPart };
+  const { jsonSchema } = (textFormat?.structure ?? {}) as { readonly jsonSchema?: { readonly schema: string } };
+  if (jsonSchema) checkClaudeStrict(JSON.parse(jsonSchema.schema), "outputConfig.textFormat", report);
 }

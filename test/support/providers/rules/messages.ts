@@ -2,24 +2,12 @@
  * What Anthropic's Messages API answers 400 to, as a check of a request's body. Sources: the pages "Prompt caching", "Tool use" (define tools,
  * handle tool calls), "Extended thinking", "Structured outputs" and "Errors" of https://platform.claude.com/docs, and error texts in public reports.
  */
+import { checkClaudeStrict, checkClaudeTool } from "./schemas.ts";
 import { type BodyPart, isBodyPart, list, violationsOf } from "./violations.ts";
 
 const maxMarks = 4;
 const idForm = /^[a-zA-Z0-9_-]+$/;
 const toolName = /^[a-zA-Z0-9_-]{1,128}$/;
-const propertyName = /^[a-zA-Z0-9_.-]{1,64}$/;
-const rootCombinators = ["anyOf", "oneOf", "allOf"];
-/** Keywords that structured outputs do not support. */
-const boundKeywords = [
-  "minimum",
-  "maximum",
-  "exclusiveMinimum",
-  "exclusiveMaximum",
-  "multipleOf",
-  "minLength",
-  "maxLength",
-  "maxItems",
-];
 
 /** @returns each broken rule as "path: what is wrong"; empty for a body that the provider takes */
 export function findMessagesViolations(body: BodyPart): readonly string[] {
@@ -34,7 +22,7 @@ export function findMessagesViolations(body: BodyPart): readonly string[] {
     for (const [index, tool] of list(body.tools).entries()) checkTool(tool, `tools.${index}`, report);
     checkThinking(body, report);
     const { format } = (body.output_config ?? {}) as BodyPart;
-    if (isBodyPart(format)) checkStrictSchema(format.schema, "output_config.format.schema", report);
+    if (isBodyPart(format)) checkClaudeStrict(format.schema, "output_config.format.schema", report);
   });
 }
 
@@ -112,13 +100,8 @@ function checkTool(tool: BodyPart, path: string, report: Report): void {
   if (tool.input_schema === undefined) return;
   const schema = tool.input_schema as BodyPart;
   if (!toolName.test(String(tool.name))) report(`${path}.name`, "does not have the form of a name");
-  if (schema.type !== "object") report(`${path}.input_schema.type`, "is not object");
-  for (const keyword of rootCombinators)
-    if (schema[keyword] !== undefined) report(`${path}.input_schema`, `has ${keyword} at its root`);
-  for (const name of Object.keys(schema.properties ?? {})) {
-    if (!propertyName.test(name)) report(`${path}.input_schema.properties`, `has ${name}`);
-  }
-  if (tool.strict === true) checkStrictSchema(schema, `${path}.input_schema`, report);
+  checkClaudeTool(schema, `${path}.input_schema`, report);
+  if (tool.strict === true) checkClaudeStrict(schema, `${path}.input_schema`, report);
 }
 
 function checkThinking({ thinking, tool_choice: choice, max_tokens: limit }: BodyPart, report: Report): void {
@@ -128,14 +111,4 @@ function checkThinking({ thinking, tool_choice: choice, max_tokens: limit }: Bod
   if (Number(budget) >= Number(limit)) report("thinking.budget_tokens", "is not below max_tokens");
   if (isBodyPart(choice) && (choice.type === "any" || choice.type === "tool"))
     report("tool_choice", "is forced beside thinking");
-}
-
-function checkStrictSchema(schema: unknown, path: string, report: Report): void {
-  if (Array.isArray(schema))
-    return schema.forEach((each, index) => checkStrictSchema(each, `${path}.${index}`, report));
-  if (!isBodyPart(schema)) return;
-  for (const keyword of boundKeywords) if (typeof schema[keyword] === "number") report(path, `has ${keyword}`);
-  if (schema.type === "object" && schema.additionalProperties !== false)
-    report(path, "has no additionalProperties: false");
-  for (const [name, inner] of Object.entries(schema)) checkStrictSchema(inner, `${path}.${name}`, report);
 }

@@ -1,0 +1,29 @@
+/** Reads and writes JSON whose numbers keep their spelling: a parsed number has lost the digits of a large one, and the point of 1.0. */
+import { type JsonObject, isObject } from "../../json.ts";
+
+/** Begins a text that stands for a number; JSON of clients hardly has it. */
+const sign = "\u0000#";
+const tokens = /"(?:[^"\\]|\\.)*"|-?\d+(?:\.\d+)?(?:[eE][+-]?\d+)?/g;
+const standing = /"\\u0000#(-?[\d.eE+-]+)"/g;
+
+/** An empty object for any JSON but an object. */
+export function parseExactly(json: string): JsonObject {
+  const marked = json.replaceAll(tokens, (token) =>
+    token.startsWith('"') || String(Number(token)) === token ? token : JSON.stringify(sign + token),
+  );
+  const value: unknown = JSON.parse(marked);
+  return isObject(value) ? value : {};
+}
+
+export const writeExactly = (value: unknown): string => JSON.stringify(value).replaceAll(standing, "$1");
+
+export const isNumber = (value: unknown): boolean =>
+  typeof value === "number" || (typeof value === "string" && value.startsWith(sign));
+
+/** The value of a number in any spelling; NaN for anything else. */
+export const numberOf = (value: unknown): number =>
+  typeof value === "string" && value.startsWith(sign)
+    ? Number(value.slice(sign.length))
+    : typeof value === "number"
+      ? value
+      : Number.NaN;

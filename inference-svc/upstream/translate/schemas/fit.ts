@@ -1,0 +1,153 @@
+/** Makes a schema fit what a vendor takes. What fits is not touched. */
+import { type JsonObject, isObject } from "../../json.ts";
+import { folded, withSentence, withoutReference } from "./fold.ts";
+import { writeExactly } from "./exact.ts";
+import type { SchemaRules } from "./rules.ts";
+import { toDraft2020 } from "./draft.ts";
+import { mapSchemas } from "./walk.ts";
+
+export interface FittedSchema {
+  readonly schema: JsonObject;
+  /** Whether it is sent as it came. */
+  readonly isSame: boolean;
+  /** What was changed, in words that follow "repaired: ". */
+  readonly changes: readonly string[];
+  /** Why the vendor cannot enforce the schema; undefined where it can. */
+  readonly unenforceable: string | undefined;
+  /** Names of the root's properties as they are sent, with the client's. */
+  readonly renamed: ReadonlyMap<string, string>;
+}
+
+const notRenamed: ReadonlyMap<string, string> = new Map();
+
+export function fitSchema(given: JsonObject, rules: SchemaRules): FittedSchema {
+  const changes = new Set<string>();
+  let schema = rules.valid ? mapSchemas(given, (node) => toDraft2020(node, changes)) : given;
+  if (rules.atRoot) schema = fitRoot(schema, rules, rules.atRoot, changes);
+  const renamed = rules.propertyName ? findRenamed(schema, rules.propertyName) : notRenamed;
+  if (renamed.size > 0) {
+    schema = rename(schema, new Map([...renamed].map(([sent, own]) => [own, sent])));
+    changes.add("properties are sent under names of letters, digits, _, . and -");
+  }
+  const described = new Set<string>();
+  const fitted = mapSchemas(schema, (node) => fitNode(node, rules, changes, described));
+  if (described.size > 0) changes.add(`${[...described].join(", ")} are told in descriptions`);
+  const unenforceable = findUnenforceable(schema, rules);
+  return { schema: fitted, isSame: fitted === given, changes: [...changes], unenforceable, renamed };
+}
+
+function fitRoot(given: JsonObject, rules: SchemaRules, refused: readonly string[], changes: Set<string>): JsonObject {
+  let root = typeof given.$ref === "string" ? withoutReference(given) : given;
+  if (root !== given) changes.add("the schema that the root refers to stands at the root");
+  if (typeof root.$ref === "string") {
+    const { $ref: _, ...rest } = root;
+    root = rest;
+    changes.add("a reference of the root that leads nowhere is left out");
+  }
+  const present = refused.filter((keyword) => Object.hasOwn(root, keyword));
+  if (present.length > 0) {
+    root = Object.fromEntries(Object.entries(folded(root)).filter(([keyword]) => !refused.includes(keyword)));
+    changes.add(
+      `${present.join(", ")} of the root ${isCombined(present) ? "is folded into its properties" : "is left out"}`,
+    );
+  }
+  if (root.type !== "object") {
+    const { type, ...rest } = root;
+    root = { type: "object", ...rest };
+    // The absence of a type has one meaning.
+    if (type !== undefined) changes.add("the root is sent as an object");
+  }
+  if (rules.needsProperties && !isObject(root.properties)) root = { ...root, properties: {} };
+  return root;
+}
+
+const isCombined = (keywords: readonly string[]): boolean => keywords.some((keyword) => keyword.endsWith("Of"));
+
+/** @returns the client's names by those that are sent */
+function findRenamed({ properties }: JsonObject, form: RegExp): ReadonlyMap<string, string> {
+  if (!isObject(properties)) return notRenamed;
+  const own = Object.keys(properties);
+  const wrong = own.filter((name) => !form.test(name));
+  if (wrong.length === 0) return notRenamed;
+  const taken = new Set(own);
+  return new Map(wrong.map((name) => [freeName(name, taken), name]));
+}
+
+const maxNameLength = 64;
+
+function freeName(name: string, taken: Set<string>): string {
+  const base = name.replaceAll(/[^a-zA-Z0-9_.-]/g, "_").slice(0, maxNameLength - 4) || "_";
+  let free = base;
+  for (let count = 2; taken.has(free); count++) free = `${base}_${count}`;
+  taken.add(free);
+  return free;
+}
+
+function rename(schema: JsonObject, sent: ReadonlyMap<string, string>): JsonObject {
+  const { properties, required } = schema;
+  const nameOf = (name: unknown): unknown => sent.get(String(name)) ?? name;
+  const entries = Object.entries(isObject(properties) ? properties : {});
+  return {
+    ...schema,
+    properties: Object.fromEntries(entries.map(([name, value]) => [String(nameOf(name)), value])),
+    ...(Array.isArray(required) && { required: required.map(nameOf) }),
+  };
+}
+
+function fitNode(node: JsonObject, rules: SchemaRules, changes: Set<string>, described: Set<string>): JsonObject {
+  let fitted = node;
+  if (rules.bareReferences && typeof node.$ref === "string") fitted = bareReference(node, changes);
+  if (rules.anyForOne && Array.isArray(fitted.oneOf)) {
+    const { oneOf, anyOf, ...rest } = fitted;
+    fitted = { ...rest, anyOf: anyOf ?? oneOf };
+    changes.add(anyOf === undefined ? "oneOf is sent as anyOf" : "oneOf beside anyOf is left out");
+  }
+  if (rules.describes) fitted = withDescription(fitted, rules.describes, described);
+  if (rules.closed && isTyped(fitted, "object") && fitted.additionalProperties !== false) {
+    fitted = { ...fitted, additionalProperties: false };
+    changes.add("objects are sent with additionalProperties: false");
+  }
+  return fitted;
+}
+
+const isTyped = ({ type }: JsonObject, wanted: string): boolean =>
+  type === wanted || (Array.isArray(type) && type.includes(wanted));
+
+function bareReference(node: JsonObject, changes: Set<string>): JsonObject {
+  const entries = Object.entries(node).filter(([keyword]) => keyword.startsWith("$"));
+  if (entries.length === Object.keys(node).length) return node;
+  changes.add("keywords beside a $ref are left out");
+  return Object.fromEntries(entries);
+}
+
+/** The form of the vendors' own SDKs: "The score\n\n{minimum: 1, maximum: 10}". */
+function withDescription(
+  node: JsonObject,
+  isRefused: NonNullable<SchemaRules["describes"]>,
+  described: Set<string>,
+): JsonObject {
+  const refused = Object.entries(node).filter(([keyword, value]) => isRefused(keyword, value));
+  if (refused.length === 0) return node;
+  for (const [keyword] of refused) described.add(keyword);
+  const gone = new Set(refused.map(([keyword]) => keyword));
+  const kept = Object.fromEntries(Object.entries(node).filter(([keyword]) => !gone.has(keyword)));
+  const told = refused.map(([keyword, value]) => `${keyword}: ${writeExactly(value)}`).join(", ");
+  return { ...kept, description: withSentence(node.description, `{${told}}`) };
+}
+
+/** A schema that a vendor would answer 400 to, whatever is left out of it. */
+function findUnenforceable(schema: JsonObject, { closed, allRequired }: SchemaRules): string | undefined {
+  let reason: string | undefined;
+  if (!closed) return reason;
+  mapSchemas(schema, (node) => {
+    if (!isTyped(node, "object")) return node;
+    const names = Object.keys(isObject(node.properties) ? node.properties : {});
+    const required: readonly unknown[] = Array.isArray(node.required) ? node.required : [];
+    if (allRequired && names.some((name) => !required.includes(name))) reason ??= "it has optional properties";
+    const { additionalProperties: others } = node;
+    const isOpen = names.length === 0 && others !== false && (others !== undefined || node !== schema);
+    if (isOpen || isObject(others)) reason ??= "it has objects with any properties";
+    return node;
+  });
+  return reason;
+}

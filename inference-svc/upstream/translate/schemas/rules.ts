@@ -1,0 +1,170 @@
+/**
+ * What each vendor takes in the schemas of tools and answers. A schema that keeps the rules of a row goes out byte for byte; any other is changed as
+ * little as the row demands, and every change is named in the receipt.
+ */
+import { numberOf } from "./exact.ts";
+
+/** The rules for one use of schemas. */
+export interface SchemaRules {
+  /** Completes "because ...". */
+  readonly why: string;
+  /** Keywords that the root of a schema cannot have; the root must then be an object. Absent where any root is taken. */
+  readonly atRoot?: readonly string[];
+  /** Whether the root must list its properties, if only as an empty object. */
+  readonly needsProperties?: true;
+  /** Form of the names of the root's properties. */
+  readonly propertyName?: RegExp;
+  /** Whether schemas must be valid by draft 2020-12: those of older drafts are written anew. */
+  readonly valid?: true;
+  /** Whether every object must refuse other properties. */
+  readonly closed?: true;
+  /** Whether every property must be required. A schema with optional ones cannot be enforced. */
+  readonly allRequired?: true;
+  /** Whether a reference stands alone, without keywords beside it. */
+  readonly bareReferences?: true;
+  /** Whether `oneOf` is sent as `anyOf`. */
+  readonly anyForOne?: true;
+  /** Whether a keyword is not taken; its value then stands in the description of its schema, as vendors' own SDKs do. */
+  readonly describes?: (keyword: string, value: unknown) => boolean;
+}
+
+/** The rules of a vendor. */
+export interface VendorSchemas {
+  readonly tools: SchemaRules;
+  /** Tools whose calls must follow their schemas. */
+  readonly strictTools: SchemaRules;
+  readonly answers: SchemaRules;
+  /** Answers that need not follow their schema; absent where the vendor enforces all. */
+  readonly looseAnswers?: SchemaRules;
+}
+
+const combinators = ["anyOf", "oneOf", "allOf"];
+/** Keywords of objects that no grammar of a vendor knows. */
+const rareOfObjects = [
+  "minProperties",
+  "maxProperties",
+  "patternProperties",
+  "propertyNames",
+  "unevaluatedProperties",
+  "dependencies",
+  "dependentRequired",
+  "dependentSchemas",
+  "if",
+  "then",
+  "else",
+  "not",
+];
+const bounds = ["minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum", "multipleOf", "minLength", "maxLength"];
+const lengths = ["maxItems", "uniqueItems", "contains", "minContains", "maxContains", "unevaluatedItems"];
+
+const claudeFormats = ["date-time", "time", "date", "duration", "email", "hostname", "uri", "ipv4", "ipv6", "uuid"];
+const beyondClaude: ReadonlySet<string> = new Set([...bounds, ...lengths, ...rareOfObjects]);
+/** Look-around, references to groups, and word boundaries. */
+const richPattern = /\(\?[=!<]|\\[1-9bBk]/;
+
+/**
+ * https://platform.claude.com/docs/en/build-with-claude/structured-outputs (JSON Schema limitations), and `transform_schema` of Anthropic's own
+ * SDKs, which writes what is not supported into the description.
+ */
+function beyondClaudeGrammar(keyword: string, value: unknown): boolean {
+  if (keyword === "format") return !claudeFormats.includes(String(value));
+  if (keyword === "pattern") return typeof value !== "string" || richPattern.test(value);
+  if (keyword === "minItems") return ![0, 1].includes(numberOf(value));
+  return beyondClaude.has(keyword);
+}
+
+/**
+ * "input_schema does not support oneOf, allOf, or anyOf at the top level", "JSON schema is invalid. It must match JSON Schema draft 2020-12", and
+ * "Property keys should match pattern", which is checked at the root alone (anthropics/claude-code issue 5319, decocms/studio PR 6874,
+ * aws-solutions-library-samples/accelerated-intelligent-document-processing-on-aws issue 709).
+ */
+const claudeTools: SchemaRules = {
+  why: "the format takes an object without combinators at the root, by draft 2020-12",
+  atRoot: combinators,
+  propertyName: /^[a-zA-Z0-9_.-]{1,64}$/,
+  valid: true,
+};
+const claudeAnswers: SchemaRules = {
+  why: "the format enforces only a part of JSON Schema",
+  valid: true,
+  closed: true,
+  anyForOne: true,
+  describes: beyondClaudeGrammar,
+};
+
+/** Every server of the format is taken for one of Anthropic: the others read a schema as the vendor does, or more leniently. */
+export const messagesSchemas: VendorSchemas = {
+  tools: claudeTools,
+  strictTools: { ...claudeAnswers, ...claudeTools, why: claudeAnswers.why },
+  answers: claudeAnswers,
+};
+
+/**
+ * Bedrock passes schemas on to Claude, and enforces the same part of JSON Schema for every family
+ * (https://docs.aws.amazon.com/bedrock/latest/userguide/structured-output.html). Nova takes `type`, `properties` and `required` at the root
+ * (https://docs.aws.amazon.com/nova/latest/userguide/tool-use-definition.html).
+ */
+export const converseSchemas: VendorSchemas = messagesSchemas;
+
+/**
+ * "If $ref is set on a sub-schema, no other properties, except for those starting as a $, may be set"; keywords that are not supported are
+ * ignored (https://ai.google.dev/api/generate-content#FIELDS.response_json_schema). The parameters of a function are an object.
+ */
+const geminiAnswers: SchemaRules = { why: "the format takes nothing beside a $ref", bareReferences: true };
+const geminiTools: SchemaRules = {
+  why: "the format takes an object without combinators at the root, and nothing beside a $ref",
+  atRoot: combinators,
+  bareReferences: true,
+};
+export const geminiSchemas: VendorSchemas = { tools: geminiTools, strictTools: geminiTools, answers: geminiAnswers };
+
+/** https://docs.cohere.com/docs/structured-outputs (unsupported schema features). The parameters of a tool are an object. */
+const beyondCohere: ReadonlySet<string> = new Set([...bounds, ...lengths, ...rareOfObjects, "minItems"]);
+const cohereAnswers: SchemaRules = {
+  why: "the format enforces only a part of JSON Schema",
+  anyForOne: true,
+  describes: (keyword) => beyondCohere.has(keyword),
+};
+const cohereTools: SchemaRules = {
+  why: "the format takes an object without combinators at the root",
+  atRoot: combinators,
+};
+export const cohereSchemas: VendorSchemas = {
+  tools: cohereTools,
+  strictTools: { ...cohereAnswers, ...cohereTools, why: cohereAnswers.why },
+  answers: cohereAnswers,
+};
+
+/**
+ * "schema must have type 'object' and not have 'oneOf'/'anyOf'/'allOf'/'enum'/'not' at the top level" (langchain-ai/langchainjs issue 9804), and
+ * "object schema missing properties" (openai/openai-agents-python issue 449).
+ */
+const openaiTools: SchemaRules = {
+  why: "the vendor takes an object without combinators at the root",
+  atRoot: [...combinators, "enum", "not"],
+  needsProperties: true,
+};
+/** https://platform.openai.com/docs/guides/structured-outputs#supported-schemas, and "'oneOf' is not permitted". `default` is taken. */
+const beyondOpenai: ReadonlySet<string> = new Set([
+  ...rareOfObjects,
+  "uniqueItems",
+  "contains",
+  "minContains",
+  "maxContains",
+  "unevaluatedItems",
+]);
+const openaiStrict: SchemaRules = {
+  why: "the vendor enforces only a part of JSON Schema",
+  atRoot: openaiTools.atRoot!,
+  closed: true,
+  allRequired: true,
+  anyForOne: true,
+  describes: (keyword) => beyondOpenai.has(keyword),
+};
+/** Other servers of OpenAI's formats differ, and get schemas as they came. */
+export const openaiSchemas: VendorSchemas = {
+  tools: openaiTools,
+  strictTools: { ...openaiStrict, needsProperties: true },
+  answers: openaiStrict,
+  looseAnswers: { ...openaiTools, atRoot: combinators },
+};

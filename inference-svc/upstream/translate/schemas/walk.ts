@@ -1,0 +1,57 @@
+/** Visits every schema inside a schema, and copies only what changes. */
+import { type JsonObject, isObject } from "../../json.ts";
+
+/** Keywords whose members are schemas by name. */
+const maps: ReadonlySet<string> = new Set([
+  "properties",
+  "patternProperties",
+  "$defs",
+  "definitions",
+  "dependentSchemas",
+]);
+/** Keywords whose value is a schema or a list of them. */
+const inner: ReadonlySet<string> = new Set([
+  "items",
+  "prefixItems",
+  "additionalItems",
+  "contains",
+  "unevaluatedItems",
+  "additionalProperties",
+  "propertyNames",
+  "unevaluatedProperties",
+  "anyOf",
+  "oneOf",
+  "allOf",
+  "not",
+  "if",
+  "then",
+  "else",
+]);
+
+/** Deeper schemas go out as they are: no vendor takes them. */
+const maxDepth = 100;
+
+/**
+ * @param change called for each schema, the outer ones first
+ * @returns the schema itself when nothing changes
+ */
+export function mapSchemas(schema: JsonObject, change: (node: JsonObject) => JsonObject, depth = 0): JsonObject {
+  if (depth > maxDepth) return schema;
+  const visit = (value: unknown): unknown => (isObject(value) ? mapSchemas(value, change, depth + 1) : value);
+  return mapMembers(change(schema), (value, keyword) => {
+    if (maps.has(keyword)) return isObject(value) ? mapMembers(value, visit) : value;
+    if (!inner.has(keyword)) return value;
+    return Array.isArray(value) ? mapList(value, visit) : visit(value);
+  });
+}
+
+function mapMembers(object: JsonObject, change: (value: unknown, name: string) => unknown): JsonObject {
+  const entries = Object.entries(object);
+  const changed = entries.map(([name, value]): [string, unknown] => [name, change(value, name)]);
+  return entries.some(([, value], index) => value !== changed[index]?.[1]) ? Object.fromEntries(changed) : object;
+}
+
+function mapList(list: readonly unknown[], change: (value: unknown) => unknown): readonly unknown[] {
+  const changed = list.map(change);
+  return list.some((value, index) => value !== changed[index]) ? changed : list;
+}

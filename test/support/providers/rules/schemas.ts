@@ -1,0 +1,129 @@
+/**
+ * What vendors answer 400 to in the schemas of tools and answers, as checks. Sources: https://platform.claude.com/docs/en/build-with-claude/structured-outputs
+ * and .../tool-use, https://platform.openai.com/docs/guides/structured-outputs#supported-schemas, the reference of `responseJsonSchema`
+ * (https://ai.google.dev/api/generate-content), and error texts in public reports.
+ */
+import { type BodyPart, isBodyPart, list } from "./violations.ts";
+
+type Report = (path: string, problem: string) => void;
+
+const rootCombinators = ["anyOf", "oneOf", "allOf"];
+const propertyName = /^[a-zA-Z0-9_.-]{1,64}$/;
+const types = ["object", "array", "string", "number", "integer", "boolean", "null"];
+const bounds = [
+  "minimum",
+  "maximum",
+  "exclusiveMinimum",
+  "exclusiveMaximum",
+  "multipleOf",
+  "minLength",
+  "maxLength",
+  "maxItems",
+  "uniqueItems",
+  "minProperties",
+  "maxProperties",
+];
+const logic = [
+  "not",
+  "if",
+  "then",
+  "else",
+  "dependentRequired",
+  "dependentSchemas",
+  "patternProperties",
+  "propertyNames",
+];
+
+/** Calls `check` for the schema and for each schema in it. */
+function visit(schema: unknown, path: string, check: (node: BodyPart, path: string) => void): void {
+  if (!isBodyPart(schema)) return;
+  check(schema, path);
+  for (const keyword of ["properties", "$defs", "definitions", "patternProperties", "dependentSchemas"]) {
+    const named = schema[keyword];
+    if (isBodyPart(named))
+      for (const [name, each] of Object.entries(named)) visit(each, `${path}.${keyword}.${name}`, check);
+  }
+  for (const keyword of ["anyOf", "oneOf", "allOf", "prefixItems"])
+    for (const [index, each] of list(schema[keyword]).entries()) visit(each, `${path}.${keyword}.${index}`, check);
+  for (const keyword of ["items", "additionalProperties", "not", "if", "then", "else", "contains", "propertyNames"])
+    visit(schema[keyword], `${path}.${keyword}`, check);
+}
+
+const isObjectType = ({ type }: BodyPart): boolean =>
+  type === "object" || (Array.isArray(type) && type.includes("object"));
+
+/** The schema of a tool, enforced or not, at Anthropic and at Bedrock. */
+export function checkClaudeTool(schema: BodyPart, path: string, report: Report): void {
+  if (schema.type !== "object") report(`${path}.type`, "is not object");
+  for (const keyword of rootCombinators) if (keyword in schema) report(path, `has ${keyword} at its root`);
+  for (const name of Object.keys(isBodyPart(schema.properties) ? schema.properties : {}))
+    if (!propertyName.test(name)) report(`${path}.properties`, `has ${name}`);
+  visit(schema, path, (node, at) => checkDraft(node, at, report));
+}
+
+/** "JSON schema is invalid. It must match JSON Schema draft 2020-12". */
+function checkDraft(
+  { type, required, items, minimum, exclusiveMinimum, maximum, exclusiveMaximum }: BodyPart,
+  path: string,
+  report: Report,
+): void {
+  const named: readonly unknown[] = Array.isArray(type) ? type : type === undefined ? [] : [type];
+  if (type === null || named.some((each) => !types.includes(String(each))))
+    report(path, `has the type ${String(type)}`);
+  if (required !== undefined && !Array.isArray(required)) report(path, "has required, but no list");
+  if (Array.isArray(required) && new Set(required).size < required.length) report(path, "requires a property twice");
+  if (Array.isArray(items)) report(path, "has a list of items");
+  for (const bound of [minimum, exclusiveMinimum, maximum, exclusiveMaximum])
+    if (bound !== undefined && typeof bound !== "number") report(path, "has a bound that is no number");
+}
+
+/** The schema of an answer, or of a call that must follow it, at Anthropic and at Bedrock. */
+export function checkClaudeStrict(schema: unknown, path: string, report: Report): void {
+  visit(schema, path, (node, at) => {
+    checkDraft(node, at, report);
+    for (const keyword of [...bounds, ...logic, "oneOf"]) if (keyword in node) report(at, `has ${keyword}`);
+    if (node.minItems !== undefined && node.minItems !== 0 && node.minItems !== 1) report(at, "has minItems above 1");
+    if (isObjectType(node) && node.additionalProperties !== false) report(at, "has no additionalProperties: false");
+    if (/\(\?[=!<]|\\[1-9b]/.test(String(node.pattern ?? ""))) report(at, "has a pattern with look-around");
+  });
+}
+
+/** The schema of a tool at OpenAI. */
+export function checkOpenaiTool(schema: BodyPart, path: string, report: Report): void {
+  if (schema.type !== "object") report(path, `schema must have type 'object', got ${String(schema.type)}`);
+  for (const keyword of [...rootCombinators, "enum", "not"])
+    if (keyword in schema) report(path, `has ${keyword} at the top level`);
+  if (!isBodyPart(schema.properties)) report(path, "object schema missing properties");
+}
+
+/** The schema of an answer, or of a call, that OpenAI enforces. */
+export function checkOpenaiStrict(schema: BodyPart, path: string, report: Report): void {
+  if (schema.type !== "object") report(path, "is no object at its root");
+  for (const keyword of rootCombinators) if (keyword in schema) report(path, `has ${keyword} at the top level`);
+  visit(schema, path, (node, at) => {
+    for (const keyword of [...logic, "oneOf", "uniqueItems"])
+      if (keyword in node) report(at, `'${keyword}' is not permitted`);
+    if (!isObjectType(node)) return;
+    if (node.additionalProperties !== false)
+      report(at, "'additionalProperties' is required to be supplied and to be false");
+    const required: readonly unknown[] = Array.isArray(node.required) ? node.required : [];
+    const missing = Object.keys(isBodyPart(node.properties) ? node.properties : {}).filter(
+      (name) => !required.includes(name),
+    );
+    if (missing.length > 0) report(at, `'required' must include ${missing.join(", ")}`);
+  });
+}
+
+/** Any schema at Google: nothing stands beside a reference. */
+export function checkGemini(schema: BodyPart, path: string, report: Report): void {
+  visit(schema, path, (node, at) => {
+    if (typeof node.$ref === "string" && Object.keys(node).some((keyword) => !keyword.startsWith("$")))
+      report(at, "has keywords beside $ref");
+  });
+}
+
+export function checkGeminiTool(schema: BodyPart, path: string, report: Report): void {
+  if (schema.type !== "object") report(path, "is no object");
+  for (const keyword of rootCombinators) if (keyword in schema) report(path, `has ${keyword} at its root`);
+  checkGemini(schema, path, report);
+}

@@ -1,20 +1,31 @@
-/** The pages of the clients: each block of JavaScript and Python runs as it is printed, with `SLUICE_KEY` set. */
-import { readFileSync, readdirSync } from "node:fs";
+/** The pages of the clients: each block of JavaScript, Python, Go and Java runs as it is printed, with `SLUICE_KEY` set. */
+import { mkdtempSync, readFileSync, readdirSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
+import {
+  installed,
+  languageVersion,
+  programsFolder,
+  type ToolchainName,
+  toolchains,
+} from "../support/clients/languages.ts";
 import { type House, startHouse } from "../support/house.ts";
 import { bareEnvironment, root, runProgram } from "../support/processes.ts";
 
 /** Address in the pages. */
-const printed = "http://127.0.0.1:8080/api/v1";
+const printed = "http://127.0.0.1:8080";
 
-/** The program that runs a text in a language, and one that fails where a package is missing. `PYTHON` names another interpreter. */
-const python = process.env["PYTHON"] ?? "python3";
-const languages = {
-  js: { run: [process.execPath, "--input-type=module", "--eval"], imported: / from "([^"]+)"/g, check: "import" },
-  python: { run: [python, "-c"], imported: /^(?:from|import) (\w+)/gm, check: "import" },
-} as const;
-type Language = keyof typeof languages;
+const installMs = 600_000;
+const languages = ["js", "python", "go", "java"] as const;
+type Language = (typeof languages)[number];
+
+/** The sets of packages that the blocks of a page import. */
+const setOf = ({ page, language }: Block): ToolchainName | undefined => {
+  if (language === "go" || language === "java") return language;
+  if (language === "python") return page === "litellm.md" ? "litellm" : "python3";
+  return undefined;
+};
 
 interface Block {
   readonly page: string;
@@ -26,23 +37,31 @@ const folder = join(root, "gateway/clients");
 const blocks = readdirSync(folder)
   .filter((file) => file.endsWith(".md"))
   .flatMap((page) =>
-    [...readFileSync(join(folder, page), "utf8").matchAll(/^```(js|python)\n(.*?)^```$/gms)].map(
+    [...readFileSync(join(folder, page), "utf8").matchAll(/^```(js|python|go|java)\n(.*?)^```$/gms)].map(
       ([, language, code = ""]): Block => ({ page, language: language as Language, code }),
     ),
   );
 
-function run(language: Language, code: string, variables: Record<string, string> = {}) {
-  const [command, ...args] = languages[language].run;
-  const options = { cwd: join(root, "test"), environment: { ...bareEnvironment(), ...variables } };
-  return runProgram(command, [...args, code], options);
+/** @param file with the code, named as its language wants it */
+async function run(block: Block, file: string, variables: Record<string, string>) {
+  const set = setOf(block);
+  const packages = set && (await installed(toolchains[set]));
+  const environment = { ...bareEnvironment(), ...variables, PYTHONPATH: [packages, "packages"].join("/") };
+  const [command, args, cwd] = {
+    js: [process.execPath, ["--input-type=module", "--eval", block.code], join(root, "test")],
+    python: ["python3", [file], root],
+    go: ["go", ["run", file], join(programsFolder, "go")],
+    java: ["java", ["-cp", `${packages}/lib/*`, file], root],
+  }[block.language] as [string, string[], string];
+  return runProgram(command, args, { cwd, environment });
 }
 
-/** Whether the language and every package of a block are on this machine. */
-async function isRunnable({ language, code }: Block): Promise<boolean> {
-  const names = [...code.matchAll(languages[language].imported)].map(([, name = ""]) => name);
-  const imports = names.map((name) => (language === "js" ? `import ${JSON.stringify(name)};` : `import ${name}`));
-  return (await run(language, imports.join("\n")).catch(() => ({ code: 1 }))).code === 0;
-}
+const fileNames: Readonly<Record<Language, string>> = {
+  js: "main.js",
+  python: "main.py",
+  go: "main.go",
+  java: "Main.java",
+};
 
 let house: House;
 beforeAll(async () => {
@@ -50,19 +69,33 @@ beforeAll(async () => {
 }, 300_000);
 afterAll(() => house?.stop());
 
-test("the pages have blocks in both languages", () => {
-  expect(new Set(blocks.map(({ language }) => language))).toEqual(new Set(Object.keys(languages)));
+test("the pages have blocks in all languages", () => {
+  expect(new Set(blocks.map(({ language }) => language))).toEqual(new Set(languages));
 });
 
 for (const block of blocks) {
   const { page, language, code } = block;
-  const runs = (await isRunnable(block)) ? describe : describe.skip;
-  runs(`the block of ${page} in ${language} (needs the language and its packages)`, () => {
-    test("runs as it stands, and prints an answer", async () => {
-      const asHere = code.replaceAll(printed, house.baseUrl);
-      const { code: exit, stdout, stderr } = await run(language, asHere, { SLUICE_KEY: house.apiKey });
-      expect({ exit, stderr }).toEqual({ exit: 0, stderr: "" });
-      expect(stdout).toMatch(/Hello/);
-    }, 60_000);
+  const set = setOf(block);
+  const runs = set === undefined || languageVersion(toolchains[set]) !== undefined ? describe : describe.skip;
+  runs(`a block of ${page} in ${language} (skipped where the machine has not the language)`, () => {
+    test(
+      `runs as it stands, and prints an answer: ${/^.*(?:import|require).*$/m.exec(code)?.[0] ?? ""}`,
+      async () => {
+        const folder = mkdtempSync(join(tmpdir(), "sluice-page-"));
+        try {
+          const asHere = { ...block, code: code.replaceAll(printed, new URL(house.baseUrl).origin) };
+          const file = join(folder, fileNames[language]);
+          writeFileSync(file, asHere.code);
+          const { code: exit, stdout, stderr } = await run(asHere, file, { SLUICE_KEY: house.apiKey });
+          // The packages of Java warn that no logging is set up.
+          const warnings = stderr.replaceAll(/^SLF4J.*\n/gm, "");
+          expect({ exit, stderr: warnings }).toEqual({ exit: 0, stderr: "" });
+          expect(stdout).toMatch(/Hello/);
+        } finally {
+          rmSync(folder, { recursive: true, force: true });
+        }
+      },
+      installMs,
+    );
   });
 }

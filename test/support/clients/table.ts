@@ -2,6 +2,7 @@
 import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { root } from "../processes.ts";
+import { foreignVersion, type ToolchainName, toolchains } from "./languages.ts";
 import { claudeCodeVersion } from "../providers/claude-code.ts";
 import { codexVersion } from "../providers/codex.ts";
 
@@ -14,6 +15,9 @@ export type ClientFeature =
   | "errors"
   | "abort"
   | "retries"
+  | "parallel tools"
+  | "thinking"
+  | "context overflow"
   | "embeddings";
 
 export type ClientDoor = "responses" | "chat" | "messages" | "embeddings";
@@ -25,6 +29,16 @@ export interface CoveredClient {
   readonly installed: readonly string[];
   readonly door: ClientDoor;
   readonly features: readonly ClientFeature[];
+  /** Present for a client of another language. */
+  readonly foreign?: ForeignClient;
+}
+
+interface ForeignClient {
+  /** The set of packages with which it is installed. */
+  readonly set: ToolchainName;
+  /** The program that uses it. */
+  readonly program: string;
+  readonly version: string;
 }
 
 const turn = ["text", "stream", "tools", "structured output", "images", "errors", "abort", "retries"] as const;
@@ -41,6 +55,90 @@ const covered = (
     door,
     features: door === "embeddings" ? ["embeddings", "errors"] : features,
   }));
+
+/** @param packages of the set, whose versions are shown @param program named after what it uses */
+const foreign = (
+  set: ToolchainName,
+  program: string,
+  packages: readonly string[],
+  doors: readonly ClientDoor[],
+  features: readonly ClientFeature[],
+): CoveredClient[] =>
+  doors.map((door) => ({
+    client: packages.join(", "),
+    installed: [`${set}/${program}`],
+    door,
+    features:
+      door === "embeddings"
+        ? ["embeddings", "errors"]
+        : // The format of chat completions has no field for thoughts that these clients read.
+          features.filter((feature) => feature !== "thinking" || door !== "chat"),
+    foreign: { set, program, version: packages.map((name) => foreignVersion(set, name)).join(", ") },
+  }));
+
+const whole = [...turn, "parallel tools"] as const;
+/** Frameworks that retry by settings of the client within. */
+const framework = ["text", "stream", "tools", "parallel tools", "structured output", "images", "errors"] as const;
+
+const foreignClients: readonly CoveredClient[] = [
+  ...(["python3", "python2"] as const).flatMap((set) => [
+    ...foreign(set, "openai_sdk", ["openai"], ["responses", "chat", "embeddings"], [...whole, "thinking"]),
+    ...foreign(set, "anthropic_sdk", ["anthropic"], ["messages"], [...whole, "thinking"]),
+  ]),
+  ...foreign("python3", "langchain_openai_sdk", ["langchain-openai"], ["responses", "chat", "embeddings"], whole),
+  ...foreign("python3", "langchain_anthropic_sdk", ["langchain-anthropic"], ["messages"], whole),
+  ...foreign("python3", "agents_sdk", ["openai-agents"], ["responses", "chat"], framework),
+  ...foreign("python3", "pydantic_ai_sdk", ["pydantic-ai-slim"], ["responses", "chat", "messages"], framework),
+  ...foreign(
+    "litellm",
+    "litellm_sdk",
+    ["litellm"],
+    ["chat", "messages", "embeddings"],
+    [...framework, "retries", "context overflow"],
+  ),
+  ...foreign(
+    "go",
+    "openai3",
+    ["github.com/openai/openai-go/v3"],
+    ["responses", "chat", "embeddings"],
+    [...whole, "thinking"],
+  ),
+  ...["openai2", "openai1"].flatMap((program) => {
+    const module = `github.com/openai/openai-go${program === "openai2" ? "/v2" : ""}`;
+    return foreign("go", program, [module], ["chat"], ["text", "stream", "parallel tools", "errors"]);
+  }),
+  ...foreign(
+    "go",
+    "anthropic",
+    ["github.com/anthropics/anthropic-sdk-go"],
+    ["messages"],
+    [...whole.filter((feature) => feature !== "structured output"), "thinking"],
+  ),
+  ...foreign("java", "openai", ["openai-java"], ["responses", "chat", "embeddings"], [...whole, "thinking"]),
+  ...foreign(
+    "java",
+    "anthropic",
+    ["anthropic-java"],
+    ["messages"],
+    [...whole.filter((feature) => feature !== "structured output"), "thinking"],
+  ),
+  ...foreign(
+    "java",
+    "langchain4j",
+    ["langchain4j"],
+    ["chat", "messages", "embeddings"],
+    ["text", "stream", "tools", "parallel tools", "images", "errors"],
+  ),
+  ...foreign(
+    "rust",
+    "async_openai",
+    ["async-openai"],
+    ["chat", "embeddings"],
+    ["text", "stream", "tools", "parallel tools", "structured output", "images", "errors", "abort"],
+  ),
+  ...foreign("rust", "async_openai", ["async-openai"], ["responses"], ["text", "stream"]),
+  ...foreign("instructor", "instructor_sdk", ["instructor"], ["chat"], ["structured output"]),
+];
 
 const apart = "test-clients/";
 
@@ -73,6 +171,7 @@ export const coveredClients: readonly CoveredClient[] = [
   ...["@openai/agents", "openai-agents-0.19"].flatMap((name) => covered("@openai/agents", [name])),
   ...["@anthropic-ai/sdk", "anthropic-sdk-0"].flatMap((name) => covered("@anthropic-ai/sdk", [name], ["messages"])),
   ...["", apart].flatMap((folder) => covered("@langchain/anthropic", [`${folder}@langchain/anthropic`], ["messages"])),
+  ...foreignClients,
 ];
 
 /** A program, or a published comparison of servers, and the tasks that it does in tests. */
@@ -105,7 +204,8 @@ export const coveredPrograms: readonly CoveredProgram[] = [
 ];
 
 /** The version of a client as installed, such as "7.57.0", or "7.0.173, 4.0.118" of two packages. */
-export const versionOf = ({ installed }: CoveredClient): string =>
+export const versionOf = ({ installed, foreign: other }: CoveredClient): string =>
+  other?.version ??
   installed
     .map((name) => JSON.parse(readFileSync(manifestOf(name), "utf8")) as { version: string })
     .map(({ version }) => version)
@@ -137,10 +237,13 @@ function coverageTable(): string {
       .split(", ")
       .map((name) => `\`${name}\``)
       .join(", ");
-    return `| ${names} | ${versionOf(each)} | ${each.door} | ${each.features.join(", ")} |`;
+    const language = each.foreign ? toolchains[each.foreign.set].language : "JavaScript";
+    return `| ${names} | ${versionOf(each)} | ${language} | ${each.door} | ${each.features.join(", ")} |`;
   });
   const programs = coveredPrograms.map(
-    ({ program, version, door, tasks }) => `| ${program} | ${version} | ${door} | ${tasks.join(", ")} |`,
+    ({ program, version, door, tasks }) => `| ${program} | ${version} | | ${door} | ${tasks.join(", ")} |`,
   );
-  return ["| client | version | door | features |", "|---|---|---|---|", ...rows, ...programs].join("\n");
+  return ["| client | version | language | door | features |", "|---|---|---|---|---|", ...rows, ...programs].join(
+    "\n",
+  );
 }

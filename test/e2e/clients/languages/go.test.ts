@@ -1,0 +1,4 @@
+/** Clients in Go. */
+import { testForeignClients } from "../../../support/clients/foreign.ts";
+
+testForeignClients("go");

@@ -1,0 +1,4 @@
+/** Clients in Rust. */
+import { testForeignClients } from "../../../support/clients/foreign.ts";
+
+testForeignClients("rust");

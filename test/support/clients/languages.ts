@@ -1,0 +1,172 @@
+/**
+ * Clients in other languages than JavaScript, as their packages are: which versions run, how they are installed, and how their program is started.
+ *
+ * What is installed or built stands in a folder of the user's cache, named by all that it was made from, so that it is made once and serves every
+ * checkout of the machine.
+ */
+import { execFile, execFileSync } from "node:child_process";
+import { createHash } from "node:crypto";
+import { existsSync, mkdirSync, mkdtempSync, readFileSync, readdirSync, renameSync, rmSync } from "node:fs";
+import { homedir } from "node:os";
+import { join } from "node:path";
+import { promisify } from "node:util";
+import { root } from "../processes.ts";
+
+const run = promisify(execFile);
+const cacheFolder = join(process.env["XDG_CACHE_HOME"] ?? join(homedir(), ".cache"), "sluice-test-clients");
+export const programsFolder = join(root, "test/support/clients/programs");
+
+export type Language = "Python" | "Go" | "Java" | "Rust";
+
+/** A set of packages that are installed together, and how a program that uses them is started. */
+export interface Toolchain {
+  readonly language: Language;
+  /** The command that shows the version of the language, without which the set is skipped. */
+  readonly probe: readonly string[];
+  /** All files from which the installation is made. */
+  readonly sources: readonly string[];
+  /** Packages with their versions, as the package manager takes them. */
+  readonly packages: readonly string[];
+  readonly install: (folder: string, set: Toolchain) => Promise<void>;
+  readonly command: (folder: string, program: string) => readonly string[];
+}
+
+const options = { maxBuffer: 64 << 20, timeout: 540_000 };
+
+const python = (...packages: readonly string[]): Toolchain => ({
+  language: "Python",
+  probe: ["python3", "--version"],
+  sources: [],
+  packages,
+  install: async (folder) => {
+    const target = ["--target", join(folder, "packages"), "--disable-pip-version-check", "--no-warn-script-location"];
+    await run("python3", ["-m", "pip", "install", "--quiet", ...target, ...packages], options);
+  },
+  command: (folder, program) => [
+    "env",
+    `PYTHONPATH=${join(folder, "packages")}`,
+    "PYTHONDONTWRITEBYTECODE=1",
+    "python3",
+    join(programsFolder, "python/program.py"),
+    program,
+  ],
+});
+
+const filesOf = (folder: string): string[] =>
+  readdirSync(join(programsFolder, folder), { recursive: true, withFileTypes: true })
+    .filter((entry) => entry.isFile())
+    .map((entry) => join(entry.parentPath, entry.name))
+    .sort();
+
+const go: Toolchain = {
+  language: "Go",
+  probe: ["go", "version"],
+  sources: filesOf("go"),
+  packages: [],
+  install: async (folder) => {
+    // The folder of the sources is only read: a file that the build would have to change makes it fail.
+    const source = { ...options, cwd: join(programsFolder, "go") };
+    await run("go", ["build", "-mod=readonly", "-o", join(folder, "clients"), "."], source);
+  },
+  command: (folder, program) => [join(folder, "clients"), program],
+};
+
+const java: Toolchain = {
+  language: "Java",
+  probe: ["mvn", "--version"],
+  sources: filesOf("java"),
+  packages: [],
+  install: async (folder) => {
+    const source = join(programsFolder, "java");
+    const copy = ["dependency:copy-dependencies", `-DoutputDirectory=${join(folder, "lib")}`];
+    await run("mvn", ["-q", "-B", "-f", join(source, "pom.xml"), ...copy], options);
+    const files = java.sources.filter((file) => file.endsWith(".java"));
+    await run("javac", ["-cp", join(folder, "lib/*"), "-d", join(folder, "classes"), ...files], options);
+  },
+  command: (folder, program) => [
+    "java",
+    "-XX:TieredStopAtLevel=1",
+    "-cp",
+    `${join(folder, "classes")}:${join(folder, "lib/*")}`,
+    "Program",
+    program,
+  ],
+};
+
+const rust: Toolchain = {
+  language: "Rust",
+  probe: ["cargo", "--version"],
+  sources: filesOf("rust"),
+  packages: [],
+  install: async (folder) => {
+    const target = ["--target-dir", join(folder, "target"), "--manifest-path", join(programsFolder, "rust/Cargo.toml")];
+    await run("cargo", ["build", "--quiet", "--locked", ...target], options);
+  },
+  command: (folder, program) => [join(folder, "target/debug/clients"), program],
+};
+
+/** The sets by name. A set of Python has versions that agree with one another. */
+export const toolchains = {
+  python3: python(
+    "openai==3.51.0",
+    "anthropic==1.17.0",
+    "pydantic-ai-slim[anthropic,openai]==2.68.0",
+    "langchain-openai==1.7.4",
+    "langchain-anthropic==1.7.10",
+    "openai-agents==0.24.0",
+  ),
+  python2: python("openai==2.54.0", "anthropic==2.14.0"),
+  litellm: python("litellm==1.110.2"),
+  instructor: python("instructor==1.17.0"),
+  go,
+  java,
+  rust,
+} satisfies Readonly<Record<string, Toolchain>>;
+
+export type ToolchainName = keyof typeof toolchains;
+
+/** The version of a package of a set. @throws for a package that no file of the set names */
+export function foreignVersion(set: ToolchainName, name: string): string {
+  const { packages, sources }: Toolchain = toolchains[set];
+  const escaped = name.replaceAll(/[.*+?^${}()|[\]\\]/g, "\\$&");
+  const texts = [
+    ...packages,
+    ...sources.filter((file) => /\.(mod|toml|xml)$/.test(file)).map((file) => readFileSync(file, "utf8")),
+  ];
+  const pattern = new RegExp(
+    `^${escaped}(?:\\[.*\\])?==(.*)$|^\\s*${escaped} v?(\\d\\S*)|^${escaped} = .*?"=?(\\d[^"]*)"|<artifactId>${escaped}</artifactId>\\s*<version>(.*?)</version>`,
+    "m",
+  );
+  const found = texts.map((text) => pattern.exec(text)).find((match) => match);
+  const version = found?.slice(1).find((text) => text !== undefined);
+  if (version === undefined) throw new Error(`${set} has no package ${name}`);
+  return version;
+}
+
+/** The version of the language on this machine; undefined where it is missing. */
+export function languageVersion({ probe: [program, ...args] }: Toolchain): string | undefined {
+  try {
+    return execFileSync(program as string, args, { encoding: "utf8", stdio: ["ignore", "pipe", "ignore"] }).trim();
+  } catch {
+    return undefined;
+  }
+}
+
+/** Installs a set, unless that was done before. @returns its folder */
+export async function installed(set: Toolchain): Promise<string> {
+  const hash = createHash("sha256").update(JSON.stringify([set.language, set.packages, languageVersion(set)]));
+  for (const file of set.sources) hash.update(file.slice(programsFolder.length)).update(readFileSync(file));
+  const folder = join(cacheFolder, `${set.language.toLowerCase()}-${hash.digest("hex").slice(0, 16)}`);
+  if (existsSync(folder)) return folder;
+  mkdirSync(cacheFolder, { recursive: true });
+  const made = mkdtempSync(join(cacheFolder, "making-"));
+  try {
+    await set.install(made, set);
+    renameSync(made, folder);
+  } catch (error) {
+    rmSync(made, { recursive: true, force: true });
+    // Another run may have made the same in the meantime.
+    if (!existsSync(folder)) throw error;
+  }
+  return folder;
+}

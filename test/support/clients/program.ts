@@ -1,0 +1,61 @@
+/** A client in another language: a process that runs one feature at a time, and says how it went. */
+import { type ChildProcess, spawn } from "node:child_process";
+import { once } from "node:events";
+import { createInterface } from "node:readline";
+import type { House } from "../house.ts";
+import { bareEnvironment } from "../processes.ts";
+import { type Toolchain, installed } from "./languages.ts";
+
+interface Outcome {
+  readonly ready?: true;
+  readonly passed?: boolean;
+  readonly error?: string;
+}
+
+export class ClientProgram {
+  readonly #process: ChildProcess;
+  readonly #outcomes: AsyncIterator<string>;
+  #complaints = "";
+
+  private constructor(process: ChildProcess) {
+    this.#process = process;
+    this.#outcomes = createInterface({ input: process.stdout! })[Symbol.asyncIterator]();
+    process.stderr!.on(
+      "data",
+      (chunk: Buffer) => (this.#complaints = (this.#complaints + chunk.toString()).slice(-4_000)),
+    );
+  }
+
+  /** @param program of the set, for languages with several */
+  static async start(set: Toolchain, program: string, { baseUrl, apiKey }: House): Promise<ClientProgram> {
+    const [command, ...args] = set.command(await installed(set), program);
+    const environment = { SLUICE_BASE_URL: baseUrl, SLUICE_API_KEY: apiKey, OPENAI_API_KEY: "", NO_PROXY: "127.0.0.1" };
+    const started = new ClientProgram(
+      spawn(command as string, args, { env: { ...bareEnvironment(), ...environment }, stdio: "pipe" }),
+    );
+    const { ready, error } = await started.#next();
+    if (ready !== true) throw new Error(`${program} did not start: ${error}`);
+    return started;
+  }
+
+  /** @throws with what the client's language says of the failure */
+  async run(door: string, feature: string): Promise<void> {
+    this.#process.stdin!.write(`${door} ${feature}\n`);
+    const { passed, error } = await this.#next();
+    if (passed !== true) throw new Error(error);
+  }
+
+  async stop(): Promise<void> {
+    const { exitCode, signalCode } = this.#process;
+    if (exitCode !== null || signalCode !== null) return;
+    const ended = once(this.#process, "exit");
+    this.#process.kill("SIGKILL");
+    await ended;
+  }
+
+  async #next(): Promise<Outcome> {
+    const { value, done } = await this.#outcomes.next();
+    if (done) return { passed: false, error: `the program ended: ${this.#complaints}` };
+    return JSON.parse(value as string) as Outcome;
+  }
+}

@@ -25,7 +25,10 @@ export function testProviderHandler(deps: TestProviderDeps): ServiceImpl<typeof 
   return async ({ providerId, model }, { requestHeader }) => {
     const caller = await requireManager(deps, requestHeader);
     if (!caller.account) {
-      throw new Fault(FaultReason.PERMISSION_DENIED, "Only management keys of the account can test a provider");
+      throw new Fault(
+        FaultReason.PERMISSION_DENIED,
+        "Only management keys of the account can test a provider; `keys create --management --account` makes one",
+      );
     }
     const { file, catalog } = deps.config;
     const settings = file.providers.find(({ id }) => id === providerId);

@@ -103,7 +103,7 @@ test("runs one test of a provider at a time", async () => {
 test("is for management keys of the account alone", async () => {
   expect(await tryProvider("acme", {}, await makeManager(house))).toMatchObject({
     status: 403,
-    error: { message: "Only management keys of the account can test a provider" },
+    error: { message: expect.stringContaining("`keys create --management --account` makes one") },
   });
   expect((await tryProvider("acme", {}, house.apiKey)).status).toBe(403);
 });

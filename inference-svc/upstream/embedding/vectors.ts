@@ -1,6 +1,7 @@
 /** Checks the vectors of an answer, and gives them the form that the client asked for. */
 import { openBrace, openBracket } from "@sluice/proto/runtime/validation/json-bytes.js";
 import { type ByteSpan, elementsOf, membersOf } from "@sluice/proto/runtime/validation/json-span.js";
+import { invalid } from "@sluice/proto/runtime/validation/problems.js";
 import type { EmbeddingSettings, TurnRequest } from "../../turn/request.ts";
 import type { Usage } from "../../turn/usage.ts";
 import type { Refusal } from "../dialect.ts";
@@ -27,7 +28,8 @@ const floatBytes = 4;
  * @param vectors in the order of the inputs
  * @param count number of inputs
  * @returns the JSON text of each vector: copied where it has the right form already
- * @throws Fault PROVIDER_FAILED for vectors that cannot be those of the request
+ * @throws Fault INVALID_REQUEST for vectors of another length than the one that was asked for, because the provider ignores that wish every time;
+ *   PROVIDER_FAILED for other vectors that cannot be those of the request
  */
 export function checkVectors(
   vectors: readonly VectorJson[],
@@ -35,13 +37,16 @@ export function checkVectors(
   { encodingFormat, dimensions }: EmbeddingSettings,
 ): readonly string[] {
   if (vectors.length !== count) throw providerFailed(`${vectors.length} vectors for ${count} inputs`);
-  let length = dimensions;
-  return vectors.map((json) => {
+  let length: number | undefined;
+  const texts = vectors.map((json) => {
     const { text, dimensions: own } = inFormat(json, encodingFormat);
     length ??= own;
     if (own === 0 || own !== length) throw providerFailed(`a vector of ${own} numbers, not ${length}`);
     return text;
   });
+  if (dimensions !== undefined && length !== undefined && length !== dimensions)
+    throw invalid("dimensions", `the provider of this model gives vectors of ${length} numbers only; leave it out`);
+  return texts;
 }
 
 interface Formatted {

@@ -207,6 +207,21 @@ describe("a provider", () => {
     expect(await failureOf(reply, ["a", "b"])).toMatchObject({ status: 502, error: { code: 502 } });
   });
 
+  test("that ignores dimensions: 400 that names them", async () => {
+    upstream.script([answerOf([1, 2, 3])]);
+    const asked = client.embeddings.create({
+      model: "near/embed",
+      input: "Hi",
+      dimensions: 2,
+      encoding_format: "float",
+    });
+    await expect(asked).rejects.toMatchObject({
+      status: 400,
+      param: "dimensions",
+      message: expect.stringContaining("gives vectors of 3 numbers only; leave it out"),
+    });
+  });
+
   test("with 500 MB: 502, and its socket is closed", async () => {
     const closed = upstream.nextClose();
     const chunk = Buffer.alloc(1024 * 1024, "1,");

@@ -6,6 +6,7 @@ import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
 import {
   installed,
   languageVersion,
+  offline,
   programsFolder,
   type ToolchainName,
   toolchains,
@@ -46,7 +47,7 @@ const blocks = readdirSync(folder)
 async function run(block: Block, file: string, variables: Record<string, string>) {
   const set = setOf(block);
   const packages = set && (await installed(toolchains[set]));
-  const environment = { ...bareEnvironment(), ...variables, PYTHONPATH: [packages, "packages"].join("/") };
+  const environment = { ...bareEnvironment(), ...offline, ...variables, PYTHONPATH: [packages, "packages"].join("/") };
   const [command, args, cwd] = {
     js: [process.execPath, ["--input-type=module", "--eval", block.code], join(root, "test")],
     python: ["python3", [file], root],

@@ -102,6 +102,24 @@ describe("openai's chat completions with only base URL and key changed", () => {
     },
   );
 
+  test("usage that the SDK for Go has not asked for is left out, so that its accumulator keeps the finish reason", async () => {
+    const asGo = clientOf({ defaultHeaders: { "x-stainless-lang": "go" } });
+    const ask = async (options: { include_usage: boolean } | null) => {
+      const request = {
+        model: "sluice/echo",
+        messages: question("Hi"),
+        stream: true as const,
+        stream_options: options,
+      };
+      const chunks = [];
+      for await (const chunk of await asGo.chat.completions.create(request)) chunks.push(chunk);
+      return chunks;
+    };
+    const plain = await ask(null);
+    expect([plain.some(({ usage }) => usage), plain.at(-1)?.choices[0]?.finish_reason]).toEqual([false, "stop"]);
+    expect((await ask({ include_usage: true })).at(-1)).toMatchObject({ choices: [], usage: {} });
+  });
+
   test.each([false, true])("a tool loop (stream: %s)", async (streamed) => {
     const messages = question("Weather in Oslo?");
     const request = { model: "sluice/echo", messages, tools: [weather] };

@@ -31,6 +31,9 @@ export interface Toolchain {
   readonly command: (folder: string, program: string) => readonly string[];
 }
 
+/** Variables with which clients fetch nothing from other hosts than the gateway: LiteLLM would fetch a list of prices. */
+export const offline = { LITELLM_LOCAL_MODEL_COST_MAP: "True" };
+
 const options = { maxBuffer: 64 << 20, timeout: 540_000 };
 
 const python = (...packages: readonly string[]): Toolchain => ({
@@ -46,6 +49,7 @@ const python = (...packages: readonly string[]): Toolchain => ({
     "env",
     `PYTHONPATH=${join(folder, "packages")}`,
     "PYTHONDONTWRITEBYTECODE=1",
+    ...Object.entries(offline).map(([name, value]) => `${name}=${value}`),
     "python3",
     join(programsFolder, "python/program.py"),
     program,

@@ -56,6 +56,6 @@ export class ClientProgram {
   async #next(): Promise<Outcome> {
     const { value, done } = await this.#outcomes.next();
     if (done) return { passed: false, error: `the program ended: ${this.#complaints}` };
-    return JSON.parse(value as string) as Outcome;
+    return JSON.parse(value) as Outcome;
   }
 }

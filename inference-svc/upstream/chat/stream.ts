@@ -82,8 +82,8 @@ export class ChatTranslator implements Translator {
     this.#tier = chunk.service_tier ?? this.#tier;
     this.#sources.read(chunk);
     if (choice === undefined) return;
-    const delta = isObject(choice.delta) ? choice.delta : choice.message;
-    if (isObject(delta)) this.#delta(delta, choice);
+    const delta = this.#saidIn(choice);
+    if (delta) this.#delta(delta, choice);
     // The end is not handled here: some vendors repeat the reason in every chunk, and content may still follow.
     if (text(choice.finish_reason) !== "") {
       // vLLM and SGLang name the text here.
@@ -93,6 +93,12 @@ export class ChatTranslator implements Translator {
       this.#finished = true;
     }
     this.#alike?.note(data, chunk);
+  }
+
+  /** Perplexity writes an empty delta beside a whole message, and all that was said so far as a message beside each delta. */
+  #saidIn({ delta, message }: JsonObject): JsonObject | undefined {
+    if (!isObject(delta)) return isObject(message) ? message : undefined;
+    return isObject(message) && this.#output.count === 0 && isBlank(delta) ? message : delta;
   }
 
   #delta(delta: JsonObject, choice: JsonObject): void {
@@ -110,9 +116,7 @@ export class ChatTranslator implements Translator {
     }
     for (const annotation of objects(delta.annotations)) this.#annotate(annotation);
     for (const image of objects(delta.images)) this.#draw(image);
-    // The form before tool_calls, which a few servers still use.
-    const calls = isObject(delta.function_call) ? [{ index: 0, function: delta.function_call }] : delta.tool_calls;
-    for (const call of objects(calls)) this.#call(call);
+    for (const call of callsIn(delta)) this.#call(call);
   }
 
   #draw(image: JsonObject): void {
@@ -223,6 +227,18 @@ export class ChatTranslator implements Translator {
     this.#emit(answerEnd(status, this.#reason, this.usage, tier, this.#stopSequence, this.#detail));
   }
 }
+
+/** The form before tool_calls, which a few servers still use, counts where the newer one is absent: Snowflake writes an empty one beside it. */
+function callsIn({ tool_calls, function_call }: JsonObject): readonly JsonObject[] {
+  const calls = objects(tool_calls);
+  return calls.length === 0 && isObject(function_call) ? [{ index: 0, function: function_call }] : calls;
+}
+
+/** Whether a delta says nothing beside its role. */
+const isBlank = (delta: JsonObject): boolean =>
+  Object.entries(delta).every(
+    ([name, value]) => name === "role" || (value ?? "") === "" || (Array.isArray(value) && value.length === 0),
+  );
 
 /** The choice with index 0, which may be left out. */
 function firstChoice(choices: unknown): JsonObject | undefined {

@@ -41,13 +41,16 @@ export class ChatToolCalls {
   delta(entry: JsonObject): void {
     const piece = parsePiece(entry);
     const known = this.#find(piece);
-    // A late piece without text adds nothing to a call that has ended.
-    if (known?.ended === true && !begins(piece)) return;
+    // A late piece without text adds nothing to a call that has ended, and one without anything begins none: Snowflake sends one with each message.
+    if (!begins(piece) && (known ? known.ended : piece.id === "")) return;
+    if (known && isRepeated(known, piece)) return;
     const call = known && !known.ended ? known : this.#open(piece);
-    if (call.callId === "") call.callId = piece.id;
-    call.pending += piece.args;
+    if (call.callId === "" && !this.#hasId(piece.id)) call.callId = piece.id;
+    call.pending =
+      isPlaceholder(call.pending) && piece.args.trimStart().startsWith("{") ? piece.args : call.pending + piece.args;
     if (!call.writer && piece.name !== "") this.#begin(call, piece.name);
-    if (!call.writer) return;
+    // An empty object may be a placeholder, which the arguments follow.
+    if (!call.writer || (!call.custom && argumentsOf(call) === call.pending && isPlaceholder(call.pending))) return;
     call.writer.arguments(call.wrapped ? call.wrapped.read(call.pending) : call.pending);
     call.pending = "";
   }
@@ -81,9 +84,15 @@ export class ChatToolCalls {
     );
   }
 
+  /** An id names one call, so that a second one with the same id gets one of its own. */
+  #hasId(id: string): boolean {
+    return id !== "" && this.#calls.some(({ callId }) => callId === id);
+  }
+
   #open({ index, id, custom }: Piece): Call {
     this.endWhole();
-    const call: Call = { index, callId: id, writer: undefined, pending: "", wrapped: undefined, custom, ended: false };
+    const callId = this.#hasId(id) ? "" : id;
+    const call: Call = { index, callId, writer: undefined, pending: "", wrapped: undefined, custom, ended: false };
     this.#calls.push(call);
     return call;
   }
@@ -101,13 +110,15 @@ export class ChatToolCalls {
 }
 
 function parsePiece(entry: JsonObject): Piece {
+  const isFunction = isObject(entry.function);
   const called = isObject(entry.function) ? entry.function : isObject(entry.custom) ? entry.custom : {};
   return {
     id: text(entry.id),
     index: entry.index,
     name: text(called.name),
     args: argumentsText(called.arguments ?? called.input),
-    custom: isObject(entry.custom),
+    // Snowflake writes an empty custom call beside each function.
+    custom: !isFunction && isObject(entry.custom),
   };
 }
 
@@ -119,15 +130,26 @@ function argumentsText(value: unknown): string {
 
 const begins = ({ name, args }: Piece): boolean => name !== "" || args !== "";
 
-/** Google gives every call index 0, and some no id: after a whole object, a new name with a new object is another call. */
+/**
+ * Google gives every call index 0, and some no id: after a whole object, a new name with a new object is another call. Other servers give two calls
+ * one id.
+ */
 function isOther(call: Call, { id, name, args }: Piece): boolean {
-  if (id !== "") return call.callId !== "" && id !== call.callId;
-  return name !== "" && args.trimStart().startsWith("{") && isWholeObject(call);
+  if (id !== "" && id !== call.callId) return call.callId !== "";
+  const hasObject = id === "" ? isWholeObject(call) : call.writer?.written !== "" && isWholeObject(call);
+  return name !== "" && args.trimStart().startsWith("{") && hasObject;
 }
+
+/** Some servers say the whole arguments once more in their last chunk. */
+const isRepeated = (call: Call, { id, args }: Piece): boolean =>
+  args !== "" && isWholeObject(call) && args === argumentsOf(call) && (id === "" ? !call.ended : id === call.callId);
+
+const isPlaceholder = (args: string): boolean => /^\s*\{\s*\}\s*$/.test(args);
 
 function finish(call: Call, status: ItemStatus): void {
   if (!call.writer) throw providerFailed("a tool call without a name");
   if (call.wrapped) {
+    call.wrapped.read(call.pending);
     if (status === "completed") call.writer.arguments(call.wrapped.finish());
   } else if (status === "completed" && call.writer.written === "" && !call.custom) {
     // Clients parse the arguments; for a call without arguments some vendors send nothing where others send {}.
@@ -138,11 +160,13 @@ function finish(call: Call, status: ItemStatus): void {
 }
 
 /** The input of a native custom call is free text, which has no recognizable end. */
-const isWhole = (call: Call): boolean =>
-  !call.custom && isJson(call.wrapped ? call.wrapped.json : (call.writer?.written ?? ""));
+const isWhole = (call: Call): boolean => !call.custom && isJson(argumentsOf(call));
+
+/** Arguments so far, with a placeholder that is not written yet. */
+const argumentsOf = ({ wrapped, writer, pending }: Call): string => (wrapped?.json ?? writer?.written ?? "") || pending;
 
 function isWholeObject(call: Call): boolean {
-  const written = call.wrapped?.json ?? call.writer?.written ?? "";
+  const written = argumentsOf(call);
   return written.startsWith("{") && written.endsWith("}") && isWhole(call);
 }
 

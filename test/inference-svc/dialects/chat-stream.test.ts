@@ -308,6 +308,80 @@ describe("tool calls", () => {
     ]);
   });
 
+  test.each<[string, readonly [id: string | undefined, name: string | undefined, args: string][], readonly string[]]>([
+    [
+      "an empty object before the arguments",
+      [
+        ["a", "f", "{}"],
+        [undefined, undefined, '{"x":'],
+        [undefined, undefined, "1}"],
+      ],
+      ['{"x":1}'],
+    ],
+    ["an empty object alone", [["a", "f", "{}"]], ["{}"]],
+    [
+      "an empty object in pieces",
+      [
+        ["a", "f", "{"],
+        [undefined, undefined, "}"],
+      ],
+      ["{}"],
+    ],
+    [
+      "the whole arguments once more",
+      [
+        ["a", "f", '{"x":'],
+        ["a", undefined, "1}"],
+        ["a", "f", '{"x":1}'],
+      ],
+      ['{"x":1}'],
+    ],
+    [
+      "the whole arguments once more without an id",
+      [
+        ["a", "f", '{"x":1}'],
+        [undefined, undefined, '{"x":1}'],
+      ],
+      ['{"x":1}'],
+    ],
+    [
+      "two calls with one index and one id",
+      [
+        ["a", "f", '{"x":1}'],
+        ["a", "f", '{"x":2}'],
+      ],
+      ['{"x":1}', '{"x":2}'],
+    ],
+    [
+      "equal calls without an id",
+      [
+        [undefined, "f", '{"x":1}'],
+        [undefined, "f", '{"x":1}'],
+      ],
+      ['{"x":1}', '{"x":1}'],
+    ],
+    [
+      "calls without arguments and without an id",
+      [
+        [undefined, "f", "{}"],
+        [undefined, "f", "{}"],
+      ],
+      ["{}", "{}"],
+    ],
+    [
+      "an entry with nothing in it",
+      [
+        [undefined, "", ""],
+        ["a", "f", '{"x":1}'],
+      ],
+      ['{"x":1}'],
+    ],
+  ])("numbered 0: %s", (_, pieces, expected) => {
+    const { items } = read([...pieces.map((piece) => chatChunk(toolCall(0, ...piece))), chatChunk({}, "tool_calls")]);
+    expect(items.map((item) => item.arguments)).toEqual(expected);
+    expect(new Set(items.map((item) => item.call_id)).size).toBe(expected.length);
+  });
+
   test("without an index, id and name repeated in every chunk", () => {
     const piece = (id: string, json: string) =>
       chatChunk({ tool_calls: [{ id, function: { name: "f", arguments: json } }] });

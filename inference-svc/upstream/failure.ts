@@ -20,6 +20,20 @@ export interface ProviderError {
 export const providerFailed = (detail: string, cause?: unknown): Fault =>
   new Fault(FaultReason.PROVIDER_FAILED, "", { origin: FaultOrigin.UPSTREAM, cause: new Error(detail, { cause }) });
 
+/**
+ * The provider ended its answer with a reason that is a failure.
+ * @param message words of the provider, which clients see with the reason; the log gets the reason only, because they may quote the prompt
+ */
+export function endedBadly(reason: string, message: string): Fault {
+  const words = sanitizeMessage(message);
+  const shown = shownName(reason);
+  return new Fault(
+    FaultReason.PROVIDER_FAILED,
+    `The provider ended the answer with the reason ${shown}${words === "" ? "" : `: ${words}`}`,
+    { origin: FaultOrigin.UPSTREAM, cause: new Error(`finish reason ${shown}`), metadata: { provider_code: shown } },
+  );
+}
+
 /** A full context window ends a running answer like a token limit does; before the first event the request is too large. */
 export const isFullWindow = ({ reason }: Fault): boolean => reason === FaultReason.CONTEXT_LENGTH_EXCEEDED;
 

@@ -22,6 +22,8 @@ export class GeminiOutputItems {
   #reasoning: ReasoningWriter | undefined;
   /** Signature of the open text. */
   #signature = "";
+  /** Whether anything but thoughts was said: a text, a call or a picture. */
+  says = false;
 
   constructor(request: TurnRequest, grounding: Grounding, emit: Emit) {
     this.#output = new Output(emit);
@@ -43,8 +45,10 @@ export class GeminiOutputItems {
   read(part: JsonObject, argumentsJson: string, logprobs: readonly JsonObject[]): void {
     const signature = text(part.thoughtSignature);
     if (part.thought === true) this.#think(text(part.text), signature);
-    else if (isObject(part.functionCall)) this.#call(part.functionCall, argumentsJson, signature);
-    else if (isObject(part.inlineData)) this.#draw(part.inlineData);
+    else if (isObject(part.functionCall)) {
+      // A call without a name is a piece of streamed arguments, which Sluice never asks for.
+      if (text(part.functionCall.name) !== "") this.#call(part.functionCall, argumentsJson, signature);
+    } else if (isObject(part.inlineData)) this.#draw(part.inlineData);
     else if (typeof part.text === "string") this.#say(part.text, logprobs, signature);
   }
 
@@ -69,12 +73,14 @@ export class GeminiOutputItems {
     if (this.#reasoning) this.#closeReasoning("completed", signature);
     else if (signature !== "") this.#signature = signature;
     if (words === "") return;
+    this.says = true;
     this.#message ??= this.#output.message();
     this.#message.text(this.#message.part("output_text"), words, logprobs);
   }
 
   /** The item carries the client's name of the tool; a tool that was never offered keeps the model's name for it. */
   #call(call: JsonObject, argumentsJson: string, signature: string): void {
+    this.says = true;
     this.#closeMessage("completed");
     // The signature must go back with the call, so it needs a reasoning item to travel in.
     if (signature !== "") this.#reasoning ??= this.#output.reasoning(undefined, geminiReasoningFormat);
@@ -91,6 +97,7 @@ export class GeminiOutputItems {
 
   #draw({ mimeType, data }: JsonObject): void {
     if (!text(mimeType).startsWith("image/")) return;
+    this.says = true;
     this.#closeReasoning("completed", "");
     this.#closeMessage("completed");
     writeImage(this.#output, text(data));

@@ -6,7 +6,7 @@ import type { Target, Translator } from "../dialect.ts";
 import type { Emit, ItemStatus } from "../events/item-writer.ts";
 import { answerEnd } from "../events/answer-end.ts";
 import { servedTier, wantsLogprobs } from "../events/service-tier.ts";
-import { connectionLost, providerFailed, providerFault } from "../failure.ts";
+import { connectionLost, endedBadly, providerFault } from "../failure.ts";
 import { type JsonObject, isObject, objects, parseObject, text } from "../json.ts";
 import { readGoogleError } from "../translate/google-error.ts";
 import { findArguments } from "../translate/written-arguments.ts";
@@ -93,7 +93,7 @@ export class GeminiTranslator implements Translator {
 
   #read(candidate: JsonObject, data: string, place: number): void {
     const reason = text(candidate.finishReason);
-    if (failures.has(reason)) throw providerFailed(`finish reason ${reason}`);
+    if (failures.has(reason)) throw endedBadly(reason, text(candidate.finishMessage));
     this.#grounding.read(candidate.groundingMetadata);
     const parts = objects(isObject(candidate.content) ? candidate.content.parts : undefined);
     const hasCalls = parts.some(({ functionCall }) => isObject(functionCall));
@@ -120,6 +120,8 @@ export class GeminiTranslator implements Translator {
   close(isWhole = false): void {
     if (this.done) return;
     if (this.#finishReason === undefined && !(isWhole && this.#parts.count > 0)) throw connectionLost();
+    // Gemini ends answers with STOP that say nothing, after thoughts too. A program would stop there without a sign.
+    if (this.#finishReason === "STOP" && !this.#parts.says) throw endedBadly("STOP", "the answer is empty");
     const reason = incomplete.get(this.#finishReason ?? "");
     const status: ItemStatus = reason ? "incomplete" : "completed";
     this.#parts.end(status);

@@ -80,9 +80,17 @@ describe("text", () => {
     ]);
   });
 
-  test("an answer without content is no item; parts that nobody knows yet are passed over", () => {
-    expect(readGemini([last()]).items).toEqual([]);
-    expect(readGemini([{ candidates: [{ finishReason: "STOP" }] }]).items).toEqual([]);
+  test("an answer that ends without a word is a failure, after thoughts too", () => {
+    const saysWhy = "The provider ended the answer with the reason STOP: the answer is empty";
+    expect(faultOf(() => readGemini([last()])).message).toBe(saysWhy);
+    expect(faultOf(() => readGemini([chunk([thought("hm")]), last()])).message).toBe(saysWhy);
+  });
+
+  test("a call without a name is none", () => {
+    expect(maskIds(readGemini([last([call("f", {}), { functionCall: {} }])]).items)).toEqual([called("f", "{}")]);
+  });
+
+  test("parts that nobody knows yet are passed over", () => {
     const later = [{ hologram: 1 }, { executableCode: { code: "1" } }, geminiTextPart("a")];
     expect(maskIds(readGemini([last(later)]).items)).toEqual([said(outputTextPart("a"))]);
   });
@@ -341,6 +349,15 @@ describe("ends", () => {
     },
   );
 
+  test("the reason of a failure is named, with the provider's words", () => {
+    const candidate = { finishReason: "MALFORMED_FUNCTION_CALL", finishMessage: "Malformed function call: f(" };
+    const fault = faultOf(() => readGemini([{ candidates: [candidate] }]));
+    expect([fault.message, fault.cause]).toEqual([
+      "The provider ended the answer with the reason MALFORMED_FUNCTION_CALL: Malformed function call: f(",
+      new Error("finish reason MALFORMED_FUNCTION_CALL"),
+    ]);
+  });
+
   test("thoughts that the limit cut are not whole", () => {
     const { items } = readGemini([chunk([thought("hm")]), last([], "MAX_TOKENS")]);
     expect(maskIds(items)).toEqual([reasoned("hm", { status: "incomplete" })]);
@@ -366,13 +383,15 @@ describe("ends", () => {
       serviceTier: "priority",
     });
     expect(
-      readGemini([chunk([], { finishReason: "STOP" }, { usageMetadata: { serviceTier: "standard" } })]).outcome,
+      readGemini([
+        chunk([geminiTextPart("Hi")], { finishReason: "STOP" }, { usageMetadata: { serviceTier: "standard" } }),
+      ]).outcome,
     ).toEqual({
       status: "completed",
       usage: { inputTokens: 0, cachedTokens: 0, cacheWriteTokens: 0, outputTokens: 0, reasoningTokens: 0 },
       serviceTier: "default",
     });
-    expect(readGemini([{ candidates: [{ finishReason: "STOP" }] }]).outcome.usage).toBeUndefined();
+    expect(readGemini([chunk([geminiTextPart("Hi")], { finishReason: "STOP" })]).outcome.usage).toBeUndefined();
   });
 
   test("a stream that stops without its reason is no answer", () => {

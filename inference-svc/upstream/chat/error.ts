@@ -1,10 +1,8 @@
 /** Errors of OpenAI-compatible servers, in the shapes met in practice. */
 import type { ProviderError } from "../failure.ts";
 import { readGoogleError } from "../translate/google-error.ts";
+import { isRefusedKey } from "../translate/refused-key.ts";
 import { type JsonObject, isObject, objects, text } from "../json.ts";
-
-/** xAI answers 400 to an unknown key: an error of Sluice's credential, not of the request. */
-const refusedKey = /^(incorrect|invalid) api key/i;
 
 /** @param status of the answer; undefined for an error inside a 200, whose own number then counts */
 export function chatError(status: number | undefined, body: unknown): ProviderError {
@@ -24,7 +22,7 @@ export function chatError(status: number | undefined, body: unknown): ProviderEr
 }
 
 function statusOf(status: number | undefined, code: string, message: string): number | undefined {
-  if (status === 400 && refusedKey.test(message)) return 401;
+  if (isRefusedKey(status, message)) return 401;
   // Groq answers 413 to a request larger than the rate limit per minute.
   if (status === 413 && code === "rate_limit_exceeded") return 429;
   return status;

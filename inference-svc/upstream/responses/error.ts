@@ -1,9 +1,13 @@
 /** Errors of Responses servers: error answers, and error events inside a stream. */
 import type { ProviderError } from "../failure.ts";
+import { isRefusedKey } from "../translate/refused-key.ts";
 import { type JsonObject, isObject, text } from "../json.ts";
 
 export function responsesError(status: number, body: unknown): ProviderError {
-  return { ...read(isObject(body) && isObject(body.error) ? body.error : {}), status };
+  const error = read(isObject(body) && isObject(body.error) ? body.error : {});
+  // xAI writes the message in the place of the error.
+  const message = error.message || text(isObject(body) ? body.error : undefined);
+  return { ...error, message, status: isRefusedKey(status, message) ? 401 : status };
 }
 
 /** `response.failed` nests the error in its response; `error` is flat, and nested with some servers. */

@@ -4,6 +4,7 @@ import { append } from "@sluice/proto/runtime/text/append.js";
 import type { Framing } from "../dialect.ts";
 import { providerFailed } from "../failure.ts";
 import { isObject } from "../json.ts";
+import { joinCharacter } from "./split-character.ts";
 
 /**
  * Maximum size of a line and of the data of an event. A large image in base64 has 5 MiB, and the last event repeats every image of the
@@ -33,7 +34,7 @@ export const serverSentEvents: Framing = {
       // Events after the end are ignored: servers have sent [DONE] twice, and data after it. Empty events are keep-alives of some servers.
       if (translator.done || data.trim() === "") return;
       if (data.startsWith("[DONE]")) translator.close(true);
-      else translator.event(name, data);
+      else if (mayHaveContent(data) || name === "error") translator.event(name, data);
     });
     return {
       feed: (chunk) => scanner.feed(chunk),
@@ -44,6 +45,9 @@ export const serverSentEvents: Framing = {
     };
   },
 };
+
+/** Content is in objects, or in a list of them. Servers and proxies write words such as `ok`, `null` and `[PING]` to keep a connection. */
+const mayHaveContent = (data: string): boolean => /^\s*(?:\{|\[\s*[{\]])/.test(data);
 
 /** Scans bytes that arrive in chunks cut anywhere. Nothing of a chunk is kept but a copy of an unfinished line. */
 export class EventScanner {
@@ -56,6 +60,8 @@ export class EventScanner {
   #skipsLineFeed = false;
   /** Whether all lines that end in this chunk are valid UTF-8, so that none is checked again. */
   #isValid = false;
+  /** The beginning of a character whose rest the next line has. */
+  #left: Buffer | undefined;
   #name = "";
   #data: string | undefined;
   #dataBytes = 0;
@@ -64,7 +70,7 @@ export class EventScanner {
     this.#onEvent = onEvent;
   }
 
-  /** @throws Fault on invalid UTF-8 (replacement characters in tool arguments would be silent corruption), and above the limits */
+  /** @throws Fault on invalid UTF-8 that is no character cut over two events (replacement characters in tool arguments would be silent corruption), and above the limits */
   feed(chunk: Uint8Array): void {
     const bytes = Buffer.isBuffer(chunk) ? chunk : Buffer.from(chunk.buffer, chunk.byteOffset, chunk.byteLength);
     if (bytes.length === 0) return;
@@ -140,7 +146,21 @@ export class EventScanner {
     }
     if (start === to) return this.#dispatch();
     if (to - start > maxEventBytes) throw providerFailed(`line of more than ${maxEventBytes} bytes`);
-    if (!this.#isValid && !isUtf8(bytes.subarray(start, to))) throw providerFailed("invalid UTF-8");
+    if (this.#left !== undefined || (!this.#isValid && !isUtf8(bytes.subarray(start, to)))) {
+      return this.#field(...this.#joinCharacter(bytes.subarray(start, to)));
+    }
+    this.#field(bytes, start, to);
+  }
+
+  /** A server may cut a character over two events. @throws Fault when the bytes are no character, or its rest does not follow */
+  #joinCharacter(line: Buffer): [bytes: Buffer, from: number, to: number] {
+    const joined = joinCharacter(line, this.#left ?? line.subarray(0, 0));
+    if (joined === undefined) throw providerFailed("invalid UTF-8");
+    this.#left = joined.left.length === 0 ? undefined : joined.left;
+    return [joined.line, 0, joined.line.length];
+  }
+
+  #field(bytes: Buffer, start: number, to: number): void {
     // Nearly every line begins with `data:`, so it skips the search for a colon.
     if (to - start >= 5 && startsWithData(bytes, start)) this.#append(bytes, afterColon(bytes, start + 4), to);
     else this.#otherField(bytes, start, to);

@@ -56,6 +56,30 @@ describe("what the standard says", () => {
   });
 });
 
+describe("a character over several events", () => {
+  const event = (...bytes: number[]) =>
+    Buffer.concat([Buffer.from('data: {"t":"'), Buffer.from(bytes), Buffer.from('"}\n\n')]);
+  const said = (...texts: string[]) => texts.map((text): Event => [undefined, `{"t":"${text}"}`]);
+
+  test.each<[string, readonly Buffer[], Event[]]>([
+    ["two", [event(0x61, 0xe4, 0xbd), event(0xa0, 0x62)], said("a", "你b")],
+    ["one byte each", [event(0xe4), event(0xbd), event(0xa0)], said("", "", "你")],
+    ["comments between", [event(0xf0, 0x9f), Buffer.from("\n"), event(0x98, 0x80)], said("", "😀")],
+  ])("is joined: %s", (_, chunks, expected) => {
+    expect(scan(chunks)).toEqual(expected);
+    expect(scan([Buffer.concat(chunks)])).toEqual(expected);
+  });
+
+  test.each<[string, readonly Buffer[]]>([
+    ["no rest", [event(0xe4, 0xbd), event(0x61)]],
+    ["a rest without a beginning", [event(0xa0)]],
+    ["a beginning amid a text", [event(0xe4, 0xbd, 0x61)]],
+    ["a byte of no character", [event(0xff)]],
+  ])("fails: %s", (_, chunks) => {
+    expect(() => scan(chunks)).toThrow(Fault);
+  });
+});
+
 test("any cut of any stream gives the same events", () => {
   const line = fc.oneof(
     fc.string({ unit: "binary", maxLength: 12 }).map((text) => `data: ${text.replace(/[\r\n]/g, "")}`),

@@ -1,0 +1,39 @@
+/** A character whose bytes a server cut over the strings of two events, each of which is invalid UTF-8 alone. */
+import { isUtf8 } from "node:buffer";
+
+const quote = 0x22;
+
+const isContinuation = (byte: number | undefined): boolean => byte !== undefined && (byte & 0xc0) === 0x80;
+
+/** Bytes of the character that a byte begins; 0 when it begins none of several bytes. */
+function lengthOf(first: number | undefined): number {
+  if (first === undefined || first < 0xc2 || first > 0xf4) return 0;
+  return first < 0xe0 ? 2 : first < 0xf0 ? 3 : 4;
+}
+
+/**
+ * Moves the beginning of a character from the end of a string to where its rest is, at the beginning of a string of the next line.
+ * @param before bytes that the line before has left, or none
+ * @returns the line as text, and the bytes that it leaves; undefined when it is invalid for another reason
+ */
+export function joinCharacter(
+  line: Buffer,
+  before: Buffer,
+): { readonly line: Buffer; readonly left: Buffer } | undefined {
+  const joined = before.length === 0 ? line : withRest(line, before);
+  if (joined === undefined || isUtf8(joined)) return joined && { line: joined, left: joined.subarray(0, 0) };
+  for (let end = joined.indexOf(quote); end !== -1; end = joined.indexOf(quote, end + 1)) {
+    let start = end - 1;
+    while (start > end - 4 && isContinuation(joined[start])) start--;
+    if (lengthOf(joined[start]) <= end - start) continue;
+    const rest = Buffer.concat([joined.subarray(0, start), joined.subarray(end)]);
+    return isUtf8(rest) ? { line: rest, left: Buffer.from(joined.subarray(start, end)) } : undefined;
+  }
+  return undefined;
+}
+
+/** The line with the bytes before the first string that begins amid a character. */
+function withRest(line: Buffer, before: Buffer): Buffer | undefined {
+  const at = line.findIndex((byte, index) => isContinuation(byte) && line[index - 1] === quote);
+  return at === -1 ? undefined : Buffer.concat([line.subarray(0, at), before, line.subarray(at)]);
+}

@@ -1,19 +1,28 @@
 /** Tools of the client that the model is not told of before a search has found them (`defer_loading`). */
 import { type JsonObject, isObject } from "@sluice/proto/runtime/validation/fields.js";
 import { withMembers } from "@sluice/proto/runtime/validation/json-span.js";
+import { bringsTools } from "./brought-tools.ts";
 import type { CallableTool, InputItem, NamespaceTool, Tool, ToolReference, TurnRequest } from "../turn/request.ts";
 
 export interface DeferredTool {
   readonly tool: CallableTool;
   readonly namespace?: NamespaceTool;
+  /** Set when an `additional_tools` item brings the tool, so that the model knows it from there. */
+  readonly brought?: true;
 }
 
-export const findDeferredTools = ({ tools }: TurnRequest): readonly DeferredTool[] =>
-  tools.flatMap((tool): DeferredTool[] => {
+export function findDeferredTools({ tools, input }: TurnRequest): readonly DeferredTool[] {
+  const brought = new Set(input.filter(bringsTools).flatMap((item) => namesOf(item["tools"])));
+  return tools.flatMap((tool): DeferredTool[] => {
     if (tool.type === "hosted") return [];
-    if (tool.type !== "namespace") return isHeldBack(tool) ? [{ tool }] : [];
-    return tool.tools.filter(isHeldBack).map((inner) => ({ tool: inner, namespace: tool }));
+    if (tool.type === "namespace")
+      return tool.tools.filter(isHeldBack).map((inner) => ({ tool: inner, namespace: tool }));
+    return isHeldBack(tool) ? [{ tool, ...(brought.has(tool.name) && { brought: true as const }) }] : [];
   });
+}
+
+const namesOf = (tools: unknown): unknown[] =>
+  Array.isArray(tools) ? tools.filter(isObject).map((tool) => tool["name"]) : [];
 
 /** The text is searched before it is read: hardly a tool has the field. */
 const isHeldBack = ({ json }: CallableTool): boolean =>
@@ -22,7 +31,9 @@ const isHeldBack = ({ json }: CallableTool): boolean =>
 /** Deferred tools that the conversation has called already. */
 export const calledBefore = (held: readonly DeferredTool[], input: readonly InputItem[]): readonly CallableTool[] => {
   const called = new Set(input.flatMap((item) => (isCall(item) ? [keyOf(item["name"], item["namespace"])] : [])));
-  return held.flatMap(({ tool, namespace }) => (called.has(keyOf(tool.name, namespace?.name)) ? [tool] : []));
+  return held.flatMap(({ tool, namespace, brought }) =>
+    !brought && called.has(keyOf(tool.name, namespace?.name)) ? [tool] : [],
+  );
 };
 
 const isCall = ({ type }: InputItem): boolean => type === "function_call" || type === "custom_tool_call";

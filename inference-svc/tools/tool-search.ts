@@ -40,8 +40,9 @@ export const toolSearch: ServerTool = {
   open(settings) {
     const { parameters, request } = settings;
     if (!isRecalled(settings)) refuseSearchOfClient(settings);
-    const held = findDeferredTools(request);
-    if (held.length === 0) return undefined;
+    const deferred = findDeferredTools(request);
+    if (deferred.length === 0) return undefined;
+    const held = deferred.filter(({ brought }) => !brought);
     const most = Number(parameters["max_results"] ?? standardResults);
     const index = new Index(held.map(indexed));
     const search = (query: string): ToolResult => {
@@ -67,7 +68,7 @@ export const toolSearch: ServerTool = {
         `Searches ${held.length} more tools that are not listed here and loads those that it finds, so that they can be called. ` +
         `Call it before saying that something cannot be done. Their names begin with: ${groupsOf(held).join(", ")}.`,
       arguments: args,
-      finds: held,
+      finds: deferred,
       async run({ query }) {
         return search(String(query));
       },

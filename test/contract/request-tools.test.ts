@@ -301,11 +301,7 @@ describe("tools together", () => {
       [f, deferred],
       ["tools.1.defer_loading: needs a tool of type service:tool_search"],
     ],
-    [
-      "nothing but deferred tools",
-      [deferred, search],
-      ["tools.0.defer_loading: at least one tool besides tool search must not be deferred"],
-    ],
+    ["nothing but deferred tools", [deferred, search], []],
     ["a search that says that it is not deferred", [f, deferred, { ...search, defer_loading: false }], []],
     [
       "a deferred search",

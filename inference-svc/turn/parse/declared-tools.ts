@@ -2,8 +2,6 @@
 import { type JsonObject, isObject } from "@sluice/proto/runtime/validation/fields.js";
 import type { Problems } from "@sluice/proto/runtime/validation/problems.js";
 
-/** Types that declare a search for deferred tools. */
-const searches = new Set(["service:tool_search", "tool_search"]);
 /** Types that a request may declare several times, told apart by their names. */
 const instances = new Set(["service:advisor", "service:subagent"]);
 
@@ -18,9 +16,10 @@ export class DeclaredTools {
   #hosted: Map<string, string> | undefined;
   #instances: Set<string> | undefined;
   #inherited: (readonly [path: string, name: string])[] | undefined;
+  /** Names of deferred tools. */
+  #held: Set<string> | undefined;
   #count = 0;
   #deferred: string | undefined;
-  #immediate = false;
 
   get empty(): boolean {
     return this.#count === 0;
@@ -58,14 +57,16 @@ export class DeclaredTools {
 
   #load(tool: JsonObject, type: string, path: string): void {
     if (tool["defer_loading"] === true) this.#deferred ??= path;
-    else if (!searches.has(type) && type !== "namespace") this.#immediate = true;
   }
 
   #name(tool: JsonObject, type: string, path: string, problems: Problems, found: boolean): void {
     const { name } = tool;
     if (typeof name !== "string") return;
     const named = (this.#named ??= new Map());
-    if (named.has(name) && !found) problems.add(`${path}.name`, `${name} is the name of an earlier tool`);
+    // An item brings a deferred tool under its name when the client has found it.
+    const isBrought = path.startsWith("input.") && this.#held?.has(name) === true;
+    if (tool["defer_loading"] === true) (this.#held ??= new Set()).add(name);
+    if (named.has(name) && !found && !isBrought) problems.add(`${path}.name`, `${name} is the name of an earlier tool`);
     else named.set(name, type);
   }
 
@@ -115,7 +116,6 @@ export class DeclaredTools {
     if (this.#deferred === undefined) return;
     const path = `${this.#deferred}.defer_loading`;
     if (this.#hosted?.has("tool_search") !== true) problems.add(path, "needs a tool of type service:tool_search");
-    if (!this.#immediate) problems.add(path, "at least one tool besides tool search must not be deferred");
   }
 
   has(type: string, name: string): boolean {

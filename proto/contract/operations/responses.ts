@@ -17,7 +17,7 @@ const beyondTheSchema = [
   "`max_tool_calls` is 1 to 30, unless `stop_server_tools_when` takes its place.",
   "Names of tools differ; of several advisors or subagents all but one have a name. A subagent inherits functions of the request only; one that waited for the client resumes when its items come back unchanged with all outputs.",
   "`tool_choice` names tools of the request, and `required` needs at least one.",
-  "Deferred tools need a tool of type `service:tool_search` and at least one tool beside them that is not deferred; `tool_choice` is then `auto` or `allowed_tools`.",
+  "Deferred tools need a tool of type `service:tool_search`; `tool_choice` is then `auto` or `allowed_tools`.",
   `Server tools that the service runs itself: ${builtServerTools.map((type) => `\`${type}\``).join(", ")}. Every other tool that neither the client nor a provider of the model runs is refused by its path.`,
   "Tools that run commands or code (`service:bash`, `service:shell`, `shell` with a container, `service:code_interpreter`, and `code_interpreter` where no provider of the model runs it) need the sandbox of `sandbox.base_url` in the configuration file: 400 without one. Container ids have at most 64 letters, digits, _ and -, and `file_ids` name no files, since nothing is stored.",
   "Each plugin is given once. Rules of `alignment` that the service cannot decide itself need a judge that keeps to the data policy of the request, and an operator may limit how many there are; without a judge such rules are refused in `enforce`.",

@@ -194,7 +194,6 @@ describe("what is refused before anybody is asked", () => {
     [{ tools: [{ type: "service:subagent", parameters: { model: "acme/none" } }] }, "tools.0.parameters.model"],
     [{ tools: [datetime, { type: "service:image_generation" }] }, "tools.1.parameters.model"],
     [{ tools: [{ ...weather, defer_loading: true }, datetime] }, "tools.0.defer_loading"],
-    [{ tools: [{ ...weather, defer_loading: true }, { type: "service:tool_search" }] }, "tools.0.defer_loading"],
     [{ max_tool_calls: 31 }, "max_tool_calls"],
     [{ stop_server_tools_when: [{ type: "step_count_is", step_count: 0 }] }, "stop_server_tools_when.0.step_count"],
   ])("%j", async (body, param) => {

@@ -81,7 +81,7 @@ export const rules: readonly Rule[] = [
   },
   {
     path: /\.defer_loading$/,
-    message: /^(needs a tool of type|at least one tool besides)/,
+    message: /^needs a tool of type/,
     stated: "Deferred tools need",
   },
   {

@@ -19,6 +19,7 @@ export function answerContentJson(content: Content, refusal: string): string {
   }
   let json = "";
   for (const part of content) {
+    if (part.type === "thinking") continue;
     const written =
       part.type === "refusal"
         ? refusalJson(part["refusal"] as string, marks(part))
@@ -43,17 +44,25 @@ interface Image {
 interface File {
   readonly file_data?: string | null;
   readonly file_id?: string | null;
-  readonly filename?: string | null;
+  readonly filename?: string | null | undefined;
 }
 
 function partJson(part: ContentPart): string {
   switch (part.type) {
     case "image_url": {
-      const { url, detail } = part["image_url"] as Image;
+      const image = part["image_url"] as Image | string;
+      const { url, detail }: Image = typeof image === "string" ? { url: image } : image;
       return `{"type":"input_image","image_url":${JSON.stringify(url)}${member("detail", detail)}${marks(part)}}`;
     }
     case "file":
       return `{"type":"input_file"${fileMembers(part["file"] as File)}${marks(part)}}`;
+    case "document_url": {
+      const file = {
+        file_data: part["document_url"] as string,
+        filename: part["document_name"] as string | null | undefined,
+      };
+      return `{"type":"input_file"${fileMembers(file)}${marks(part)}}`;
+    }
     case "input_audio":
       return `{"type":"input_audio","input_audio":${JSON.stringify(part["input_audio"])}${marks(part)}}`;
     case "video_url": {

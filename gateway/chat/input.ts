@@ -132,7 +132,7 @@ class InputWriter {
     const isCall = !message.content?.length && calls?.at(-1)?.function !== undefined;
     const content = isCall ? message.content : this.#marked(message, message.content);
     const drawn = images ? images.map((image) => imageJson(image.image_url.url)) : [];
-    const isSilent = content === undefined || content === null || content.length === 0;
+    const isSilent = !content || (typeof content !== "string" && content.every(({ type }) => type === "thinking"));
     const others = drawn.length + (calls?.length ?? 0) + (call ? 1 : 0);
     if (!isSilent || refusal || (others === 0 && this.#json === "")) {
       const json = answerContentJson(content ?? "", refusal ?? "");

@@ -112,7 +112,8 @@ function buildTurn(
     safetyIdentifier: fields.safety_identifier ?? undefined,
     sessionId: undefined,
     promptCacheKey: fields.prompt_cache_key ?? undefined,
-    serviceTier: fields.service_tier ?? "",
+    // Groq's word for its standard tier.
+    serviceTier: fields.service_tier === "on_demand" ? "default" : (fields.service_tier ?? ""),
     echoUpstreamBody: fields.debug?.echo_upstream_body ?? false,
     serviceMetadata: false,
     truncation: "",

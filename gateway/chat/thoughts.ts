@@ -1,7 +1,7 @@
 /** Writes the reasoning of an earlier answer as reasoning items. */
 import { member } from "./content.ts";
 import { type ThoughtPlace, readPlacedId } from "./details.ts";
-import type { ChatMessage, ReasoningDetail } from "./message.ts";
+import type { ChatMessage, ContentPart, ReasoningDetail } from "./message.ts";
 
 /** One reasoning item, put together from its entries. */
 class Thought {
@@ -64,13 +64,27 @@ const beginning: ThoughtPlace = { afterText: false, calls: 0 };
 export function thoughtsOf({
   reasoning_details: details,
   reasoning,
-  reasoning_content: content,
+  reasoning_content: reasoningContent,
+  content,
 }: ChatMessage): readonly PlacedThought[] {
   if (details && details.length > 0) return thoughtsIn(details);
-  const plain = reasoning || content || "";
+  const plain = reasoning || reasoningContent || thinkingIn(content);
   if (plain === "") return [];
   const parts = partsJson("reasoning_text", [plain]);
   return [{ json: `{"type":"reasoning","summary":[],"content":${parts}}`, place: beginning }];
+}
+
+/** The thoughts that stand among the parts of a text, as Mistral's models give them. */
+function thinkingIn(content: ChatMessage["content"]): string {
+  if (typeof content !== "object" || content === null) return "";
+  const textOf = ({ thinking }: ContentPart) =>
+    typeof thinking === "string"
+      ? thinking
+      : ((thinking ?? []) as readonly { text: string }[]).map(({ text }) => text).join("");
+  return content
+    .filter(({ type }) => type === "thinking")
+    .map(textOf)
+    .join("");
 }
 
 function thoughtsIn(details: readonly ReasoningDetail[]): readonly PlacedThought[] {

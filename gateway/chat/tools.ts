@@ -18,7 +18,8 @@ interface CustomTool {
 
 /** A tool that its shape has accepted. */
 export interface Tool extends JsonObject {
-  readonly type: string;
+  /** Absent of a function of Mistral's clients. */
+  readonly type?: string;
   readonly custom?: CustomTool;
   readonly cache_control?: unknown;
 }
@@ -80,7 +81,7 @@ export function writeTools(body: Buffer, tools: readonly Tool[], arrays: ToolArr
 function toolJson(body: Buffer, { start, end }: ByteSpan, tool: Tool): string {
   const { type, custom, cache_control: mark } = tool;
   const marked = mark ? `"cache_control":${JSON.stringify(mark)},` : "";
-  if (type === "function") {
+  if (type === "function" || type === undefined) {
     const inner = memberOf(body, start, "function")!;
     // Some clients put the mark into the function.
     const isInside = memberOf(body, inner.start, "cache_control") !== undefined;
@@ -115,7 +116,7 @@ export function webSearchJson({ search_context_size: size, user_location: locati
 }
 
 export function toolChoiceJson(choice: ChatToolChoice): string {
-  if (typeof choice === "string") return quoted(choice);
+  if (typeof choice === "string") return quoted(choice === "any" ? "required" : choice);
   const { allowed_tools: allowed } = choice;
   if (!allowed) return referenceJson(choice);
   const tools = allowed.tools.map(referenceJson).join(",");

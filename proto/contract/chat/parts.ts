@@ -2,6 +2,7 @@
 import {
   type Shape,
   array,
+  boolean,
   described,
   named,
   nullable,
@@ -19,23 +20,29 @@ const text = named(
   object({ type: word("text"), text: inputText, ...cacheMarks }, { required: ["type", "text"], description: "Text." }),
 );
 
+const imageAddress = described(
+  addressOf("image", contentLimits.imageUrl),
+  "Address of the image, or its bytes as a data URL.",
+);
+
 const image = named(
   "ChatImagePart",
   object(
     {
       type: word("image_url"),
-      image_url: object(
-        {
-          url: described(
-            addressOf("image", contentLimits.imageUrl),
-            "Address of the image, or its bytes as a data URL.",
-          ),
-          detail: described(
-            nullable(word("auto", "high", "low", "original")),
-            "How closely to look; auto when absent.",
-          ),
-        },
-        { required: ["url"] },
+      image_url: stringOr(
+        imageAddress,
+        object(
+          {
+            url: imageAddress,
+            detail: described(
+              nullable(word("auto", "high", "low", "original")),
+              "How closely to look; auto when absent.",
+            ),
+          },
+          { required: ["url"] },
+        ),
+        "must be an object with a url, or the address",
       ),
       ...cacheMarks,
     },
@@ -95,6 +102,35 @@ const video = named(
   ),
 );
 
+const document = named(
+  "ChatDocumentPart",
+  object(
+    {
+      type: word("document_url"),
+      document_url: described(string({ min: 1, max: contentLimits.fileData }), "Address of the file, or a data URL."),
+      document_name: nullable(string()),
+      ...cacheMarks,
+    },
+    { required: ["type", "document_url"], description: "A file, in the form of Mistral's clients." },
+  ),
+);
+
+const thinking = named(
+  "ChatThinkingPart",
+  object(
+    {
+      type: word("thinking"),
+      thinking: stringOr(
+        inputText,
+        array(object({ type: word("text"), text: inputText }, { required: ["type", "text"] })),
+        "must be a string or an array of texts",
+      ),
+      closed: nullable(boolean),
+    },
+    { required: ["type", "thinking"], description: "Reasoning of an earlier answer, as Mistral's models give it." },
+  ),
+);
+
 const refusal = named(
   "ChatRefusalPart",
   object(
@@ -103,7 +139,7 @@ const refusal = named(
   ),
 );
 
-const everyKind = ["text", "image_url", "input_audio", "file", "video_url", "refusal"];
+const everyKind = ["text", "image_url", "input_audio", "file", "video_url", "document_url", "thinking", "refusal"];
 
 const content = (kinds: Readonly<Record<string, Shape>>): Shape =>
   stringOr(
@@ -113,10 +149,17 @@ const content = (kinds: Readonly<Record<string, Shape>>): Shape =>
   );
 
 /** Content of a message of a user, a system or a developer. */
-export const promptContent = content({ text, image_url: image, input_audio: audio, file, video_url: video });
+export const promptContent = content({
+  text,
+  image_url: image,
+  input_audio: audio,
+  file,
+  video_url: video,
+  document_url: document,
+});
 
 /** Content of an earlier answer. */
-export const replayedContent = content({ text, refusal });
+export const replayedContent = content({ text, thinking, refusal });
 
 /** Result of a tool. */
-export const resultContent = content({ text, image_url: image, file });
+export const resultContent = content({ text, image_url: image, file, document_url: document });

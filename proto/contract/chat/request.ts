@@ -153,7 +153,10 @@ export const chatRequestShape = named(
       prompt_cache_key: shared.prompt_cache_key,
       prompt_cache_options: shared.prompt_cache_options,
       cache_control: shared.cache_control,
-      service_tier: shared.service_tier,
+      service_tier: described(
+        nullable(word("auto", "default", "on_demand", "fast", "flex", "priority", "scale", "ultrafast")),
+        "Which endpoints are asked; auto when absent. fast is priority, and on_demand, Groq's word, is default.",
+      ),
       provider: shared.provider,
       plugins: shared.plugins,
       transforms: described(

@@ -53,7 +53,10 @@ const functionTool = named(
       ),
       cache_control: mark,
     },
-    { required: ["type", "function"], description: "A function that the client runs." },
+    {
+      required: ["function"],
+      description: "A function that the client runs; the type may be left out, as at Mistral.",
+    },
   ),
 );
 
@@ -112,12 +115,16 @@ function checkServerTool(value: unknown, path: string, problems: Problems): void
   }
 }
 
+const isUntypedFunction = (value: unknown): boolean =>
+  isObject(value) && value["type"] === undefined && isObject(value["function"]);
+
 const clientTools = openTagged("type", { function: functionTool, custom: customTool });
 
 /** Server tools have the form that they have at /responses, which is checked where they run. */
 const chatTool = named("ChatTool", {
   ...clientTools,
   check: (value: unknown, path: string, problems: Problems, or?: string) => {
+    if (isUntypedFunction(value)) return functionTool.check(value, path, problems, or);
     clientTools.check(value, path, problems, or);
     checkServerTool(value, path, problems);
   },
@@ -154,7 +161,8 @@ const choiceSays = "must be one of none, auto, required, or an object that names
 export const chatToolChoice = named(
   "ChatToolChoice",
   stringOr(
-    word("none", "auto", "required"),
+    // "any" is Mistral's word for required.
+    word("none", "auto", "required", "any"),
     openTagged("type", { ...references, allowed_tools: allowedTools }),
     choiceSays,
   ),

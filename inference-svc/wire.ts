@@ -218,6 +218,7 @@ function wireUsage(usage: Usage): WireUsage {
       serverToolsPicoUsd: cost.serverTools,
     };
   }
+  if (usage.cacheWriteHourTokens !== undefined) wire.cacheWriteHourTokens = usage.cacheWriteHourTokens;
   if (serverToolUse) wire.serverToolUse = wireToolUse(serverToolUse);
   return wire;
 }

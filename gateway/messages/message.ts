@@ -86,7 +86,7 @@ export class MessageState {
   }
 
   #usageJson(): string {
-    return messageUsageJson(this.#end?.usage ?? this.#usage);
+    return messageUsageJson(this.#end?.usage ?? this.#usage, this.#end?.serviceTier);
   }
 
   #receipt(): string {
@@ -99,8 +99,9 @@ export class MessageState {
     const sequence = this.#end?.stopSequence;
     const reason = this.#stopReason();
     const explanation = this.#refusal === "" ? null : this.#refusal;
+    const category = this.#end?.incompleteDetail ?? null;
     const details =
-      reason === "refusal" ? `,"stop_details":${JSON.stringify({ type: "refusal", category: null, explanation })}` : "";
+      reason === "refusal" ? `,"stop_details":${JSON.stringify({ type: "refusal", category, explanation })}` : "";
     return `"stop_reason":"${reason}","stop_sequence":${reason === "stop_sequence" ? JSON.stringify(sequence) : "null"}${details}`;
   }
 

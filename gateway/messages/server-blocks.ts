@@ -40,12 +40,12 @@ const failed = ({ status, error }: JsonObject): boolean => status === "failed" |
 function webSearch(item: JsonObject): ServerCall {
   const action: JsonObject = isObject(item["action"]) ? item["action"] : {};
   if (action["type"] === "open_page" || action["type"] === "find_in_page") return webFetch(action["url"], item);
-  const results = objects(action["sources"]).map(({ url, title }) => ({
+  const results = objects(action["sources"]).map(({ url, title, page_age: age }) => ({
     type: "web_search_result",
     url,
     title: text(title) || url,
     encrypted_content: "",
-    page_age: null,
+    page_age: text(age) || null,
   }));
   const error = { type: "web_search_tool_result_error", error_code: "unavailable" };
   return { name: "web_search", input: { query: text(action["query"]) }, content: failed(item) ? error : results };

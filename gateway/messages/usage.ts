@@ -1,4 +1,4 @@
-/** Writes `usage` of a message. */
+/** Writes `usage` of a message, with all the figures that Anthropic's own answers have and Sluice knows. */
 import type { Cost, Usage } from "@sluice/proto/gen/sluice/inference/v1/turn_pb.js";
 import { dollars } from "@sluice/proto/runtime/money.js";
 
@@ -6,15 +6,24 @@ import { dollars } from "@sluice/proto/runtime/money.js";
 export const startUsageJson = (inputTokens: number): string =>
   `{"input_tokens":${inputTokens},"cache_creation_input_tokens":0,"cache_read_input_tokens":0,"output_tokens":0}`;
 
-/** The format counts cached tokens apart from the input. */
-export function messageUsageJson(usage: Usage | undefined): string {
+/** Tiers of the contract, in the words of the format. */
+const tierNames: Readonly<Record<string, string>> = { "": "standard", default: "standard" };
+
+/**
+ * The format counts cached tokens apart from the input.
+ * @param tier the tier that served, once that is known
+ */
+export function messageUsageJson(usage: Usage | undefined, tier?: string): string {
   if (!usage) return startUsageJson(0);
   const { inputTokens, cachedTokens, cacheWriteTokens, outputTokens, serverToolUse, cost } = usage;
+  const { cacheWriteHourTokens: hour = 0, reasoningTokens } = usage;
   const searches = serverToolUse?.webSearchRequests ?? 0;
   return (
     `{"input_tokens":${Math.max(0, inputTokens - cachedTokens - cacheWriteTokens)}` +
     `,"cache_creation_input_tokens":${cacheWriteTokens},"cache_read_input_tokens":${cachedTokens}` +
-    `,"output_tokens":${outputTokens}` +
+    `,"cache_creation":{"ephemeral_5m_input_tokens":${cacheWriteTokens - hour},"ephemeral_1h_input_tokens":${hour}}` +
+    `,"output_tokens":${outputTokens},"output_tokens_details":{"thinking_tokens":${reasoningTokens}}` +
+    (tier === undefined ? "" : `,"service_tier":${JSON.stringify(tierNames[tier] ?? tier)}`) +
     (searches > 0 ? `,"server_tool_use":{"web_search_requests":${searches}}` : "") +
     (usage.estimated ? ',"is_estimated":true' : "") +
     (cost ? `,"cost":${dollars(totalOf(cost))}` : "") +

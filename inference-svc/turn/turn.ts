@@ -47,15 +47,15 @@ export type TurnEvent =
   /** The last event of a turn. A turn that fails has none: it throws. */
   | { readonly type: "end"; readonly outcome: Outcome };
 
-/** Reasons that some formats tell apart: the window of the model is full, or the provider paused tools of its own. */
-export type IncompleteDetail = "model_context_window_exceeded" | "pause_turn";
-
 export interface Outcome {
   readonly status: "completed" | "incomplete";
   /** Reason of an incomplete answer. */
   readonly reason?: "max_output_tokens" | "content_filter" | undefined;
-  /** A narrower reason, when the provider names it. */
-  readonly detail?: IncompleteDetail | undefined;
+  /**
+   * A narrower reason, when the provider names it: `model_context_window_exceeded`, `pause_turn` (it paused tools of its own), or the category of
+   * a refusal.
+   */
+  readonly detail?: string | undefined;
   /** Consumption of the turn; absent when nothing is known. */
   readonly usage?: Usage | undefined;
   /** The tier that served. */

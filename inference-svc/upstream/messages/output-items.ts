@@ -48,10 +48,18 @@ export class MessagesOutputItems {
   constructor(request: TurnRequest, emit: Emit) {
     this.#output = new Output(emit);
     this.#tools = SentTools.of(request, true);
-    this.#searches = new Searches(this.#output, request.include.includes("web_search_call.action.sources"));
+    this.#searches = new Searches(
+      this.#output,
+      request.include.includes("web_search_call.action.sources"),
+      request.door === "messages",
+    );
     const asksForOutputs = request.include.includes("code_interpreter_call.outputs");
     this.#codeRuns = new CodeRuns(this.#output, asksForOutputs, namedContainer(request));
     this.#sealed = request.include.includes("reasoning.encrypted_content");
+  }
+
+  get hasBegun(): boolean {
+    return this.#begun.size > 0;
   }
 
   /**

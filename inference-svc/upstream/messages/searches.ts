@@ -17,12 +17,17 @@ interface Search {
 export class Searches {
   readonly #output: Output;
   readonly #sources: boolean;
+  readonly #own: boolean;
   readonly #running = new Map<unknown, Search>();
 
-  /** @param sources whether the client asked for the sources */
-  constructor(output: Output, sources: boolean) {
+  /**
+   * @param sources whether the client asked for the sources
+   * @param own whether the client speaks this format, whose results have a title and the age of the page
+   */
+  constructor(output: Output, sources: boolean, own: boolean) {
     this.#output = output;
     this.#sources = sources;
+    this.#own = own;
   }
 
   /** Undefined for other server tools. */
@@ -64,7 +69,7 @@ export class Searches {
   }
 
   #finish({ writer, query }: Search, status: SearchStatus, results: readonly JsonObject[]): void {
-    const sources = results.map(({ url }) => ({ type: "url", url: text(url) }));
+    const sources = results.map(this.#own ? ownSource : plainSource);
     const action = { type: "search", query, queries: [query], ...(this.#sources && { sources }) };
     writer.end("completed", { status, action });
   }
@@ -73,5 +78,14 @@ export class Searches {
     this.#output.native(`response.web_search_call.${step}`, {}, index);
   }
 }
+
+const plainSource = ({ url }: JsonObject): JsonObject => ({ type: "url", url: text(url) });
+
+const ownSource = ({ url, title, page_age: age }: JsonObject): JsonObject => ({
+  type: "url",
+  url: text(url),
+  ...(text(title) !== "" && { title }),
+  ...(text(age) !== "" && { page_age: age }),
+});
 
 const queryOf = (input: unknown): string => (isObject(input) ? text(input.query) : "");

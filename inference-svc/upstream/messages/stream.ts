@@ -36,6 +36,7 @@ export class MessagesTranslator implements Translator {
   readonly #stopTexts: TurnRequest["stop"];
   #stopReason: string | undefined;
   #stopSequence: string | undefined;
+  #category: string | undefined;
   done = false;
 
   constructor(request: TurnRequest, target: Target, emit: (event: TurnEvent) => void) {
@@ -65,6 +66,8 @@ export class MessagesTranslator implements Translator {
       case "content_block_stop":
         return this.#blocks.stop();
       case "message_start":
+        // A proxy that asked again amid an answer: what it says now would follow a broken half.
+        if (this.#blocks.hasBegun) throw providerFailed("a second beginning amid an answer");
         return this.#usage.read(isObject(event.message) ? event.message.usage : undefined);
       case "message_delta":
         this.#usage.read(event.usage);
@@ -84,7 +87,9 @@ export class MessagesTranslator implements Translator {
   /** Gateways in between send errors in shapes of their own. */
   #unknown(event: JsonObject): void {
     if (isObject(event.error)) throw providerFault(messagesError(undefined, event));
-    if (event.type === undefined) throw providerFailed("neither a message nor an event");
+    // An empty object is a keep-alive of a proxy.
+    if (event.type === undefined && Object.keys(event).length > 0)
+      throw providerFailed("neither a message nor an event");
   }
 
   #whole(message: JsonObject, data: string): void {
@@ -107,6 +112,7 @@ export class MessagesTranslator implements Translator {
     this.#stopReason = stop_reason;
     this.#stopSequence = namedStop(this.#stopTexts, stop_sequence);
     const explanation = isObject(stop_details) ? text(stop_details.explanation) : "";
+    this.#category = (stop_reason === "refusal" && isObject(stop_details) && text(stop_details.category)) || undefined;
     if (stop_reason === "refusal" && explanation !== "") this.#blocks.refuse(explanation);
   }
 
@@ -118,7 +124,7 @@ export class MessagesTranslator implements Translator {
   close(): void {
     if (this.done) return;
     if (this.#stopReason === undefined) throw connectionLost();
-    const { reason, detail } = incomplete.get(this.#stopReason) ?? complete;
+    const { reason, detail = this.#category } = incomplete.get(this.#stopReason) ?? complete;
     const status: ItemStatus = reason ? "incomplete" : "completed";
     this.#blocks.end(status, detail === "pause_turn");
     this.done = true;

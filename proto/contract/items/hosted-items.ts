@@ -14,7 +14,15 @@ import {
 import { callId, item } from "./item.ts";
 import { openObject } from "./parts.ts";
 
-const source = object({ type: word("url"), url: string() }, { required: ["type", "url"] });
+const source = object(
+  {
+    type: word("url"),
+    url: string(),
+    title: described(string(), "Title of the page, for clients of POST /messages."),
+    page_age: described(string(), "Age of the page, likewise."),
+  },
+  { required: ["type", "url"] },
+);
 
 /** Items of hosted tools by type. */
 export const webSearchActions = {

@@ -25,7 +25,13 @@ const usage = named(
       input_tokens: described(tokens, "Tokens of the prompt without cached ones; an estimate in `message_start`."),
       cache_creation_input_tokens: described(tokens, "Tokens written to the provider's cache."),
       cache_read_input_tokens: described(tokens, "Tokens read from the provider's cache."),
+      cache_creation: described(
+        object({ ephemeral_5m_input_tokens: tokens, ephemeral_1h_input_tokens: tokens }),
+        "Tokens written to the provider's cache, by the time that they are kept.",
+      ),
       output_tokens: described(tokens, "Tokens of the answer, reasoning among them."),
+      output_tokens_details: object({ thinking_tokens: described(tokens, "Tokens of reasoning.") }),
+      service_tier: described(string(), "The tier that served: `standard`, `priority`, `flex` …"),
       server_tool_use: object({ web_search_requests: tokens }),
       is_estimated: described(constant(true), "Some figures are estimates, because the provider gave none."),
       cost: described(number({ min: 0 }), "Cost in USD, when prices are known."),

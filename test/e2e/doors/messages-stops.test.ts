@@ -82,8 +82,22 @@ test("a refusal has the words of the provider", async () => {
   upstream.script([claudeMessage(said, "refusal", { stop_details: details })]);
   expect(await answerOf({ model: "t/claude" })).toMatchObject({
     stop_reason: "refusal",
-    stop_details: { type: "refusal", explanation: "Not this." },
+    stop_details: { type: "refusal", category: "bio", explanation: "Not this." },
   });
+});
+
+test("usage has the thoughts, the lifetimes of cache writes and the tier of the provider", async () => {
+  const usage = {
+    input_tokens: 9,
+    cache_creation_input_tokens: 5,
+    cache_read_input_tokens: 2,
+    cache_creation: { ephemeral_5m_input_tokens: 1, ephemeral_1h_input_tokens: 4 },
+    output_tokens: 9,
+    output_tokens_details: { thinking_tokens: 7 },
+    service_tier: "standard",
+  };
+  upstream.script([claudeMessage(said, "end_turn", { usage })]);
+  expect(await answerOf({ model: "t/claude" })).toMatchObject({ usage });
 });
 
 const chatReasons: readonly (readonly [finish: string, reason: string])[] = [

@@ -348,15 +348,25 @@ describe("ends", () => {
     expect(maskIds(items)).toEqual([call("f", '{"a":', { status: "incomplete" })]);
   });
 
+  test("a second beginning amid an answer breaks it off, and before any block it is the beginning", () => {
+    const again = [messagesStart(), ...messagesTextBlock(0, "Hello"), ...messagesStop("end_turn")];
+    expect(
+      faultOf(() => readMessages([messagesStart(), messagesBlockStart(0, { type: "text", text: "He" }), ...again]))
+        .reason,
+    ).toBe(FaultReason.PROVIDER_FAILED);
+    expect(maskIds(readMessages([messagesStart(), ...again]).items)).toEqual([said(textPart("Hello"))]);
+  });
+
   test("why something was refused", () => {
     const stop_details = { type: "refusal", category: "cyber", explanation: "It could do harm." };
     const refusal = { type: "refusal", refusal: "It could do harm." };
-    const { items } = readMessages([
+    const { items, outcome } = readMessages([
       messagesStart(),
       ...messagesTextBlock(0, "Hello.."),
       ...messagesStop("refusal", {}, { stop_details }),
     ]);
     expect(maskIds(items)).toEqual([{ ...said(textPart("Hello.."), refusal), status: "incomplete" }]);
+    expect(outcome.detail).toBe("cyber");
     const nothing = readMessages([messagesStart(), ...messagesStop("refusal", {}, { stop_details })]);
     expect(maskIds(nothing.items)).toEqual([{ ...said(refusal), status: "incomplete" }]);
   });

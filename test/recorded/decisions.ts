@@ -1,0 +1,222 @@
+/** Differences between recordings and Sluice that are decisions, each with its reason, and those that are still to be mended. */
+import type { Difference } from "./differences.ts";
+import type { DoorResult } from "./replay.ts";
+
+/** A difference of this kind; what is left out may be anything. */
+export interface DifferenceKind {
+  readonly reason: string;
+  readonly what: RegExp;
+  readonly formats?: readonly string[];
+  readonly vendors?: readonly string[];
+  readonly doors?: readonly DoorResult["door"][];
+  readonly want?: RegExp;
+  readonly got?: RegExp;
+}
+
+const refusals: readonly DifferenceKind[] = [
+  { reason: "one answer to a request", what: /^refused$/, got: /^400 n: must be 1/ },
+  {
+    reason: "responses and conversations are not stored",
+    what: /^refused$/,
+    got: /^400 (conversation|previous_response_id|background|store)\b/,
+  },
+  { reason: "MCP servers are called only when the operator allows them", what: /^refused$/, got: /mcp\.allow/ },
+  { reason: "no room for containers with uploaded files", what: /^refused$/, got: /unknown type container_upload/ },
+  { reason: "compaction blocks of a provider are not read", what: /^refused$/, got: /unknown type compaction/ },
+  {
+    reason: "system messages amid a conversation hold texts only",
+    what: /^refused$/,
+    got: /content\.\d+\.type: must be text/,
+  },
+  {
+    reason: "a new server tool of a vendor, refused by its name",
+    what: /^refused$/,
+    got: /unknown (tool )?type (openrouter:|advisor_)/,
+  },
+  {
+    reason: "provider preferences name the operator's providers",
+    what: /^refused$/,
+    got: /no endpoint that provider\.(order|only) names/,
+  },
+  { reason: "fallbacks name the operator's models", what: /^refused$/, got: /^400 model: \S+ is not in the catalogue/ },
+  {
+    reason: "a program that sent a wrong value on purpose",
+    what: /^refused$/,
+    got: /^400 (temperature: must be between|reasoning_effort: must be one of)/,
+  },
+  {
+    reason: "pages on a private network are not read",
+    what: /^refused$/,
+    got: /a host that is not on the public internet/,
+  },
+  {
+    reason: "the message itself was wrong, and the vendor took it",
+    what: /^refused$/,
+    vendors: ["openai"],
+    got: /content\.0\.type: required/,
+  },
+];
+
+const answers: readonly DifferenceKind[] = [
+  {
+    reason: "the operator's key was refused, which no caller can mend",
+    what: /^status$/,
+    want: /"status":(401|403)/,
+    got: /"status":502/,
+  },
+  {
+    reason: "the operator's key was refused",
+    what: /^status$/,
+    want: /API key (not valid|provided)/,
+    got: /"status":502/,
+  },
+  {
+    reason: "a model that the provider does not know is 404",
+    what: /^status$/,
+    want: /"status":400/,
+    got: /"status":404/,
+  },
+  { reason: "citations without a URL have no room", what: /^documents$/ },
+  { reason: "Perplexity lists sources that its text never names", what: /^sources$/, vendors: ["perplexity"] },
+  {
+    reason: "citations at /messages belong to a place in a text",
+    what: /^sources$/,
+    doors: ["messages"],
+    got: /^\[\]$/,
+  },
+  { reason: "no room for generated pictures", what: /^pictures$/, doors: ["messages"] },
+  {
+    reason: "a custom tool is a function with one input",
+    what: /^calls$/,
+    formats: ["responses"],
+    doors: ["messages"],
+    got: /"input":\{"input":/,
+  },
+  {
+    reason: "refusals of OpenAI are text with a stop reason",
+    what: /^(text|refusal|end)$/,
+    formats: ["chat", "responses"],
+    doors: ["messages"],
+    want: /can't assist|^$|stop/,
+  },
+  {
+    reason: "the words of a refusal are said, not only its category",
+    what: /^(text|refusal)$/,
+    formats: ["messages"],
+    want: /^$/,
+  },
+  {
+    reason: "Nova's own tools come as calls that cannot be asked for",
+    what: /^calls$/,
+    formats: ["converse"],
+    got: /nova_code_interpreter/,
+  },
+  {
+    reason: "an answer that its provider calls failed",
+    what: /^outcome$/,
+    want: /"reason":"(ERROR|UNEXPECTED_TOOL_CALL)"/,
+    got: /"status":502/,
+  },
+  {
+    reason: "a second beginning amid an answer breaks it off",
+    what: /^outcome$/,
+    formats: ["messages"],
+    got: /"status":502/,
+  },
+  { reason: "a blocked prompt is an error", what: /^outcome$/, want: /prompt MODEL_ARMOR/, got: /"status":400/ },
+  {
+    reason: "a count that no request can explain is estimated",
+    what: /^tokens\.(prompt|completion|cacheRead|thoughts)$/,
+    want: /"prompt":0,/,
+  },
+  {
+    reason: "a recording whose answer is shorter than its count",
+    what: /^tokens\.(prompt|completion)$/,
+    vendors: ["groq"],
+    formats: ["chat"],
+  },
+  {
+    reason: "a whole answer whose text its source cut",
+    what: /^text$/,
+    formats: ["responses"],
+    vendors: ["openai"],
+    want: /^The command ran successfully/,
+  },
+];
+
+const requests: readonly DifferenceKind[] = [
+  { reason: "Sluice keys caches by its own key, so that no two keys share one", what: /^changed prompt_cache_key$/ },
+  {
+    reason: "strict is off unless a program asks for it",
+    what: /^added tools\.\*(\.tools\.\*)?\.strict$/,
+    formats: ["responses"],
+    got: /^false$/,
+  },
+  {
+    reason: "functions go up as tools",
+    what: /^(lost function(s|_call)|added (tools|tool_choice|parallel_tool_calls))$/,
+    formats: ["chat"],
+  },
+  { reason: "a default that is written out", what: /^added input\.\*\.content\.\*\.detail$/, got: /^auto$/ },
+  {
+    reason: "OpenRouter's spelling of an effort",
+    what: /^(lost reasoning|added reasoning_effort)$/,
+    vendors: ["openrouter"],
+  },
+  { reason: "OpenRouter counts in every answer now", what: /^lost usage$/, vendors: ["openrouter"] },
+  {
+    reason: "the mark of a whole request is put at the best places",
+    what: /^(lost cache_control|added (messages\.\*\.content|system)\.\*\.cache_control)$/,
+  },
+  {
+    reason: "system messages amid a conversation are the user's",
+    what: /^(lost|added|changed) messages\b/,
+    formats: ["messages"],
+  },
+];
+
+const others: readonly DifferenceKind[] = [
+  {
+    reason: "the operator's key was refused, which no caller can mend",
+    what: /^status$/,
+    formats: ["embeddings"],
+    want: /^401$/,
+  },
+  { reason: "a provider that reported a limit rests", what: /^refused$/, got: /^429 Rate limit exceeded/ },
+  {
+    reason: "embeddings of pictures have no door",
+    what: /^refused$/,
+    formats: ["embeddings"],
+    got: /^400 input: required/,
+  },
+  { reason: "an answer without a word is a failure", what: /^outcome$/, formats: ["gemini"], got: /reason STOP/ },
+];
+
+export const decisions: readonly DifferenceKind[] = [...refusals, ...answers, ...requests, ...others];
+
+/** Kinds that are to be mended: they pass, so that new ones are seen, and count as different in the printed figures. */
+export const open: readonly DifferenceKind[] = [
+  {
+    reason: "deferred tools and fetches that Anthropic would run",
+    what: /^(added|changed|lost) tools\.\*/,
+    formats: ["messages"],
+  },
+  { reason: "thinking that Sluice adds to a request", what: /^added (output_config|thinking)/, formats: ["messages"] },
+  {
+    reason: "fields of chat that go unnamed",
+    what: /^(lost|added) (reasoning|messages\.\*\.(name|prefix)|tools\.\*\.cache_control)/,
+  },
+  { reason: "an old field of Anthropic", what: /^lost output_format$/ },
+];
+
+export const isOfKind = (
+  kind: DifferenceKind,
+  { exchange, door }: DoorResult,
+  { what, want, got }: Difference,
+): boolean =>
+  kind.what.test(what) &&
+  (kind.formats?.includes(exchange.format) ?? true) &&
+  (kind.vendors?.includes(exchange.vendor) ?? true) &&
+  (kind.doors?.includes(door) ?? true) &&
+  (kind.want?.test(want) ?? true) &&
+  (kind.got?.test(got) ?? true);

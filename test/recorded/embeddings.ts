@@ -1,0 +1,58 @@
+/** Recorded embeddings: vectors, their number, and the tokens of the prompt. */
+import { type Difference, abridged } from "./differences.ts";
+import type { Exchange } from "./corpus.ts";
+import { type JsonRecord, jsonRecord, jsonRecords, words } from "./readers/json.ts";
+
+/** Texts, or token ids, of a request of any provider. */
+export function inputOf(body: JsonRecord): unknown {
+  const joined = (content: unknown) =>
+    jsonRecords(jsonRecord(content)["parts"])
+      .map(({ text }) => words(text))
+      .join("");
+  const { input, texts, inputText, requests, content, instances, inputs } = body;
+  if (requests) return jsonRecords(requests).map((request) => joined(request["content"]));
+  if (content) return joined(content);
+  if (instances) return jsonRecords(instances).map((instance) => instance["content"]);
+  if (inputs) return jsonRecords(inputs).map((each) => jsonRecords(each["content"])[0]?.["text"]);
+  return input ?? texts ?? inputText;
+}
+
+/** Vectors of an answer of any provider. */
+function vectorsOf({ data, embeddings, embedding }: JsonRecord): number[][] {
+  const listed = data ?? jsonRecord(embeddings)["float"] ?? embeddings ?? [embedding];
+  return (Array.isArray(listed) ? listed : []).map((entry: unknown): number[] => {
+    const vector = Array.isArray(entry) ? entry : (jsonRecord(entry)["embedding"] ?? jsonRecord(entry)["values"]);
+    if (Array.isArray(vector)) return vector as number[];
+    const bytes = Buffer.from(words(vector), "base64");
+    return Array.from({ length: Math.floor(bytes.length / 4) }, (_, index) => bytes.readFloatLE(index * 4));
+  });
+}
+
+function tokensOf({ usage, meta, inputTextTokenCount: counted }: JsonRecord): unknown {
+  const { prompt_tokens: prompt, total_tokens: total } = jsonRecord(usage);
+  return prompt ?? total ?? jsonRecord(jsonRecord(meta)["billed_units"])["input_tokens"] ?? counted;
+}
+
+export function embeddingDifferences(
+  { status: wantStatus }: Exchange,
+  want: JsonRecord,
+  status: number,
+  got: JsonRecord,
+): Difference[] {
+  if (status !== wantStatus)
+    return [{ what: "status", want: String(wantStatus), got: abridged({ status, ...jsonRecord(got["error"]) }) }];
+  if (wantStatus >= 400) return [];
+  const [wanted, given] = [vectorsOf(want), vectorsOf(got)];
+  // Base64 holds single precision.
+  const isNear = (one: number, other: number | undefined) => other !== undefined && Math.abs(one - other) < 1e-6;
+  const same = (one: number[], other: number[] = []) =>
+    one.length === other.length && one.every((number, at) => isNear(number, other[at]));
+  const isSame = wanted.length === given.length && wanted.every((vector, at) => same(vector, given[at]));
+  const [tokens, told] = [tokensOf(want), tokensOf(got)];
+  return [
+    ...(isSame ? [] : [{ what: "vectors", want: abridged(wanted), got: abridged(given) }]),
+    ...(tokens === undefined || tokens === told
+      ? []
+      : [{ what: "tokens.prompt", want: abridged(tokens), got: abridged(told) }]),
+  ];
+}

@@ -1,0 +1,112 @@
+/** Requests for the doors that ask for what a recorded answer says: the recorded words, and functions for the calls that it makes. */
+import type { Exchange } from "./corpus.ts";
+import type { AnswerFacts } from "./readers/answer.ts";
+import { type JsonRecord, jsonRecord, jsonRecords, words } from "./readers/json.ts";
+
+export type Door = "responses" | "chat" | "messages";
+export const doors: readonly Door[] = ["responses", "chat", "messages"];
+export const pathOf = { responses: "/responses", chat: "/chat/completions", messages: "/messages" } as const;
+export const isDoor = (format: string): format is Door => format in pathOf;
+
+interface Tool {
+  readonly name: string;
+  readonly description: string;
+  readonly schema: JsonRecord;
+}
+
+interface Question {
+  readonly prompt: string;
+  readonly tools: readonly Tool[];
+  readonly thinks: boolean;
+}
+
+const anything: JsonRecord = { type: "object", properties: {} };
+
+export function questionOf(exchange: Exchange, want: AnswerFacts): Question {
+  const body = exchange.request?.body ?? {};
+  const tools = new Map<string, Tool>();
+  for (const tool of toolsOf(body)) if (/^[\w-]{1,64}$/.test(tool.name)) tools.set(tool.name, tool);
+  // A recording may lack its request; an answer must not call what nobody offered.
+  for (const { name } of want.calls) {
+    if (!tools.has(name) && /^[\w-]{1,64}$/.test(name)) tools.set(name, { name, description: "", schema: anything });
+  }
+  const thinks = want.thoughts !== "" || (want.tokens?.thoughts ?? 0) > 0;
+  return { prompt: promptOf(body, want), tools: [...tools.values()], thinks };
+}
+
+/**
+ * The words of the recorded user. What a provider read beside them (documents, searches that it ran, pages) counts as prompt too, and Sluice estimates
+ * a count that no request can explain: the prompt is filled up to the size that was billed.
+ */
+function promptOf(body: JsonRecord, want: AnswerFacts): string {
+  const turns = [body["messages"], body["contents"], body["input"]].flatMap(jsonRecords);
+  const said = turns.filter(({ role }) => role === "user").flatMap((turn) => textsOf(turn["content"] ?? turn["parts"]));
+  const prompt = [words(body["input"]), ...said].join("\n").trim().slice(0, 4000) || "Hello";
+  const missing = (want.tokens?.prompt ?? 0) - prompt.length / 4;
+  return missing > 1000 ? `${prompt}\n${"word ".repeat(missing)}` : prompt;
+}
+
+const textsOf = (content: unknown): string[] =>
+  typeof content === "string" ? [content] : jsonRecords(content).map(({ text }) => words(text));
+
+/** Functions of a request of any format. */
+function toolsOf(body: JsonRecord): Tool[] {
+  const listed = [...jsonRecords(body["tools"]), ...jsonRecords(jsonRecord(body["toolConfig"])["tools"])];
+  return listed.flatMap((tool): Tool[] => {
+    const declared = jsonRecords(tool["functionDeclarations"] ?? tool["function_declarations"]);
+    if (declared.length > 0)
+      return declared.map((one) => toolOf(one, one["parametersJsonSchema"] ?? lowerTypes(one["parameters"])));
+    const named = jsonRecord(tool["function"] ?? tool["toolSpec"] ?? tool);
+    const schema = named["parameters"] ?? named["input_schema"] ?? jsonRecord(named["inputSchema"])["json"];
+    return schema === undefined ? [] : [toolOf(named, schema)];
+  });
+}
+
+function toolOf({ name, description }: JsonRecord, schema: unknown): Tool {
+  return { name: words(name), description: words(description), schema: { ...anything, ...jsonRecord(schema) } };
+}
+
+/** Google writes the names of types in capitals. */
+function lowerTypes(schema: unknown): unknown {
+  if (Array.isArray(schema)) return schema.map(lowerTypes);
+  if (typeof schema !== "object" || schema === null) return schema;
+  const entries = Object.entries(schema);
+  return Object.fromEntries(
+    entries.map(([key, value]) => [key, key === "type" ? words(value).toLowerCase() : lowerTypes(value)]),
+  );
+}
+
+/** @returns the body that asks the question at a door */
+export function bodyFor(door: Door, model: string, { prompt, tools, thinks }: Question, stream: boolean): JsonRecord {
+  const functions = tools.map(({ name, description, schema }) => ({ name, description, parameters: schema }));
+  const has = tools.length > 0;
+  if (door === "responses") {
+    return {
+      model,
+      stream,
+      input: prompt,
+      ...(has && { tools: functions.map((fn) => ({ type: "function", ...fn, strict: false })) }),
+      ...(thinks && { reasoning: { effort: "medium", summary: "auto" } }),
+    };
+  }
+  const messages = [{ role: "user", content: prompt }];
+  if (door === "chat") {
+    return {
+      model,
+      stream,
+      messages,
+      ...(stream && { stream_options: { include_usage: true } }),
+      ...(has && { tools: functions.map((fn) => ({ type: "function", function: fn })) }),
+      ...(thinks && { reasoning_effort: "medium" }),
+    };
+  }
+  const offered = tools.map(({ name, description, schema }) => ({ name, description, input_schema: schema }));
+  return {
+    model,
+    stream,
+    max_tokens: 4096,
+    messages,
+    ...(has && { tools: offered }),
+    ...(thinks && { thinking: { type: "enabled", budget_tokens: 2048 } }),
+  };
+}

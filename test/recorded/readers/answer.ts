@@ -1,0 +1,71 @@
+/** What an answer says, in the same words for every format, so that a recording and the answer at a door can be compared. */
+
+export interface ToolCallFacts {
+  readonly name: string;
+  readonly input: unknown;
+}
+
+export interface SourceFacts {
+  /** Empty for a document or an output of a tool. */
+  readonly url: string;
+  readonly title: string;
+}
+
+export interface TokenFacts {
+  /** The whole prompt, with what was read from a cache and written to one. */
+  readonly prompt: number;
+  readonly cacheRead: number;
+  readonly cacheWritten: number;
+  /** With the thoughts. */
+  readonly completion: number;
+  readonly thoughts: number;
+}
+
+/** `cut` is an answer without an end. */
+export type AnswerOutcome = "whole" | "cut" | "failed";
+
+/** How an answer ended: `done` by itself or with calls, `limit` at a maximum of tokens, `withheld` by a filter or a refusal. */
+export type End = "done" | "limit" | "withheld" | "paused" | "failed" | "";
+
+export interface AnswerFacts {
+  outcome: AnswerOutcome;
+  text: string;
+  thoughts: string;
+  refusal: string;
+  calls: ToolCallFacts[];
+  sources: SourceFacts[];
+  pictures: number;
+  end: End;
+  /** The format's own word for the end. */
+  reason: string;
+  tokens?: TokenFacts;
+  /** Of an answer that failed. */
+  fault?: { readonly status: number | undefined; readonly message: string };
+  /** Of a stream. */
+  stream?: {
+    /** Events that begin an answer, in formats that have one. */
+    readonly starts?: number;
+    /** Events that end the answer: [DONE], `message_stop`, `response.completed` and its siblings. */
+    readonly terminals: number;
+    /** Chunks with a reason. */
+    readonly reasons?: number;
+    /** Texts that the deltas make, where the format repeats the whole texts in its last event. */
+    readonly deltas?: { readonly text: string; readonly thoughts: string; readonly refusal: string };
+  };
+}
+
+export const emptyAnswer = (): AnswerFacts => ({
+  outcome: "whole",
+  text: "",
+  thoughts: "",
+  refusal: "",
+  calls: [],
+  sources: [],
+  pictures: 0,
+  end: "",
+  reason: "",
+});
+
+export function failedAnswer(status: number | undefined, message: string): AnswerFacts {
+  return { ...emptyAnswer(), outcome: "failed", fault: { status, message } };
+}

@@ -1,0 +1,189 @@
+/** Chat Completions, with the variants of many vendors. A stream is folded into the message that it makes. */
+import { type StreamEvent, isEventStream, readEvents } from "../frames.ts";
+import {
+  type AnswerFacts,
+  type ToolCallFacts,
+  type End,
+  type SourceFacts,
+  type TokenFacts,
+  emptyAnswer,
+} from "./answer.ts";
+import {
+  type JsonRecord,
+  argumentsOf,
+  count,
+  firstCount,
+  isJsonRecord,
+  jsonRecord,
+  jsonRecords,
+  parse,
+  words,
+} from "./json.ts";
+
+interface Piece {
+  readonly id: string;
+  name: string;
+  written: string;
+  readonly isCustom: boolean;
+}
+
+export function readChatAnswer(body: string): AnswerFacts {
+  if (!isEventStream(body)) {
+    const whole = parse(body);
+    if (!isJsonRecord(whole)) return { ...emptyAnswer(), outcome: "cut" };
+    const fold = new ChatFold(true);
+    fold.add(whole);
+    return fold.finish();
+  }
+  const fold = new ChatFold(false);
+  for (const event of readEvents(body)) fold.addEvent(event);
+  return fold.finish();
+}
+
+class ChatFold {
+  readonly #answer = emptyAnswer();
+  readonly #isWhole: boolean;
+  readonly #pieces: Piece[] = [];
+  readonly #atIndex = new Map<number, Piece>();
+  #dones = 0;
+  #reasons = 0;
+  #error: JsonRecord | undefined;
+
+  constructor(isWhole: boolean) {
+    this.#isWhole = isWhole;
+  }
+
+  addEvent({ name, data }: StreamEvent): void {
+    if (data.trim() === "[DONE]") this.#dones += 1;
+    const chunk = parse(data);
+    if (isJsonRecord(chunk)) this.add(name === "error" && !chunk["error"] ? { error: chunk } : chunk);
+  }
+
+  add(chunk: JsonRecord): void {
+    if (chunk["error"]) this.#error = isJsonRecord(chunk["error"]) ? chunk["error"] : { message: chunk["error"] };
+    const choice = jsonRecords(chunk["choices"]).find(({ index }) => (index ?? 0) === 0) ?? {};
+    const usage = [chunk["usage"], choice["usage"], jsonRecord(chunk["x_groq"])["usage"]].find(isJsonRecord);
+    if (usage) this.#answer.tokens = tokensOf(usage);
+    this.#answer.sources = [...linksOf(chunk), ...(linksOf(chunk).length > 0 ? [] : this.#answer.sources)];
+    // Perplexity sends a whole message beside each delta, and an empty delta beside a whole message.
+    const { message, delta } = choice;
+    const said = (this.#isWhole ? [message, delta] : [delta, message]).find(isJsonRecord);
+    if (said) this.#addMessage(said);
+    const reason = words(choice["finish_reason"]);
+    if (reason === "") return;
+    this.#reasons += 1;
+    this.#answer.reason = reason;
+  }
+
+  finish(): AnswerFacts {
+    const answer = this.#answer;
+    answer.calls = this.#pieces.map(
+      ({ name, written, isCustom }): ToolCallFacts => ({
+        name,
+        input: isCustom ? written : argumentsOf(written),
+      }),
+    );
+    answer.end = endOf(answer.reason);
+    if (!this.#isWhole) answer.stream = { terminals: this.#dones, reasons: this.#reasons };
+    if (this.#error) {
+      const { code, message } = this.#error;
+      return { ...answer, outcome: "failed", fault: { status: Number(code) || undefined, message: words(message) } };
+    }
+    if (answer.reason !== "") return answer;
+    // Some servers leave the reason out. A whole body, or [DONE], is the end all the same, if anything was said.
+    const hasContent = [answer.text, answer.refusal].some((text) => text !== "") || answer.calls.length > 0;
+    if (!hasContent || (!this.#isWhole && this.#dones === 0)) return { ...answer, outcome: "cut" };
+    return { ...answer, end: "done" };
+  }
+
+  #addMessage(said: JsonRecord): void {
+    const answer = this.#answer;
+    const { content } = said;
+    if (typeof content === "string") answer.text += content;
+    for (const part of jsonRecords(content)) {
+      const { thinking } = part;
+      if (part["type"] !== "thinking") answer.text += words(part["text"]);
+      else
+        answer.thoughts +=
+          words(thinking) +
+          jsonRecords(thinking)
+            .map(({ text }) => words(text))
+            .join("");
+    }
+    const details = jsonRecords(said["reasoning_details"]).map(({ text, summary }) => words(text) || words(summary));
+    answer.thoughts += words(said["reasoning_content"]) || words(said["reasoning"]) || details.join("");
+    answer.refusal += words(said["refusal"]);
+    answer.pictures += jsonRecords(said["images"]).length;
+    for (const { url_citation: cited } of jsonRecords(said["annotations"])) {
+      if (isJsonRecord(cited)) answer.sources.push({ url: words(cited["url"]), title: words(cited["title"]) });
+    }
+    this.#addCalls(said);
+  }
+
+  #addCalls(said: JsonRecord): void {
+    const old = jsonRecord(said["function_call"]);
+    // Snowflake sends an empty one with every message.
+    if (words(old["name"]) + words(old["arguments"]) !== "") this.#addPiece({ index: -1, function: old });
+    for (const [at, call] of jsonRecords(said["tool_calls"]).entries()) {
+      this.#addPiece(this.#isWhole ? { ...call, index: at } : call);
+    }
+  }
+
+  #addPiece(call: JsonRecord): void {
+    // Snowflake writes an empty custom call beside each function.
+    const isCustom = isJsonRecord(call["custom"]) && !isJsonRecord(call["function"]);
+    const called = jsonRecord(isCustom ? call["custom"] : call["function"]);
+    const given = isCustom ? called["input"] : called["arguments"];
+    const written = typeof given === "string" ? given : isJsonRecord(given) ? JSON.stringify(given) : "";
+    const index = count(call["index"]);
+    const earlier = this.#atIndex.get(index);
+    const id = words(call["id"]);
+    const name = words(called["name"]);
+    // Some servers number every call 0: another id with a name is another call.
+    if (earlier && (id === "" || name === "" || earlier.id === "" || earlier.id === id)) {
+      earlier.name ||= name;
+      // An empty object before the arguments holds their place.
+      earlier.written = earlier.written === "{}" ? written || "{}" : earlier.written + written;
+      return;
+    }
+    const piece = { id, name, written, isCustom };
+    this.#atIndex.set(index, piece);
+    this.#pieces.push(piece);
+  }
+}
+
+/** Links of a whole answer, as xAI and Perplexity give them. */
+function linksOf(chunk: JsonRecord): SourceFacts[] {
+  const results = jsonRecords(chunk["search_results"]);
+  if (results.length > 0) return results.map(({ url, title }) => ({ url: words(url), title: words(title) }));
+  const { citations } = chunk;
+  return Array.isArray(citations) ? citations.map((url: unknown) => ({ url: words(url), title: "" })) : [];
+}
+
+function tokensOf(usage: JsonRecord): TokenFacts {
+  const prompt = count(usage["prompt_tokens"]);
+  const completion = count(usage["completion_tokens"]);
+  const promptDetails = jsonRecord(usage["prompt_tokens_details"]);
+  const thoughts = firstCount(
+    jsonRecord(usage["completion_tokens_details"])["reasoning_tokens"],
+    usage["reasoning_tokens"],
+  );
+  // xAI and Google count thoughts beside the answer; the total shows it.
+  const beside = Math.max(0, count(usage["total_tokens"]) - prompt - completion);
+  const isBeside = beside > 0 && (thoughts === 0 || thoughts === beside);
+  return {
+    prompt,
+    completion: isBeside ? completion + beside : completion,
+    thoughts: thoughts || beside,
+    cacheRead: firstCount(promptDetails["cached_tokens"], usage["prompt_cache_hit_tokens"], usage["cached_tokens"]),
+    cacheWritten: firstCount(promptDetails["cache_write_tokens"], promptDetails["cache_creation_tokens"]),
+  };
+}
+
+function endOf(reason: string): End {
+  const plain = reason.toLowerCase();
+  if (plain === "") return "";
+  if (["length", "max_tokens", "model_length"].includes(plain)) return "limit";
+  if (plain.startsWith("content_filter")) return "withheld";
+  return plain === "error" ? "failed" : "done";
+}

@@ -1,0 +1,66 @@
+/** `generateContent` of Google, whole or in chunks, each of which has the form of a whole answer. */
+import { isEventStream, readEvents } from "../frames.ts";
+import { type AnswerFacts, type End, type SourceFacts, emptyAnswer } from "./answer.ts";
+import { type JsonRecord, count, isJsonRecord, jsonRecord, jsonRecords, parse, words } from "./json.ts";
+
+const withheld = new Set(
+  "SAFETY RECITATION BLOCKLIST PROHIBITED_CONTENT SPII LANGUAGE MODEL_ARMOR IMAGE_SAFETY IMAGE_PROHIBITED_CONTENT IMAGE_RECITATION".split(
+    " ",
+  ),
+);
+
+export function readGeminiAnswer(body: string): AnswerFacts {
+  const chunks = isEventStream(body) ? readEvents(body).map(({ data }) => parse(data)) : [parse(body)].flat();
+  const answer = emptyAnswer();
+  const sources = new Map<string, SourceFacts>();
+  let usage: JsonRecord = {};
+  let error: JsonRecord | undefined;
+  for (const chunk of chunks.filter(isJsonRecord)) {
+    const candidate = jsonRecords(chunk["candidates"])[0] ?? {};
+    for (const part of jsonRecords(jsonRecord(candidate["content"])["parts"])) addPart(answer, part);
+    for (const { web } of jsonRecords(jsonRecord(candidate["groundingMetadata"])["groundingChunks"])) {
+      const url = words(jsonRecord(web)["uri"]);
+      if (url !== "") sources.set(url, { url, title: words(jsonRecord(web)["title"]) });
+    }
+    const blocked = words(jsonRecord(chunk["promptFeedback"])["blockReason"]);
+    answer.reason = words(candidate["finishReason"]) || (blocked && `prompt ${blocked}`) || answer.reason;
+    usage = { ...usage, ...jsonRecord(chunk["usageMetadata"]) };
+    error = isJsonRecord(chunk["error"]) ? chunk["error"] : error;
+  }
+  answer.sources = [...sources.values()];
+  answer.end = endOf(answer.reason);
+  if (Object.keys(usage).length > 0) answer.tokens = tokensOf(usage);
+  if (error) {
+    const fault = { status: count(error["code"]) || undefined, message: words(error["message"]) };
+    return { ...answer, outcome: "failed", fault };
+  }
+  return answer.reason === "" ? { ...answer, outcome: "cut" } : answer;
+}
+
+function addPart(answer: AnswerFacts, part: JsonRecord): void {
+  const { functionCall: call, inlineData: data, text } = part;
+  // A call without a name is a piece of arguments, which come so only when a program asks for it.
+  if (isJsonRecord(call)) {
+    if (words(call["name"]) !== "") answer.calls.push({ name: words(call["name"]), input: call["args"] ?? {} });
+  } else if (isJsonRecord(data)) answer.pictures += words(data["mimeType"]).startsWith("image/") ? 1 : 0;
+  else if (part["thought"]) answer.thoughts += words(text);
+  else answer.text += words(text);
+}
+
+function tokensOf(usage: JsonRecord) {
+  const thoughts = count(usage["thoughtsTokenCount"]);
+  return {
+    prompt: count(usage["promptTokenCount"]) + count(usage["toolUsePromptTokenCount"]),
+    cacheRead: count(usage["cachedContentTokenCount"]),
+    cacheWritten: 0,
+    completion: count(usage["candidatesTokenCount"]) + thoughts,
+    thoughts,
+  };
+}
+
+function endOf(reason: string): End {
+  if (reason === "") return "";
+  if (reason === "MAX_TOKENS") return "limit";
+  if (withheld.has(reason) || reason.startsWith("prompt ")) return "withheld";
+  return reason === "STOP" ? "done" : "failed";
+}

@@ -1,0 +1,38 @@
+/** Reads values whose shape nobody has checked. */
+
+export type JsonRecord = Readonly<Record<string, unknown>>;
+
+export const isJsonRecord = (value: unknown): value is JsonRecord =>
+  typeof value === "object" && value !== null && !Array.isArray(value);
+export const jsonRecord = (value: unknown): JsonRecord => (isJsonRecord(value) ? value : {});
+export const jsonRecords = (value: unknown): JsonRecord[] => (Array.isArray(value) ? value.filter(isJsonRecord) : []);
+export const words = (value: unknown): string => (typeof value === "string" ? value : "");
+export const count = (value: unknown): number => (typeof value === "number" ? value : 0);
+
+/** The first of these that is a number. */
+export const firstCount = (...values: readonly unknown[]): number =>
+  count(values.find((value) => typeof value === "number"));
+
+/** @returns undefined for a text that is no JSON */
+export function parse(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+}
+
+/** Arguments of a call as a value. An empty text means none, and a text that is no JSON is compared as it stands. */
+export function argumentsOf(value: unknown): unknown {
+  if (typeof value !== "string") return value ?? {};
+  return value.trim() === "" ? {} : (parse(value) ?? value);
+}
+
+/** Equal for two values that differ in the order of their keys alone. */
+export function canonical(value: unknown): string {
+  return JSON.stringify(value, (_, inner: unknown) =>
+    isJsonRecord(inner)
+      ? Object.fromEntries(Object.entries(inner).sort(([one], [other]) => (one < other ? -1 : 1)))
+      : inner,
+  );
+}

@@ -1,0 +1,126 @@
+/** The Messages format. A stream is folded into the message that it makes. */
+import { isEventStream, readEvents } from "../frames.ts";
+import { type AnswerFacts, type End, emptyAnswer, failedAnswer } from "./answer.ts";
+import { type JsonRecord, argumentsOf, count, isJsonRecord, jsonRecord, jsonRecords, parse, words } from "./json.ts";
+
+const ends: Readonly<Record<string, End>> = {
+  max_tokens: "limit",
+  model_context_window_exceeded: "limit",
+  refusal: "withheld",
+  pause_turn: "paused",
+};
+
+export function readMessagesAnswer(body: string): AnswerFacts {
+  if (!isEventStream(body)) {
+    const message = parse(body);
+    if (!isJsonRecord(message)) return { ...emptyAnswer(), outcome: "cut" };
+    if (message["type"] === "error") return failedAnswer(undefined, words(jsonRecord(message["error"])["message"]));
+    return readMessage(message);
+  }
+  const { message, starts, stops, error } = foldMessage(body);
+  const answer: AnswerFacts = { ...readMessage(message), stream: { starts, terminals: stops } };
+  if (error) return { ...answer, outcome: "failed", fault: { status: undefined, message: words(error["message"]) } };
+  return stops === 0 && answer.reason === "" ? { ...answer, outcome: "cut" } : answer;
+}
+
+function foldMessage(body: string) {
+  let message: JsonRecord = {};
+  let blocks = new Map<number, JsonRecord>();
+  let usage: JsonRecord = {};
+  let starts = 0;
+  let stops = 0;
+  let error: JsonRecord | undefined;
+  for (const { data } of readEvents(body)) {
+    const event = jsonRecord(parse(data));
+    const index = count(event["index"]);
+    switch (event["type"]) {
+      case "message_start":
+        starts += 1;
+        message = jsonRecord(event["message"]);
+        usage = jsonRecord(message["usage"]);
+        // A second start is another attempt of a proxy: what came before it is void.
+        blocks = new Map();
+        break;
+      case "content_block_start":
+        blocks.set(index, jsonRecord(event["content_block"]));
+        break;
+      case "content_block_delta":
+        blocks.set(index, withDelta(blocks.get(index) ?? {}, jsonRecord(event["delta"])));
+        break;
+      case "message_delta":
+        message = { ...message, ...jsonRecord(event["delta"]) };
+        usage = laterUsage(usage, jsonRecord(event["usage"]));
+        break;
+      case "message_stop":
+        stops += 1;
+        break;
+      case "error":
+        stops += 1;
+        error = jsonRecord(event["error"]);
+        break;
+      default:
+    }
+  }
+  const inOrder = [...blocks].sort(([one], [other]) => one - other).map(([, block]) => block);
+  return {
+    message: { ...message, content: [...jsonRecords(message["content"]), ...inOrder], usage },
+    starts,
+    stops,
+    error,
+  };
+}
+
+/** A later figure counts, unless it takes back a count of prompt tokens. */
+const laterUsage = (usage: JsonRecord, later: JsonRecord): JsonRecord => ({
+  ...usage,
+  ...Object.fromEntries(
+    Object.entries(later).filter(([name, figure]) => figure !== null && !(figure === 0 && usage[name])),
+  ),
+});
+
+function withDelta(block: JsonRecord, delta: JsonRecord): JsonRecord {
+  const join = (name: string, piece: unknown) => ({ ...block, [name]: words(block[name]) + words(piece) });
+  switch (delta["type"]) {
+    case "text_delta":
+      return join("text", delta["text"]);
+    case "thinking_delta":
+      return join("thinking", delta["thinking"]);
+    case "input_json_delta":
+      return join("written", delta["partial_json"]);
+    case "citations_delta":
+      return { ...block, citations: [...jsonRecords(block["citations"]), jsonRecord(delta["citation"])] };
+    default:
+      return block;
+  }
+}
+
+function readMessage(message: JsonRecord): AnswerFacts {
+  const answer = emptyAnswer();
+  for (const block of jsonRecords(message["content"])) {
+    const { type, written } = block;
+    if (type === "thinking") answer.thoughts += words(block["thinking"]);
+    if (type === "tool_use") {
+      const input = argumentsOf(words(written) === "" ? block["input"] : written);
+      answer.calls.push({ name: words(block["name"]), input });
+    }
+    if (type !== "text") continue;
+    answer.text += words(block["text"]);
+    for (const { url, title, document_title: document } of jsonRecords(block["citations"])) {
+      answer.sources.push({ url: words(url), title: words(title) || words(document) });
+    }
+  }
+  answer.reason = words(message["stop_reason"]);
+  answer.end = ends[answer.reason] ?? (answer.reason === "" ? "" : "done");
+  const usage = jsonRecord(message["usage"]);
+  if (Object.keys(usage).length === 0) return answer;
+  const cacheRead = count(usage["cache_read_input_tokens"]);
+  const cacheWritten = count(usage["cache_creation_input_tokens"]);
+  answer.tokens = {
+    prompt: count(usage["input_tokens"]) + cacheRead + cacheWritten,
+    cacheRead,
+    cacheWritten,
+    completion: count(usage["output_tokens"]),
+    thoughts: count(jsonRecord(usage["output_tokens_details"])["thinking_tokens"]),
+  };
+  return answer;
+}

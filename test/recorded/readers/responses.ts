@@ -1,0 +1,80 @@
+/** The Responses format. A stream repeats the whole response in its last event. */
+import { isEventStream, readEvents } from "../frames.ts";
+import { type AnswerFacts, emptyAnswer, failedAnswer } from "./answer.ts";
+import { type JsonRecord, argumentsOf, count, isJsonRecord, jsonRecord, jsonRecords, parse, words } from "./json.ts";
+
+const terminalTypes = new Set(["response.completed", "response.incomplete", "response.failed"]);
+
+export function readResponsesAnswer(body: string): AnswerFacts {
+  if (!isEventStream(body)) return readResponse(jsonRecord(parse(body)));
+  const deltas = { text: "", thoughts: "", refusal: "" };
+  const done = new Map<unknown, JsonRecord>();
+  let terminals = 0;
+  let last: JsonRecord | undefined;
+  let error: JsonRecord | undefined;
+  for (const { data } of readEvents(body)) {
+    const event = jsonRecord(parse(data));
+    const type = words(event["type"]);
+    if (terminalTypes.has(type)) {
+      terminals += 1;
+      last = jsonRecord(event["response"]);
+    } else if (type === "error") error = isJsonRecord(event["error"]) ? event["error"] : event;
+    else if (type === "response.output_text.delta") deltas.text += words(event["delta"]);
+    else if (type === "response.refusal.delta") deltas.refusal += words(event["delta"]);
+    else if (/^response\.reasoning_(summary_)?text\.delta$/.test(type)) deltas.thoughts += words(event["delta"]);
+    else if (type === "response.output_item.done") done.set(event["output_index"], jsonRecord(event["item"]));
+  }
+  if (!last) {
+    const said = error
+      ? failedAnswer(undefined, words(error["message"]))
+      : { ...emptyAnswer(), outcome: "cut" as const };
+    return { ...said, ...deltas };
+  }
+  // Some servers leave the output of the last event empty; the finished items are the same output.
+  const output = jsonRecords(last["output"]).length > 0 ? last["output"] : [...done.values()];
+  const answer = readResponse({ ...last, output });
+  return { ...answer, stream: { terminals, deltas } };
+}
+
+function readResponse(response: JsonRecord): AnswerFacts {
+  const answer = emptyAnswer();
+  const { status, error, incomplete_details: details, usage } = response;
+  if (!Array.isArray(response["output"]) && !error) return { ...answer, outcome: "cut" };
+  for (const item of jsonRecords(response["output"])) addItem(answer, item);
+  const why = words(jsonRecord(details)["reason"]);
+  answer.reason = [words(status), why].filter((part) => part !== "").join("/");
+  answer.end = status === "incomplete" ? (why === "content_filter" ? "withheld" : "limit") : "done";
+  if (isJsonRecord(usage)) {
+    const input = jsonRecord(usage["input_tokens_details"]);
+    answer.tokens = {
+      prompt: count(usage["input_tokens"]),
+      cacheRead: count(input["cached_tokens"]),
+      cacheWritten: count(input["cache_write_tokens"]),
+      completion: count(usage["output_tokens"]),
+      thoughts: count(jsonRecord(usage["output_tokens_details"])["reasoning_tokens"]),
+    };
+  }
+  if (status !== "failed" && (!error || status === "completed")) return answer;
+  return { ...answer, outcome: "failed", fault: { status: undefined, message: words(jsonRecord(error)["message"]) } };
+}
+
+function addItem(answer: AnswerFacts, item: JsonRecord): void {
+  const { type, name, content } = item;
+  const texts = (parts: unknown) =>
+    jsonRecords(parts)
+      .map(({ text }) => words(text))
+      .join("");
+  if (type === "reasoning") answer.thoughts += texts(item["summary"]) + texts(content);
+  else if (type === "function_call") answer.calls.push({ name: words(name), input: argumentsOf(item["arguments"]) });
+  else if (type === "custom_tool_call") answer.calls.push({ name: words(name), input: words(item["input"]) });
+  else if (type === "image_generation_call") answer.pictures += item["result"] ? 1 : 0;
+  if (type !== "message") return;
+  for (const part of jsonRecords(content)) {
+    if (part["type"] === "refusal") answer.refusal += words(part["refusal"]);
+    if (part["type"] !== "output_text") continue;
+    answer.text += words(part["text"]);
+    for (const { url, title, filename } of jsonRecords(part["annotations"])) {
+      answer.sources.push({ url: words(url), title: words(title) || words(filename) });
+    }
+  }
+}

@@ -1,0 +1,31 @@
+/** What Sluice tells about a request that it changed: in the receipt of the answer, and in headers. */
+import { isEventStream, readEvents } from "./frames.ts";
+import { type JsonRecord, isJsonRecord, jsonRecord, jsonRecords, parse, words } from "./readers/json.ts";
+
+export interface ToldChanges {
+  /** Paths of fields, such as `tools.0.strict`. */
+  readonly paths: readonly string[];
+  /** Everything as text. */
+  readonly text: string;
+}
+
+export function toldBy(body: string, headers: Headers): ToldChanges {
+  const events = isEventStream(body) ? readEvents(body).map(({ data }) => parse(data)) : [parse(body)];
+  const receipts = events.map(receiptOf).filter((receipt) => receipt !== undefined);
+  const params = jsonRecord(receipts.at(-1)?.["params"]);
+  const unknown = jsonRecords(params["unknown_fields"]).map(({ name }) => words(name));
+  const warnings = [headers.get("x-sluice-warning"), headers.get("x-sluice-ignored-fields")].filter(
+    (text) => text !== null,
+  );
+  return {
+    paths: [...jsonRecords(params["not_sent"]).map(({ path }) => words(path)), ...unknown],
+    text: [JSON.stringify(params), ...warnings].join("\n"),
+  };
+}
+
+/** The receipt stands in the answer, or in the object of the last event. */
+function receiptOf(event: unknown): JsonRecord | undefined {
+  if (!isJsonRecord(event)) return undefined;
+  const holders = [event, jsonRecord(event["response"]), jsonRecord(event["message"])];
+  return holders.map((holder) => holder["service_metadata"]).find(isJsonRecord);
+}

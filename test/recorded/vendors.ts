@@ -1,0 +1,59 @@
+/** Hosts of vendors, by which Sluice knows what they take. In the tests they lead to this machine. */
+import { execFileSync } from "node:child_process";
+import { mkdtempSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+
+/** Host and path of `base_url`. */
+const vendors: Readonly<Record<string, readonly [string, string]>> = {
+  openai: ["api.openai.com", "/v1"],
+  anthropic: ["api.anthropic.com", "/v1"],
+  google: ["generativelanguage.googleapis.com", "/v1beta"],
+  vertex: ["generativelanguage.googleapis.com", "/v1beta"],
+  bedrock: ["bedrock-runtime.us-east-1.amazonaws.com", ""],
+  cohere: ["api.cohere.com", ""],
+  azure: ["acme.openai.azure.com", "/openai/v1"],
+  groq: ["api.groq.com", "/openai/v1"],
+  mistral: ["api.mistral.ai", "/v1"],
+  deepseek: ["api.deepseek.com", ""],
+  xai: ["api.x.ai", "/v1"],
+  openrouter: ["openrouter.ai", "/api/v1"],
+  moonshotai: ["api.moonshot.ai", "/v1"],
+  cerebras: ["api.cerebras.ai", "/v1"],
+  together: ["api.together.xyz", "/v1"],
+  perplexity: ["api.perplexity.ai", ""],
+  huggingface: ["router.huggingface.co", "/v1"],
+  zai: ["api.z.ai", "/api/paas/v4"],
+  fireworks: ["api.fireworks.ai", "/inference/v1"],
+};
+
+/** Without the vendors' names every provider is a server that Sluice does not know. */
+export function baseUrlOf(vendor: string, port: number): string {
+  const [host, path] = vendors[vendor] ?? ["127.0.0.1", "/v1"];
+  return `http://${vendorNames ? host : "127.0.0.1"}:${port}${path}`;
+}
+
+const hosts = Object.values(vendors).map(([host]) => `127.0.0.1 ${host}\n`);
+
+/** Mounts the hosts file, which comes first, in a namespace of the program that comes after it. */
+const mount = ["sh", "-c", 'mount --make-rprivate / && mount --bind "$0" /etc/hosts && exec "$@"'];
+
+/**
+ * A command before a program that makes the vendors' names lead to this machine for the program alone: mounts in a namespace of its own, as root or
+ * as a user. Undefined where the machine allows neither.
+ */
+export const vendorNames: readonly string[] | undefined = findVendorNames();
+
+function findVendorNames(): readonly string[] | undefined {
+  const file = join(mkdtempSync(join(tmpdir(), "sluice-test-vendors-")), "hosts");
+  writeFileSync(file, `127.0.0.1 localhost\n::1 localhost\n${hosts.join("")}`);
+  return ["-m", "-rm"]
+    .map((flags) => ["unshare", flags, "--", ...mount, file])
+    .find(([command = "", ...args]) => {
+      try {
+        return execFileSync(command, [...args, "getent", "hosts", "api.openai.com"]).includes("127.0.0.1");
+      } catch {
+        return false;
+      }
+    });
+}

@@ -136,8 +136,8 @@ const begins = ({ name, args }: Piece): boolean => name !== "" || args !== "";
  */
 function isOther(call: Call, { id, name, args }: Piece): boolean {
   if (id !== "" && id !== call.callId) return call.callId !== "";
-  const hasObject = id === "" ? isWholeObject(call) : call.writer?.written !== "" && isWholeObject(call);
-  return name !== "" && args.trimStart().startsWith("{") && hasObject;
+  if (name === "" || !args.trimStart().startsWith("{") || !isWholeObject(call)) return false;
+  return id === "" || (call.writer?.written !== "" && args !== argumentsOf(call));
 }
 
 /** Some servers say the whole arguments once more in their last chunk. */

@@ -80,8 +80,11 @@ function checkSubtrees(
   const toolChoice = spans.of("tool_choice");
   const reasoning = spans.of("reasoning");
   const first = input && body[input.start];
-  if (input === undefined || isNullAt(body, input)) problems.add("input", missingInput(members));
-  else if (first !== quote && first !== openBracket) problems.add("input", "must be a string or an array of items");
+  if (input === undefined || isNullAt(body, input)) {
+    // A stored prompt may stand for the input; that none is stored here says more.
+    const prompt = members.find(({ key }) => key === "prompt");
+    if (!prompt || !isObjectAt(body, prompt)) problems.add("input", missingInput(members));
+  } else if (first !== quote && first !== openBracket) problems.add("input", "must be a string or an array of items");
   if (tools && body[tools.start] !== openBracket) problems.add("tools", "must be an array");
   if (textFormat && !isObjectAt(body, textFormat) && !isNullAt(body, textFormat)) {
     problems.add("text.format", "must be an object or null");

@@ -310,6 +310,7 @@ describe("is refused:", () => {
     const fault = faultOf({ ...bare, prompt: { id: "pmpt_1" } });
     expect(fault.status).toBe(404);
     expect(fault.message).toBe("prompt pmpt_1 not found: no prompts are stored");
+    expect(faultOf({ model: "a/b", prompt: { id: "pmpt_1" } }).status).toBe(404);
   });
 
   test("everything that is wrong, in one answer", () => {

@@ -177,6 +177,18 @@ const requests: readonly DifferenceKind[] = [
 
 const others: readonly DifferenceKind[] = [
   {
+    reason: "Anthropic's default effort, written out",
+    what: /^added output_config$/,
+    formats: ["messages"],
+    got: /^\{"effort":"high"\}$/,
+  },
+  {
+    reason: "Anthropic's default display of thoughts, written out",
+    what: /^added thinking\.display$/,
+    formats: ["messages"],
+  },
+  { reason: "the other spelling of an effort", what: /^(lost reasoning|added reasoning_effort)$/, formats: ["chat"] },
+  {
     reason: "the operator's key was refused, which no caller can mend",
     what: /^status$/,
     formats: ["embeddings"],
@@ -201,12 +213,18 @@ export const open: readonly DifferenceKind[] = [
     what: /^(added|changed|lost) tools\.\*/,
     formats: ["messages"],
   },
-  { reason: "thinking that Sluice adds to a request", what: /^added (output_config|thinking)/, formats: ["messages"] },
+  { reason: "an effort without thinking turns thinking on", what: /^added thinking$/, formats: ["messages"] },
   {
-    reason: "fields of chat that go unnamed",
-    what: /^(lost|added) (reasoning|messages\.\*\.(name|prefix)|tools\.\*\.cache_control)/,
+    reason: "a null effort takes the other settings of reasoning with it",
+    what: /^lost reasoning$/,
+    formats: ["responses"],
   },
-  { reason: "an old field of Anthropic", what: /^lost output_format$/ },
+  {
+    reason: "the name of a message of chat goes unnamed",
+    what: /^lost messages\.\*\.(name|prefix)$/,
+    formats: ["chat"],
+  },
+  { reason: "cache marks of chat tools go unnamed", what: /^lost tools\.\*\.cache_control$/, formats: ["chat"] },
 ];
 
 export const isOfKind = (

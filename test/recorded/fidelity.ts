@@ -153,13 +153,21 @@ function plainResponses({ input, ...rest }: JsonRecord): JsonRecord {
   };
 }
 
-function plainMessages({ system, messages, ...rest }: JsonRecord): JsonRecord {
+function plainMessages({
+  system,
+  messages,
+  output_format: format,
+  output_config: config,
+  ...rest
+}: JsonRecord): JsonRecord {
   const plainBlock = (block: unknown) =>
     isJsonRecord(block) && block["type"] === "tool_result"
       ? { ...block, content: asParts(block["content"], "text") }
       : block;
   return {
     ...rest,
+    // The format has moved.
+    output_config: format ? { ...jsonRecord(config), format } : config,
     system: asParts(system, "text"),
     messages: jsonRecords(messages).map(({ content, ...message }) => {
       const blocks = asParts(content, "text");

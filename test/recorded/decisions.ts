@@ -38,7 +38,11 @@ const refusals: readonly DifferenceKind[] = [
     what: /^refused$/,
     got: /no endpoint that provider\.(order|only) names/,
   },
-  { reason: "fallbacks name the operator's models", what: /^refused$/, got: /^400 model: \S+ is not in the catalogue/ },
+  {
+    reason: "fallbacks name the operator's models",
+    what: /^refused$/,
+    got: /^40[04] model: \S+ is not in the catalogue/,
+  },
   {
     reason: "a program that sent a wrong value on purpose",
     what: /^refused$/,
@@ -154,7 +158,7 @@ const requests: readonly DifferenceKind[] = [
   },
   {
     reason: "functions go up as tools",
-    what: /^(lost function(s|_call)|added (tools|tool_choice|parallel_tool_calls))$/,
+    what: /^(lost function(s|_call)|added (tools(\.\*)?|tool_choice|parallel_tool_calls))$/,
     formats: ["chat"],
   },
   { reason: "a default that is written out", what: /^added input\.\*\.content\.\*\.detail$/, got: /^auto$/ },

@@ -154,6 +154,7 @@ function readUsage(reader: WireReader, end: number): Usage {
     serverToolUse: undefined,
     cost: undefined,
     estimated: false,
+    cacheWriteHourTokens: undefined,
     // The types of optional fields leave undefined out.
   } as unknown as Usage;
   while (reader.at < end) {
@@ -164,6 +165,7 @@ function readUsage(reader: WireReader, end: number): Usage {
     else if (tag === usageTags.outputTokens) value.outputTokens = reader.varint();
     else if (tag === usageTags.reasoningTokens) value.reasoningTokens = reader.varint();
     else if (tag === usageTags.estimated) value.estimated = reader.bool();
+    else if (tag === usageTags.cacheWriteHourTokens) value.cacheWriteHourTokens = reader.varint();
     else if (tag === usageTags.cost && !value.cost) value.cost = readCost(reader, reader.end());
     else throw unfamiliar;
   }

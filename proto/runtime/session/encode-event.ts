@@ -12,7 +12,16 @@ import {
   type Usage,
 } from "../../gen/sluice/inference/v1/turn_pb.ts";
 import type { BackwardWriter } from "./backward-writer.ts";
-import { bytesField, closePart, flagField, longField, numberField, presentText, textField } from "./fields.ts";
+import {
+  bytesField,
+  closePart,
+  flagField,
+  longField,
+  numberField,
+  presentNumber,
+  presentText,
+  textField,
+} from "./fields.ts";
 import {
   argumentsDeltaTags,
   costTags,
@@ -89,6 +98,9 @@ function writeEnd(writer: BackwardWriter, value: TurnEnd): void {
 }
 
 function writeUsage(writer: BackwardWriter, value: Usage): void {
+  if (value.cacheWriteHourTokens !== undefined) {
+    presentNumber(writer, value.cacheWriteHourTokens, usageTags.cacheWriteHourTokens);
+  }
   flagField(writer, value.estimated, usageTags.estimated);
   if (value.cost) {
     const end = writer.length;

@@ -125,5 +125,6 @@ export const usageTags = {
   serverToolUse: lengthPrefixed(6),
   cost: lengthPrefixed(7),
   estimated: number(8),
+  cacheWriteHourTokens: number(9),
 } as const;
 export const costTags = { inputPicoUsd: number(1), outputPicoUsd: number(2), serverToolsPicoUsd: number(3) } as const;

@@ -391,7 +391,8 @@ describe("ends", () => {
       usage: { inputTokens: 0, cachedTokens: 0, cacheWriteTokens: 0, outputTokens: 0, reasoningTokens: 0 },
       serviceTier: "default",
     });
-    expect(readGemini([chunk([geminiTextPart("Hi")], { finishReason: "STOP" })]).outcome.usage).toBeUndefined();
+    const uncounted = { candidates: [{ content: { parts: [geminiTextPart("Hi")] }, finishReason: "STOP" }] };
+    expect(readGemini([uncounted]).outcome.usage).toBeUndefined();
   });
 
   test("a stream that stops without its reason is no answer", () => {

@@ -82,7 +82,7 @@ describe("test-provider", () => {
     const authority = await newAuthority("entra");
     await writeCertificate(join(folder, "entra"), { hosts: ["localhost"], by: authority, trusted: [authority] });
     upstreams.push((provider = await startUpstream([chatAnswer({ role: "assistant", content: "Yes." })])));
-    upstreams.push((entra = await startUpstream([{}], readCredentials(join(folder, "entra")))));
+    upstreams.push((entra = await startUpstream([{}], { credentials: readCredentials(join(folder, "entra")) })));
     const acme = `{id: azure, dialect: chat, base_url: "${provider.url}/openai/v1", azure: {}}`;
     writeFileSync(config, `providers: [${acme}]\nmodels: [{id: a/b, endpoints: [{provider: azure}]}]\n`);
   });

@@ -18,7 +18,7 @@ let house: House;
 
 async function start(name: string, host: string, until = new Date(Date.now() + dayMs)): Promise<string> {
   await writeCertificate(join(folder, name), { hosts: [host], by: authority, trusted: [authority], until });
-  const upstream = await startUpstream([whole], readCredentials(join(folder, name)));
+  const upstream = await startUpstream([whole], { credentials: readCredentials(join(folder, name)) });
   upstreams.push(upstream);
   return `  - {id: ${name}, dialect: chat, base_url: "${upstream.url}/v1", api_keys: [k]}`;
 }

@@ -5,13 +5,15 @@
  *   ... base_url: `${upstream.url}/v1` ...
  *   await upstream.stop();
  *
- * Replies are given in order; the last one is given again and again.
+ * Replies are given in order; the last one is given again and again. A request that the vendor of its format refuses is refused here, too, and the
+ * refusal takes no reply.
  */
 import { once } from "node:events";
 import { type IncomingHttpHeaders, type IncomingMessage, type ServerResponse, createServer } from "node:http";
 import { createServer as createTlsServer } from "node:https";
 import type { AddressInfo, Socket } from "node:net";
 import { setTimeout as wait } from "node:timers/promises";
+import { refusalOf } from "./rules/strict.ts";
 
 /** A single write, of exactly one of `bytes`, `json` and `sse`. */
 export interface Chunk {
@@ -70,8 +72,18 @@ export interface TlsCredentials {
   readonly key: Buffer;
 }
 
-/** @param credentials of a server that speaks TLS */
-export async function startUpstream(replies: readonly Reply[] = [{}], credentials?: TlsCredentials): Promise<Upstream> {
+export interface UpstreamOptions {
+  /** Of a server that speaks TLS. */
+  readonly credentials?: TlsCredentials | undefined;
+  /** Whether requests that the vendor of their format refuses are answered all the same. */
+  readonly isLenient?: boolean;
+}
+
+export async function startUpstream(
+  replies: readonly Reply[] = [{}],
+  options: UpstreamOptions = {},
+): Promise<Upstream> {
+  const { credentials, isLenient = false } = options;
   let left = [...replies];
   const requests: Received[] = [];
   const sockets = new Set<Socket>();
@@ -84,6 +96,8 @@ export async function startUpstream(replies: readonly Reply[] = [{}], credential
       .then((received) => {
         requests.push(received);
         for (const waiter of requestWaiters.splice(0)) waiter(received);
+        const refusal = isLenient ? undefined : refusalOf(received.path, received.body);
+        if (refusal) return answer({ ...refusal, chunks: [{ json: refusal.json }] }, response);
         const reply = (left.length > 1 ? left.shift() : left[0]) ?? {};
         return answer(reply, response);
       })

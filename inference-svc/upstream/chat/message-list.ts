@@ -19,8 +19,14 @@ export class ChatMessageList {
   /** Images and files from tool outputs. A tool message holds only text, so they follow as a user message. */
   #attachments: JsonObject[] = [];
 
-  constructor(onDropped: TranslationContext["onDropped"]) {
+  /** Whether the server answers 400 to a prompt right behind the result of a tool, as Mistral's does. */
+  readonly #answersResults: boolean;
+  /** Place in the request of the item that is written. */
+  path = "input";
+
+  constructor(onDropped: TranslationContext["onDropped"], answersResults = false) {
     this.#onDropped = onDropped;
+    this.#answersResults = answersResults;
   }
 
   get length(): number {
@@ -36,6 +42,7 @@ export class ChatMessageList {
     this.#attach();
     this.#assistant = message.role === "assistant" ? message : undefined;
     if (!this.#assistant) this.#forget();
+    if (this.#answersResults && !this.#assistant) this.#answerResult();
     this.#messages.push(message);
     if (this.#assistant) this.#think(this.#assistant);
   }
@@ -85,6 +92,12 @@ export class ChatMessageList {
     this.#attach();
     this.#forget();
     return this.#messages;
+  }
+
+  #answerResult(): void {
+    if (this.#messages.at(-1)?.role !== "tool") return;
+    this.#messages.push({ role: "assistant", content: "(no message)" });
+    this.#onDropped(this.path, "repaired: a message of the assistant is sent before it, as the format requires");
   }
 
   #think(message: ChatMessage): void {

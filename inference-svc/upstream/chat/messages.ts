@@ -12,6 +12,8 @@ import {
 import { buildReasoningFields } from "./reasoning.ts";
 import { type ChatMessage, ChatMessageList } from "./message-list.ts";
 import { RepeatedMessages } from "./repeated-messages.ts";
+import { boundedId } from "../translate/bounded-id.ts";
+import { isMistral, toMistralId } from "../translate/mistral-ids.ts";
 import { findCacheMark } from "../translate/special-inputs.ts";
 import type { TranslationContext } from "../translate/context.ts";
 
@@ -30,23 +32,29 @@ export function chatMessages(request: TurnRequest, translation: TranslationConte
   return new Verbatim(repeated ? repeated.json(messages, heads) : JSON.stringify(messages));
 }
 
+/** OpenAI answers 400 to longer ids of calls in this format ("Expected a string with maximum length 40"). */
+const vendorIdLength = 40;
+
 class ChatWriter implements ConversationWriter {
   readonly takesNames = true;
   readonly takesFailures = false;
   readonly takesCallMarks = false;
   readonly translation: TranslationContext;
   readonly #repeated: RepeatedMessages | undefined;
+  readonly #isMistral: boolean;
   readonly thread: ChatMessageList;
   readonly marks: ChatCacheMarks;
 
   constructor(translation: TranslationContext, repeated: RepeatedMessages | undefined) {
     this.translation = translation;
     this.#repeated = repeated;
-    this.thread = new ChatMessageList(translation.onDropped);
+    this.#isMistral = isMistral(translation.target.upstreamModel);
+    this.thread = new ChatMessageList(translation.onDropped, this.#isMistral);
     this.marks = new ChatCacheMarks(translation);
   }
 
   begin(index: number): void {
+    this.thread.path = `input.${index}`;
     // Whether a mark stays depends on all others.
     if (this.#repeated && this.thread.isComplete && !this.marks.any) this.#repeated.complete(index, this.thread.length);
   }
@@ -85,7 +93,13 @@ class ChatWriter implements ConversationWriter {
     }
   }
 
-  addCall({ callId: id, name, argumentsJson, input }: WrittenCall): void {
+  #callId(callId: unknown): unknown {
+    if (this.#isMistral) return toMistralId(callId);
+    return this.translation.target.original ? boundedId(callId, vendorIdLength) : callId;
+  }
+
+  addCall({ callId, name, argumentsJson, input }: WrittenCall): void {
+    const id = this.#callId(callId);
     const custom = input !== undefined && !this.translation.tools.wraps;
     this.thread.call(
       custom
@@ -94,7 +108,8 @@ class ChatWriter implements ConversationWriter {
     );
   }
 
-  addCallOutput(callId: unknown, output: unknown, path: string): void {
+  addCallOutput(givenId: unknown, output: unknown, path: string): void {
+    const callId = this.#callId(givenId);
     if (typeof output === "string") return this.thread.answer(callId, output, []);
     const texts: MarkedPart[] = [];
     const others: JsonObject[] = [];
@@ -104,6 +119,8 @@ class ChatWriter implements ConversationWriter {
     }
     // Simple servers take only a string, so parts are sent only when one carries a cache mark.
     const plain = texts.every(isPlainText);
+    // Mistral takes pictures in a result, and answers 400 to a message of the user behind one.
+    if (this.#isMistral && others.length > 0) return this.thread.answer(callId, [...texts, ...others], []);
     this.thread.answer(callId, plain ? texts.map((part) => text(part.text)).join("\n") : texts, others);
   }
 

@@ -6,7 +6,7 @@ import { text } from "../json.ts";
 import { refuseCacheMarks } from "../translate/blocks/cache-marks.ts";
 import type { Block } from "../translate/blocks/message-list.ts";
 import { findSpecialInputs } from "../translate/special-inputs.ts";
-import { noHostedTools, refuseInput, refuseTools, unsupported } from "../translate/unsupported-inputs.ts";
+import { noHostedTools, refuseBlank, refuseInput, refuseTools, unsupported } from "../translate/unsupported-inputs.ts";
 import { takesCacheMarks } from "./cache-marks.ts";
 import { converseEmbeddings } from "./embeddings.ts";
 import { converseError, findErrorType } from "./error.ts";
@@ -30,7 +30,8 @@ export const converse: Dialect = {
 };
 
 export function refuseConverse(request: TurnRequest, target: Target): Refusal | undefined {
-  const refusal = refuseTools(request, noHostedTools) ?? refuseInput(request.input, refuseConversePart);
+  const refusal =
+    refuseTools(request, noHostedTools) ?? refuseInput(request.input, refuseConversePart) ?? refuseBlank(request);
   if (refusal) return refusal;
   if (request.outputModalities.includes("image")) {
     return { path: "modalities", message: "no provider of this model gives images" };

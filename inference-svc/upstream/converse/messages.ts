@@ -11,6 +11,7 @@ import { toCallId } from "../translate/blocks/call-id.ts";
 import type { Block } from "../translate/blocks/message-list.ts";
 import { type Conversation, translateConversation } from "../translate/blocks/messages.ts";
 import type { TranslationContext } from "../translate/context.ts";
+import { toMistralId } from "../translate/mistral-ids.ts";
 import { SentTools } from "../translate/tool-names.ts";
 import { type ConverseCacheMarks, cachePoint, openCacheMarks } from "./cache-marks.ts";
 import { DocumentNames } from "./documents.ts";
@@ -30,6 +31,7 @@ export function buildConversation(
   return translateConversation(request, translation, marks, {
     part: conversePart,
     beginsWithUser: true,
+    takesFailures: family === "anthropic" || family === "nova",
     callId: (callId) => toToolUseId(callId, family),
     thought: (item) => (family === "anthropic" ? toThinkingBlock(item) : undefined),
   });
@@ -74,7 +76,10 @@ function blockOf(block: Block, names: DocumentNames): JsonObject {
       return { toolUse: { toolUseId: block.id, name: block.name, input: block.input } };
     case "tool_result": {
       const content = innerOf(block).map((inner) => blockOf(inner, names));
-      return { toolResult: { toolUseId: block.tool_use_id, content: content.length > 0 ? content : [nothing] } };
+      const status = block.is_error === true ? { status: "error" } : {};
+      return {
+        toolResult: { toolUseId: block.tool_use_id, content: content.length > 0 ? content : [nothing], ...status },
+      };
     }
     case "thinking":
       return { reasoningContent: { reasoningText: { text: block.thinking, signature: block.signature } } };
@@ -86,16 +91,13 @@ function blockOf(block: Block, names: DocumentNames): JsonObject {
 }
 
 const maxIdLength = 64;
-/** Mistral models accept only ids of nine letters and digits, though Bedrock itself generates others. */
-const nine = /^[A-Za-z0-9]{9}$/;
-
 /**
  * Ids have 1 to 64 letters, digits, _ and - (https://docs.aws.amazon.com/bedrock/latest/APIReference/API_runtime_ToolUseBlock.html).
  * Different ids stay different, even when they differ only in characters that cannot be sent.
  */
 export function toToolUseId(callId: unknown, family: Family): string {
+  if (family === "mistral") return toMistralId(callId);
   const id = toCallId(callId);
-  if (family === "mistral") return nine.test(id) ? id : hashOf(text(callId)).slice(0, 9);
   return id.length <= maxIdLength ? id : hashOf(id);
 }
 

@@ -3,7 +3,7 @@ import type { TurnRequest } from "../../turn/request.ts";
 import type { Dialect, Refusal, Target } from "../dialect.ts";
 import { geminiEmbeddings } from "./embeddings.ts";
 import { readGoogleError } from "../translate/google-error.ts";
-import { refuseInput, refuseTools } from "../translate/unsupported-inputs.ts";
+import { refuseBlank, refuseInput, refuseTools } from "../translate/unsupported-inputs.ts";
 import { serverSentEvents } from "../transport/sse.ts";
 import { findHostedToolSupport, refuseNativeTools } from "./native-tools.ts";
 import { modelPath } from "./model-path.ts";
@@ -27,6 +27,7 @@ export function refuseGemini(request: TurnRequest, target: Target): Refusal | un
   return (
     refuseTools(request, findHostedToolSupport(target)) ??
     refuseNativeTools(request) ??
-    refuseInput(request.input, refuseGeminiPart)
+    refuseInput(request.input, refuseGeminiPart) ??
+    refuseBlank(request)
   );
 }

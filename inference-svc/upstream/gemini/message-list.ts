@@ -61,7 +61,10 @@ export class ContentList {
     const call = this.#calls.get(callId);
     if (!call) return;
     const { parts } = this.#answersTo(call.content);
-    parts.push({ functionResponse: { id: callId, name: call.name, response } }, ...attachments);
+    // Pictures and files follow all results: one between two results would part them.
+    const results = parts.filter(({ functionResponse }) => functionResponse !== undefined).length;
+    parts.splice(results, 0, { functionResponse: { id: callId, name: call.name, response } });
+    parts.push(...attachments);
   }
 
   /** A signature belongs to the next part, or to the one before when none follows. */
@@ -71,6 +74,12 @@ export class ContentList {
 
   finish(): readonly Content[] {
     this.#settle();
+    const first = this.contents[0];
+    // A turn with calls must come right after one of the user.
+    if (first?.role === "model" && first.parts.some(({ functionCall }) => functionCall !== undefined)) {
+      this.#onDropped("input.0", "repaired: a message of the user is sent before it, as the format requires");
+      this.contents.unshift({ role: "user", parts: [{ text: "(no message)" }] });
+    }
     return this.contents;
   }
 

@@ -2,7 +2,7 @@
 import type { TurnRequest } from "../../turn/request.ts";
 import type { Dialect, Refusal, Target } from "../dialect.ts";
 import { refuseCacheMarks } from "../translate/blocks/cache-marks.ts";
-import { refuseInput, refuseTools } from "../translate/unsupported-inputs.ts";
+import { refuseBlank, refuseInput, refuseTools } from "../translate/unsupported-inputs.ts";
 import { serverSentEvents } from "../transport/sse.ts";
 import { betaHeader } from "./betas.ts";
 import { messagesError } from "./error.ts";
@@ -35,5 +35,5 @@ export function refuseMessages(request: TurnRequest, target: Target): Refusal | 
   if (request.outputModalities.includes("image")) {
     return { path: "modalities", message: "no provider of this model gives images" };
   }
-  return refuseInput(request.input, refuseMessagesPart) ?? refuseCacheMarks(request);
+  return refuseInput(request.input, refuseMessagesPart) ?? refuseBlank(request) ?? refuseCacheMarks(request);
 }

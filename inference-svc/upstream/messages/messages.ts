@@ -11,6 +11,7 @@ const format: BlockFormat = {
   part: messagesPart,
   callId: toCallId,
   beginsWithUser: false,
+  takesFailures: true,
   thought: toThinkingBlock,
 };
 

@@ -6,7 +6,9 @@ import { brokenSeal, hasBrokenSeal } from "../../turn/parse/broken-seals.ts";
 import type { InputItem, TurnRequest } from "../../turn/request.ts";
 import type { OnDropped, Target } from "../dialect.ts";
 import { type JsonObject, isObject, text } from "../json.ts";
+import { boundedId } from "../translate/bounded-id.ts";
 import { openReasoning } from "../translate/reasoning-seal.ts";
+import { flat } from "../translate/tool-names.ts";
 import { toText } from "../translate/tool-history.ts";
 import { runsNatively } from "./native-tools.ts";
 import { spellItemType } from "./spelling.ts";
@@ -32,10 +34,47 @@ function sentItem(
 ): JsonObject | undefined {
   // The referenced item stands earlier in the input, and the API refuses two items with one id.
   if (item.type === "item_reference") return undefined;
-  if (item.type === "reasoning") return reasoning(openReasoning(item), path, target, onDropped);
+  if (item.type === "reasoning") {
+    const sent = reasoning(openReasoning(item), path, target, onDropped);
+    return sent && isVendor(target) ? withOwnId(sent, path, onDropped) : sent;
+  }
   if (item.type.includes(":")) return ofServerTool(item, request, target);
   const sent = withoutName(withoutOwn(item), path, onDropped);
-  return isVendor(target) ? forVendor(sent, path, onDropped) : sent;
+  return isVendor(target)
+    ? fitting(withOwnId(forVendor(sent, path, onDropped), path, onDropped), path, onDropped)
+    : sent;
+}
+
+/** The vendor answers 400 to longer ids of calls ("Expected a string with maximum length 64"). */
+const vendorIdLength = 64;
+
+/** Ids and names of calls as other providers gave them, in the form that the vendor takes. */
+function fitting(item: JsonObject, path: string, onDropped: OnDropped): JsonObject {
+  const { call_id: callId, name } = item;
+  const sentId = boundedId(callId, vendorIdLength);
+  const isCall = item.type === "function_call" || item.type === "custom_tool_call";
+  const sentName = isCall && typeof name === "string" ? flat(name) : name;
+  if (sentId === callId && sentName === name) return item;
+  if (sentName !== name)
+    onDropped(`${path}.name`, `repaired: sent as ${text(sentName)}, a name that the provider takes`);
+  return { ...item, ...(callId !== undefined && { call_id: sentId }), ...(isCall && { name: sentName }) };
+}
+
+/** Beginnings of the vendor's ids, by the type of the item; it answers 400 to others ("Expected an ID that begins with 'msg'"). */
+const idPrefixes: Readonly<Record<string, string>> = {
+  message: "msg_",
+  reasoning: "rs_",
+  function_call: "fc_",
+  custom_tool_call: "ctc_",
+};
+
+/** An id of another maker is of no use, because the vendor stores nothing. */
+function withOwnId(item: JsonObject, path: string, onDropped: OnDropped): JsonObject {
+  const prefix = idPrefixes[text(item.type)];
+  if (prefix === undefined || typeof item.id !== "string" || item.id.startsWith(prefix)) return item;
+  onDropped(`${path}.id`, `repaired: sent without it, because the provider only takes ids that begin with ${prefix}`);
+  const { id: _, ...sent } = item;
+  return sent;
 }
 
 /** Item types that have no status in the format; clients send back the one that Sluice gave them. */

@@ -91,7 +91,7 @@ function named(offered: readonly OfferedTool[], wraps: boolean): readonly SentTo
  * Names may have letters, digits, _ and -; a name with other characters is one that a model made up. A long name ends in a part of its hash,
  * so that it stays the same in every turn.
  */
-function flat(name: string, namespace?: string): string {
+export function flat(name: string, namespace?: string): string {
   const whole = (namespace === undefined ? name || "unnamed" : `${namespace}__${name}`).replaceAll(/[^\w-]/g, "_");
   if (whole.length <= maxNameLength) return whole;
   const hash = createHash("sha256").update(whole).digest("hex").slice(0, 8);

@@ -1,7 +1,7 @@
 /** Refuses items, parts and tools that a format of messages and functions cannot hold. Leaving them out would change the question. */
 import type { HostedTool, InputItem, TurnRequest } from "../../turn/request.ts";
 import type { Refusal } from "../dialect.ts";
-import { type JsonObject, isObject, text } from "../json.ts";
+import { type JsonObject, isObject, objects, text } from "../json.ts";
 import { findSpecialInputs } from "./special-inputs.ts";
 import { isToolSearch, offeredTools } from "./offered-tools.ts";
 
@@ -17,6 +17,18 @@ const media: ReadonlyMap<unknown, string> = new Map([
 export function refuseMedia({ type }: JsonObject): string | undefined {
   const name = media.get(type);
   return name === undefined ? undefined : unsupported(name);
+}
+
+/** A request of nothing but blanks: formats that leave blank texts out would be left without any message, which is a 400 of the provider. */
+export function refuseBlank({ input, instructions = "" }: TurnRequest): Refusal | undefined {
+  if (instructions.trim() !== "" || !input.every(isBlank)) return undefined;
+  return { path: "input", message: "must have a text that is not blank" };
+}
+
+function isBlank({ type, content }: InputItem): boolean {
+  if (type !== "message") return type === "configuration_update" || type === "additional_tools";
+  if (typeof content === "string") return content.trim() === "";
+  return objects(content).every((part) => typeof part.text === "string" && part.text.trim() === "");
 }
 
 const unsupportedTool = (type: string): string => `no provider of this model runs tools of type ${type}`;

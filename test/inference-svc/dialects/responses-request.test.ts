@@ -335,7 +335,7 @@ describe("input items", () => {
     { type: "local_shell_call_output", id: "d", output: "{}" },
     { type: "shell_call", call_id: "e", action: { commands: ["ls"] } },
     { type: "shell_call_output", call_id: "e", output: [{ stdout: "", stderr: "", outcome: { type: "timeout" } }] },
-    { type: "mcp_list_tools", id: "m", server_label: "s", tools: [{ name: "t", input_schema: {} }] },
+    { type: "mcp_list_tools", id: "msg_m", server_label: "s", tools: [{ name: "t", input_schema: {} }] },
     { type: "mcp_approval_request", id: "m2", name: "t", arguments: "{}", server_label: "s" },
     { type: "mcp_approval_response", approval_request_id: "m2", approve: true },
     { type: "mcp_call", id: "m3", name: "t", arguments: "{}", server_label: "s", output: "o", error: null },
@@ -397,7 +397,7 @@ describe("input items", () => {
   });
 
   test("which model said a message stays in the house", () => {
-    const message = { type: "message", id: "m", role: "assistant", content: "t" };
+    const message = { type: "message", id: "msg_m", role: "assistant", content: "t" };
     expect(said({ input: [{ ...message, model: "acme/large-2" }] })).toMatchObject({ losses: [] });
     expect(bodyOf({ input: [{ ...message, model: "acme/large-2" }] }).input).toEqual([message]);
   });
@@ -432,14 +432,14 @@ describe("input items", () => {
 describe("reasoning goes back to who can read it", () => {
   const item = (more: object): InputItem => ({
     type: "reasoning",
-    id: "r",
+    id: "rs_r",
     summary: [],
     signature: "s",
     status: "completed",
     ...more,
   });
-  const sealed = { type: "reasoning", id: "r", summary: [], encrypted_content: "b64" };
-  const open = { type: "reasoning", id: "r", summary: [], content: [{ type: "reasoning_text", text: "x" }] };
+  const sealed = { type: "reasoning", id: "rs_r", summary: [], encrypted_content: "b64" };
+  const open = { type: "reasoning", id: "rs_r", summary: [], content: [{ type: "reasoning_text", text: "x" }] };
 
   test.each<[string, object, Target, object | undefined]>([
     ["sealed by the vendor, to it", { ...sealed, format: "openai-responses-v1" }, vendor, sealed],

@@ -18,6 +18,8 @@ export interface BlockFormat {
   callId(callId: unknown): string;
   /** Whether the provider answers 400 to a conversation that the assistant begins. */
   readonly beginsWithUser: boolean;
+  /** Whether the result of a call can say that the tool failed. */
+  readonly takesFailures: boolean;
   /** Undefined for reasoning that the provider would answer 400 to. */
   thought(item: InputItem): Block | undefined;
 }
@@ -40,7 +42,7 @@ export function translateConversation(
 
 class BlockWriter implements ConversationWriter {
   readonly takesNames = false;
-  readonly takesFailures = true;
+  readonly takesFailures: boolean;
   readonly takesCallMarks = true;
   readonly #translation: TranslationContext;
   readonly #marks: Pick<CacheMarks, "copy" | "copyCall">;
@@ -52,6 +54,7 @@ class BlockWriter implements ConversationWriter {
     this.#translation = translation;
     this.#marks = marks;
     this.#format = format;
+    this.takesFailures = format.takesFailures;
     this.thread = new MessageList(translation.onDropped);
   }
 
@@ -85,7 +88,7 @@ class BlockWriter implements ConversationWriter {
     const result: Block = { type: "tool_result", tool_use_id: this.#format.callId(callId) };
     const content = this.#content(output, path, result);
     if (content.length > 0) result.content = content;
-    if (failed) result.is_error = true;
+    if (failed && this.takesFailures) result.is_error = true;
     this.thread.answer(result);
   }
 

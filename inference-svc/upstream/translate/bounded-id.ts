@@ -1,0 +1,9 @@
+/** Ids of calls for providers that take short ones only. */
+import { createHash } from "node:crypto";
+import { text } from "../json.ts";
+
+/** The id, or a hash in its place when it is too long: the same in every turn, and another for each id. */
+export function boundedId(callId: unknown, max: number): unknown {
+  const id = text(callId);
+  return id.length <= max ? callId : createHash("sha256").update(id).digest("hex").slice(0, max);
+}

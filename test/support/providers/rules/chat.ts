@@ -1,0 +1,53 @@
+/**
+ * What servers of chat completions answer 400 to, as a check of a request's body. Sources: OpenAI's reference
+ * (https://platform.openai.com/docs/api-reference/chat/create) and its errors "An assistant message with 'tool_calls' must be followed by tool
+ * messages", "messages with role 'tool' must be a response to a preceding message with 'tool_calls'", "string too long. Expected a string with
+ * maximum length 40"; Mistral's errors "Tool call id was ... but must be a-z, A-Z, 0-9, with a length of 9" and "Unexpected role 'user' after role
+ * 'tool'" (zed-industries/zed issues 37021 and 53034); Cohere's reference (https://docs.cohere.com/reference/chat), whose messages pair calls and
+ * results in the same way.
+ */
+import { type BodyPart, isBodyPart, list, violationsOf } from "./violations.ts";
+
+interface Limits {
+  readonly id: RegExp;
+  readonly name: RegExp;
+  /** Whether a prompt may stand right behind the result of a tool. */
+  readonly promptsAfterResults: boolean;
+}
+
+const name = /^[a-zA-Z0-9_-]{1,64}$/;
+
+export const openAiLimits: Limits = { id: /^.{1,40}$/s, name, promptsAfterResults: true };
+export const mistralLimits: Limits = { id: /^[a-zA-Z0-9]{9}$/, name, promptsAfterResults: false };
+export const cohereLimits: Limits = { id: /^.+$/s, name, promptsAfterResults: true };
+
+/** @returns each broken rule as "path: what is wrong"; empty for a body that the provider takes */
+export function findChatViolations(body: BodyPart, limits: Limits): readonly string[] {
+  return violationsOf((report) => {
+    const messages = list(body.messages);
+    if (messages.length === 0) report("messages", "is empty");
+    let open: readonly unknown[] = [];
+    let before: unknown;
+    for (const [index, message] of messages.entries()) {
+      const path = `messages.${index}`;
+      const { role, tool_call_id: answered } = message;
+      if (role === "tool") {
+        if (!open.includes(answered)) report(path, `answers ${String(answered)}, which is not open`);
+        open = open.filter((id) => id !== answered);
+      } else if (open.length > 0) report(path, `stands before the results of ${open.join(", ")}`);
+      if (role !== "assistant" && role !== "tool" && before === "tool" && !limits.promptsAfterResults)
+        report(path, "is a prompt right behind the result of a tool");
+      before = role;
+      if (role !== "assistant") continue;
+      const calls = list(message.tool_calls);
+      open = calls.map(({ id }) => id);
+      if (new Set(open).size < open.length) report(path, "has one id twice");
+      for (const { id, function: called } of calls) {
+        if (!limits.id.test(String(id))) report(path, `has a call with the id ${String(id)}`);
+        const called_ = isBodyPart(called) ? String(called.name) : "";
+        if (!limits.name.test(called_)) report(path, `has a call of ${called_}`);
+      }
+    }
+    if (open.length > 0) report("messages", "end with a call");
+  });
+}

@@ -1,0 +1,38 @@
+/**
+ * What OpenAI's Responses API answers 400 to, as a check of a request's body. Sources: https://platform.openai.com/docs/api-reference/responses and
+ * its errors "Invalid 'input[0].id': ... Expected an ID that begins with 'msg'", "string too long. Expected a string with maximum length 64", "No
+ * tool output found for function call", "No tool call found for function call output", "Invalid 'input[1].name': string does not match pattern".
+ */
+import { type BodyPart, list, violationsOf } from "./violations.ts";
+
+const prefixes: Readonly<Record<string, string>> = {
+  message: "msg",
+  reasoning: "rs",
+  function_call: "fc",
+  custom_tool_call: "ctc",
+};
+const name = /^[a-zA-Z0-9_-]{1,128}$/;
+const maxIdLength = 64;
+
+/** @returns each broken rule as "path: what is wrong"; empty for a body that the provider takes */
+export function findResponsesViolations(body: BodyPart): readonly string[] {
+  return violationsOf((report) => {
+    const items = list(body.input);
+    if (items.length === 0) report("input", "is empty");
+    const open = new Set<unknown>();
+    for (const [index, { type, id, call_id: callId, name: called }] of items.entries()) {
+      const path = `input.${index}`;
+      const prefix = prefixes[String(type)];
+      if (prefix !== undefined && id !== undefined && !String(id).startsWith(prefix))
+        report(path, `has the id ${String(id)}`);
+      if (String(callId).length > maxIdLength) report(path, "has a call id that is too long");
+      if (type === "function_call") {
+        if (!name.test(String(called))) report(path, `is a call of ${String(called)}`);
+        open.add(callId);
+      }
+      if (type === "function_call_output" && !open.delete(callId))
+        report(path, `answers ${String(callId)}, which is not open`);
+    }
+    for (const callId of open) report("input", `has no output of ${String(callId)}`);
+  });
+}

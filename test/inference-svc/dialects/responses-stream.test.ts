@@ -154,7 +154,7 @@ describe("items", () => {
     ]);
     expect(items).toEqual([call("a", '{"x":1}'), call("b", "{}")]);
     const order = events.flatMap((event) => ("index" in event && event.index !== undefined ? [event.index] : []));
-    expect(order).toEqual(order.toSorted());
+    expect(order).toEqual(order.toSorted((a, b) => a - b));
   });
 });
 

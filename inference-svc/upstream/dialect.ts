@@ -19,6 +19,8 @@ export interface Target {
   readonly nativeTools?: ReadonlySet<string>;
   /** The `format` of the provider's sealed reasoning, such as openai-responses-v1; absent when unknown. */
   readonly reasoningFormat?: string;
+  /** Present where the server answers 400 to `stream_options`. */
+  readonly streamOptions?: false;
   /** Maximum output tokens of the model; absent when the configuration does not say. */
   readonly maxOutputTokens?: number;
 }
@@ -43,8 +45,8 @@ export interface Dialect {
   headers(key: string | undefined): Readonly<Record<string, string>>;
   /** Headers of this request alone; undefined when it has none. */
   requestHeaders?(request: TurnRequest, target: Target): Readonly<Record<string, string>> | undefined;
-  /** Host of the format's own vendor; absent when the dialect treats all servers alike. */
-  readonly vendorHost?: string;
+  /** The format's own vendor, as the catalogue names it; absent when the dialect treats all servers alike. */
+  readonly vendor?: string;
   /** True where every server of the dialect runs the vendor's own implementation. */
   readonly alwaysOriginal?: boolean;
   /** The reason why a request cannot be sent; checked before an endpoint is tried. */

@@ -1,6 +1,7 @@
 /** A provider that is called over HTTP in one of the dialects. */
 import { Fault } from "@sluice/proto/runtime/fault.js";
 import type { ProviderSettings } from "@sluice/proto/runtime/house-file.js";
+import { withMembers } from "@sluice/proto/runtime/validation/json-span.js";
 import { throwIfAborted } from "../turn/abort.ts";
 import type { TurnRequest } from "../turn/request.ts";
 import { deferred, explained } from "../turn/answers.ts";
@@ -12,7 +13,7 @@ import type { Authorization, Identity } from "./credentials/identity.ts";
 import { buildKeyReport } from "./credentials/key-report.ts";
 import { type Key, KeyRing } from "./credentials/keys.ts";
 import { openIdentity } from "./credentials/open-identity.ts";
-import type { Dialect, Framing, Refusal, Target } from "./dialect.ts";
+import type { Dialect, Framing, OnDropped, Refusal, Target } from "./dialect.ts";
 import type { AnswerHead } from "./events/answer.ts";
 import { providerFault } from "./failure.ts";
 import type { Destination, RequestPreview, Provider, ProviderDependencies } from "./provider.ts";
@@ -25,6 +26,7 @@ import { noEmbeddings } from "./embedding/none.ts";
 import { inParts } from "./embedding/parts.ts";
 import { Exchange } from "./transport/exchange.ts";
 import { fieldLines } from "./transport/http/request-head.ts";
+import { isVendorOfFormat, namedHost } from "./vendor-host.ts";
 import { findRepeat } from "./transport/repeat.ts";
 import { findProviderRequestId } from "./transport/provider-request-id.ts";
 import { retryAfterMs } from "./transport/retry-after.ts";
@@ -61,6 +63,8 @@ export class HttpProvider implements Provider {
   readonly #keys: KeyRing;
   readonly #reportKey: (key: Key, upstreamModel: string, failure: Fault) => void;
   readonly #identity: Identity | undefined;
+  /** JSON of the fields that every turn gets; undefined for none. */
+  readonly #extraBody: Readonly<Record<string, string>> | undefined;
   /** Destinations live as long as the configuration, and every request asks for several of them. */
   readonly #endpoints = new WeakMap<Destination, Endpoint>();
 
@@ -78,6 +82,8 @@ export class HttpProvider implements Provider {
     this.#keys = new KeyRing(settings.api_keys ?? [], now);
     this.#reportKey = buildKeyReport(settings.id, this.#keys, log);
     this.#identity = openIdentity(settings, log);
+    const extra = Object.entries(settings.extra_body ?? {}).map(([name, value]) => [name, JSON.stringify(value)]);
+    this.#extraBody = extra.length > 0 ? (Object.fromEntries(extra) as Record<string, string>) : undefined;
   }
 
   rest({ upstreamModel }: Destination): ReturnType<KeyRing["rest"]> {
@@ -99,10 +105,11 @@ export class HttpProvider implements Provider {
   }
 
   turn(destination: Destination): Turn {
-    const { dialect, target, heads } = this.#find(destination);
+    const endpoint = this.#find(destination);
+    const { dialect, target, heads } = endpoint;
     const turn: Turn = (request, scope) => {
       const { trace } = scope;
-      const body = dialect.body(request, target, (path, reason) => trace.droppedFields.push({ path, reason }));
+      const body = this.#write(endpoint, request, (path, reason) => trace.droppedFields.push({ path, reason }));
       if (request.echoUpstreamBody && request.stream) keepBody(redactBody(body), scope);
       const key = this.#keys.take(target.upstreamModel);
       const head = heads.withKey(key, request.stream);
@@ -150,9 +157,15 @@ export class HttpProvider implements Provider {
 
   #translate(destination: Destination, request: TurnRequest): { droppedFields: DroppedField[]; body: string } {
     const droppedFields: DroppedField[] = [];
-    const { dialect, target } = this.#find(destination);
-    const body = dialect.body(request, target, (path, reason) => droppedFields.push({ path, reason }));
+    const onDropped: OnDropped = (path, reason) => void droppedFields.push({ path, reason });
+    const body = this.#write(this.#find(destination), request, onDropped);
     return { droppedFields, body };
+  }
+
+  /** @returns the body with the fields that the configuration adds to every turn */
+  #write({ dialect, target }: Endpoint, request: TurnRequest, onDropped: OnDropped): string {
+    const body = dialect.body(request, target, onDropped);
+    return this.#extraBody && !request.embedding ? withMembers(body, this.#extraBody) : body;
   }
 
   #find(destination: Destination): Endpoint {
@@ -167,12 +180,15 @@ export class HttpProvider implements Provider {
   }
 
   #buildTarget({ upstreamModel, tier, supportedParameters, maxOutputTokens }: Destination): Target {
-    const { native_tools: nativeTools } = this.#settings;
-    const reasoningFormat = findReasoningFormat(this.#url.hostname)?.(upstreamModel);
+    const { native_tools: nativeTools, stream_options: streamOptions } = this.#settings;
+    const { hostname } = this.#url;
+    const findFormat = findReasoningFormat(hostname) ?? findReasoningFormat(namedHost(this.#settings) ?? "");
+    const reasoningFormat = findFormat?.(upstreamModel);
     return {
       upstreamModel,
       tier,
-      original: this.#dialect.alwaysOriginal ?? this.#url.hostname === this.#dialect.vendorHost,
+      original: isVendorOfFormat(this.#settings, hostname, this.#dialect),
+      ...(streamOptions === false && { streamOptions }),
       ...(supportedParameters && { supportedParameters }),
       ...(nativeTools && { nativeTools: new Set(nativeTools) }),
       ...(maxOutputTokens !== undefined && { maxOutputTokens }),

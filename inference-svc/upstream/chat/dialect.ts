@@ -14,7 +14,7 @@ export const chat: Dialect = {
   path: () => "/chat/completions",
   framing: serverSentEvents,
   headers: bearer,
-  vendorHost: "api.openai.com",
+  vendor: "openai",
   refusal: refuseChat,
   body: chatBody,
   open: (request, target, emit) => new ChatTranslator(request, target, emit),

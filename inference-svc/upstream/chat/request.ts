@@ -20,7 +20,7 @@ export function chatBody(request: TurnRequest, target: Target, onDropped: OnDrop
   body.add("model", target.upstreamModel);
   body.add("messages", chatMessages(request, translation));
   body.add("stream", request.stream);
-  if (request.stream) body.add("stream_options", withUsage);
+  if (request.stream && target.streamOptions !== false) body.add("stream_options", withUsage);
   body.add("temperature", request.temperature);
   body.add("top_p", request.topP);
   body.add("frequency_penalty", request.frequencyPenalty);

@@ -22,7 +22,7 @@ export const messages: Dialect = {
   framing: serverSentEvents,
   headers: (key) => ({ "anthropic-version": version, ...(key !== undefined && { "x-api-key": key }) }),
   requestHeaders: betaHeader,
-  vendorHost: "api.anthropic.com",
+  vendor: "anthropic",
   refusal: refuseMessages,
   body: messagesBody,
   open: (request, target, emit) => new MessagesTranslator(request, target, emit),

@@ -12,7 +12,7 @@ export const responses: Dialect = {
   path: () => "/responses",
   framing: serverSentEvents,
   headers: bearer,
-  vendorHost: "api.openai.com",
+  vendor: "openai",
   refusal: refuseResponses,
   body: responsesBody,
   open: (request, target, emit) => new ResponsesTranslator(request, target, emit),

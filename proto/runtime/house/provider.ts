@@ -86,7 +86,9 @@ export const provider = z.strictObject({
   vendor: z
     .string()
     .optional()
-    .describe("Name of the provider in the catalogue, e.g. openai; when absent, the vendor with the host of base_url."),
+    .describe(
+      "Name of the provider in the catalogue, e.g. openai; when absent, the vendor with the host of base_url. A server of another host, such as a proxy, is sent what the named vendor takes.",
+    ),
   known_models: z
     .boolean()
     .default(false)
@@ -106,6 +108,16 @@ export const provider = z.strictObject({
     .describe(
       "Types of tools that the provider runs itself, besides function tools; the default of the format when absent.",
     ),
+  stream_options: z
+    .boolean()
+    .optional()
+    .describe(
+      "false for servers of dialect chat that answer 400 to stream_options; tokens of streams are then estimated unless the server counts them unasked.",
+    ),
+  extra_body: z
+    .record(z.string(), z.json())
+    .optional()
+    .describe("Fields that are added to the body of every turn, in place of those of the same name."),
   region: z
     .string()
     .min(1)

@@ -40,7 +40,9 @@ function vendorOf(provider: Section, { vendors }: Seed): string | undefined {
   const { vendor, base_url: url = cloudAddress(provider) } = provider;
   if (typeof vendor === "string") return Object.hasOwn(vendors, vendor) ? vendor : undefined;
   const host = typeof url === "string" && URL.canParse(url) ? new URL(url).hostname : "";
-  return Object.keys(vendors).find((id) => vendors[id]?.hosts.includes(host));
+  // Regional hosts have the region in front: eu.api.openai.com.
+  const isOf = (own: string): boolean => host === own || host.endsWith(`.${own}`);
+  return Object.keys(vendors).find((id) => vendors[id]?.hosts.some(isOf));
 }
 
 type Vendors = ReadonlyMap<unknown, string>;
@@ -79,16 +81,19 @@ function filled(endpoint: unknown, offer: SeedEndpoint | undefined, priced: bool
   return { ...rest, ...(priced && { pricing }), ...endpoint };
 }
 
-/** The vendor's offer of a model, found by the vendor's own model name, else by the slug. */
+/** The date at the end of a snapshot's name: claude-haiku-4-5-20251001, gpt-4o-2024-08-06. */
+const snapshot = /-(?:\d{8}|\d{4}-\d\d-\d\d)$/;
+
+/** The vendor's offer of a model, found by the vendor's own model name, with or without the date of a snapshot, else by the slug. */
 function offerOf(model: Section, endpoint: unknown, vendors: Vendors, seed: Seed): SeedEndpoint | undefined {
   if (!isSection(endpoint)) return undefined;
   const vendor = vendors.get(endpoint.provider);
   const offers = seed.models.flatMap(({ id, endpoints }) => endpoints.map((offer) => ({ id, offer })));
-  return offers.find(
-    ({ id, offer }) =>
-      offer.vendor === vendor &&
-      (endpoint.upstream_model === undefined ? id === model.id : offer.upstream_model === endpoint.upstream_model),
-  )?.offer;
+  const own = offers.filter(({ offer }) => offer.vendor === vendor);
+  const { upstream_model: name } = endpoint;
+  if (name === undefined) return own.find(({ id }) => id === model.id)?.offer;
+  const named = (wanted: string) => own.find(({ offer }) => offer.upstream_model === wanted)?.offer;
+  return typeof name === "string" ? (named(name) ?? named(name.replace(snapshot, ""))) : undefined;
 }
 
 /** Models of providers with `known_models`, except those that the file lists itself. */

@@ -145,6 +145,21 @@ models:
     ]);
   });
 
+  test.each(["large-2-20261001", "large-2-2026-10-01"])("is known of the snapshot %s of a model", (name) => {
+    const { models } = load(
+      `providers: ${quiet}\nmodels: [{id: own/pinned, endpoints: [{provider: a, upstream_model: ${name}}]}]`,
+    );
+    expect(models[0]?.endpoints).toMatchObject([
+      { upstream_model: name, supported_parameters: ["tools"], pricing: { prompt: "2", completion: "8" } },
+    ]);
+  });
+
+  test("is known of a vendor at its regional hosts", () => {
+    const regional = quiet.replace("api.acme.test", "eu.api.acme.test");
+    const { models } = load(`providers: ${regional}\nmodels: [{id: acme/small, endpoints: [{provider: a}]}]`);
+    expect(models[0]?.endpoints).toMatchObject([{ supported_parameters: ["tools"] }]);
+  });
+
   test("is known of a provider behind another address by its vendor", () => {
     const { providers: loaded, models } = load(
       `providers: [{id: x, dialect: chat, base_url: "http://proxy.internal/v1", vendor: bolt, known_models: true}]`,

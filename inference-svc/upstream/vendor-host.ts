@@ -1,0 +1,34 @@
+/** The vendor whose rules a provider follows: the one that the configuration names, else the one that its host belongs to. */
+import type { ProviderSettings } from "@sluice/proto/runtime/house-file.js";
+import type { Dialect } from "./dialect.ts";
+
+/** Hosts of vendors and of clouds that run a vendor's own implementation, by dialect where a cloud serves several vendors. */
+const hosts: readonly (readonly [host: RegExp, vendor: string, dialects?: readonly string[]])[] = [
+  // Regional hosts have the region in front (https://platform.openai.com/docs/guides/your-data#data-residency-controls).
+  [/(^|\.)api\.openai\.com$/, "openai"],
+  [/(^|\.)api\.anthropic\.com$/, "anthropic"],
+  // Azure OpenAI and Foundry, and the same in the clouds of the US government and of China.
+  [/\.(openai|cognitiveservices|services\.ai)\.azure\.(com|us|cn)$/, "openai", ["chat", "responses"]],
+  [/\.services\.ai\.azure\.(com|us|cn)$/, "anthropic", ["messages"]],
+];
+
+/** Hosts that stand for a vendor in tables by host. */
+const ownHosts: Readonly<Record<string, string>> = {
+  openai: "api.openai.com",
+  anthropic: "api.anthropic.com",
+  google: "generativelanguage.googleapis.com",
+  xai: "api.x.ai",
+};
+
+type Named = Pick<ProviderSettings, "vendor" | "dialect">;
+
+const vendorOf = ({ vendor, dialect }: Named, hostname: string): string | undefined =>
+  vendor ?? hosts.find(([host, , dialects]) => host.test(hostname) && dialects?.includes(dialect) !== false)?.[1];
+
+/** Whether a provider is, or stands in front of, the vendor of its format. */
+export const isVendorOfFormat = (settings: Named, hostname: string, dialect: Dialect): boolean =>
+  dialect.alwaysOriginal ?? (dialect.vendor !== undefined && vendorOf(settings, hostname) === dialect.vendor);
+
+/** The host of the vendor that the configuration names; undefined where it names none with a host of its own. */
+export const namedHost = ({ vendor }: Named): string | undefined =>
+  vendor !== undefined && Object.hasOwn(ownHosts, vendor) ? ownHosts[vendor] : undefined;

@@ -79,7 +79,8 @@ const toolList = (tools: readonly Block[]): readonly JsonObject[] =>
   tools.flatMap(({ toolSpec, cache_control: mark }) => [{ toolSpec }, ...(isObject(mark) ? [cachePoint(mark)] : [])]);
 
 function outputFormat(format: TextFormat | undefined, onDropped: OnDropped): JsonObject | undefined {
-  if (format?.type === "json_object") onDropped("text.format", "the format only enforces a JSON schema");
+  if (format?.type === "json_object")
+    onDropped("text.format", "sent as an instruction: the format only enforces a JSON schema");
   if (format?.type !== "json_schema") return undefined;
   const { name, description } = format;
   const { json: schema } = sendAnswerSchema(format, converseSchemas, onDropped).schema;

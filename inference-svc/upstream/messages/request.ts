@@ -97,7 +97,8 @@ function editsOf(json: string, onDropped: OnDropped): Verbatim | undefined {
 }
 
 function outputFormat(format: TextFormat | undefined, onDropped: OnDropped): JsonObject | undefined {
-  if (format?.type === "json_object") onDropped("text.format", "the format only enforces a JSON schema");
+  if (format?.type === "json_object")
+    onDropped("text.format", "sent as an instruction: the format only enforces a JSON schema");
   if (format?.type !== "json_schema") return undefined;
   if (format.description !== undefined) onDropped("text.format.description", "the format has no field for it");
   return { type: "json_schema", schema: sendAnswerSchema(format, messagesSchemas, onDropped).schema };

@@ -386,7 +386,7 @@ describe("settings", () => {
     });
     expect(translateToConverse({ textFormat: { type: "json_object" } })).toMatchObject({
       body: { messages: [user(block("Hi"))] },
-      losses: [["text.format", "the format only enforces a JSON schema"]],
+      losses: [["text.format", "sent as an instruction: the format only enforces a JSON schema"]],
     });
   });
 

@@ -358,3 +358,12 @@ test("other servers of OpenAI's format get schemas as they came", () => {
   expect(translateChat(toolOf(json, true), otherChat).text).toContain(json);
   expect(translateChat(formatOf(json, true), otherChat).text).toContain(json);
 });
+
+test("a JSON object without a schema is asked for in words where the format has no such mode", () => {
+  const asked = { instructions: "S", textFormat: { type: "json_object" as const } };
+  const instruction = { text: "Answer with one JSON object and nothing else: no other words, and no code fence." };
+  for (const { body, losses } of [translateToMessages(asked), translateToConverse(asked)]) {
+    expect(at(body, "system", 1)).toMatchObject(instruction);
+    expect(losses).toEqual([["text.format", "sent as an instruction: the format only enforces a JSON schema"]]);
+  }
+});

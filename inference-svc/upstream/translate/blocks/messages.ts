@@ -24,6 +24,9 @@ export interface BlockFormat {
   thought(item: InputItem): Block | undefined;
 }
 
+/** Takes the place of a JSON mode, which these formats lack. */
+const jsonInstruction = "Answer with one JSON object and nothing else: no other words, and no code fence.";
+
 export function translateConversation(
   request: TurnRequest,
   translation: TranslationContext,
@@ -37,6 +40,7 @@ export function translateConversation(
   const messages = writer.thread.finish(format.beginsWithUser);
   // The format requires at least one message.
   const prompt = messages.length === 0 ? writer.system.pop() : undefined;
+  if (request.textFormat?.type === "json_object") writer.system.push(textBlock(jsonInstruction));
   return { system: writer.system, messages: prompt ? [{ role: "user", content: [prompt] }] : messages };
 }
 

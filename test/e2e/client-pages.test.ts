@@ -4,11 +4,11 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
 import {
-  installed,
-  languageVersion,
+  type Installation,
+  type ToolchainName,
+  install,
   offline,
   programsFolder,
-  type ToolchainName,
   toolchains,
 } from "../support/clients/languages.ts";
 import { type House, startHouse } from "../support/house.ts";
@@ -17,7 +17,6 @@ import { bareEnvironment, root, runProgram } from "../support/processes.ts";
 /** Address in the pages. */
 const printed = "http://127.0.0.1:8080";
 
-const installMs = 600_000;
 const languages = ["js", "python", "go", "java"] as const;
 type Language = (typeof languages)[number];
 
@@ -43,10 +42,8 @@ const blocks = readdirSync(folder)
     ),
   );
 
-/** @param file with the code, named as its language wants it */
-async function run(block: Block, file: string, variables: Record<string, string>) {
-  const set = setOf(block);
-  const packages = set && (await installed(toolchains[set]));
+/** @param packages folder of the installation @param file with the code, named as its language wants it */
+function run(block: Block, packages: string, file: string, variables: Record<string, string>) {
   const environment = { ...bareEnvironment(), ...offline, ...variables, PYTHONPATH: [packages, "packages"].join("/") };
   const [command, args, cwd] = {
     js: [process.execPath, ["--input-type=module", "--eval", block.code], join(root, "test")],
@@ -77,17 +74,19 @@ test("the pages have blocks in all languages", () => {
 for (const block of blocks) {
   const { page, language, code } = block;
   const set = setOf(block);
-  const runs = set === undefined || languageVersion(toolchains[set]) !== undefined ? describe : describe.skip;
-  runs(`a block of ${page} in ${language} (skipped where the machine has not the language)`, () => {
-    test(
-      `runs as it stands, and prints an answer: ${/^.*(?:import|require).*$/m.exec(code)?.[0] ?? ""}`,
-      async () => {
+  const found: Installation = set === undefined ? { folder: "" } : await install(toolchains[set]);
+  const missing = "missing" in found ? found.missing : undefined;
+  const packages = "folder" in found ? found.folder : "";
+  (missing === undefined ? describe : describe.skip)(
+    `a block of ${page} in ${language}${missing === undefined ? "" : ` (skipped: ${missing})`}`,
+    () => {
+      test(`runs as it stands, and prints an answer: ${/^.*(?:import|require).*$/m.exec(code)?.[0] ?? ""}`, async () => {
         const folder = mkdtempSync(join(tmpdir(), "sluice-page-"));
         try {
           const asHere = { ...block, code: code.replaceAll(printed, new URL(house.baseUrl).origin) };
           const file = join(folder, fileNames[language]);
           writeFileSync(file, asHere.code);
-          const { code: exit, stdout, stderr } = await run(asHere, file, { SLUICE_KEY: house.apiKey });
+          const { code: exit, stdout, stderr } = await run(asHere, packages, file, { SLUICE_KEY: house.apiKey });
           // The packages of Java warn that no logging is set up.
           const warnings = stderr.replaceAll(/^SLF4J.*\n/gm, "");
           expect({ exit, stderr: warnings }).toEqual({ exit: 0, stderr: "" });
@@ -95,8 +94,7 @@ for (const block of blocks) {
         } finally {
           rmSync(folder, { recursive: true, force: true });
         }
-      },
-      installMs,
-    );
-  });
+      });
+    },
+  );
 }

@@ -2,13 +2,10 @@
 import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
 import { type Reply, chatChunk, chatStream } from "../providers/upstream.ts";
 import { testCoverage } from "./coverage.ts";
-import { languageVersion, type ToolchainName, toolchains } from "./languages.ts";
+import { type ToolchainName, install, toolchains } from "./languages.ts";
 import { ClientProgram } from "./program.ts";
 import { type ClientStage, clientStage, pixelUrl } from "./stage.ts";
 import { type ClientFeature, coveredClients } from "./table.ts";
-
-/** Longer than any installation: a machine that has nothing yet compiles the SDKs of Go for minutes. */
-const installMs = 600_000;
 
 /** What the provider says while a client runs a feature. @returns a check of what came of it, where there is more to see than the client sees */
 type Scene = (stage: ClientStage) => (() => void | Promise<void>) | void;
@@ -72,26 +69,26 @@ const commands: Partial<Readonly<Record<ClientFeature, string>>> = {
   "context overflow": "overflow",
 };
 
-/** Tests of all clients of a set. @param set of packages, as `coveredClients` names it */
-export function testForeignClients(set: ToolchainName): void {
-  const toolchain = toolchains[set];
+/** Tests of all clients of a set, which is installed first. @param set of packages, as `coveredClients` names it */
+export async function testForeignClients(set: ToolchainName): Promise<void> {
+  const installation = await install(toolchains[set]);
   const clients = coveredClients.filter((each) => each.foreign?.set === set);
-  if (languageVersion(toolchain) === undefined) {
-    describe(`${clients.map(({ client }) => client).join(", ")}: skipped, because this machine has no ${toolchain.language}`, () =>
+  if ("missing" in installation) {
+    describe(`${clients.map(({ client }) => client).join(", ")}: skipped, because ${installation.missing}`, () =>
       test.skip(set, () => {}));
     return;
   }
   const stage = clientStage();
   for (const program of new Set(clients.map((each) => each.foreign?.program ?? ""))) {
-    describe(program, () => testProgramOf(set, program, stage));
+    describe(program, () => testProgramOf(set, installation.folder, program, stage));
   }
 }
 
-function testProgramOf(set: ToolchainName, name: string, stage: ClientStage): void {
+function testProgramOf(set: ToolchainName, folder: string, name: string, stage: ClientStage): void {
   let program: ClientProgram | undefined;
   beforeAll(async () => {
-    program = await ClientProgram.start(toolchains[set], name, stage.house);
-  }, installMs);
+    program = await ClientProgram.start(toolchains[set], folder, name, stage.house);
+  });
   afterAll(() => program?.stop());
   for (const { installed, door, features, foreign } of coveredClients) {
     if (foreign?.set !== set || foreign.program !== name) continue;

@@ -6,9 +6,19 @@
  */
 import { execFile, execFileSync } from "node:child_process";
 import { createHash } from "node:crypto";
-import { existsSync, mkdirSync, mkdtempSync, readFileSync, readdirSync, renameSync, rmSync } from "node:fs";
+import {
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readFileSync,
+  readdirSync,
+  renameSync,
+  rmSync,
+  writeFileSync,
+} from "node:fs";
 import { homedir } from "node:os";
 import { join } from "node:path";
+import { setTimeout as wait } from "node:timers/promises";
 import { promisify } from "node:util";
 import { root } from "../processes.ts";
 
@@ -148,7 +158,7 @@ export function foreignVersion(set: ToolchainName, name: string): string {
 }
 
 /** The version of the language on this machine; undefined where it is missing. */
-export function languageVersion({ probe: [program, ...args] }: Toolchain): string | undefined {
+function languageVersion({ probe: [program, ...args] }: Toolchain): string | undefined {
   try {
     return execFileSync(program as string, args, { encoding: "utf8", stdio: ["ignore", "pipe", "ignore"] }).trim();
   } catch {
@@ -156,21 +166,69 @@ export function languageVersion({ probe: [program, ...args] }: Toolchain): strin
   }
 }
 
-/** Installs a set, unless that was done before. @returns its folder */
-export async function installed(set: Toolchain): Promise<string> {
-  const hash = createHash("sha256").update(JSON.stringify([set.language, set.packages, languageVersion(set)]));
+/** A set that can run, or the reason why it cannot. */
+export type Installation = { readonly folder: string } | { readonly missing: string };
+
+const installations = new Map<Toolchain, Promise<Installation>>();
+
+/** Installs a set, unless that was done before. A machine without the language, or without a registry that has the packages, skips it by name. */
+export function install(set: Toolchain): Promise<Installation> {
+  let installation = installations.get(set);
+  if (!installation) installations.set(set, (installation = tryInstall(set)));
+  return installation;
+}
+
+async function tryInstall(set: Toolchain): Promise<Installation> {
+  const version = languageVersion(set);
+  if (version === undefined) return { missing: `this machine has no ${set.language}` };
+  try {
+    return { folder: await installed(set, version) };
+  } catch (error) {
+    return { missing: `its packages cannot be installed: ${String(error).slice(0, 500).replaceAll(/\s+/g, " ")}` };
+  }
+}
+
+async function installed(set: Toolchain, version: string): Promise<string> {
+  const hash = createHash("sha256").update(JSON.stringify([set.language, set.packages, version]));
   for (const file of set.sources) hash.update(file.slice(programsFolder.length)).update(readFileSync(file));
   const folder = join(cacheFolder, `${set.language.toLowerCase()}-${hash.digest("hex").slice(0, 16)}`);
-  if (existsSync(folder)) return folder;
   mkdirSync(cacheFolder, { recursive: true });
-  const made = mkdtempSync(join(cacheFolder, "making-"));
+  const release = await lock(`${folder}.lock`);
   try {
-    await set.install(made, set);
-    renameSync(made, folder);
-  } catch (error) {
-    rmSync(made, { recursive: true, force: true });
-    // Another run may have made the same in the meantime.
-    if (!existsSync(folder)) throw error;
+    if (existsSync(folder)) return folder;
+    const made = mkdtempSync(join(cacheFolder, "making-"));
+    try {
+      await set.install(made, set);
+      renameSync(made, folder);
+    } finally {
+      rmSync(made, { recursive: true, force: true });
+    }
+    return folder;
+  } finally {
+    release();
   }
-  return folder;
+}
+
+const pollMs = 200;
+
+/** Waits until no other process that runs holds the lock: two installations of one set would take the machine twice. */
+async function lock(file: string): Promise<() => void> {
+  for (;;) {
+    try {
+      writeFileSync(file, String(process.pid), { flag: "wx" });
+      return () => rmSync(file, { force: true });
+    } catch {
+      if (!isHeld(file)) rmSync(file, { force: true });
+      else await wait(pollMs);
+    }
+  }
+}
+
+function isHeld(file: string): boolean {
+  try {
+    process.kill(Number(readFileSync(file, "utf8")), 0);
+    return true;
+  } catch {
+    return false;
+  }
 }

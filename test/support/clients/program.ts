@@ -4,7 +4,7 @@ import { once } from "node:events";
 import { createInterface } from "node:readline";
 import type { House } from "../house.ts";
 import { bareEnvironment } from "../processes.ts";
-import { type Toolchain, installed } from "./languages.ts";
+import type { Toolchain } from "./languages.ts";
 
 interface Outcome {
   readonly ready?: true;
@@ -26,9 +26,14 @@ export class ClientProgram {
     );
   }
 
-  /** @param program of the set, for languages with several */
-  static async start(set: Toolchain, program: string, { baseUrl, apiKey }: House): Promise<ClientProgram> {
-    const [command, ...args] = set.command(await installed(set), program);
+  /** @param folder of the installation @param program of the set, for languages with several */
+  static async start(
+    set: Toolchain,
+    folder: string,
+    program: string,
+    { baseUrl, apiKey }: House,
+  ): Promise<ClientProgram> {
+    const [command, ...args] = set.command(folder, program);
     const environment = { SLUICE_BASE_URL: baseUrl, SLUICE_API_KEY: apiKey, OPENAI_API_KEY: "", NO_PROXY: "127.0.0.1" };
     const started = new ClientProgram(
       spawn(command as string, args, { env: { ...bareEnvironment(), ...environment }, stdio: "pipe" }),

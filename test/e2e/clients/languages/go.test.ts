@@ -1,4 +1,4 @@
 /** Clients in Go. */
 import { testForeignClients } from "../../../support/clients/foreign.ts";
 
-testForeignClients("go");
+await testForeignClients("go");

@@ -1,4 +1,4 @@
 /** Clients in Java. */
 import { testForeignClients } from "../../../support/clients/foreign.ts";
 
-testForeignClients("java");
+await testForeignClients("java");

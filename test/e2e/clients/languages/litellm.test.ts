@@ -1,4 +1,4 @@
 /** The SDK of LiteLLM. */
 import { testForeignClients } from "../../../support/clients/foreign.ts";
 
-testForeignClients("litellm");
+await testForeignClients("litellm");

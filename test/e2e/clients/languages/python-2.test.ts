@@ -1,4 +1,4 @@
 /** Clients in Python, of the major versions before. */
 import { testForeignClients } from "../../../support/clients/foreign.ts";
 
-testForeignClients("python2");
+await testForeignClients("python2");

@@ -1,4 +1,4 @@
 /** Clients in Python, of the newest packages. */
 import { testForeignClients } from "../../../support/clients/foreign.ts";
 
-testForeignClients("python3");
+await testForeignClients("python3");

@@ -1,4 +1,4 @@
 /** Clients in Rust. */
 import { testForeignClients } from "../../../support/clients/foreign.ts";
 
-testForeignClients("rust");
+await testForeignClients("rust");

@@ -3,7 +3,8 @@ import type { TurnRequest } from "./request.ts";
 
 export const bareRequest = (fields: Partial<TurnRequest>): TurnRequest => ({
   models: [],
-  input: [{ type: "message", role: "user", content: "" }],
+  // Formats refuse a request of nothing but blanks.
+  input: [{ type: "message", role: "user", content: "Hello" }],
   stream: false,
   tools: [],
   include: [],

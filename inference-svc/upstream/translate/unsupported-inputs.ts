@@ -21,7 +21,7 @@ export function refuseMedia({ type }: JsonObject): string | undefined {
 
 /** A request of nothing but blanks: formats that leave blank texts out would be left without any message, which is a 400 of the provider. */
 export function refuseBlank({ input, instructions = "" }: TurnRequest): Refusal | undefined {
-  if (instructions.trim() !== "" || !input.every(isBlank)) return undefined;
+  if (input.length === 0 || instructions.trim() !== "" || !input.every(isBlank)) return undefined;
   return { path: "input", message: "must have a text that is not blank" };
 }
 

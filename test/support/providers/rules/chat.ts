@@ -44,8 +44,8 @@ export function findChatViolations(body: BodyPart, limits: Limits): readonly str
       if (new Set(open).size < open.length) report(path, "has one id twice");
       for (const { id, function: called } of calls) {
         if (!limits.id.test(String(id))) report(path, `has a call with the id ${String(id)}`);
-        const called_ = isBodyPart(called) ? String(called.name) : "";
-        if (!limits.name.test(called_)) report(path, `has a call of ${called_}`);
+        const calledName = isBodyPart(called) ? String(called.name) : "";
+        if (!limits.name.test(calledName)) report(path, `has a call of ${calledName}`);
       }
     }
     if (open.length > 0) report("messages", "end with a call");

@@ -23,8 +23,7 @@ export function findResponsesViolations(body: BodyPart): readonly string[] {
     for (const [index, { type, id, call_id: callId, name: called }] of items.entries()) {
       const path = `input.${index}`;
       const prefix = prefixes[String(type)];
-      if (prefix !== undefined && id !== undefined && !String(id).startsWith(prefix))
-        report(path, `has the id ${String(id)}`);
+      if (prefix !== undefined && typeof id === "string" && !id.startsWith(prefix)) report(path, `has the id ${id}`);
       if (String(callId).length > maxIdLength) report(path, "has a call id that is too long");
       if (type === "function_call") {
         if (!name.test(String(called))) report(path, `is a call of ${String(called)}`);

@@ -84,7 +84,8 @@ export function checkClaudeStrict(schema: unknown, path: string, report: Report)
     for (const keyword of [...bounds, ...logic, "oneOf"]) if (keyword in node) report(at, `has ${keyword}`);
     if (node.minItems !== undefined && node.minItems !== 0 && node.minItems !== 1) report(at, "has minItems above 1");
     if (isObjectType(node) && node.additionalProperties !== false) report(at, "has no additionalProperties: false");
-    if (/\(\?[=!<]|\\[1-9b]/.test(String(node.pattern ?? ""))) report(at, "has a pattern with look-around");
+    if (/\(\?[=!<]|\\[1-9b]/.test(typeof node.pattern === "string" ? node.pattern : ""))
+      report(at, "has a pattern with look-around");
   });
 }
 

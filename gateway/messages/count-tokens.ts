@@ -13,5 +13,5 @@ export async function countMessage(parts: CountTokensParts, context: EdgeContext
     const { request, names } = parseMessages(body, members, read, countTokensRequest);
     return { request, explain: (fault) => nameFaultFields(fault, names) };
   });
-  writeJson(context.res, { input_tokens: tokens }, context);
+  writeJson(context.res, { input_tokens: tokens, estimated: true }, context);
 }

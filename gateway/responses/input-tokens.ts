@@ -9,5 +9,5 @@ export async function countInput(parts: CountTokensParts, context: EdgeContext):
   const tokens = await countTokens(parts, context, (body, members) =>
     parseRequest(body, members, { serviceMetadata: false }),
   );
-  writeJson(context.res, { object: "response.input_tokens", input_tokens: tokens }, context);
+  writeJson(context.res, { object: "response.input_tokens", input_tokens: tokens, estimated: true }, context);
 }

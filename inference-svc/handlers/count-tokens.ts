@@ -15,6 +15,13 @@ import type { ServiceToken } from "@sluice/proto/runtime/rpc/service-token.js";
 import { Problems } from "@sluice/proto/runtime/validation/problems.js";
 import { measureRequest } from "../estimate/memory.ts";
 import { estimateInputTokens, measureInput } from "../estimate/tokens.ts";
+import { fusionSlug } from "../fusion/slug.ts";
+import { routers } from "../plugins/routers.ts";
+import type { Catalog } from "../routing/catalog.ts";
+import { findModels } from "../routing/choose/candidates.ts";
+import { namesAlias } from "../routing/choose/model-aliases.ts";
+import type { TurnRequest } from "../turn/request.ts";
+import { withoutOnline } from "../web/online.ts";
 import type { RequestParser } from "../turn/parse/request-parser.ts";
 import { admitDirectly } from "./direct-admission.ts";
 
@@ -24,6 +31,8 @@ export interface CountTokensDeps {
   readonly token: ServiceToken;
   readonly budget: ByteBudget;
   readonly parse: RequestParser["parse"];
+  /** Replaced by a reload. */
+  readonly config: { readonly catalog: Catalog };
 }
 
 type Handler = ServiceImpl<typeof InferenceService>["countTokens"];
@@ -46,6 +55,7 @@ export const countTokensHandler =
       const caller = admission?.caller ?? (await deps.access.resolve(keyHash)).caller;
       if (!caller) throw invalidKey();
       const parsed = parse(turn, { keyHash, scanned: isGateway }, caller);
+      checkModels(deps.config.catalog, parsed);
       const inputTokens = estimateInputTokens(measureInput(parsed), parsed.models[0] ?? "");
       return create(CountTokensResponseSchema, { inputTokens });
     } finally {
@@ -53,3 +63,9 @@ export const countTokensHandler =
       admission?.leave();
     }
   };
+
+/** Slugs that stand for a choice of models name none of the catalogue. @throws Fault as a turn does for a model that cannot answer it */
+function checkModels(catalog: Catalog, { models }: TurnRequest): void {
+  const slugs = models.filter((slug) => !fusionSlug.test(slug) && !namesAlias(routers, { models: [slug] }));
+  findModels(catalog, { models: slugs.map((slug) => withoutOnline(slug, catalog)) });
+}

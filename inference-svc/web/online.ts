@@ -8,3 +8,7 @@ export const isOnline = (model: string): boolean => model.endsWith(onlineSuffix)
 /** Whether the plugin `web` may act on the request. */
 export const mayUseWeb = ({ plugins, models }: TurnRequest): boolean =>
   plugins?.web !== undefined || models.some(isOnline);
+
+/** Without the variant, unless the catalogue has a model of that very name. */
+export const withoutOnline = (model: string, catalog: { find(name: string): unknown }): string =>
+  isOnline(model) && catalog.find(model) === undefined ? model.slice(0, -onlineSuffix.length) : model;

@@ -15,7 +15,7 @@ import type { Layer } from "../../turn/turn.ts";
 import { type SearchHit, SearchUnavailable, type SearchEngine } from "../../web/search.ts";
 import { explainMissingEngine } from "../../web/missing-engine.ts";
 import { type SearchWishes, unknownWishes } from "../../web/wishes.ts";
-import { isOnline, mayUseWeb, onlineSuffix } from "../../web/online.ts";
+import { isOnline, mayUseWeb, withoutOnline } from "../../web/online.ts";
 import { annotateCitations } from "./citations.ts";
 import { dataItem, saidByUser, withData } from "./inserted-data.ts";
 import { nativeTool, withTool } from "./native-tool.ts";
@@ -32,9 +32,8 @@ export const onlineVariant: Feature = {
   applies: ({ models }) => models.some(isOnline),
   layer: ({ router: { catalog } }) =>
     onRequest((request) => {
-      const isVariant = (model: string) => isOnline(model) && catalog.find(model) === undefined;
-      if (!request.models.some(isVariant)) return request;
-      const models = request.models.map((model) => (isVariant(model) ? model.slice(0, -onlineSuffix.length) : model));
+      const models = request.models.map((model) => withoutOnline(model, catalog));
+      if (models.every((model, index) => model === request.models[index])) return request;
       const plugins = { web: create(WebPluginSchema), ...request.plugins };
       return { ...request, models: [...new Set(models)], plugins };
     }),

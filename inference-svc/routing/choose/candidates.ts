@@ -2,7 +2,14 @@
 import { Fault, FaultOrigin, FaultReason } from "@sluice/proto/runtime/fault.js";
 import { type Problem, Problems, invalid } from "@sluice/proto/runtime/validation/problems.js";
 import type { TurnRequest } from "../../turn/request.ts";
-import { type Catalog, type CatalogModel, type Endpoint, type Variant, givesEmbeddings } from "../catalog.ts";
+import {
+  type Catalog,
+  type CatalogModel,
+  type Endpoint,
+  type FoundModel,
+  type Variant,
+  givesEmbeddings,
+} from "../catalog.ts";
 import { type FindDroppedFields, buildFilters } from "./filters.ts";
 import type { Filter, Reason } from "./filter.ts";
 import { type ServiceTier, findTierPool } from "./tiers.ts";
@@ -48,8 +55,7 @@ export function findCandidates(
   telling: DialectSupport,
   { excluded = new Map(), policies = [] }: CandidateOptions = {},
 ): readonly CandidateGroup[] {
-  const asked = request.models.map((slug) => catalog.find(slug) ?? unknown(slug, catalog));
-  for (const { model } of asked) checkKind(model, request);
+  const asked = findModels(catalog, request);
   const lossesOf: FindDroppedFields = (endpoint) =>
     telling.refusal(endpoint, request) ? [] : telling.droppedFields(endpoint, request);
   const filters = [...policies, ...buildFilters(request, lossesOf)];
@@ -70,6 +76,16 @@ export function findCandidates(
   const able = find(filters);
   const groups = able.length > 0 ? able : find(filters.filter(({ reason }) => reason !== "context_length"));
   return searching(groups, (endpoint) => telling.dropsSearch?.(endpoint, request) !== true);
+}
+
+/** @throws Fault NOT_FOUND for an unknown slug; INVALID_REQUEST for a model of the wrong kind */
+export function findModels(
+  catalog: Catalog,
+  request: Pick<TurnRequest, "models" | "embedding">,
+): readonly FoundModel[] {
+  const asked = request.models.map((slug) => catalog.find(slug) ?? unknown(slug, catalog));
+  for (const { model } of asked) checkKind(model, request);
+  return asked;
 }
 
 /** Whether endpoints that write fewer tokens than the request allows can serve it: the maximum is then lowered for them. */
@@ -99,7 +115,7 @@ function unknown(slug: string, { names }: Catalog): never {
 }
 
 /** @throws Fault INVALID_REQUEST for an embedding model that is to answer, and for any other model that is to embed */
-function checkKind({ settings }: CatalogModel, { embedding }: TurnRequest): void {
+function checkKind({ settings }: CatalogModel, { embedding }: Pick<TurnRequest, "embedding">): void {
   if (givesEmbeddings(settings) === (embedding !== undefined)) return;
   throw invalid(
     "model",

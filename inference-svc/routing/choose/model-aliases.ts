@@ -32,8 +32,10 @@ export const resolveAliases = (all: readonly ModelAlias[], prepare: PrepareReque
     return { ...request, models: await resolveModels(all, prepare(request, scope), scope) };
   });
 
-export const namesAlias = (all: readonly Pick<ModelAlias, "slug">[], { models }: TurnRequest): boolean =>
-  models.some((slug) => find(all, slug) !== undefined);
+export const namesAlias = (
+  all: readonly Pick<ModelAlias, "slug">[],
+  { models }: Pick<TurnRequest, "models">,
+): boolean => models.some((slug) => find(all, slug) !== undefined);
 
 interface AliasMatch<Of> {
   readonly by: Of;

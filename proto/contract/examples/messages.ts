@@ -28,4 +28,4 @@ export const countTokensRequestExample = {
   messages: [{ role: "user", content: "What is the capital of France?" }],
 };
 
-export const tokenCountExample = { input_tokens: 14 };
+export const tokenCountExample = { input_tokens: 14, estimated: true };

@@ -139,10 +139,13 @@ export const messageEvent = named(
   }),
 );
 
+/** Anthropic's own count has no such field, and its SDKs ignore it. */
+const estimated = described(constant(true), "No provider has counted the tokens.");
+
 export const promptLength = named(
   "MessagesTokenCount",
   object(
-    { input_tokens: described(tokens, "Estimate by the size of the prompt.") },
-    { required: ["input_tokens"], description: "The length of a prompt." },
+    { input_tokens: described(tokens, "Estimate by the size of the prompt."), estimated },
+    { required: ["input_tokens", "estimated"], description: "The length of a prompt." },
   ),
 );

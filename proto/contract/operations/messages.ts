@@ -66,12 +66,12 @@ export const countMessageTokens = operation({
   tag: "Responses",
   key: "inference",
   summary: "Count the tokens of a prompt",
-  description: `Estimates by size, without calling a provider. It is no turn: it counts as reading in the limits of the key. ${errorForm}`,
+  description: `Estimates by size, without calling a provider, which the field \`estimated\` says. An unknown model is 404. It is no turn: it counts as reading in the limits of the key. ${errorForm}`,
   headers: [betaHeader],
   body: json(countTokensRequest, example(countTokensRequestExample)),
   answer: { says: "The number of tokens.", content: [json(promptLength, example(tokenCountExample))] },
   failures: "messages",
-  statuses: [400, 401, 408, 413, 429, 500, 503],
+  statuses: [400, 401, 404, 408, 413, 429, 500, 503],
 });
 
 export const messageOperations = { createMessage, countMessageTokens };

@@ -36,3 +36,20 @@ test("a wrong request is refused like a response, and nothing is recorded", asyn
   });
   expect(await activity.json()).toMatchObject({ data: [] });
 });
+
+test.each([
+  ["/responses/input_tokens", { input: "Hello" }],
+  ["/messages/count_tokens", { messages: [{ role: "user", content: "Hello" }] }],
+])("%s refuses an unknown model like a turn, and says that it estimates", async (path, prompt) => {
+  const count = async (model: string) => {
+    const headers = { authorization: `Bearer ${house.apiKey}`, "content-type": "application/json" };
+    const body = JSON.stringify({ model, ...prompt });
+    const answer = await fetch(`${house.baseUrl}${path}`, { method: "POST", headers, body });
+    return { status: answer.status, body: (await answer.json()) as { estimated?: true; error?: { message: string } } };
+  };
+  const unknown = await count("acme/nothing");
+  expect(unknown.status).toBe(404);
+  expect(unknown.body.error?.message).toMatch(/^model: acme\/nothing is not in the catalogue/);
+  for (const model of ["sluice/echo", "sluice/echo:online", "sluice/echo:nitro", "service/auto", "service/fusion"])
+    expect(await count(model)).toMatchObject({ status: 200, body: { estimated: true } });
+});

@@ -16,7 +16,7 @@ const adaptiveEffort = "high";
 const showsThoughts = (display: string | null | undefined): boolean =>
   display === "summarized" || display === "updates";
 
-/** @returns undefined when nothing was asked for */
+/** An effort without `enabled` is about words and calls as well: it asks for no thoughts. @returns undefined when nothing was asked for */
 export function toReasoning({ thinking, output_config: config }: RequestedReasoning): JsonObject | undefined {
   const effort = config?.effort ?? undefined;
   switch (thinking?.type) {
@@ -29,7 +29,11 @@ export function toReasoning({ thinking, output_config: config }: RequestedReason
         ...(thinking.display !== "omitted" && { summary: "auto" }),
       };
     case "adaptive":
-      return { effort: effort ?? adaptiveEffort, ...(showsThoughts(thinking.display) && { summary: "auto" }) };
+      return {
+        enabled: true,
+        effort: effort ?? adaptiveEffort,
+        ...(showsThoughts(thinking.display) && { summary: "auto" }),
+      };
     default:
       return effort === undefined ? undefined : { effort };
   }

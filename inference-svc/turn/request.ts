@@ -99,6 +99,8 @@ export type TextFormat = { readonly type: "text" } | { readonly type: "json_obje
 
 export interface Reasoning {
   readonly effort?: string;
+  /** The client asked for thoughts by this very field. */
+  readonly enabled?: true;
   readonly summary?: string;
   /** Budget in tokens, at least 1. */
   readonly maxTokens?: number;

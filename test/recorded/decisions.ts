@@ -217,7 +217,6 @@ export const open: readonly DifferenceKind[] = [
     what: /^(added|changed|lost) tools\.\*/,
     formats: ["messages"],
   },
-  { reason: "an effort without thinking turns thinking on", what: /^added thinking$/, formats: ["messages"] },
   {
     reason: "a null effort takes the other settings of reasoning with it",
     what: /^lost reasoning$/,

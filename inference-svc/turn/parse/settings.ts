@@ -78,6 +78,7 @@ export function parseReasoning(value: unknown, problems: Problems): Reasoning | 
   const effort = effortOf(fields);
   const settings: Complete<Reasoning> = {
     effort,
+    enabled: fields.enabled === true || undefined,
     summary: summary ?? undefined,
     maxTokens: effort === "none" ? undefined : (maxTokens ?? undefined),
     context: context === "auto" ? undefined : (context ?? undefined),

@@ -510,6 +510,14 @@ describe("thought", () => {
     expect(saidOf({ effort: "high" }, messagesWithBudget, { input: signed })).toEqual([enabled(8_000), undefined, []]);
   });
 
+  test("an effort in Anthropic's own format asks for no thoughts, which have a field there", () => {
+    const door = { door: "messages" as const };
+    expect(saidOf({ effort: "low" }, messagesTarget, door)).toEqual([undefined, "low", []]);
+    expect(saidOf({ effort: "low", enabled: true }, messagesTarget, door)).toEqual([adaptive, "low", []]);
+    expect(saidOf({ effort: "low" }, messagesWithBudget, door)).toEqual([undefined, undefined, ["reasoning.effort"]]);
+    expect(saidOf({ effort: "low", enabled: true }, messagesWithBudget, door)).toEqual([enabled(2_000), undefined, []]);
+  });
+
   test("what was changed on the way counts", () => {
     const input = [say("user", "u"), { type: "configuration_update", reasoning: { effort: "low" } }];
     expect(saidOf({ effort: "high" }, messagesTarget, { input })).toEqual([adaptive, "low", []]);

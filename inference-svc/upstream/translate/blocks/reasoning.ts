@@ -49,9 +49,21 @@ export function thinkingSettings(
   const settings: RequestedReasoning = { effort, maxTokens, summary };
   if (effort?.value === "none") return unthinking(effort, translation);
   if (effort === undefined && maxTokens === undefined && summary === undefined) return {};
+  if (effort !== undefined && isEffortOnly(request)) return unasked(effort, translation);
   return supports(target, "reasoning.max_tokens")
     ? budgeted(settings, translation, around)
     : adaptive(settings, translation, around);
+}
+
+/** In Anthropic's format an effort is about words and calls as well, and thoughts are asked for by a field of their own. */
+const isEffortOnly = ({ door, reasoning = {} }: TurnRequest): boolean =>
+  door === "messages" && !reasoning.enabled && reasoning.maxTokens === undefined && reasoning.summary === undefined;
+
+/** An effort for a model that is not asked to think. */
+function unasked(effort: ReasoningEffort, { target, onDropped }: TranslationContext): ThinkingSettings {
+  if (!supports(target, "reasoning.max_tokens")) return { effort: effort.value };
+  onDropped(effort.path, "the model takes an effort only as a budget of thought, and no thought is asked for");
+  return {};
 }
 
 interface RequestedReasoning {

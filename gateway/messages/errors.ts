@@ -6,8 +6,11 @@ import { serviceMetadataMembers } from "@sluice/proto/runtime/responses/service-
 
 /** The members of a failure, in an answer and in a stream. */
 export function failureJson(fault: Fault, { requestId, metadataAlias, usageJson }: AnswerIds = {}): string {
-  const { status, message, metadata } = fault;
-  const { details, ...rest } = metadata ?? { error_type: fault.errorType };
+  const { status, metadata } = fault;
+  const overflow = describeOverflow(fault);
+  const message = overflow ?? fault.message;
+  const { details, ...known } = metadata ?? { error_type: fault.errorType };
+  const rest = message === fault.message ? known : { ...known, provider_message: fault.message };
   const error = { type: errorTypeOf(status), message, details, metadata: status === 401 ? undefined : rest };
   return (
     `{"type":"error","error":${JSON.stringify(error)}` +
@@ -15,6 +18,17 @@ export function failureJson(fault: Fault, { requestId, metadataAlias, usageJson 
     (requestId === undefined ? "" : `,"request_id":${JSON.stringify(requestId)}`) +
     `${serviceMetadataMembers(fault.serviceMetadataJson, metadataAlias)}}`
   );
+}
+
+/** Anthropic's own words about a prompt that is too long: Claude Code and others of its clients read the figures in them, and then compact. */
+const ownWords = /prompt is too long: \d+ tokens > \d+ maximum|exceed context limit: \d+ \+ \d+ > \d+/;
+
+function describeOverflow({ metadata, message }: Fault): string | undefined {
+  const { requested, maximum } = (metadata?.["context_length"] ?? {}) as Partial<
+    Record<"requested" | "maximum", number>
+  >;
+  if (requested === undefined || maximum === undefined || ownWords.test(message)) return undefined;
+  return `prompt is too long: ${requested} tokens > ${maximum} maximum`;
 }
 
 export const messagesFaults: FaultForm = {

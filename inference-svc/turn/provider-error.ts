@@ -60,3 +60,9 @@ export const isDnsCode = (code: string): boolean => code === "ENOTFOUND" || code
 export const isTlsCode = (code: string): boolean => tls.test(code);
 export const isTimeoutCode = (code: string): boolean => timeout.test(code);
 export const isConnectionCode = (code: string): boolean => connection.test(code);
+
+/** How long a prompt was, and how long it may be, in tokens. */
+export interface Overflow {
+  readonly requested?: number;
+  readonly maximum?: number;
+}

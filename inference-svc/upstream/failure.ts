@@ -1,8 +1,9 @@
 /** Maps a provider's status and error code to a fault. */
 import type { UnansweredKind } from "@sluice/proto/contract/response/provider-error.js";
 import { Fault, FaultOrigin, FaultReason } from "@sluice/proto/runtime/fault.js";
-import { ProviderFailure } from "../turn/provider-error.ts";
+import { type Overflow, ProviderFailure } from "../turn/provider-error.ts";
 import { shownName } from "./known-words.ts";
+import { readOverflow } from "./overflow.ts";
 
 /** The fields that a dialect found in an error. */
 export interface ProviderError {
@@ -11,6 +12,8 @@ export interface ProviderError {
   /** The provider's own code or type. */
   readonly code?: string;
   readonly message?: string;
+  /** Figures about a prompt that is too long, where the error has fields for them. */
+  readonly overflow?: Overflow;
   readonly retryAfterMs?: number;
   /** The provider's own id of the request, by which its support finds it. */
   readonly requestId?: string | undefined;
@@ -95,11 +98,12 @@ const byCode: Readonly<Record<string, FaultReason>> = {
 };
 
 /**
- * Error texts, from the second line on, of: llama.cpp; xAI, vLLM; Moonshot, GLM; Anthropic, Bedrock; text-generation-inference; Qwen; Groq.
+ * Error texts, from the second line on, of: llama.cpp; xAI, vLLM; Moonshot, GLM; Anthropic, Bedrock; text-generation-inference; Qwen; Groq; and, in the last
+ * one, OpenAI, GitHub, Ollama and text-generation-inference.
  */
 const contextOverflow = new RegExp(
   [
-    "context[_ ](length|window)|maximum context|prompt is too long|input is too long|too many (input )?tokens|input token count",
+    "context[_ ](length|window)|maximum context|prompt is too long|input is too long|too many (input )?tokens|(input|requested) token count",
     "available context size|exceed_context_size",
     "maximum (prompt|model) length",
     "exceeded model token limit|prompt exceeds max length",
@@ -109,6 +113,7 @@ const contextOverflow = new RegExp(
     "reduce the length of the messages",
     "max_tokens_exceeded|token_limit_exceeded",
     "context size has been exceeded",
+    "input tokens? exceed|token count of \\d+ exceeds|input length \\S+ exceeds|`inputs` must have less than",
   ].join("|"),
   "i",
 );
@@ -166,14 +171,18 @@ export function providerFault(error: ProviderError): Fault {
     ...(error.retryAfterMs !== undefined && { retryAfterMs: error.retryAfterMs }),
     ...(isSpent(error) && { shouldRetry: false }),
     ...(error.status !== undefined && { providerStatus: error.status }),
-    ...((code ?? error.requestId) !== undefined && { metadata: answerMetadata(code, error.requestId) }),
+    ...withMetadata({
+      ...(code !== undefined && { provider_code: code }),
+      ...(error.requestId !== undefined && { provider_request_id: error.requestId }),
+      ...(reason === FaultReason.CONTEXT_LENGTH_EXCEEDED && {
+        context_length: { ...readOverflow(error.message ?? ""), ...error.overflow },
+      }),
+    }),
   });
 }
 
-const answerMetadata = (code: string | undefined, requestId: string | undefined) => ({
-  ...(code !== undefined && { provider_code: code }),
-  ...(requestId !== undefined && { provider_request_id: requestId }),
-});
+const withMetadata = (metadata: Readonly<Record<string, unknown>>) =>
+  Object.keys(metadata).length === 0 ? undefined : { metadata };
 
 const maxCharacters = 500;
 

@@ -62,7 +62,14 @@ const tooLong = (tokens: number, target: number, { contextLength }: Endpoint): F
   new Fault(
     FaultReason.CONTEXT_LENGTH_EXCEEDED,
     `input: about ${tokens} tokens are left when everything is left out that may be; a window of ${contextLength} has room for ${target}`,
-    { origin: FaultOrigin.CLIENT, metadata: { error_type: "context_length_exceeded", param: "input" } },
+    {
+      origin: FaultOrigin.CLIENT,
+      metadata: {
+        error_type: "context_length_exceeded",
+        param: "input",
+        context_length: { requested: tokens, maximum: target },
+      },
+    },
   );
 
 /** Adds the stage once: a retry must not add it again. */

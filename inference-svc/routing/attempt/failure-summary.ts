@@ -1,6 +1,8 @@
 /** Builds the fault of a turn whose attempts have all failed: the last failure, with a summary of those before it. */
 import { Fault, FaultOrigin, FaultReason } from "@sluice/proto/runtime/fault.js";
-import { unansweredKind } from "../../turn/provider-error.ts";
+import { estimateInputTokens, measureInput } from "../../estimate/tokens.ts";
+import type { TurnRequest } from "../../turn/request.ts";
+import { type Overflow, unansweredKind } from "../../turn/provider-error.ts";
 import type { Endpoint } from "../catalog.ts";
 import type { AttemptSchedule } from "./schedule.ts";
 
@@ -12,7 +14,11 @@ export interface EndpointFailure {
 
 const minRetryAfterMs = 1_000;
 
-export function summarizeFailures(failures: readonly EndpointFailure[], schedule: AttemptSchedule): Fault {
+export function summarizeFailures(
+  failures: readonly EndpointFailure[],
+  schedule: AttemptSchedule,
+  request: TurnRequest,
+): Fault {
   const failure = failures.at(-1);
   const last = failure?.fault ?? noneAttempted(schedule);
   if (last.reason === FaultReason.INTERNAL) return last;
@@ -20,6 +26,7 @@ export function summarizeFailures(failures: readonly EndpointFailure[], schedule
     error_type: last.errorType,
     ...last.metadata,
     ...(failure && isProviders(last) && answerOf(failure)),
+    ...(failure && last.reason === FaultReason.CONTEXT_LENGTH_EXCEEDED && lengthsOf(failure, request)),
     ...(failures.length > 1 && { previous_errors: failures.slice(0, -1).map(toPreviousError) }),
   };
   return withRetryHint(last, schedule).with({ metadata }, failure ? messageOf(failure) : last.message);
@@ -32,6 +39,15 @@ function answerOf({ endpoint: { provider }, fault }: EndpointFailure): object {
     provider_status: fault.providerStatus ?? null,
     ...(error && { provider_error: error }),
   };
+}
+
+/** The figures that the provider named; the catalogue and an estimate stand for those that it kept to itself. */
+function lengthsOf({ endpoint, fault }: EndpointFailure, request: TurnRequest): object {
+  const { requested = 0, maximum = endpoint.contextLength } = (fault.metadata?.["context_length"] ?? {}) as Overflow;
+  if (requested > maximum) return { context_length: { requested, maximum } };
+  const estimate = estimateInputTokens(measureInput(request), endpoint.model);
+  // The provider has counted more than the maximum, whatever the estimate is.
+  return { context_length: { requested: Math.max(estimate, maximum + 1), maximum } };
 }
 
 const providerReasons: ReadonlySet<FaultReason> = new Set([

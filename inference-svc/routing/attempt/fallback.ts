@@ -150,8 +150,8 @@ class FallbackAnswer extends Answer {
 }
 
 /** @throws the failures of all attempts as one */
-function giveUp({ failures, schedule }: Search): never {
-  throw summarizeFailures(failures, schedule);
+function giveUp({ failures, schedule, request }: Search): never {
+  throw summarizeFailures(failures, schedule, request);
 }
 
 /** Logs a failed attempt. A refusal by a budget is logged apart, because no provider was called. */

@@ -1,5 +1,6 @@
 /** Errors of OpenAI-compatible servers, in the shapes met in practice. */
 import type { ProviderError } from "../failure.ts";
+import type { Overflow } from "../../turn/provider-error.ts";
 import { readGoogleError } from "../translate/google-error.ts";
 import { isRefusedKey } from "../translate/refused-key.ts";
 import { type JsonObject, isObject, objects, text } from "../json.ts";
@@ -18,7 +19,18 @@ export function chatError(status: number | undefined, body: unknown): ProviderEr
     .find((number) => number >= 400 && number <= 599);
   const code = text(error.code) || text(error.type);
   const known = statusOf(status ?? own, code, message);
-  return { ...(known !== undefined && { status: known }), ...(code !== "" && { code }), message };
+  const overflow = overflowOf(error);
+  return {
+    ...(known !== undefined && { status: known }),
+    ...(code !== "" && { code }),
+    message,
+    ...(overflow && { overflow }),
+  };
+}
+
+/** llama.cpp counts in fields of their own. */
+function overflowOf({ n_prompt_tokens: requested, n_ctx: maximum }: JsonObject): Overflow | undefined {
+  return typeof requested === "number" && typeof maximum === "number" ? { requested, maximum } : undefined;
 }
 
 function statusOf(status: number | undefined, code: string, message: string): number | undefined {

@@ -108,6 +108,17 @@ const availability = object(
   },
 );
 
+const contextLength = object(
+  {
+    requested: described(
+      integer({ min: 1 }),
+      "Tokens of the prompt, with those of the answer where the provider adds them.",
+    ),
+    maximum: described(integer({ min: 1 }), "Tokens that it may have."),
+  },
+  { required: ["requested", "maximum"] },
+);
+
 export const errorMetadata = object(
   {
     error_type: errorType,
@@ -137,6 +148,11 @@ export const errorMetadata = object(
       string({ max: 128 }),
       "The id that the provider gave the request, where its answer had one: its support asks for it.",
     ),
+    context_length: described(
+      contextLength,
+      "How long the prompt was and may be, by the provider's words, or else by an estimate and the catalogue.",
+    ),
+    provider_message: described(string(), "The provider's own words, where `message` has those of the format."),
     budget: described(word("key", "workspace"), "Whose budget has too little left."),
     model_slug: described(string(), "After moderation: slug of the model that would have been called."),
     provider_code: described(string(), "The provider's own name for the failure."),

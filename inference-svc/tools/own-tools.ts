@@ -6,6 +6,7 @@ import type { Scope } from "../turn/scope.ts";
 import { offeredTools } from "../upstream/translate/offered-tools.ts";
 import { withBroughtTools } from "./brought-tools.ts";
 import { findClientTool } from "./client/client-tools.ts";
+import { withProviderSearch } from "./web/provider-search.ts";
 import { type Offer, type OpenTool, type ServerTool, type ToolParts, freeName } from "./tool.ts";
 import type { SourceParts } from "./tool-source.ts";
 
@@ -17,6 +18,8 @@ interface OwnTools {
   readonly request: TurnRequest;
   readonly kinds: ReadonlyMap<string, ServerTool>;
   readonly offers: Offers;
+  /** A tool of Sluice's became one that the provider knows. */
+  readonly isConverted: boolean;
   /** Names of functions that are in use. */
   readonly taken: Set<string>;
 }
@@ -27,9 +30,10 @@ export function openOwnTools(given: TurnRequest, scope: Scope, parts: SourcePart
   const isNativeIn = (entry: HostedTool, request: TurnRequest) =>
     parts.isNative(request, entry, functionsBeside(entry, request, kinds, parts));
   const isKnown = ({ kind }: HostedTool) => kinds.has(kind) || findClientTool(kind) !== undefined;
+  const searching = withProviderSearch(given, isNativeIn);
   const request = withBroughtTools(
-    given,
-    (tool) => isTakenBySource(tool, given, parts) || (isKnown(tool) && !isNativeIn(tool, given)),
+    searching,
+    (tool) => isTakenBySource(tool, searching, parts) || (isKnown(tool) && !isNativeIn(tool, searching)),
   );
   const taken = new Set(request.tools.flatMap((tool) => (tool.type === "hosted" ? [] : [tool.name])));
   const offers = new Map<HostedTool, readonly Offer[]>();
@@ -43,7 +47,7 @@ export function openOwnTools(given: TurnRequest, scope: Scope, parts: SourcePart
     const open = tool.open({ parameters: parametersIn(fields), entry: fields, path, request, scope });
     offers.set(entry, open ? [offerOf(tool, open, entry, freeName(nameOf(tool), taken))] : []);
   }
-  return { request, kinds, offers, taken };
+  return { request, kinds, offers, taken, isConverted: searching !== given };
 }
 
 function isTakenBySource(entry: HostedTool, request: TurnRequest, { sources, isNative }: SourceParts): boolean {

@@ -75,7 +75,7 @@ export class Toolbox {
    */
   static of(given: TurnRequest, scope: Scope, parts: SourceParts, listed?: RequestSources): Toolbox | undefined {
     if (!mayUseTools(given)) return undefined;
-    const { request, kinds, offers: own, taken } = openOwnTools(given, scope, parts);
+    const { request, kinds, offers: own, taken, isConverted } = openOwnTools(given, scope, parts);
     const sources = listed ?? openSources(request, scope, parts);
     const ofSources = sourceOffers(sources, taken);
     const { input: known, allowed } = restoreSourceItems(request.input, sources, ofSources);
@@ -83,7 +83,8 @@ export class Toolbox {
     const past = restoreEarlierCalls({ ...request, input: known }, scope, earlier);
     const client = findClientTools(request.tools);
     const offers = new Map([...own, ...ofSources]);
-    if (offers.size === 0 && past === undefined && client.byName.size === 0) return undefined;
+    const isAsGiven = offers.size === 0 && past === undefined && client.byName.size === 0;
+    if (isAsGiven && !isConverted) return undefined;
     const { input, loaded, waiting } = past ?? { input: known, loaded: [], waiting: [] };
     const open = [...offers.values()].flat();
     const held = open.flatMap((offer) => offer.open.finds ?? []);

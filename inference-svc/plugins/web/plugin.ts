@@ -121,7 +121,8 @@ function findSearcher<Found extends Engine>(
   // Some providers take functions or a search, not both.
   const functions = prepared.tools.filter(({ type }) => type !== "hosted");
   const asked = {
-    ...onlyItems(request, [{ type: "message", role: "user", content: "" }]),
+    // Formats refuse a request of nothing but blanks.
+    ...onlyItems(request, [{ type: "message", role: "user", content: "Hello" }]),
     tools: [tool, ...functions],
   };
   const takes = (endpoint: Endpoint) => dialects.refusal(endpoint, asked) === undefined && !isLost(endpoint);

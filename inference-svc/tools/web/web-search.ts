@@ -50,7 +50,7 @@ export const hostedSearchTool = (web: Web): ServerTool => ({
   items: { type: "web_search_call", idPrefix: "ws_", failedStatus: "failed" },
   takes(entry, isNative, request) {
     const { engine } = readSearchSettings(entry);
-    if (engine === "native") return false;
+    if (engine === "native") return !isNative();
     if (engine === "auto") return (web.engine("") !== undefined || failsByCall(request)) && !isNative();
     return isEngine(entry, web) || !isNative();
   },
@@ -112,7 +112,7 @@ function engineOf(
   const problems = new Problems();
   problems.add(
     `${path}.engine`,
-    name === "native" ? "no provider of the model runs service:web_search" : explainMissingEngine(name),
+    name === "native" ? "no provider of the model searches by itself" : explainMissingEngine(name),
   );
   problems.throwIfAny();
   return undefined;

@@ -27,7 +27,16 @@ const runsCode = ({ nativeTools, original }: Target): boolean => nativeTools?.ha
 const runsWebSearch = ({ kind, spelling }: HostedTool, { nativeTools }: Target): boolean =>
   isWebSearch(kind) && (!nativeTools || nativeTools.has(kind) || nativeTools.has(spelling));
 
-const unsupportedSettings = ["search_context_size", "engine", "max_results", "mode", "x_search", "external_web_access"];
+const unsupportedSettings = [
+  "search_context_size",
+  "engine",
+  "max_results",
+  "max_total_results",
+  "max_characters",
+  "mode",
+  "x_search",
+  "external_web_access",
+];
 
 const none: readonly Block[] = [];
 

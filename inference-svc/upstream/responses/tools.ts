@@ -109,7 +109,15 @@ function namespaceJson(namespace: NamespaceTool, path: string, writing: Writing)
 }
 
 /** Settings that the contract adds to the vendor's web search, which takes allowed domains, a size and a location. */
-const contractOnlySettings = ["engine", "max_results", "max_uses", "mode", "x_search"];
+const contractOnlySettings = [
+  "engine",
+  "max_results",
+  "max_total_results",
+  "max_characters",
+  "max_uses",
+  "mode",
+  "x_search",
+];
 
 function hostedJson({ kind, json }: HostedTool, path: string, onDropped: OnDropped | undefined): string {
   const sent = json.includes('"anthropic_type"') ? without(json, ["anthropic_type"], path, () => undefined) : json;

@@ -188,7 +188,7 @@ describe("service:web_search", () => {
 
   test.each([
     ["exa", {}, "tools.0.parameters.engine: needs search.engines.exa in the configuration file"],
-    ["native", {}, "tools.0.parameters.engine: no provider of the model runs service:web_search"],
+    ["native", {}, "tools.0.parameters.engine: no provider of the model searches by itself"],
     ["auto", { search: {} }, "tools.0.parameters.engine: needs an engine in search.engines of the configuration file"],
     ["searxng", { search: {} }, "tools.0.parameters.engine: needs search.engines.searxng in the configuration file"],
   ])("engine %s that nobody has is 400", async (name, settings, says) => {

@@ -312,9 +312,30 @@ describe("settings", () => {
     expect([attempt?.bodyJson, attempt?.losses]).toMatchObject([expect.stringContaining('"type":"web_search"'), []]);
   });
 
-  test("native means the provider: without one the search is left out", async () => {
-    const attempt = await plan({ models: ["far/chat"], tools: agentTools(hosted("web_search", { engine: "native" })) });
-    expect(attempt?.losses).toEqual([{ path: "tools.2", reason: "no provider of this model runs it" }]);
+  describe("native means the provider, in each of its spellings:", () => {
+    const spellings = [
+      ["web_search", { tools: [hosted("web_search", { engine: "native", filters: { allowed_domains: ["a.test"] } })] }],
+      [
+        "service:web_search",
+        { tools: [hosted("service:web_search", { parameters: { engine: "native", allowed_domains: ["a.test"] } })] },
+      ],
+      ["the plugin", { plugins: { web: create(WebPluginSchema, { engine: "native", includeDomains: ["a.test"] }) } }],
+    ] as const;
+
+    test.each(spellings)("%s is its own search, and nothing of it goes unsaid", async (_, request) => {
+      const attempt = await plan({ models: ["far/able"], ...request });
+      expect([attempt?.bodyJson, attempt?.losses]).toEqual([
+        expect.stringContaining('{"type":"web_search","filters":{"allowed_domains":["a.test"]}}'),
+        [],
+      ]);
+    });
+
+    test.each(spellings)("%s is refused where no provider searches", async (_, request) => {
+      await expect(plan({ models: ["far/chat"], ...request })).rejects.toMatchObject({
+        status: 400,
+        message: expect.stringMatching(/no provider of the model searches by itself/),
+      });
+    });
   });
 
   test("without an engine the search is left out as before", async () => {

@@ -16,6 +16,7 @@ export interface MessagesTool {
   readonly max_content_tokens?: number | null;
   readonly allowed_domains?: readonly string[] | null;
   readonly blocked_domains?: readonly string[] | null;
+  readonly citations?: JsonObject | null;
   readonly user_location?: JsonObject | null;
   readonly display_width_px?: number | null;
   readonly display_height_px?: number | null;
@@ -129,6 +130,8 @@ function toServerTool(family: ToolFamily, tool: MessagesTool, container: string 
       const limits = { ...common, max_content_tokens: max_content_tokens ?? undefined };
       return JSON.stringify({
         type: "service:web_fetch",
+        ...versionOf(tool),
+        ...(tool.citations && { citations: tool.citations }),
         parameters: { ...limits, allowed_domains: allowed, blocked_domains: blocked },
       });
     }

@@ -1,28 +1,46 @@
 /**
- * Web search and code execution, which Anthropic runs itself (https://platform.claude.com/docs/en/agents-and-tools/tool-use/web-search-tool and
- * …/code-execution-tool).
+ * Web search, fetches of pages and code execution, which Anthropic runs itself (https://platform.claude.com/docs/en/agents-and-tools/tool-use/web-search-tool,
+ * …/web-fetch-tool and …/code-execution-tool).
  */
 import type { HostedTool, TurnRequest } from "../../turn/request.ts";
 import type { OnDropped, Target } from "../dialect.ts";
 import { type JsonObject, isObject, text } from "../json.ts";
 import { isWebSearch, offeredTools } from "../translate/offered-tools.ts";
 import type { Block } from "../translate/blocks/message-list.ts";
-import { codeExecutionName, webSearchName } from "../translate/blocks/tools.ts";
+import { codeExecutionName, webFetchName, webSearchName } from "../translate/blocks/tools.ts";
 
 /** The versions that all models take, for clients that name none; later ones of the search need a sandbox beside it. */
 const searchVersion = "web_search_20250305";
+const fetchVersion = "web_fetch_20250910";
 const codeVersion = "code_execution_20250825";
 
 const codeInterpreter = "code_interpreter";
+const webFetch = "service:web_fetch";
 
-/** Web search runs at the provider unless `native_tools` leaves it out, code where the vendor itself answers or `native_tools` has it. */
+/**
+ * Web search runs at the provider unless `native_tools` leaves it out, code where the vendor itself answers or `native_tools` has it, and a fetch
+ * where clients of the vendor's own format named the vendor's tool.
+ */
 export const runsHosted = (tool: HostedTool, target: Target): boolean =>
-  runsWebSearch(tool, target) || (tool.kind === codeInterpreter && runsCode(target));
+  runsWebSearch(tool, target) || (tool.kind === codeInterpreter && runsCode(target)) || runsFetch(tool, target);
 
 /** Whether a tool choice may name this type of tool. */
-export const isHosted = (type: string): boolean => isWebSearch(type) || type === codeInterpreter;
+export const isHosted = (type: string): boolean => isWebSearch(type) || type === codeInterpreter || type === webFetch;
 
 const runsCode = ({ nativeTools, original }: Target): boolean => nativeTools?.has(codeInterpreter) ?? original;
+
+const runsFetch = ({ kind, spelling, json }: HostedTool, { nativeTools, original }: Target): boolean => {
+  if (kind !== webFetch) return false;
+  if (nativeTools) return nativeTools.has(kind) || nativeTools.has(spelling);
+  return original && json.includes('"anthropic_type":"web_fetch_');
+};
+
+/** The type of the items of fetched pages. */
+export function fetchSpelling(request: TurnRequest): string {
+  for (const { tool } of offeredTools(request))
+    if (tool.type === "hosted" && tool.kind === webFetch) return tool.spelling;
+  return webFetch;
+}
 
 const runsWebSearch = ({ kind, spelling }: HostedTool, { nativeTools }: Target): boolean =>
   isWebSearch(kind) && (!nativeTools || nativeTools.has(kind) || nativeTools.has(spelling));
@@ -48,11 +66,29 @@ export function toNativeTools(request: TurnRequest, takesVersions: boolean, onDr
   let blocks = none;
   for (const { tool, path, allowed } of offeredTools(request)) {
     if (tool.type !== "hosted" || !allowed || !isHosted(tool.kind)) continue;
-    const known = isWebSearch(tool.kind) ? toWebSearchTool(tool, path, onDropped) : codeTool(tool, path, onDropped);
+    const known = toNativeTool(tool, path, onDropped);
     const block: Block = { ...known, type: versionOf(tool, known.type, takesVersions, path, onDropped) };
     if (!blocks.some(({ name }) => name === block.name)) blocks = [...blocks, block];
   }
   return blocks;
+}
+
+function toNativeTool(tool: HostedTool, path: string, onDropped: OnDropped): Block {
+  if (tool.kind === webFetch) return toWebFetchTool(tool, path, onDropped);
+  return isWebSearch(tool.kind) ? toWebSearchTool(tool, path, onDropped) : codeTool(tool, path, onDropped);
+}
+
+function toWebFetchTool({ json }: HostedTool, path: string, onDropped: OnDropped): Block {
+  const { parameters, citations } = JSON.parse(json) as JsonObject;
+  const settings = isObject(parameters) ? parameters : {};
+  return {
+    type: fetchVersion,
+    name: webFetchName,
+    max_uses: settings.max_uses,
+    max_content_tokens: settings.max_content_tokens,
+    ...domains(settings, `${path}.parameters`, onDropped),
+    citations,
+  };
 }
 
 function versionOf(
@@ -105,7 +141,7 @@ function toWebSearchTool(tool: HostedTool, path: string, onDropped: OnDropped): 
     type: searchVersion,
     name: webSearchName,
     max_uses: settings.max_uses ?? undefined,
-    ...domains(isObject(settings.filters) ? settings.filters : {}, path, onDropped),
+    ...domains(isObject(settings.filters) ? settings.filters : {}, `${path}.filters`, onDropped),
     ...(isObject(settings.user_location) && { user_location: { type: "approximate", ...settings.user_location } }),
   };
 }
@@ -116,7 +152,7 @@ function domains(filters: JsonObject, path: string, onDropped: OnDropped): JsonO
   const name = ["blocked_domains", "excluded_domains"].find((field) => filled(filters[field]));
   const blocked = name === undefined ? undefined : filters[name];
   if (!allowed) return { blocked_domains: blocked };
-  if (blocked !== undefined) onDropped(`${path}.filters.${name}`, "the provider takes it only without allowed_domains");
+  if (blocked !== undefined) onDropped(`${path}.${name}`, "the provider takes it only without allowed_domains");
   return { allowed_domains: allowed };
 }
 

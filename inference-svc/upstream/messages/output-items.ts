@@ -11,7 +11,8 @@ import { messagesSchemas } from "../translate/schemas/rules.ts";
 import { WrappedInput } from "../translate/wrapped-input.ts";
 import { toAnnotation } from "./citations.ts";
 import { CodeRuns } from "./code-runs.ts";
-import { namedContainer } from "./native-tools.ts";
+import { Fetches } from "./fetches.ts";
+import { fetchSpelling, namedContainer } from "./native-tools.ts";
 import { Searches } from "./searches.ts";
 import { sealReasoning, signedFields } from "../translate/reasoning-seal.ts";
 import { claudeReasoningFormat } from "../translate/blocks/reasoning.ts";
@@ -37,6 +38,7 @@ export class MessagesOutputItems {
   readonly #tools: SentTools;
   readonly #searches: Searches;
   readonly #codeRuns: CodeRuns;
+  readonly #fetches: Fetches;
   /** Sealed reasoning is given out only on request. */
   readonly #sealed: boolean;
   #message: MessageWriter | undefined;
@@ -55,6 +57,7 @@ export class MessagesOutputItems {
     );
     const asksForOutputs = request.include.includes("code_interpreter_call.outputs");
     this.#codeRuns = new CodeRuns(this.#output, asksForOutputs, namedContainer(request));
+    this.#fetches = new Fetches(this.#output, fetchSpelling(request));
     this.#sealed = request.include.includes("reasoning.encrypted_content");
   }
 
@@ -113,6 +116,7 @@ export class MessagesOutputItems {
     this.#message?.end(status);
     this.#searches.end(paused);
     this.#codeRuns.end(paused);
+    this.#fetches.end(paused);
   }
 
   #closeItem(): void {
@@ -131,9 +135,12 @@ export class MessagesOutputItems {
       case "tool_use":
         return this.#call(block, inputJson ?? JSON.stringify(block.input ?? {}));
       case "server_tool_use":
-        return this.#searches.begin(block) ?? this.#codeRuns.begin(block) ?? ignored;
+        return this.#searches.begin(block) ?? this.#codeRuns.begin(block) ?? this.#fetches.begin(block) ?? ignored;
       case "web_search_tool_result":
         this.#searches.found(block);
+        return ignored;
+      case "web_fetch_tool_result":
+        this.#fetches.read(block);
         return ignored;
       case "code_execution_tool_result":
       case "bash_code_execution_tool_result":

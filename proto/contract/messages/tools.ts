@@ -73,6 +73,7 @@ const typedTool = named(
       name: nullable(toolName),
       max_uses: nullable(integer({ min: 1 })),
       max_content_tokens: nullable(integer({ min: 1 })),
+      citations: nullable(object({ enabled: nullable(boolean) })),
       allowed_domains: domains,
       blocked_domains: domains,
       user_location: nullable(openObject),

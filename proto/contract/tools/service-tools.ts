@@ -7,6 +7,7 @@ import {
   described,
   integer,
   map,
+  nullable,
   object,
   string,
   tagged,
@@ -134,7 +135,13 @@ const bash = object({ engine, environment });
 
 const plainTools = {
   "service:web_search": tool("service:web_search", "Searches the web.", webSearch),
-  "service:web_fetch": tool("service:web_fetch", "Reads pages.", webFetch),
+  "service:web_fetch": tool("service:web_fetch", "Reads pages.", webFetch, {
+    anthropic_type: described(
+      string({ pattern: { form: /^web_fetch_\d{8}$/, says: "a dated type of the tool" } }),
+      "The version of the tool at Anthropic, such as web_fetch_20250910, by which Anthropic runs it where it answers.",
+    ),
+    citations: described(object({ enabled: nullable(boolean) }), "Whether Anthropic cites places of the pages."),
+  }),
   "service:datetime": tool("service:datetime", "Tells the time.", object({ timezone })),
   "service:image_generation": tool("service:image_generation", "Makes images.", imageGeneration),
   "service:advisor": tool("service:advisor", "Asks another model for advice.", advisor),

@@ -6,6 +6,7 @@ import { isWebSearch, refersTo } from "../offered-tools.ts";
 
 /** The name of the web search that Anthropic runs, in its declaration and in its calls. */
 export const webSearchName = "web_search";
+export const webFetchName = "web_fetch";
 /** The same of the code that Anthropic runs. */
 export const codeExecutionName = "code_execution";
 

@@ -1,0 +1,109 @@
+/** Pages that Anthropic fetches itself: its tool goes up as it came where Anthropic answers, and the page comes back. */
+import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
+import { readStreamedMessage } from "../../support/answers/streamed-answers.ts";
+import { type House, startHouse } from "../../support/house.ts";
+import { claudeMessage, claudeStream } from "../../support/providers/anthropic.ts";
+import { type Upstream, startUpstream } from "../../support/providers/upstream.ts";
+
+let upstream: Upstream;
+let house: House;
+
+beforeAll(async () => {
+  upstream = await startUpstream();
+  house = await startHouse({
+    config: `
+providers:
+  - {id: vendor, dialect: messages, base_url: "${upstream.url}/v1", vendor: anthropic}
+  - {id: other, dialect: messages, base_url: "${upstream.url}/v1"}
+models:
+  - {id: t/claude, endpoints: [{provider: vendor, upstream_model: m}]}
+  - {id: t/other, endpoints: [{provider: other, upstream_model: m}]}
+`,
+  });
+});
+afterAll(async () => {
+  await house?.stop();
+  await upstream?.stop();
+});
+
+async function ask(body: object): Promise<string> {
+  const response = await fetch(`${house.baseUrl}/messages`, {
+    method: "POST",
+    headers: { "x-api-key": house.apiKey, "content-type": "application/json" },
+    body: JSON.stringify({ model: "t/claude", max_tokens: 64, messages, tools: [tool], ...body }),
+  });
+  const text = await response.text();
+  expect([response.status, text]).toEqual([200, expect.any(String)]);
+  return text;
+}
+
+const url = "https://a.test/cup";
+const messages = [{ role: "user", content: `What does ${url} say?` }];
+const tool = {
+  type: "web_fetch_20260209",
+  name: "web_fetch",
+  max_uses: 2,
+  max_content_tokens: 900,
+  allowed_domains: ["a.test"],
+  citations: { enabled: false },
+};
+const call = { type: "server_tool_use", id: "srvtoolu_1", name: "web_fetch", input: { url } };
+const page = {
+  type: "web_fetch_tool_result",
+  tool_use_id: "srvtoolu_1",
+  content: {
+    type: "web_fetch_result",
+    url,
+    retrieved_at: "2026-08-02T17:44:16",
+    content: { type: "document", title: "Cup", source: { type: "text", media_type: "text/plain", data: "B won." } },
+  },
+};
+const failed = { ...page, content: { type: "web_fetch_tool_result_error", error_code: "url_not_accessible" } };
+const said = { type: "text", text: "B." };
+const shown = [
+  { type: "server_tool_use", name: "web_fetch", input: { url } },
+  {
+    type: "web_fetch_tool_result",
+    content: {
+      type: "web_fetch_result",
+      url,
+      content: { type: "document", title: "Cup", source: { type: "text", media_type: "text/plain", data: "B won." } },
+    },
+  },
+  said,
+];
+
+describe("at Anthropic", () => {
+  test("the tool goes up as it came, and the page comes back whole", async () => {
+    upstream.script([claudeMessage([call, page, said])]);
+    expect(JSON.parse(await ask({}))).toMatchObject({ content: shown });
+    expect(upstream.requests.at(-1)?.json["tools"]).toEqual([tool]);
+  });
+
+  test("the page comes back in a stream", async () => {
+    const input = { type: "input_json_delta", partial_json: JSON.stringify(call.input) };
+    const words = { type: "text_delta", text: said.text };
+    upstream.script([claudeStream([[{ ...call, input: {} }, input], [page], [{ type: "text", text: "" }, words]])]);
+    expect(readStreamedMessage(await ask({ stream: true }))).toMatchObject(shown);
+  });
+
+  test("a page that cannot be read is an error in its block", async () => {
+    upstream.script([claudeMessage([call, failed, said])]);
+    const content = [shown[0], { content: { type: "web_fetch_tool_result_error" } }, said];
+    expect(JSON.parse(await ask({}))).toMatchObject({ content });
+  });
+
+  test("a page of an earlier answer is told in the next turn", async () => {
+    upstream.script([claudeMessage([call, page, said])]);
+    const { content } = JSON.parse(await ask({})) as { content: unknown };
+    upstream.script([claudeMessage([said])]);
+    await ask({ messages: [...messages, { role: "assistant", content }, { role: "user", content: "Sure?" }] });
+    expect(upstream.requests.at(-1)?.body).toContain("B won.");
+  });
+});
+
+test("elsewhere the tool is a function, and Sluice fetches", async () => {
+  upstream.script([claudeMessage([said])]);
+  await ask({ model: "t/other" });
+  expect(upstream.requests.at(-1)?.json["tools"]).toMatchObject([{ name: "service_web_fetch" }]);
+});

@@ -1,6 +1,7 @@
 /** Filters by what a request needs of the model and the endpoint. Optional parameters that an endpoint lacks are left out instead. */
 import { hasParsedFiles } from "../../files/parsing.ts";
 import { hasOther } from "../../turn/parse/beginnings.ts";
+import { askedEffort } from "../../turn/parse/effort.ts";
 import type { TurnRequest } from "../../turn/request.ts";
 import type { DroppedField } from "../../turn/trace.ts";
 import type { Endpoint } from "../catalog.ts";
@@ -117,6 +118,17 @@ const optionalParameters: readonly (readonly [parameter: string, field: keyof Tu
   ["prediction", "predictionJson"],
 ];
 
+/** OpenAI's models answer 400 to these while they reason (https://developers.openai.com/api/docs/guides/latest-model?model=gpt-5.2). */
+const samplers: ReadonlySet<string> = new Set(["temperature", "top_p", "top_logprobs"]);
+
+/** The reason why an endpoint gets no sampler; undefined where it takes them. */
+function noSampler(request: TurnRequest, parameters: readonly string[]): string | undefined {
+  if (!has(parameters, "samplers.without_reasoning")) return undefined;
+  const effort = askedEffort(request);
+  const rests = effort === undefined ? has(parameters, "reasoning.on_request") : effort === "none";
+  return rests ? undefined : "the model does not take it while it reasons";
+}
+
 /**
  * Leaves out the settings that the endpoint is declared not to know, because it would answer 400 to them.
  * @param losses gets what is left out
@@ -124,11 +136,15 @@ const optionalParameters: readonly (readonly [parameter: string, field: keyof Tu
 export function withoutUnsupported(request: TurnRequest, endpoint: Endpoint, losses: DroppedField[]): TurnRequest {
   const { supportedParameters } = endpoint;
   if (supportedParameters === undefined) return request;
-  const lacking = optionalParameters.filter(
-    ([parameter, field]) => request[field] !== undefined && !has(supportedParameters, parameter),
-  );
+  const present = optionalParameters.filter(([, field]) => request[field] !== undefined);
+  if (present.length === 0) return request;
+  const noSamplers = noSampler(request, supportedParameters);
+  const lacking = present.flatMap(([parameter, field]) => {
+    if (!has(supportedParameters, parameter)) return [{ parameter, field, reason: "the endpoint does not support it" }];
+    return noSamplers !== undefined && samplers.has(parameter) ? [{ parameter, field, reason: noSamplers }] : [];
+  });
   if (lacking.length === 0) return request;
-  for (const [path] of lacking) losses.push({ path, reason: "the endpoint does not support it" });
-  const fields = new Set<string>(lacking.map(([, field]) => field));
+  for (const { parameter, reason } of lacking) losses.push({ path: parameter, reason });
+  const fields = new Set<string>(lacking.map(({ field }) => field));
   return Object.fromEntries(Object.entries(request).filter(([field]) => !fields.has(field))) as unknown as TurnRequest;
 }

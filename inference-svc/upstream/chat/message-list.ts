@@ -6,7 +6,7 @@ export type ChatMessage = { role: string; content: unknown; tool_calls?: JsonObj
 
 export interface ChatReasoning {
   readonly path: string;
-  /** Either `reasoning_content` or `reasoning_details`. */
+  /** Fields of the message of the assistant. Parts of `content` stand before its text. */
   readonly fields: JsonObject;
 }
 
@@ -63,8 +63,8 @@ export class ChatMessageList {
       return message;
     }
     this.#think(open);
-    open.content =
-      [text(open.content), content + refusal].filter((translation) => translation !== "").join("\n") || null;
+    if (Array.isArray(open.content)) open.content = [...objects(open.content), ...textParts(content + refusal)];
+    else open.content = [text(open.content), content + refusal].filter((each) => each !== "").join("\n") || null;
     return undefined;
   }
 
@@ -102,8 +102,11 @@ export class ChatMessageList {
 
   #think(message: ChatMessage): void {
     if (this.#thoughts.length === 0) return;
+    const parts = this.#thoughts.flatMap(({ fields }) => objects(fields.content));
+    if (parts.length > 0) message.content = withThoughts(parts, message.content);
     for (const { fields } of this.#thoughts) {
-      for (const [name, value] of Object.entries(fields)) {
+      const { content: _, ...others } = fields;
+      for (const [name, value] of Object.entries(others)) {
         const before = message[name];
         message[name] = Array.isArray(value) ? [...objects(before), ...objects(value)] : text(before) + text(value);
       }
@@ -122,4 +125,15 @@ export class ChatMessageList {
     this.#messages.push({ role: "user", content: this.#attachments });
     this.#attachments = [];
   }
+}
+
+/** A text as parts of a content. */
+const textParts = (content: string): readonly JsonObject[] => (content === "" ? [] : [{ type: "text", text: content }]);
+
+const isThought = ({ type }: JsonObject): boolean => type === "thinking";
+
+/** Thoughts come before the words, behind those that are there already. */
+function withThoughts(thoughts: readonly JsonObject[], content: unknown): readonly JsonObject[] {
+  const parts = typeof content === "string" ? textParts(content) : objects(content);
+  return [...parts.filter(isThought), ...thoughts, ...parts.filter((part) => !isThought(part))];
 }

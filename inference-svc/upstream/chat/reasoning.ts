@@ -1,14 +1,14 @@
 /**
  * Reasoning in chat: an effort or a budget on the way out, and reasoning text in the history. Servers with open models have
- * `reasoning_content`, others `reasoning_details` with a format and a seal. Reasoning goes back only where `supported_parameters` names it,
- * sealed reasoning only to the family that sealed it.
+ * `reasoning_content`, `reasoning` or parts of the content, others `reasoning_details` with a format and a seal. Reasoning goes back only where
+ * `supported_parameters` names it, sealed reasoning only to the family that sealed it.
  */
 import type { InputItem, Reasoning, TurnRequest } from "../../turn/request.ts";
 import type { OnDropped, Target } from "../dialect.ts";
 import { type JsonObject, type ObjectWriter, objects, text } from "../json.ts";
 import { dropAddition } from "../translate/additions.ts";
 import { type TranslationContext, supports } from "../translate/context.ts";
-import { type ReasoningEffort, lastEffort } from "../translate/reasoning-effort.ts";
+import { type ReasoningEffort, lastEffort, namesEfforts } from "../translate/reasoning-effort.ts";
 
 /** Hardly any server but the vendor's own knows the levels above high. */
 const otherEfforts: Readonly<Record<string, string>> = { xhigh: "high", max: "high" };
@@ -50,7 +50,7 @@ function addEffort(
   { target, onDropped }: TranslationContext,
 ): void {
   if (!effort) return;
-  const known = target.original ? undefined : otherEfforts[effort.value];
+  const known = target.original || namesEfforts(target) ? undefined : otherEfforts[effort.value];
   if (known !== undefined) onDropped(effort.path, `sent as ${known}`);
   body.add("reasoning_effort", known ?? effort.value);
 }
@@ -67,8 +67,7 @@ export function buildReasoningFields(item: InputItem, target: Target): JsonObjec
     .map((part) => text(part.text))
     .join("");
   if (format === "unknown") {
-    const open = sealed === "" && thought !== "" && supports(target, "reasoning_content");
-    return open ? { reasoning_content: thought } : undefined;
+    return sealed === "" && thought !== "" ? openThought(thought, target) : undefined;
   }
   if (!supports(target, `reasoning_details.${format}`)) return undefined;
   const summary = objects(item.summary)
@@ -83,6 +82,14 @@ export function buildReasoningFields(item: InputItem, target: Target): JsonObjec
     ...(sealed === "" ? [] : [{ type: "reasoning.encrypted", data: sealed, format }]),
   ];
   return details.length === 0 ? undefined : { reasoning_details: details };
+}
+
+/** A thought without a seal, in the field that the endpoint names: that of most open models, Groq's or Mistral's. */
+function openThought(thought: string, target: Target): JsonObject | undefined {
+  if (supports(target, "reasoning_content")) return { reasoning_content: thought };
+  if (supports(target, "message.reasoning")) return { reasoning: thought };
+  if (!supports(target, "message.thinking")) return undefined;
+  return { content: [{ type: "thinking", thinking: [{ type: "text", text: thought }] }] };
 }
 
 /** The reasoning in one chunk. */

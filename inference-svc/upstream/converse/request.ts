@@ -29,7 +29,9 @@ export function converseBody(request: TurnRequest, target: Target, onDropped: On
   marks.finish(request.cacheControl, tools, conversation.system, conversation.messages);
   const limit = request.maxOutputTokens ?? target.maxOutputTokens ?? defaultMaxTokens;
   const forced = [choice.toolChoice, choice.tool_choice].some(forces);
-  const thought = converseReasoning(request, family, translation, { limit, forced, messages: conversation.messages });
+  // Bedrock answers 400 to a forced call beside any reasoning of Claude up to 4.7.
+  const around = { limit, forced, adaptsWhenForced: false, messages: conversation.messages };
+  const thought = converseReasoning(request, family, translation, around);
   const { thinking } = thought.fields;
   const sampling = converseSamplers(request, family, thinking !== undefined, onDropped);
   // The budget must be smaller than the limit, so the limit is sent with it.

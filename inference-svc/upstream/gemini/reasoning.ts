@@ -1,5 +1,6 @@
 /**
- * Reasoning settings: a budget for Gemini 2.5, a level for later models (https://ai.google.dev/gemini-api/docs/generate-content/thinking).
+ * Reasoning settings: a budget for Gemini 2.5, a level for later models, of which some still take a budget, too
+ * (https://ai.google.dev/gemini-api/docs/generate-content/thinking).
  * The reasoning that models show is a summary. Signed reasoning goes back as its signature, without its text
  * (https://ai.google.dev/gemini-api/docs/thought-signatures).
  */
@@ -18,7 +19,9 @@ export function thinkingConfig(request: TurnRequest, translation: TranslationCon
   const effort = lastEffort(request, translation);
   if (effort === undefined && maxTokens === undefined && summary === undefined) return undefined;
   if (summary !== undefined && summary !== "auto") onDropped("reasoning.summary", "there is only one kind of summary");
-  const amount = takesBudget(target) ? budget(effort, maxTokens, translation) : level(effort, maxTokens, translation);
+  const amount = takesBudget(target, maxTokens)
+    ? budget(effort, maxTokens, translation)
+    : level(effort, maxTokens, translation);
   return effort?.value === "none" ? amount : { ...amount, includeThoughts: true };
 }
 
@@ -109,9 +112,11 @@ export function signCalls(contents: readonly Content[], target: Target): readonl
 
 const budgeted = /(^|\/)gemini-2\.5-/;
 
-/** Gemini 2.5 takes a budget, later models take a level; either answers 400 to the other form. */
-export const takesBudget = (target: Target): boolean =>
-  budgeted.test(target.upstreamModel) || supports(target, "reasoning.max_tokens");
+/** Gemini 2.5 takes a budget and answers 400 to a level. Later models take a level, and a budget where the endpoint names both. */
+function takesBudget(target: Target, maxTokens: number | undefined): boolean {
+  if (budgeted.test(target.upstreamModel)) return true;
+  return supports(target, "reasoning.max_tokens") && (maxTokens !== undefined || !supports(target, "reasoning.effort"));
+}
 
 /** Models that answer 400 to an unsigned call in the history (https://ai.google.dev/gemini-api/docs/thought-signatures). */
 export const wantsSignatures = ({ upstreamModel }: Target): boolean =>

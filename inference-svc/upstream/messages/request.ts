@@ -38,7 +38,8 @@ export function messagesBody(
   const limit = request.maxOutputTokens ?? target.maxOutputTokens ?? defaultMaxTokens;
   const choice = tools.length > 0 ? toolChoice(request, translation) : undefined;
   const forced = choice?.type === "any" || choice?.type === "tool";
-  const { thinking, effort } = thinkingSettings(request, translation, { limit, forced, messages });
+  const around = { limit, forced, adaptsWhenForced: true, messages };
+  const { thinking, effort } = thinkingSettings(request, translation, around);
   const format = outputFormat(request.textFormat, onDropped);
   dropUnsupported(request, onDropped, ["stop", "anthropic_betas", "context_management"]);
   const body = new ObjectWriter();

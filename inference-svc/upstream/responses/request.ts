@@ -9,6 +9,7 @@ import { sendAnswerSchema } from "../translate/schemas/sent-schema.ts";
 import { MadeOnce } from "../translate/made-once.ts";
 import { dropExtensions } from "../translate/extensions.ts";
 import { openAiTier } from "../translate/sent-tier.ts";
+import { knownEffort } from "../translate/reasoning-effort.ts";
 import { isVendor } from "./vendor.ts";
 
 export function responsesBody(request: TurnRequest, target: Target, onDropped: OnDropped): string {
@@ -31,7 +32,7 @@ export function responsesBody(request: TurnRequest, target: Target, onDropped: O
   body.add("prompt_cache_key", request.promptCacheKey);
   body.add("prompt_cache_options", verbatim(request.promptCacheOptionsJson));
   if (isVendor(target)) addVendorSettings(body, request, onDropped);
-  else addOtherSettings(body, request, onDropped);
+  else addOtherSettings(body, request, target, onDropped);
   body.add("service_tier", openAiTier(request, target, isVendor(target), onDropped));
   return body.end();
 }
@@ -40,13 +41,14 @@ const verbatim = (json: string | undefined): Verbatim | undefined =>
   json === undefined ? undefined : new Verbatim(json);
 
 /** Parameters of the contract beyond the vendor's format, for servers that ignore unknown names. */
-function addOtherSettings(body: ObjectWriter, request: TurnRequest, onDropped: OnDropped): void {
+function addOtherSettings(body: ObjectWriter, request: TurnRequest, target: Target, onDropped: OnDropped): void {
   const { reasoning, cacheControl } = request;
   if (request.identityField) onDropped(request.identityField, "the endpoint is not known to take it");
   body.add("top_k", request.topK);
   body.add("frequency_penalty", request.frequencyPenalty);
   body.add("presence_penalty", request.presencePenalty);
-  if (reasoning) body.add("reasoning", reasoningSettings(reasoning, reasoning.maxTokens));
+  if (reasoning)
+    body.add("reasoning", reasoningSettings(knownReasoning(reasoning, target, onDropped), reasoning.maxTokens));
   if (cacheControl) body.add("cache_control", { type: "ephemeral", ttl: cacheControl.ttl });
   body.add("stop", request.stop);
   body.add("seed", request.seed);
@@ -106,6 +108,12 @@ const vendorFormat = new MadeOnce((format: SchemaFormat, onDropped) => {
     objectJson({ type, name, description, strict: format.strict === undefined ? undefined : strict, schema }),
   );
 });
+
+function knownReasoning(reasoning: Reasoning, target: Target, onDropped: OnDropped): Reasoning {
+  const { effort } = reasoning;
+  if (effort === undefined) return reasoning;
+  return { ...reasoning, effort: knownEffort({ value: effort, path: "reasoning.effort" }, target, onDropped) };
+}
 
 /** @param maxTokens undefined where the target does not take it */
 function reasoningSettings(

@@ -17,18 +17,18 @@ const traits = {
   chat: {
     clouds: ["google", "azure"],
     parameters:
-      "reasoning.max_tokens, reasoning_content, reasoning_details.<format>, cache_control, prompt_cache_key, prompt_cache_options, verbosity and prediction, which most servers do not take, and thinking.disabled where `thinking` turns reasoning off",
+      "reasoning.max_tokens, reasoning_content, reasoning_details.<format>, cache_control, prompt_cache_key, prompt_cache_options, verbosity and prediction, which most servers do not take; message.reasoning and message.thinking where earlier thoughts go back in the field `reasoning` or as parts of the content; and thinking.disabled where `thinking` turns reasoning off",
   },
   gemini: {
     clouds: ["google"],
     parameters:
-      "thinking.minimal where the model knows that level of thought, reasoning.max_tokens where it takes a budget though it is not called gemini-2.5, and frequency_penalty, presence_penalty and top_logprobs, which most models refuse",
+      "thinking.minimal where the model knows that level of thought, reasoning.max_tokens where it takes a budget though it is not called gemini-2.5, with reasoning.effort where it takes a level, too, and frequency_penalty, presence_penalty and top_logprobs, which most models refuse",
   },
   messages: {
     cacheMarks: true,
     clouds: ["google", "azure"],
     parameters:
-      "reasoning.max_tokens where the model takes a budget of thought instead of an effort, and thinking.disabled or thinking.between_tools where it can be told not to think; anthropic_betas and context_management where another server than Anthropic's takes them",
+      "reasoning.max_tokens where the model takes a budget of thought instead of an effort, with reasoning.effort where it takes either, and thinking.disabled or thinking.between_tools where it can be told not to think; anthropic_betas and context_management where another server than Anthropic's takes them",
   },
   converse: {
     cacheMarks: true,
@@ -49,13 +49,18 @@ const dialects = Object.keys(traits) as (keyof typeof traits)[];
 export const dialectTraits = (dialect: string): DialectTraits =>
   (traits as Readonly<Record<string, DialectTraits>>)[dialect] ?? {};
 
+/** What endpoints of any format may name in `supported_parameters` beyond the names of the request. */
+const commonParameters =
+  "all endpoints reasoning.effort.<level> for each effort that the model knows (others are sent as the nearest one), samplers.without_reasoning where temperature, top_p and top_logprobs are taken only while the model does not reason, and reasoning.on_request where it reasons only when an effort is asked for";
+
 /** Parameters that endpoints may name in `supported_parameters`, by the format of their provider. */
-export const dialectParameters = dialects
-  .flatMap((dialect) => {
+export const dialectParameters = [
+  ...dialects.flatMap((dialect) => {
     const { parameters } = dialectTraits(dialect);
     return parameters === undefined ? [] : [`${dialect} endpoints ${parameters}`];
-  })
-  .join("; ");
+  }),
+  commonParameters,
+].join("; ");
 
 const dialectsOn = (cloud: Cloud): string =>
   dialects.filter((dialect) => dialectTraits(dialect).clouds?.includes(cloud)).join(", ");

@@ -398,6 +398,34 @@ describe("reasoning goes back", () => {
     expect(body.messages).toMatchObject([asked, { role: "assistant", reasoning_content: "tt", tool_calls: [{}, {}] }]);
   });
 
+  test("in the field of Groq", () => {
+    const groq = { ...otherChat, supportedParameters: ["message.reasoning"] };
+    const { body, losses } = translateChat({ input: [user, thought({}), call] }, groq);
+    expect([body.messages, losses]).toMatchObject([[asked, { reasoning: "t", content: null, tool_calls: [{}] }], []]);
+  });
+
+  test("as parts of the content before its text, as Mistral has them", () => {
+    const mistral = { ...otherChat, supportedParameters: ["message.thinking"] };
+    const says = (content: string): InputItem => ({ type: "message", role: "assistant", content });
+    const part = (text: string) => ({ type: "thinking", thinking: [{ type: "text", text }] });
+    const second = thought({ content: [{ type: "reasoning_text", text: "u" }] });
+    const sentFor = (...items: InputItem[]) => {
+      const { body, losses } = translateChat({ input: [user, ...items] }, mistral);
+      expect(losses).toEqual([]);
+      return (body.messages as { content?: unknown }[])[1];
+    };
+    expect(sentFor(thought({}), says("a"))).toMatchObject({ content: [part("t"), { type: "text", text: "a" }] });
+    expect(sentFor(thought({}), call)).toMatchObject({ content: [part("t")], tool_calls: [{}] });
+    expect(sentFor(thought({}), call, second, says("a"))).toMatchObject({
+      content: [part("t"), part("u"), { type: "text", text: "a" }],
+      tool_calls: [{}],
+    });
+    expect(sentFor(thought({}), says("a"), second, call)).toMatchObject({
+      content: [part("t"), part("u"), { type: "text", text: "a" }],
+    });
+    expect(sentFor(says("a"), call)).toMatchObject({ content: "a" });
+  });
+
   test("sealed, to the family that sealed it", () => {
     const format = "anthropic-claude-v1";
     const input = [

@@ -496,9 +496,31 @@ describe("thought", () => {
     }
   });
 
-  test("neither with a call that must be made, nor after one that came without", () => {
+  test("those of 4.6 take either, and a budget that they cannot follow becomes an effort", () => {
+    const parameters = ["reasoning", "reasoning.effort", "reasoning.max_tokens", "thinking.disabled", "tool_choice"];
+    const at = { ...messagesTarget, supportedParameters: parameters };
+    expect(saidOf({ effort: "high" }, at)).toEqual([adaptive, "high", []]);
+    expect(saidOf({ maxTokens: 3_000 }, at)).toEqual([enabled(3_000), undefined, []]);
+    expect(saidOf({ maxTokens: 3_000, effort: "minimal" }, at)).toEqual([enabled(3_000), "low", ["reasoning.effort"]]);
+    expect(saidOf({ effort: "none" }, at)).toEqual([{ type: "disabled" }, undefined, []]);
     const forced = { tools: [functionTool()], toolChoice: "required" as const };
-    expect(saidOf({ effort: "high" }, messagesTarget, forced)).toEqual([undefined, "high", ["reasoning"]]);
+    expect(saidOf({ maxTokens: 3_000 }, at, forced)).toEqual([adaptive, undefined, ["reasoning.max_tokens"]]);
+  });
+
+  // Sonnet 4, 3.7 and whatever comes next are not in the catalogue; a client of this format knows its model.
+  test("a model that nothing is known of gets what a client of this format chose for it", () => {
+    const door = { door: "messages" as const };
+    expect(saidOf({ maxTokens: 3_000 }, messagesTarget, door)).toEqual([enabled(3_000), undefined, []]);
+    expect(saidOf({ maxTokens: 3_000, effort: "low" }, messagesTarget, door)).toEqual([enabled(3_000), "low", []]);
+    expect(saidOf({ effort: "high", enabled: true }, messagesTarget, door)).toEqual([adaptive, "high", []]);
+    expect(saidOf({ effort: "none" }, messagesTarget, door)).toEqual([{ type: "disabled" }, undefined, []]);
+    const at = { ...messagesTarget, supportedParameters: ["reasoning"] };
+    expect(saidOf({ maxTokens: 3_000 }, at, door)).toEqual([adaptive, undefined, ["reasoning.max_tokens"]]);
+  });
+
+  test("no budget with a call that must be made, nor after one that came without", () => {
+    const forced = { tools: [functionTool()], toolChoice: "required" as const };
+    expect(saidOf({ effort: "high" }, messagesTarget, forced)).toEqual([adaptive, "high", []]);
     expect(saidOf({ effort: "high" }, messagesWithBudget, forced)).toEqual([
       undefined,
       undefined,

@@ -35,6 +35,34 @@ describe("the seeded catalogue", () => {
     return loadHouse(path, {}, seed).file;
   }
 
+  /** Why a thinking model of the chat format takes no thoughts back. */
+  const hidden: Readonly<Record<string, string>> = {
+    // https://docs.x.ai/developers/model-capabilities/text/best-practices
+    xai: "the format has no field for its sealed thoughts, which only the Responses API gives and takes",
+  };
+
+  // A model whose thoughts do not come back thinks worse, or answers 400 at its second turn.
+  test("names how the thoughts of every model of the chat format come back", () => {
+    const variables = Object.fromEntries(
+      ["MISTRAL", "GROQ", "DEEPSEEK", "XAI", "MOONSHOT"].map((vendor) => [`${vendor}_API_KEY`, "k"]),
+    );
+    const { file } = loadHouse(join(root, "deploy/local/sluice.yaml"), variables, seed);
+    const chat = new Set(file.providers.filter(({ dialect }) => dialect === "chat").map(({ id }) => id));
+    expect(chat.size).toBeGreaterThanOrEqual(4);
+    const thinking = file.models.flatMap(({ id, endpoints }) =>
+      endpoints.flatMap(({ provider, supported_parameters: names = [] }) =>
+        chat.has(provider) && names.includes("reasoning") ? [{ id, provider, names }] : [],
+      ),
+    );
+    const makers = new Set(thinking.map(({ provider }) => provider));
+    expect(makers).toEqual(new Set(["mistral", "groq", "deepseek", "xai", "moonshotai"]));
+    const way = /^(reasoning_content|reasoning_details\..+|message\.(reasoning|thinking))$/;
+    const forgetful = thinking.filter(
+      ({ names, provider }) => !(provider in hidden) && !names.some((name) => way.test(name)),
+    );
+    expect(forgetful.map(({ id }) => id)).toEqual([]);
+  });
+
   // Both answer 400 to a call in the history without its thought; `npm start` serves them with one variable.
   test.each(["deepseek", "moonshotai"])("sends the thoughts of every model of %s back", (vendor) => {
     const { models } = everything();

@@ -1,7 +1,8 @@
 /**
  * Reasoning of Claude. Models since 4.6 decide for themselves and take an effort. Older ones take a budget, and are recognized by
- * `reasoning.max_tokens` among their supported parameters (https://platform.claude.com/docs/en/build-with-claude/thinking). Reasoning in
- * the history goes back only with Claude's own signature.
+ * `reasoning.max_tokens` among their supported parameters; those of 4.6 take either, and name `reasoning.effort`, too
+ * (https://platform.claude.com/docs/en/build-with-claude/thinking). Of a model whose parameters are unknown, the client knows more than any guess.
+ * Reasoning in the history goes back only with Claude's own signature.
  */
 import type { InputItem, TurnRequest } from "../../../turn/request.ts";
 import { type JsonObject, objects, text } from "../../json.ts";
@@ -27,6 +28,8 @@ export interface ReasoningLimits {
   readonly limit: number;
   /** True when the model must make a call. */
   readonly forced: boolean;
+  /** Whether the server lets a model reason as it sees fit before a call that it must make. A budget and such a call exclude each other anywhere. */
+  readonly adaptsWhenForced: boolean;
   readonly messages: readonly BlockMessage[];
 }
 
@@ -47,9 +50,17 @@ export function thinkingSettings(
   if (mode !== "standard") onDropped("reasoning.mode", "the format has no field for it");
   const effort = lastEffort(request, translation);
   const settings: RequestedReasoning = { effort, maxTokens, summary };
-  if (effort?.value === "none") return unthinking(effort, translation);
+  // Through the door of this format, the client has chosen a form of reasoning for this very model.
+  const chosen = target.supportedParameters === undefined && request.door === "messages";
+  if (effort?.value === "none") return chosen ? { thinking: { type: "disabled" } } : unthinking(effort, translation);
   if (effort === undefined && maxTokens === undefined && summary === undefined) return {};
   if (effort !== undefined && isEffortOnly(request)) return unasked(effort, translation);
+  const takesEither = supports(target, "reasoning.effort");
+  if (chosen || takesEither) {
+    // Where the model cannot follow a budget now, it may still reason as it sees fit.
+    const follows = maxTokens !== undefined && (chosen || unable(around) === undefined);
+    return follows ? besideEffort(settings, translation, around) : adaptive(settings, translation, around);
+  }
   return supports(target, "reasoning.max_tokens")
     ? budgeted(settings, translation, around)
     : adaptive(settings, translation, around);
@@ -61,9 +72,20 @@ const isEffortOnly = ({ door, reasoning = {} }: TurnRequest): boolean =>
 
 /** An effort for a model that is not asked to think. */
 function unasked(effort: ReasoningEffort, { target, onDropped }: TranslationContext): ThinkingSettings {
-  if (!supports(target, "reasoning.max_tokens")) return { effort: effort.value };
+  const takesEffort = supports(target, "reasoning.effort") || !supports(target, "reasoning.max_tokens");
+  if (takesEffort) return { effort: effort.value };
   onDropped(effort.path, "the model takes an effort only as a budget of thought, and no thought is asked for");
   return {};
+}
+
+/** A budget for a model that takes an effort, too. */
+function besideEffort(
+  { effort, ...others }: RequestedReasoning,
+  translation: TranslationContext,
+  around: ReasoningLimits,
+): ThinkingSettings {
+  const settings = budgeted({ ...others, effort: undefined }, translation, around);
+  return { ...settings, ...(effort && { effort: sentEffort(effort, translation) }) };
 }
 
 interface RequestedReasoning {
@@ -74,34 +96,41 @@ interface RequestedReasoning {
 
 /** Models differ in the form they take, and many cannot be kept from reasoning. */
 function unthinking(effort: ReasoningEffort, { target, onDropped }: TranslationContext): ThinkingSettings {
-  if (supports(target, "reasoning.max_tokens")) return {};
   const type = ["disabled", "between_tools"].find((form) => supports(target, `thinking.${form}`));
   if (type !== undefined) return { thinking: { type } };
+  if (supports(target, "reasoning.max_tokens")) return {};
   onDropped(effort.path, "sent as low: the model always reasons");
   return { effort: "low" };
 }
 
+/** The format has no level below low. */
+function sentEffort({ value, path }: ReasoningEffort, { onDropped }: TranslationContext): string {
+  if (value !== "minimal") return value;
+  onDropped(path, "sent as low");
+  return "low";
+}
+
 function adaptive(
   { effort, maxTokens, summary }: RequestedReasoning,
-  { onDropped }: TranslationContext,
-  { forced }: ReasoningLimits,
+  translation: TranslationContext,
+  { forced, adaptsWhenForced }: ReasoningLimits,
 ): ThinkingSettings {
+  const { onDropped } = translation;
+  const reasons = !forced || adaptsWhenForced;
   if (maxTokens !== undefined) onDropped("reasoning.max_tokens", "the endpoint takes no budget");
-  const isMinimal = effort?.value === "minimal";
-  if (isMinimal) onDropped(effort.path, "sent as low");
-  const level = isMinimal ? "low" : effort?.value;
-  if (forced) onDropped("reasoning", "the model cannot reason when it must make a call");
+  if (!reasons) onDropped("reasoning", "the model cannot reason when it must make a call");
   return {
-    ...(level !== undefined && { effort: level }),
-    ...(!forced && { thinking: { type: "adaptive", ...display(summary, onDropped) } }),
+    ...(effort && { effort: sentEffort(effort, translation) }),
+    ...(reasons && { thinking: { type: "adaptive", ...display(summary, onDropped) } }),
   };
 }
 
 function budgeted(
   settings: RequestedReasoning,
   { onDropped }: TranslationContext,
-  { limit, forced, messages }: ReasoningLimits,
+  around: ReasoningLimits,
 ): ThinkingSettings {
+  const { limit } = around;
   const { effort, maxTokens, summary } = settings;
   if (effort === undefined && maxTokens === undefined) {
     onDropped("reasoning.summary", "the model does not reason unless it is asked to");
@@ -109,7 +138,7 @@ function budgeted(
   }
   if (effort && maxTokens !== undefined) onDropped(effort.path, "reasoning.max_tokens counts instead");
   const path = maxTokens === undefined ? (effort?.path ?? "reasoning") : "reasoning.max_tokens";
-  const reason = unable(limit, forced, messages);
+  const reason = unable(around);
   if (reason !== undefined) {
     onDropped(path, reason);
     return {};
@@ -122,7 +151,7 @@ function budgeted(
 }
 
 /** The reason why a model with a budget cannot reason now. */
-function unable(limit: number, forced: boolean, messages: readonly BlockMessage[]): string | undefined {
+function unable({ limit, forced, messages }: ReasoningLimits): string | undefined {
   if (forced) return "the model cannot reason when it must make a call";
   if (limit <= minBudgetTokens) return "max_output_tokens leaves no room for reasoning";
   const answered = messages.at(-1)?.content.some(({ type }) => type === "tool_result");

@@ -33,3 +33,79 @@ export const emptySeed: Seed = { date: "1970-01-01", vendors: {}, models: [] };
 
 /** @param path of the seed.json that `npm run catalogue` writes */
 export const readSeed = (path: string | URL): Seed => JSON.parse(readFileSync(path, "utf8")) as Seed;
+
+/** The date at the end of a snapshot's name: claude-haiku-4-5-20251001, gpt-4o-2024-08-06. */
+const snapshot = /-(?:\d{8}|\d{4}-\d\d-\d\d)$/;
+
+/** A vendor's offer of a model by the vendor's name of it, with or without the date of a snapshot. */
+export function offerNamed({ models }: Seed, vendor: string | undefined, name: string): SeedEndpoint | undefined {
+  const own = models.flatMap(({ endpoints }) => endpoints.filter((offer) => offer.vendor === vendor));
+  const named = (wanted: string) => own.find((offer) => offer.upstream_model === wanted);
+  return named(name) ?? named(name.replace(snapshot, ""));
+}
+
+/** A provider of the configuration file, as far as it says on which cloud it runs. */
+export interface CloudService {
+  readonly dialect?: unknown;
+  readonly base_url?: unknown;
+  readonly aws?: unknown;
+  readonly google?: unknown;
+  readonly azure?: unknown;
+}
+
+/**
+ * Names on Bedrock: us.anthropic.claude-haiku-4-5-20251001-v1:0, at the end of an ARN, too
+ * (https://docs.aws.amazon.com/bedrock/latest/userguide/models-supported.html).
+ */
+const bedrockName = /^(?:.*\/)?(?:([a-z-]+)\.)?anthropic\.(claude-[a-z0-9-]+?)(?:-v\d+(?::\w+)?)?$/;
+/** The version of a name on Vertex AI: claude-haiku-4-5@20251001, gemini-2.5-flash-001. */
+const vertexVersion = /@\w+$|-00\d$/;
+
+/** Settings of Anthropic's own API that clouds do not have. */
+const ownApiOnly: ReadonlySet<string> = new Set(["anthropic_betas", "context_management"]);
+
+/** Regional endpoints of clouds cost a tenth more than global ones (https://platform.claude.com/docs/en/about-claude/pricing). */
+const regionalFactor = 1.1;
+
+/** What is known of a model of Anthropic or Google that a cloud serves under a name of its own; undefined for other models and services. */
+export function cloudOffer(seed: Seed, provider: CloudService, name: string): Facts | undefined {
+  const { dialect, google, azure } = provider;
+  const [, region, onBedrock] = (dialect === "converse" && bedrockName.exec(name)) || [];
+  const isOnCloud = google !== undefined || azure !== undefined || /@\w+$/.test(name) || isVertex(provider);
+  const maker = dialect === "gemini" ? "google" : "anthropic";
+  if (onBedrock === undefined && !(isOnCloud && (dialect === "messages" || dialect === "gemini"))) return undefined;
+  const offer = offerNamed(seed, maker, onBedrock ?? name.replace(vertexVersion, ""));
+  if (offer === undefined) return undefined;
+  const isRegional = onBedrock === undefined ? isVertexRegion(provider) : region !== "global";
+  const factor = maker === "anthropic" && isRegional ? regionalFactor : 1;
+  const parameters = offer.supported_parameters.filter((parameter) => !ownApiOnly.has(parameter));
+  return { ...offer, pricing: scaled(offer.pricing, factor), supported_parameters: parameters };
+}
+
+const isVertex = ({ base_url: url }: CloudService): boolean =>
+  typeof url === "string" && /^https:\/\/([\w-]+[-.])?aiplatform\.([\w-]+\.rep\.)?googleapis\.com\//.test(url);
+
+function isVertexRegion({ google, base_url: url, azure }: CloudService): boolean {
+  if (azure !== undefined) return false;
+  if (typeof url === "string") return !url.includes("/locations/global/");
+  return (google as { readonly location?: unknown } | undefined)?.location !== "global";
+}
+
+const tokenRates: ReadonlySet<string> = new Set([
+  "prompt",
+  "completion",
+  "cache_read",
+  "cache_write",
+  "cache_write_1h",
+]);
+
+/** Prices of tokens times the factor; what is paid by the piece costs the same everywhere. */
+function scaled(pricing: Facts, factor: number): Facts {
+  const rate = (value: unknown): unknown => String(Number((Number(value) * factor).toPrecision(12)));
+  return Object.fromEntries(
+    Object.entries(pricing).map(([name, value]) => {
+      if (name === "above") return [name, (value as readonly Facts[]).map((step) => scaled(step, factor))];
+      return [name, tokenRates.has(name) ? rate(value) : value];
+    }),
+  );
+}

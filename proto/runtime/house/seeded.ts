@@ -1,6 +1,6 @@
 /** Fills in values of the built-in catalogue that the configuration file does not set, before the file is checked. */
 import { cloudAddress } from "./clouds.ts";
-import type { Seed, SeedEndpoint } from "./seed.ts";
+import { type Facts, type Seed, type SeedEndpoint, cloudOffer, offerNamed } from "./seed.ts";
 
 type Section = Record<string, unknown>;
 const isSection = (value: unknown): value is Section =>
@@ -23,11 +23,12 @@ export function seeded(file: Section, seed: Seed, problems: string[]): Section {
     }
   }
   const { providers, models } = file;
+  const known: Known = { vendors, providers: new Map(sections(providers).map((provider) => [provider.id, provider])) };
   const added = unlisted(file, vendors, seed);
   return {
     ...file,
     ...(Array.isArray(providers) && { providers: providers.map((provider) => named(provider, vendors, seed)) }),
-    ...(Array.isArray(models) && { models: [...models.map((model) => completed(model, vendors, seed)), ...added] }),
+    ...(Array.isArray(models) && { models: [...models.map((model) => completed(model, known, seed)), ...added] }),
     ...(models === undefined && { models: added }),
   };
 }
@@ -47,16 +48,22 @@ function vendorOf(provider: Section, { vendors }: Seed): string | undefined {
 
 type Vendors = ReadonlyMap<unknown, string>;
 
+/** The providers of the file by their ids, with the vendors of those that are known. */
+interface Known {
+  readonly vendors: Vendors;
+  readonly providers: ReadonlyMap<unknown, Section>;
+}
+
 function named(provider: unknown, vendors: Vendors, seed: Seed): unknown {
   if (!isSection(provider)) return provider;
   const { hosts: _, ...facts } = seed.vendors[vendors.get(provider.id) ?? ""] ?? { hosts: [] };
   return { ...facts, ...provider };
 }
 
-function completed(model: unknown, vendors: Vendors, seed: Seed): unknown {
+function completed(model: unknown, known: Known, seed: Seed): unknown {
   if (!isSection(model) || !Array.isArray(model.endpoints)) return model;
   const { endpoints: _, ...facts } = seed.models.find(({ id }) => id === model.id) ?? { endpoints: [] };
-  const offers = model.endpoints.map((endpoint) => offerOf(model, endpoint, vendors, seed));
+  const offers = model.endpoints.map((endpoint) => offerOf(model, endpoint, known, seed));
   const priced = model.endpoints.every((endpoint, index) => hasPrice(endpoint, offers[index]));
   return {
     ...facts,
@@ -66,7 +73,7 @@ function completed(model: unknown, vendors: Vendors, seed: Seed): unknown {
 }
 
 /** The catalogue knows prices of the default tier only. */
-const hasPrice = (endpoint: unknown, offer: SeedEndpoint | undefined): boolean =>
+const hasPrice = (endpoint: unknown, offer: Facts | undefined): boolean =>
   isSection(endpoint) &&
   (endpoint.pricing !== undefined ||
     (offer !== undefined && (endpoint.tier === undefined || endpoint.tier === "default")));
@@ -75,25 +82,23 @@ const hasPrice = (endpoint: unknown, offer: SeedEndpoint | undefined): boolean =
  * @param priced all endpoints of the model will have a price. If one has none, their order decides, and a price from the catalogue would
  * change it
  */
-function filled(endpoint: unknown, offer: SeedEndpoint | undefined, priced: boolean): unknown {
+function filled(endpoint: unknown, offer: Facts | undefined, priced: boolean): unknown {
   if (!isSection(endpoint) || offer === undefined) return endpoint;
   const { vendor: _, pricing, ...rest } = offer;
   return { ...rest, ...(priced && { pricing }), ...endpoint };
 }
 
-/** The date at the end of a snapshot's name: claude-haiku-4-5-20251001, gpt-4o-2024-08-06. */
-const snapshot = /-(?:\d{8}|\d{4}-\d\d-\d\d)$/;
-
-/** The vendor's offer of a model, found by the vendor's own model name, with or without the date of a snapshot, else by the slug. */
-function offerOf(model: Section, endpoint: unknown, vendors: Vendors, seed: Seed): SeedEndpoint | undefined {
+/** The vendor's offer of a model, found by the name at the vendor or at a cloud, else by the slug. */
+function offerOf(model: Section, endpoint: unknown, { vendors, providers }: Known, seed: Seed): Facts | undefined {
   if (!isSection(endpoint)) return undefined;
-  const vendor = vendors.get(endpoint.provider);
-  const offers = seed.models.flatMap(({ id, endpoints }) => endpoints.map((offer) => ({ id, offer })));
-  const own = offers.filter(({ offer }) => offer.vendor === vendor);
-  const { upstream_model: name } = endpoint;
-  if (name === undefined) return own.find(({ id }) => id === model.id)?.offer;
-  const named = (wanted: string) => own.find(({ offer }) => offer.upstream_model === wanted)?.offer;
-  return typeof name === "string" ? (named(name) ?? named(name.replace(snapshot, ""))) : undefined;
+  const { provider, upstream_model: name } = endpoint;
+  const vendor = vendors.get(provider);
+  if (name === undefined) {
+    const offers = seed.models.find(({ id }) => id === model.id)?.endpoints;
+    return offers?.find((offer) => offer.vendor === vendor);
+  }
+  if (typeof name !== "string") return undefined;
+  return offerNamed(seed, vendor, name) ?? cloudOffer(seed, providers.get(provider) ?? {}, name);
 }
 
 /** Models of providers with `known_models`, except those that the file lists itself. */

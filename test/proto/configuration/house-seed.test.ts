@@ -3,7 +3,8 @@ import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { type LoadedHouse, loadHouse } from "@sluice/proto/runtime/house-file.js";
-import type { Seed } from "@sluice/proto/runtime/house/seed.js";
+import { type Seed, readSeed } from "@sluice/proto/runtime/house/seed.js";
+import { root } from "../../support/processes.ts";
 
 const seed: Seed = {
   date: "2026-11-21",
@@ -181,5 +182,79 @@ models:
       /models\.0: [^]*models\.1\.endpoints\.0: /,
     );
     expect(() => load(`providers: {a: b}`)).toThrow(/providers: /);
+  });
+});
+
+describe("what is known of a model that a cloud serves under a name of its own", () => {
+  const folder = mkdtempSync(join(tmpdir(), "sluice-test-clouds-"));
+  afterAll(() => rmSync(folder, { recursive: true }));
+  const known = readSeed(join(root, "inference-svc/catalog/seed.json"));
+  const maker = (name: string) =>
+    known.models.flatMap(({ endpoints }) => endpoints).find((offer) => offer.upstream_model === name);
+  const bedrock = "{id: p, dialect: converse, aws: {region: eu-west-3}}";
+  const vertex = (dialect: string, location: string) =>
+    `{id: p, dialect: ${dialect}, google: {project: acme, location: ${location}}}`;
+  const foundry = "{id: p, dialect: messages, azure: {resource: acme}, api_keys: [k]}";
+  const vertexUrl = "https://europe-west1-aiplatform.googleapis.com/v1/projects/a/locations/europe-west1/publishers";
+
+  function load(provider: string, name: string) {
+    const path = join(folder, "sluice.yaml");
+    writeFileSync(
+      path,
+      `providers: [${provider}]\nmodels: [{id: team/m, endpoints: [{provider: p, upstream_model: "${name}"}]}]`,
+    );
+    return loadHouse(path, {}, known).file.models[0]?.endpoints[0];
+  }
+
+  // The price of the maker's own API for global endpoints, a tenth more for regional ones.
+  test.each([
+    ["anthropic.claude-haiku-4-5-20251001-v1:0", bedrock, "claude-haiku-4-5", 1.1],
+    ["us.anthropic.claude-haiku-4-5-20251001-v1:0", bedrock, "claude-haiku-4-5", 1.1],
+    ["eu.anthropic.claude-sonnet-4-6", bedrock, "claude-sonnet-4-6", 1.1],
+    ["apac.anthropic.claude-sonnet-4-5-20250929-v1:0", bedrock, "claude-sonnet-4-5", 1.1],
+    ["us-gov.anthropic.claude-sonnet-4-5-20250929-v1:0", bedrock, "claude-sonnet-4-5", 1.1],
+    ["global.anthropic.claude-opus-4-6-v1", bedrock, "claude-opus-4-6", 1],
+    [
+      "arn:aws:bedrock:us-east-1:012345678901:inference-profile/us.anthropic.claude-opus-4-5-20251101-v1:0",
+      bedrock,
+      "claude-opus-4-5",
+      1.1,
+    ],
+    ["claude-haiku-4-5@20251001", vertex("messages", "global"), "claude-haiku-4-5", 1],
+    ["claude-haiku-4-5@20251001", vertex("messages", "eu"), "claude-haiku-4-5", 1.1],
+    ["claude-opus-4-6@default", vertex("messages", "global"), "claude-opus-4-6", 1],
+    ["claude-sonnet-5", vertex("messages", "global"), "claude-sonnet-5", 1],
+    [
+      "claude-haiku-4-5@20251001",
+      `{id: p, dialect: messages, base_url: "${vertexUrl}/anthropic"}`,
+      "claude-haiku-4-5",
+      1.1,
+    ],
+    ["gemini-2.5-flash", vertex("gemini", "europe-west1"), "gemini-2.5-flash", 1],
+    ["gemini-2.5-flash-001", vertex("gemini", "global"), "gemini-2.5-flash", 1],
+    ["claude-haiku-4-5", foundry, "claude-haiku-4-5", 1],
+  ])("%s at %s is %s, at %d times its price", (name, provider, own, factor) => {
+    const endpoint = load(provider, name);
+    const offer = maker(own);
+    const ownApi = new Set(["anthropic_betas", "context_management"]);
+    expect(endpoint?.upstream_model).toBe(name);
+    expect(endpoint?.supported_parameters).toEqual(offer?.supported_parameters.filter((each) => !ownApi.has(each)));
+    const price = (pricing: unknown) => Number((pricing as { prompt?: string } | undefined)?.prompt);
+    expect(price(endpoint?.pricing)).toBeCloseTo(price(offer?.pricing) * factor, 9);
+  });
+
+  test.each([
+    ["a model that is not in the catalogue", bedrock, "us.anthropic.claude-3-7-sonnet-20250219-v1:0"],
+    ["a model of another maker", bedrock, "us.amazon.nova-2-lite-v1:0"],
+    [
+      "an application's own profile",
+      bedrock,
+      "arn:aws:bedrock:us-east-1:012345678901:application-inference-profile/x1",
+    ],
+    ["a server that nobody knows", '{id: p, dialect: messages, base_url: "http://127.0.0.1:1"}', "claude-haiku-4-5"],
+    ["another format", vertex("chat", "global"), "claude-haiku-4-5@20251001"],
+  ])("nothing is known of %s", (_, provider, name) => {
+    expect(load(provider, name)?.supported_parameters).toBeUndefined();
+    expect(load(provider, name)?.pricing).toBeUndefined();
   });
 });

@@ -29,6 +29,10 @@ const fields = {
   input: "messages",
   max_output_tokens: "max_completion_tokens",
   "text.format": "response_format",
+  "text.format.name": "response_format.json_schema.name",
+  "text.format.description": "response_format.json_schema.description",
+  "text.format.schema": "response_format.json_schema.schema",
+  "text.format.strict": "response_format.json_schema.strict",
   "text.verbosity": "verbosity",
 };
 
@@ -71,6 +75,7 @@ export class ChatFieldNames implements FieldNames {
     return {
       ...fields,
       ...(this.#olderMaximum && { max_output_tokens: "max_tokens" }),
+      ...(this.#list === "functions" && { tool_choice: "function_call" }),
       ...(this.#bareEffort && { "reasoning.effort": "reasoning_effort" }),
     };
   }

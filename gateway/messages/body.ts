@@ -74,6 +74,8 @@ export function checkMessages(
 function isUnread(path: string, { tools }: MessagesBody): boolean {
   const [list, index] = path.split(".");
   if (index === undefined || list === "context_management") return false;
+  // A cache mark is read, also that of a tool that is sent as it was written.
+  if (path.includes(".cache_control.")) return true;
   const tool = list === "tools" ? tools?.[Number(index)] : undefined;
   return tool === undefined || !isClientTool(tool);
 }

@@ -66,10 +66,11 @@ function unmarkedParts(block: Block, path: string, onUnsent: OnUnsent): readonly
       return document(block, path, onUnsent);
     case "search_result":
       noteCitations(block, path, onUnsent);
-      return searchResult(block);
+      return searchResult(block, path, onUnsent);
     case "tool_reference":
       return [textPart(`Tool found: ${block.tool_name}`)];
     default:
+      noteCited(block, path, onUnsent);
       return [textPart(block.text ?? "")];
   }
 }
@@ -114,14 +115,23 @@ function fileOf({ type, media_type: mediaType, data = "", url, file_id: fileId }
   }
 }
 
-function searchResult({ source, title, content }: Block): readonly InputPart[] {
+function searchResult({ source, title, content }: Block, path: string, onUnsent: OnUnsent): readonly InputPart[] {
   const blocks = content as readonly Block[];
+  for (const [index, block] of blocks.entries()) {
+    noteCited(block, `${path}.content.${index}`, onUnsent);
+    if (block.cache_control) onUnsent(`${path}.content.${index}.cache_control`);
+  }
   return [textPart(`Search result: ${title} (${source as string})`), ...blocks.map(({ text }) => textPart(text ?? ""))];
 }
 
 /** Answers cite web pages; documents of the request are not cited. */
 function noteCitations({ citations }: Block, path: string, onUnsent: OnUnsent): void {
   if ((citations as { readonly enabled?: boolean } | null | undefined)?.enabled === true) onUnsent(`${path}.citations`);
+}
+
+/** Citations belong to texts of the model; a text of the user has no field for them in other formats. */
+function noteCited({ citations }: Block, path: string, onUnsent: OnUnsent): void {
+  if (Array.isArray(citations) && citations.length > 0) onUnsent(`${path}.citations`);
 }
 
 export const isWebCitation = ({ type, url }: JsonObject): boolean =>

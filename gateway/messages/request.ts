@@ -85,6 +85,7 @@ function buildTurn(
   const toolsJson = tools.write();
   const { user_id: userId } = fields.metadata ?? {};
   const include = includes(tools);
+  if (fields.context_management && !fields.context_management.edits) onUnsent("context_management");
   if (fields.container && !include.includes(codeOutputs)) onUnsent("container");
   const request: RunTurnRequest = {
     $typeName: "sluice.inference.v1.RunTurnRequest",

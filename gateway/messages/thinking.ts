@@ -4,6 +4,7 @@
  * A signature of Claude travels as it is, so that a conversation can go on at Anthropic itself. Reasoning of other models is sealed into the
  * signature with everything that its item holds beside its text, so that its provider gets the same item again.
  */
+import { createHash } from "node:crypto";
 import { type JsonObject, isObject } from "@sluice/proto/runtime/validation/fields.js";
 
 /** The `format` of reasoning that Claude signs. */
@@ -29,7 +30,7 @@ export function toThinkingBlock(item: JsonObject): ThinkingBlock | undefined {
   const content = textsOf(item["content"]);
   // The order in which providers stream them.
   const thinking = joinThoughts([...summary, ...content]);
-  const signature = signatureOf(item, content, summary);
+  const signature = signatureOf(item, content, summary, thinking);
   if (signature.startsWith(sealedByClaude)) {
     return { type: "redacted_thinking", data: signature.slice(sealedByClaude.length) };
   }
@@ -43,7 +44,12 @@ export const joinThoughts = (texts: readonly string[]): string => texts.join(sep
 /** The text that a stream puts before the first delta of a further part. */
 export const thoughtSeparator = separator;
 
-function signatureOf(item: JsonObject, content: readonly string[], summary: readonly string[]): string {
+function signatureOf(
+  item: JsonObject,
+  content: readonly string[],
+  summary: readonly string[],
+  thinking: string,
+): string {
   const { format, signature, encrypted_content: sealed, id } = item;
   const signed = typeof signature === "string" ? signature : "";
   const encrypted = typeof sealed === "string" ? sealed : "";
@@ -56,9 +62,13 @@ function signatureOf(item: JsonObject, content: readonly string[], summary: read
     encrypted_content: sealed,
     content: lengths(content),
     summary: lengths(summary),
+    ...(thinking !== "" && { digest: digestOf(thinking) }),
   };
   return itemSeal + Buffer.from(JSON.stringify(held)).toString("base64url");
 }
+
+/** Tells a text from one that a client has changed; a client that means to deceive could as well send reasoning of its own. */
+const digestOf = (text: string): string => createHash("sha256").update(text).digest("base64url").slice(0, 16);
 
 const lengths = (texts: readonly string[]): readonly number[] => texts.map(({ length }) => length);
 
@@ -84,11 +94,17 @@ export const toRedactedItem = (data: string): JsonObject => ({
   encrypted_content: sealedByClaude + data,
 });
 
-/** @returns undefined for a seal that is damaged */
+/**
+ * The item without its signature when a client has changed the text: its provider would refuse it, or read what the text no longer says.
+ * @returns undefined for a seal that is damaged
+ */
 function openItem(seal: string, thinking: string): JsonObject | undefined {
   const held = parsed(Buffer.from(seal.slice(itemSeal.length), "base64url").toString());
   if (!isObject(held)) return undefined;
-  const { id, format, signature, encrypted_content: encrypted } = held;
+  const { id, format, signature, encrypted_content: encrypted, digest } = held;
+  // A client that keeps no texts has changed none. A seal of an earlier version has no digest.
+  if (thinking !== "" && typeof digest === "string" && digest !== digestOf(thinking))
+    return { type: "reasoning", summary: [], content: [{ type: "reasoning_text", text: thinking }] };
   const [summary, content] = split(thinking, lengthsIn(held["summary"]), lengthsIn(held["content"]));
   return {
     type: "reasoning",

@@ -14,7 +14,7 @@ import { requestShape } from "@sluice/proto/contract/request/request.js";
 import { type Echo, buildEcho } from "@sluice/proto/runtime/responses/echo.js";
 import { isNullAt, subtreeBytes } from "../turns/json.ts";
 import { readSession } from "../turns/session.ts";
-import { KnownFields } from "../turns/unknown-fields.ts";
+import { KnownFields, unsentField } from "../turns/unknown-fields.ts";
 import { FieldSpans, type RequestFields, readFields } from "./fields.ts";
 import { refusePrompt } from "./stored-prompt.ts";
 
@@ -46,18 +46,22 @@ export function parseRequest(
   const spans = new FieldSpans(members);
   const text = spans.of("text");
   const textFormat = text && isObjectAt(body, text) ? memberOf(body, text.start, "format") : undefined;
-  const problems = new Problems();
+  const nested: string[] = [];
+  const problems = new Problems((path) => nested.length < maxUnsent && nested.push(path));
   checkSubtrees(body, members, spans, textFormat, problems);
   const fields = readFields(body, spans, textFormat, problems);
   const sessionId = readSession(fields.session_id, headers.sessionId, problems);
   problems.throwIfAny();
   refusePrompt(fields);
-  const unknown = known.unknownAmong(members);
+  const unknown = [...known.unknownAmong(members), ...nested.map(unsentField)].slice(0, maxUnsent);
   const request = buildTurn(body, spans, textFormat, fields, unknown);
   request.sessionId = sessionId;
   request.serviceMetadata = headers.serviceMetadata;
   return { request, echo: buildEcho(request, fields, fillDefaults) };
 }
+
+/** Limits how much a client can have repeated in headers and receipts. */
+const maxUnsent = 16;
 
 const isObjectAt = (body: Buffer, { start }: ByteSpan): boolean => body[start] === openBrace;
 

@@ -43,10 +43,16 @@ export class KnownFields {
   }
 }
 
+/** Node refuses to read heads of more than 16 KiB, so 16 paths must be shorter than that together. */
+const maxPathLength = 256;
+
+/** A path in the characters and the length that a header can have. */
+export const headerPath = (path: string): string => path.slice(0, maxPathLength).replaceAll(/[^\x20-\x7e]/g, "?");
+
 /** A field, by its path, that nothing reads or that reaches no provider. Names stand in a header. */
 export const unsentField = (path: string): UnknownField => ({
   $typeName: "sluice.inference.v1.UnknownField",
-  name: path.replaceAll(/[^\x20-\x7e]/g, "?"),
+  name: headerPath(path),
   didYouMean: "",
 });
 
@@ -59,7 +65,9 @@ export function warnAboutUnknownFields(
 }
 
 const warningOf = ({ name, didYouMean }: UnknownField): string =>
-  `unknown field ${name}${didYouMean === "" ? "" : `; did you mean ${didYouMean}?`}`;
+  `${unknownFieldWarning(name)}${didYouMean === "" ? "" : `; did you mean ${didYouMean}?`}`;
+
+export const unknownFieldWarning = (name: string): string => `unknown field ${name}`;
 
 function nearest(name: string, names: readonly string[]): string | undefined {
   const spelled = name.replaceAll(/([a-z])([A-Z])/g, "$1_$2").toLowerCase();

@@ -182,10 +182,14 @@ export class Trace {
     return this.#keptBack ? [...this.#keptBack.values(), ...this.droppedFields] : this.droppedFields;
   }
 
-  /** Fields that the last attempt did not send as they were written, and that decide what answer the client gets; undefined when there are none. */
+  /**
+   * Fields that the last attempt did not send as they were written, and that decide what answer the client gets, and fields that do not exist,
+   * which have no reason; undefined when there are none.
+   */
   get alteredFields(): readonly DroppedField[] | undefined {
-    const fields = this.droppedFields;
-    return fields.some(decides) ? fields.filter(decides) : undefined;
+    const { droppedFields: fields, ignoredFields: ignored } = this;
+    if (ignored.length === 0) return fields.some(decides) ? fields.filter(decides) : undefined;
+    return [...fields.filter(decides), ...ignored.map((path) => ({ path, reason: "" }))];
   }
 
   /** Tool calls of this turn and of its parts. */

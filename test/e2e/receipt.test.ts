@@ -176,11 +176,13 @@ test("fields that do not exist are named within items, tools and settings too, a
   const paths = ["tools.0.zz", "tools.1.zz", "reasoning.zz", "input.0.content.0.zz", "input.1.zz"];
   for (const asked of [input.slice(0, 1), input, input]) {
     acme.script([hello]);
-    const answer = (await (await post({ ...body, input: asked }, enabled)).json()) as {
+    const response = await post({ ...body, input: asked }, enabled);
+    const answer = (await response.json()) as {
       service_metadata: { params: { unknown_fields: object[] } };
     };
     const named = asked.length === 1 ? paths.slice(0, -1) : paths;
     expect(answer.service_metadata.params.unknown_fields).toEqual(named.map((name) => ({ name })));
+    expect(response.headers.get("x-sluice-warning")).toBe(named.map((name) => `unknown field ${name}`).join(", "));
   }
 });
 

@@ -56,7 +56,10 @@ describe("input", () => {
       { type: "function_call_output", call_id: "c1", output: [{ type: "input_text", text: "42" }] },
       { role: "assistant", content: null, __proto__x: 1 },
     ];
-    expect(turn({ input }).input).toEqual([
+    const { input: read, ignoredFields } = turn({ input });
+    expect(ignoredFields).toEqual(["input.6.__proto__x"]);
+    // Without the note of that field, which stands on its item.
+    expect(read.map((item) => Object.fromEntries(Object.entries(item)))).toEqual([
       { type: "message", role: "system", content: "Be brief." },
       {
         type: "message",
@@ -352,6 +355,7 @@ describe("scalars", () => {
       tools: [],
       include: [],
       outputModalities: [],
+      ignoredFields: [],
       echoUpstreamBody: false,
       serviceMetadata: false,
     });

@@ -27,8 +27,8 @@ export class IgnoredFields {
   }
 
   readonly add = (path: string): void => {
-    // Those of tools are added with the list, which is checked once for all requests that have it.
-    if (!path.startsWith("tools.")) this.#add(path);
+    // Those of tools and of the text format are added with these, which are checked once for all requests that have them.
+    if (!path.startsWith("tools.") && !path.startsWith("text.format.")) this.#add(path);
   };
 
   #add(path: string): void {
@@ -47,6 +47,11 @@ export class IgnoredFields {
       const index = Number(path.split(".")[1]);
       if (!this.#hostedOnly || tools[index]?.type === "hosted") this.#add(path);
     }
+  }
+
+  /** @param paths of fields of the text format */
+  addFormat(paths: readonly string[]): void {
+    if (!this.#hostedOnly) for (const path of paths) this.#add(path);
   }
 
   /** Notes the fields of items that have been checked on the items. */

@@ -96,7 +96,7 @@ class Sequence {
 
   #item(item: Record<string, unknown>, index: number, before: readonly InputItem[]): InputItem {
     const type = item["type"] as string;
-    if (type === "message") message(item);
+    if (type === "message") message(item, index, this.#problems);
     else if (type === "reasoning") item["summary"] ??= [];
     else if (type === "item_reference") this.#reference(item, index, before);
     else if (calls.has(type)) addCall((this.#calls ??= new Map()), item);
@@ -155,10 +155,13 @@ function replaceIds(item: Record<string, unknown>): void {
   }
 }
 
-function message(item: Record<string, unknown>): void {
+function message(item: Record<string, unknown>, index: number, problems: Problems): void {
   item["content"] ??= [];
   // `phase` describes messages of the assistant; providers refuse it in others.
-  if (item["phase"] !== undefined && item["role"] !== "assistant") delete item["phase"];
+  if (item["phase"] !== undefined && item["role"] !== "assistant") {
+    if (item["phase"] !== null) problems.onIgnored?.(`input.${index}.phase`);
+    delete item["phase"];
+  }
   withDetail(item["content"]);
 }
 

@@ -1,9 +1,10 @@
 /** Parses the requested text format and the reasoning settings. */
 import { reasoning, textFormat } from "@sluice/proto/contract/request/settings.js";
 import { memberOf } from "@sluice/proto/runtime/validation/json-span.js";
-import type { Problems } from "@sluice/proto/runtime/validation/problems.js";
+import { Problems } from "@sluice/proto/runtime/validation/problems.js";
 import { checkShape } from "@sluice/proto/runtime/validation/shape.js";
 import { ByteMemory } from "@sluice/proto/runtime/validation/byte-memory.js";
+import type { IgnoredFields } from "./ignored-fields.ts";
 import type { Reasoning, SchemaFormat, TextFormat } from "../request.ts";
 
 interface FormatFields {
@@ -22,29 +23,44 @@ interface ReasoningFields {
   readonly mode?: string | null;
 }
 
-const memory = new ByteMemory<TextFormat>();
+interface KnownFormat {
+  readonly format: TextFormat;
+  /** Paths of fields that the contract does not have. */
+  readonly ignored: readonly string[];
+}
+
+const memory = new ByteMemory<KnownFormat>();
 
 /**
  * Parses the text format. The same bytes give the same object, so that dialects can remember by it how they write it.
  * @param json undefined when unset
+ * @param ignored gets the paths of fields that the contract does not have
  */
-export function parseTextFormat(json: Buffer | undefined, problems: Problems): TextFormat | undefined {
+export function parseTextFormat(
+  json: Buffer | undefined,
+  problems: Problems,
+  ignored?: IgnoredFields,
+): TextFormat | undefined {
   if (json === undefined) return undefined;
-  const known = memory.find(json);
-  if (known) return known;
-  const format = readTextFormat(json, problems);
-  if (format) memory.keep(json, format);
-  return format;
+  let known = memory.find(json);
+  if (!known) {
+    known = readTextFormat(json, problems);
+    if (known) memory.keep(json, known);
+  }
+  if (known) ignored?.addFormat(known.ignored);
+  return known?.format;
 }
 
-function readTextFormat(json: Buffer, problems: Problems): TextFormat | undefined {
+function readTextFormat(json: Buffer, problems: Problems): KnownFormat | undefined {
   const value: unknown = JSON.parse(json.toString("utf8"));
   if (value === null) return undefined;
   const before = problems.count;
   checkShape(textFormat, value, "text.format", problems);
   if (problems.count > before) return undefined;
+  const ignored: string[] = [];
+  checkShape(textFormat, value, "text.format", new Problems((path) => void ignored.push(path)));
   const { type, name = "", description, strict } = value as FormatFields;
-  if (type !== "json_schema") return { type };
+  if (type !== "json_schema") return { format: { type }, ignored };
   const format: Complete<SchemaFormat> = {
     type,
     name,
@@ -52,7 +68,7 @@ function readTextFormat(json: Buffer, problems: Problems): TextFormat | undefine
     description: description ?? undefined,
     strict: strict ?? undefined,
   };
-  return format as SchemaFormat;
+  return { format: format as SchemaFormat, ignored };
 }
 
 /** The fields of a value, all of them written: the unset ones are undefined, so that values of one type have one shape. */

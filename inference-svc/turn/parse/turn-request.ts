@@ -63,7 +63,7 @@ function parsed(request: RunTurnRequest, options: ParseOptions): TurnRequest {
   turn.input = parseInput(textOf(request.inputJson), declared, aliases, problems, owner, ignored);
   declared.checkTogether(problems);
   turn.toolChoice = parseToolChoice(valueOf(request.toolChoiceJson), declared, aliases, problems);
-  turn.textFormat = parseTextFormat(textOf(request.textFormatJson), problems);
+  turn.textFormat = parseTextFormat(textOf(request.textFormatJson), problems, ignored);
   turn.reasoning = parseReasoning(valueOf(request.reasoningJson), problems);
   turn.imageConfigJson = verbatim(request.imageConfigJson, "image_config", imageConfig, problems);
   const optionsJson = request.promptCacheOptionsJson;
@@ -74,13 +74,19 @@ function parsed(request: RunTurnRequest, options: ParseOptions): TurnRequest {
   checked(request.traceJson, "trace", trace, problems);
   const stopsWhen = checked(request.stopServerToolsWhenJson, "stop_server_tools_when", stopServerToolsWhen, problems);
   problems.throwIfAny();
-  if (ignored) turn.ignoredFields = ignored.list(turn.input);
+  if (ignored) turn.ignoredFields = notNamedBefore(ignored.list(turn.input), request);
   if (stopsWhen !== undefined) turn.stopServerToolsWhen = [stopsWhen as StopCondition | StopCondition[]].flat();
   if (request.plugins.length > 0) turn.plugins = pluginsOf(request.plugins, aliases);
   if (promptCacheKey !== undefined) turn.promptCacheKey = promptCacheKey;
   turn.identityHash = identityHash;
   // An absent field and one that is undefined read the same.
   return turn as TurnRequest;
+}
+
+/** The door has named the fields of the settings that it reads. */
+function notNamedBefore(paths: readonly string[], { unknownFields }: RunTurnRequest): readonly string[] {
+  if (paths.length === 0 || unknownFields.length === 0) return paths;
+  return paths.filter((path) => !unknownFields.some(({ name }) => name === path));
 }
 
 const noAliases: Aliases = [];

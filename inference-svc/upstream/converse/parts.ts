@@ -32,6 +32,9 @@ export function conversePart(part: JsonObject, path: string, { onDropped }: Tran
       }
       return bytesBlock("image", imageFormats, text(part.image_url));
     case "input_video":
+      if (part.processing !== undefined && part.processing !== null) {
+        onDropped(`${path}.processing`, "the format has no field for it");
+      }
       return bytesBlock("video", videoFormats, text(part.video_url));
     case "input_file":
       return documentBlock(part, path, onDropped);

@@ -1559,7 +1559,7 @@ export type TurnStart = Message<"sluice.inference.v1.TurnStart"> & {
   inputTokens: number;
 
   /**
-   * Fields with which the model was asked for something else than the client wrote.
+   * Fields with which the model was asked for something else than the client wrote, and fields within items, tools and settings that do not exist.
    *
    * @generated from field: repeated sluice.inference.v1.AlteredField altered_fields = 3;
    */
@@ -1587,7 +1587,7 @@ export type AlteredField = Message<"sluice.inference.v1.AlteredField"> & {
   path: string;
 
   /**
-   * What was sent, and why.
+   * What was sent, and why; empty for a field that does not exist.
    *
    * @generated from field: string reason = 2;
    */

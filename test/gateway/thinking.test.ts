@@ -1,0 +1,49 @@
+/** Reasoning of other makers comes back from a client of the messages door as it was, or without its signature when the client has changed its text. */
+import { expect, test } from "@jest/globals";
+import { toReasoningItem, toThinkingBlock } from "@sluice/gateway/messages/thinking.js";
+
+const item = {
+  type: "reasoning",
+  id: "rs_1",
+  summary: [
+    { type: "summary_text", text: "Look at Saturn." },
+    { type: "summary_text", text: "Then at Titan." },
+  ],
+  content: [],
+  format: "openai-responses-v1",
+  encrypted_content: "c2VhbGVk",
+};
+
+function sealed(): { readonly thinking: string; readonly signature: string } {
+  const block = toThinkingBlock(item);
+  if (block?.type !== "thinking") throw new Error("no thinking block");
+  return block;
+}
+
+test("an unchanged text gives the item as it was", () => {
+  const { thinking, signature } = sealed();
+  expect(toReasoningItem(thinking, signature)).toEqual(item);
+});
+
+test("a client that keeps no text keeps what is sealed", () => {
+  expect(toReasoningItem("", sealed().signature)).toMatchObject({ encrypted_content: "c2VhbGVk" });
+});
+
+test.each([
+  ["of another length", "Look at Mars."],
+  ["of the same length", sealed().thinking.replace("Titan", "Pluto")],
+])("a changed text %s loses its signature", (_, thinking) => {
+  expect(toReasoningItem(thinking, sealed().signature)).toEqual({
+    type: "reasoning",
+    summary: [],
+    content: [{ type: "reasoning_text", text: thinking }],
+  });
+});
+
+test("a seal of an earlier version, which has no digest, is opened by its lengths", () => {
+  const { thinking, signature } = sealed();
+  const held = JSON.parse(Buffer.from(signature.slice("sluice:item:".length), "base64url").toString()) as object;
+  const { digest: _, ...earlier } = held as { digest: string };
+  const older = `sluice:item:${Buffer.from(JSON.stringify(earlier)).toString("base64url")}`;
+  expect(toReasoningItem(thinking, older)).toEqual(item);
+});

@@ -328,13 +328,13 @@ describe("settings", () => {
       { effort: "low", maxTokens: 100 },
     ],
     [{ enabled: false, effort: "high", max_tokens: 100 }, { effort: "none" }],
-    [{ enabled: true, max_tokens: 100 }, { maxTokens: 100 }],
+    [{ enabled: true, max_tokens: 100 }, { enabled: true, maxTokens: 100 }],
     [
       { mode: "pro", context: "all_turns" },
       { mode: "pro", context: "all_turns" },
     ],
     [{ mode: "standard", context: "auto" }, {}],
-    [{ enabled: true }, { effort: "medium" }],
+    [{ enabled: true }, { enabled: true, effort: "medium" }],
     [{}, {}],
   ])("reasoning %j is %j", (reasoning, expected) => {
     expect(turn({ reasoning }).reasoning).toEqual(expected);

@@ -328,7 +328,10 @@ describe("settings", () => {
       { effort: "low", maxTokens: 100 },
     ],
     [{ enabled: false, effort: "high", max_tokens: 100 }, { effort: "none" }],
-    [{ enabled: true, max_tokens: 100 }, { enabled: true, maxTokens: 100 }],
+    [
+      { enabled: true, max_tokens: 100 },
+      { enabled: true, maxTokens: 100 },
+    ],
     [
       { mode: "pro", context: "all_turns" },
       { mode: "pro", context: "all_turns" },

@@ -1,6 +1,7 @@
 /** Items of tools that the client does not run, as a call and its result. */
 import { type JsonObject, isObject } from "@sluice/proto/runtime/validation/fields.js";
 import type { BlockJson } from "./block-json.ts";
+import { searchInput } from "@sluice/proto/contract/messages/tool-search.js";
 import { toServerCallId } from "./server-history.ts";
 
 interface ServerCall {
@@ -17,6 +18,7 @@ const calls: Readonly<Record<string, (item: JsonObject) => ServerCall>> = {
   "service:web_fetch": (item) => webFetch(item["url"], item),
   code_interpreter_call: codeExecution,
   "service:code_interpreter": codeExecution,
+  "service:tool_search": toolSearch,
 };
 
 export function serverBlocks(item: JsonObject): readonly BlockJson[] {
@@ -63,6 +65,18 @@ function webFetch(url: unknown, item: JsonObject): ServerCall {
     title: text(item["title"]),
   };
   return { name, input, content: { type: "web_fetch_result", url: input.url, content: document, retrieved_at: null } };
+}
+
+/** A search that Anthropic made has the name of its tool. */
+function toolSearch(item: JsonObject): ServerCall {
+  const { tool, query, tool_references: found, error } = item;
+  if (typeof tool !== "string") return anyCall("service:tool_search", item);
+  const references = Array.isArray(found) ? found.map((name) => ({ type: "tool_reference", tool_name: name })) : [];
+  const content =
+    error === undefined
+      ? { type: "tool_search_tool_search_result", tool_references: references }
+      : { type: "tool_search_tool_result_error", error_code: error };
+  return { name: tool, input: searchInput(tool, query), kind: "tool_search", content };
 }
 
 function codeExecution(item: JsonObject): ServerCall {

@@ -1,6 +1,7 @@
 /** Calls of tools that clients do not run, with their results, as items of the history. */
 import { wordId } from "@sluice/proto/runtime/foreign-id.js";
 import { type JsonObject, isObject } from "@sluice/proto/runtime/validation/fields.js";
+import { isAnthropicSearch } from "@sluice/proto/contract/messages/tool-search.js";
 import type { Block } from "./parts.ts";
 
 const callPrefix = "srvtoolu_";
@@ -31,8 +32,23 @@ export function toServerItem(call: Block, result: Block | undefined): JsonObject
     case "bash_code_execution":
       return codeExecution(call, result);
     default:
-      return undefined;
+      return isAnthropicSearch(call.name) ? toolSearch(call, result) : undefined;
   }
+}
+
+function toolSearch(call: Block, result: Block | undefined): JsonObject {
+  const { query, pattern } = inputOf(call);
+  const found: JsonObject = isObject(result?.content) ? result.content : {};
+  const error = text(found["error_code"]);
+  return {
+    type: "service:tool_search",
+    id: toItemId(call.id ?? "", "st_"),
+    status: "completed",
+    query: text(query) || text(pattern),
+    tool: call.name,
+    tool_references: objects(found["tool_references"]).map(({ tool_name: name }) => text(name)),
+    ...(error !== "" && { error }),
+  };
 }
 
 const inputOf = ({ input }: Block): JsonObject => (isObject(input) ? input : {});

@@ -143,7 +143,7 @@ function toServerTool(family: ToolFamily, tool: MessagesTool, container: string 
       });
     case "tool_search_tool_regex":
     case "tool_search_tool_bm25":
-      return '{"type":"service:tool_search"}';
+      return JSON.stringify({ type: "service:tool_search", ...versionOf(tool) });
     default:
       return undefined;
   }

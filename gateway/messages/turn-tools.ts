@@ -67,8 +67,10 @@ export class TurnTools {
    */
   #offerOf({ name, defer_loading: defers }: MessagesTool): Offer {
     const { found, chosen } = this.#input;
-    if (defers !== true || found.has(name ?? "") || (name ?? "") === chosen) return "shown";
-    return this.#searches ? "deferred" : "withheld";
+    if (defers !== true || (name ?? "") === chosen) return "shown";
+    // The items of searches name what they found, so that the tools of all turns are the same and a provider finds them in its cache.
+    if (this.#searches) return "deferred";
+    return found.has(name ?? "") ? "shown" : "withheld";
   }
 
   #skip({ offer }: ToolNote, index: number): void {

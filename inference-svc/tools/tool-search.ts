@@ -72,9 +72,13 @@ export const toolSearch: ServerTool = {
       async run({ query }) {
         return search(String(query));
       },
-      recall({ query, error }) {
+      recall({ query, error, tool_references: references }) {
         const said = typeof query === "string" ? query.slice(0, maxQueryLength) : "";
         if (typeof error === "string") return { args: { query: said }, output: errorOutput(error) };
+        if (Array.isArray(references)) {
+          const found = held.filter((each) => references.includes(nameOf(each)));
+          return { args: { query: said }, ...resultOf(found, held, found.length) };
+        }
         const { output = notKept, loads = [] } = again(said) ?? {};
         return { args: { query: said }, output, loads };
       },

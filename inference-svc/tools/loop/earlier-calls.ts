@@ -1,5 +1,5 @@
 /** Turns items of server tools from earlier responses back into the calls and outputs that the model read then. */
-import type { CallableTool, InputItem, TurnRequest } from "../../turn/request.ts";
+import type { CallableTool, HostedTool, InputItem, TurnRequest } from "../../turn/request.ts";
 import type { Scope } from "../../turn/scope.ts";
 import type { Offer, ServerTool, ToolParts } from "../tool.ts";
 import type { CalledTool } from "./answer.ts";
@@ -35,7 +35,9 @@ export function restoreEarlierCalls(
     const offer = alike.find(({ open }) => open.instance === instance) ?? alike[0];
     if (offer) return offer;
     // A provider that runs such tools reads their items.
-    if (isNative(request, { type: "hosted", kind: type, spelling: type, json: `{"type":"${type}"}` })) return undefined;
+    const listed = request.tools.find((each) => each.type === "hosted" && each.kind === type) as HostedTool | undefined;
+    const unlisted: HostedTool = { type: "hosted", kind: type, spelling: type, json: `{"type":"${type}"}` };
+    if (isNative(request, listed ?? unlisted)) return undefined;
     const open = tool.open({ parameters: {}, entry: {}, path: "input", request, scope });
     return open && { open, name: tool.kinds[0].replace(":", "_") };
   };

@@ -5,6 +5,7 @@ import { toCallId } from "../translate/blocks/call-id.ts";
 import { type BlockFormat, type Conversation, translateConversation } from "../translate/blocks/messages.ts";
 import { toThinkingBlock } from "../translate/blocks/reasoning.ts";
 import type { TranslationContext } from "../translate/context.ts";
+import { toServerBlocks } from "./server-calls.ts";
 import { messagesPart } from "./parts.ts";
 
 const format: BlockFormat = {
@@ -13,6 +14,7 @@ const format: BlockFormat = {
   beginsWithUser: false,
   takesFailures: true,
   thought: toThinkingBlock,
+  serverCall: toServerBlocks,
 };
 
 export const messagesConversation = (

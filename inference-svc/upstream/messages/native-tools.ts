@@ -5,7 +5,7 @@
 import type { HostedTool, TurnRequest } from "../../turn/request.ts";
 import type { OnDropped, Target } from "../dialect.ts";
 import { type JsonObject, isObject, text } from "../json.ts";
-import { isWebSearch, offeredTools } from "../translate/offered-tools.ts";
+import { type OfferedTool, isToolSearch, isWebSearch, offeredTools } from "../translate/offered-tools.ts";
 import type { Block } from "../translate/blocks/message-list.ts";
 import { codeExecutionName, webFetchName, webSearchName } from "../translate/blocks/tools.ts";
 
@@ -57,6 +57,19 @@ const unsupportedSettings = [
 ];
 
 const none: readonly Block[] = [];
+
+/** The vendor's own search in tools that are held back, where clients of its format named the vendor's tool. */
+export function findToolSearch(request: TurnRequest, { nativeTools, original }: Target): OfferedTool | undefined {
+  if (!original || (nativeTools && !nativeTools.has("service:tool_search"))) return undefined;
+  return offeredTools(request).find(
+    ({ tool, allowed }) => allowed && isToolSearch(tool) && tool.json.includes('"anthropic_type":"tool_search_tool_'),
+  );
+}
+
+export function toolSearchBlock({ tool }: OfferedTool): Block {
+  const type = text((JSON.parse((tool as HostedTool).json) as JsonObject).anthropic_type);
+  return { type, name: type.replace(/_\d{8}$/, "") };
+}
 
 /**
  * The tools that the provider runs, as it declares them.

@@ -14,6 +14,7 @@ import { CodeRuns } from "./code-runs.ts";
 import { Fetches } from "./fetches.ts";
 import { fetchSpelling, namedContainer } from "./native-tools.ts";
 import { Searches } from "./searches.ts";
+import { ToolSearches } from "./tool-searches.ts";
 import { sealReasoning, signedFields } from "../translate/reasoning-seal.ts";
 import { claudeReasoningFormat } from "../translate/blocks/reasoning.ts";
 
@@ -39,6 +40,7 @@ export class MessagesOutputItems {
   readonly #searches: Searches;
   readonly #codeRuns: CodeRuns;
   readonly #fetches: Fetches;
+  readonly #toolSearches: ToolSearches;
   /** Sealed reasoning is given out only on request. */
   readonly #sealed: boolean;
   #message: MessageWriter | undefined;
@@ -58,6 +60,7 @@ export class MessagesOutputItems {
     const asksForOutputs = request.include.includes("code_interpreter_call.outputs");
     this.#codeRuns = new CodeRuns(this.#output, asksForOutputs, namedContainer(request));
     this.#fetches = new Fetches(this.#output, fetchSpelling(request));
+    this.#toolSearches = new ToolSearches(this.#output);
     this.#sealed = request.include.includes("reasoning.encrypted_content");
   }
 
@@ -117,6 +120,7 @@ export class MessagesOutputItems {
     this.#searches.end(paused);
     this.#codeRuns.end(paused);
     this.#fetches.end(paused);
+    this.#toolSearches.end(paused);
   }
 
   #closeItem(): void {
@@ -135,9 +139,12 @@ export class MessagesOutputItems {
       case "tool_use":
         return this.#call(block, inputJson ?? JSON.stringify(block.input ?? {}));
       case "server_tool_use":
-        return this.#searches.begin(block) ?? this.#codeRuns.begin(block) ?? this.#fetches.begin(block) ?? ignored;
+        return this.#serverCall(block) ?? ignored;
       case "web_search_tool_result":
         this.#searches.found(block);
+        return ignored;
+      case "tool_search_tool_result":
+        this.#toolSearches.found(block);
         return ignored;
       case "web_fetch_tool_result":
         this.#fetches.read(block);
@@ -150,6 +157,15 @@ export class MessagesOutputItems {
       default:
         return ignored;
     }
+  }
+
+  #serverCall(block: JsonObject): Reader | undefined {
+    const readers = [this.#searches, this.#codeRuns, this.#fetches, this.#toolSearches];
+    for (const reader of readers) {
+      const begun = reader.begin(block);
+      if (begun) return begun;
+    }
+    return undefined;
   }
 
   #text(block: JsonObject): Reader {

@@ -11,7 +11,7 @@ import type { TranslationContext } from "../translate/context.ts";
 import type { Block } from "../translate/blocks/message-list.ts";
 import type { CacheMarks } from "../translate/blocks/cache-marks.ts";
 import { takesBetas } from "./betas.ts";
-import { toNativeTools } from "./native-tools.ts";
+import { findToolSearch, toNativeTools, toolSearchBlock } from "./native-tools.ts";
 
 export function messagesTools(
   request: TurnRequest,
@@ -19,21 +19,42 @@ export function messagesTools(
   marks: Pick<CacheMarks, "copyTools">,
 ): readonly Block[] {
   const { searches, list } = translation.tools;
-  for (const path of searches) translation.onDropped(path, "all tools are sent, so there is nothing to search");
+  const search = findToolSearch(request, translation.target);
+  for (const path of searches)
+    if (path !== search?.path) translation.onDropped(path, "all tools are sent, so there is nothing to search");
   const takesAnthropic = takesBetas(translation.target, "anthropic_betas");
   const native = toNativeTools(request, takesAnthropic, translation.onDropped);
   // Cache marks are put on blocks, so that each body needs its own.
-  const declared = takesAnthropic ? anthropicTools : plainTools;
+  const declared = search ? deferringTools : takesAnthropic ? anthropicTools : plainTools;
   const blocks = declared.of(translation.tools, translation.onDropped).map((block) => ({ ...block }));
   marks.copyTools(list, blocks);
+  // At its place among the others: Anthropic caches tools in their order.
+  if (search) blocks.splice(countBefore(list, search.path), 0, toolSearchBlock(search));
   return blocks.concat(native);
 }
+
+const countBefore = (list: readonly SentTool[], path: string): number =>
+  list.filter((tool) => placeOf(tool.path) < placeOf(path)).length;
+
+const placeOf = (path: string): number => Number(/^tools\.(\d+)/.exec(path)?.[1] ?? Number.POSITIVE_INFINITY);
 
 const plainTools = new MadeOnce(({ list }: SentTools, onDropped) =>
   list.map((tool) => functionTool(tool, onDropped, false)),
 );
 const anthropicTools = new MadeOnce(({ list }: SentTools, onDropped) =>
   list.map((tool) => functionTool(tool, onDropped, true)),
+);
+/** Anthropic knows all tools of the request from the first turn on, and shows the model those that its search has found. */
+const deferringTools = new MadeOnce(({ list }: SentTools, onDropped) =>
+  list.map((tool) => {
+    const isDeferred = tool.tool.type === "function" && tool.tool.deferLoading === true;
+    const block = functionTool(
+      tool,
+      (path, reason) => !path.endsWith(".defer_loading") && onDropped(path, reason),
+      true,
+    );
+    return isDeferred ? { ...block, defer_loading: true } : block;
+  }),
 );
 
 /**

@@ -30,6 +30,8 @@ export interface ConversationWriter {
    * @param failed whether the client says that the tool failed
    */
   addCallOutput(callId: unknown, output: unknown, path: string, failed?: boolean): void;
+  /** Adds a call that the provider ran itself, where the format has a form for it. @returns whether it has */
+  addServerCall?(item: InputItem, path: string): boolean;
   /**
    * Adds a message from one agent to another.
    * @param head names the author and the recipient for the model
@@ -171,6 +173,7 @@ class InputTranslator {
   }
 
   #hosted(item: InputItem, path: string): void {
+    if (this.#writer.addServerCall?.(item, path)) return;
     const call = toFunctionCall(item);
     if (call) {
       (this.#callIds ??= new Map()).set(item.id, call.callId);

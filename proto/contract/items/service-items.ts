@@ -217,6 +217,8 @@ export const serviceItems = {
   "service:tool_search": item("service:tool_search", "A search for tools that were held back.", {
     query: text("What was searched for."),
     error,
+    tool: text("Name of the tool by which Anthropic searched itself."),
+    tool_references: described(array(string()), "Names of the tools that Anthropic found."),
   }),
   "service:shell": shell,
   "service:bash": bash,

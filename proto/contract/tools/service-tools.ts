@@ -156,7 +156,15 @@ const plainTools = {
     "service:tool_search",
     "Finds tools that are held back.",
     object({ max_results: described(integer({ min: 1, max: 50 }), "5 when absent.") }),
-    { defer_loading: neverDeferred },
+    {
+      defer_loading: neverDeferred,
+      anthropic_type: described(
+        string({
+          pattern: { form: /^tool_search_tool_(?:regex|bm25)(?:_\d{8})?$/, says: "a type of the tool at Anthropic" },
+        }),
+        "The tool at Anthropic, such as tool_search_tool_bm25_20251119, by which Anthropic searches where it answers.",
+      ),
+    },
   ),
   "service:apply_patch": tool("service:apply_patch", "Changes files.", object({ engine })),
   "service:shell": tool("service:shell", "Runs commands in a container of the operator's sandbox.", shell),

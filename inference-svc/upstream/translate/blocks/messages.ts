@@ -22,6 +22,8 @@ export interface BlockFormat {
   readonly takesFailures: boolean;
   /** Undefined for reasoning that the provider would answer 400 to. */
   thought(item: InputItem): Block | undefined;
+  /** Blocks of a call that the provider ran itself; undefined for other items. Absent where the format has none. */
+  serverCall?(item: InputItem): readonly Block[] | undefined;
 }
 
 /** Takes the place of a JSON mode, which these formats lack. */
@@ -86,6 +88,13 @@ class BlockWriter implements ConversationWriter {
     const block: Block = { type: "tool_use", id, name, input: parseArguments(argumentsJson) };
     this.#marks.copyCall(call, block);
     this.thread.say([block]);
+  }
+
+  addServerCall(item: InputItem, path: string): boolean {
+    const blocks = this.#format.serverCall?.(item);
+    if (blocks === undefined) return false;
+    this.thread.say(blocks, path);
+    return true;
   }
 
   addCallOutput(callId: unknown, output: unknown, path: string, failed = false): void {

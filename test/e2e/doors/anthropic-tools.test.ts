@@ -1,4 +1,4 @@
-/** Pages that Anthropic fetches itself: its tool goes up as it came where Anthropic answers, and the page comes back. */
+/** Tools that Anthropic runs itself: pages that it fetches, and searches in deferred tools. They go up as they came where Anthropic answers. */
 import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
 import { readStreamedMessage } from "../../support/answers/streamed-answers.ts";
 import { type House, startHouse } from "../../support/house.ts";
@@ -73,7 +73,7 @@ const shown = [
   said,
 ];
 
-describe("at Anthropic", () => {
+describe("pages at Anthropic", () => {
   test("the tool goes up as it came, and the page comes back whole", async () => {
     upstream.script([claudeMessage([call, page, said])]);
     expect(JSON.parse(await ask({}))).toMatchObject({ content: shown });
@@ -98,7 +98,8 @@ describe("at Anthropic", () => {
     const { content } = JSON.parse(await ask({})) as { content: unknown };
     upstream.script([claudeMessage([said])]);
     await ask({ messages: [...messages, { role: "assistant", content }, { role: "user", content: "Sure?" }] });
-    expect(upstream.requests.at(-1)?.body).toContain("B won.");
+    const { messages: sent } = upstream.requests.at(-1)?.json as { messages: object[] };
+    expect(sent[1]).toMatchObject({ role: "assistant", content: shown });
   });
 });
 
@@ -106,4 +107,67 @@ test("elsewhere the tool is a function, and Sluice fetches", async () => {
   upstream.script([claudeMessage([said])]);
   await ask({ model: "t/other" });
   expect(upstream.requests.at(-1)?.json["tools"]).toMatchObject([{ name: "service_web_fetch" }]);
+});
+
+const schema = { type: "object", properties: {} };
+const searching = (kind: "regex" | "bm25") => ({
+  type: `tool_search_tool_${kind}_20251119`,
+  name: `tool_search_tool_${kind}`,
+});
+const weather = { name: "get_weather", input_schema: schema, defer_loading: true };
+const stock = { name: "get_stock", input_schema: schema, defer_loading: true };
+const plain = { name: "say", input_schema: schema };
+
+describe.each(["regex", "bm25"] as const)("deferred tools at Anthropic, searched by %s", (kind) => {
+  const functions = [plain, weather, stock];
+  const tools = kind === "regex" ? [searching(kind), ...functions] : [...functions, searching(kind)];
+  const input = kind === "regex" ? { pattern: "weather" } : { query: "weather" };
+  const search = { type: "server_tool_use", id: "srvtoolu_2", name: `tool_search_tool_${kind}`, input };
+  const references = [{ type: "tool_reference", tool_name: "get_weather" }];
+  const found = {
+    type: "tool_search_tool_result",
+    tool_use_id: "srvtoolu_2",
+    content: { type: "tool_search_tool_search_result", tool_references: references },
+  };
+  const use = { type: "tool_use", id: "toolu_1", name: "get_weather", input: {} };
+  const seen = [
+    { type: "server_tool_use", name: search.name, input },
+    { type: "tool_search_tool_result", content: found.content },
+    { type: "tool_use", name: "get_weather", input: {} },
+  ];
+
+  test("go up as they came, and stay the same in the next turn, which has the search as it was", async () => {
+    upstream.script([claudeMessage([search, found, use], "tool_use")]);
+    const answer = JSON.parse(await ask({ tools })) as { content: { id?: string }[] };
+    expect(answer).toMatchObject({ content: seen, stop_reason: "tool_use" });
+    expect(upstream.requests.at(-1)?.json["tools"]).toEqual(tools);
+    const result = { type: "tool_result", tool_use_id: "toolu_1", content: "rain" };
+    const history = [...messages, { role: "assistant", content: answer.content }, { role: "user", content: [result] }];
+    upstream.script([claudeMessage([said])]);
+    await ask({ tools, messages: history });
+    const { tools: sent, messages: turns } = upstream.requests.at(-1)?.json as { tools: object[]; messages: object[] };
+    expect(sent).toEqual(tools);
+    expect(turns[1]).toMatchObject({ role: "assistant", content: seen });
+  });
+
+  test("come back in a stream", async () => {
+    const json = { type: "input_json_delta", partial_json: JSON.stringify(input) };
+    upstream.script([claudeStream([[{ ...search, input: {} }, json], [found], [use]], "tool_use")]);
+    expect(readStreamedMessage(await ask({ tools, stream: true }))).toMatchObject(seen);
+  });
+
+  test("are searched by Sluice elsewhere, and what Anthropic found before is known there", async () => {
+    upstream.script([claudeMessage([said])]);
+    await ask({ model: "t/other", tools });
+    const names = () => (upstream.requests.at(-1)?.json["tools"] as { name: string }[]).map(({ name }) => name).sort();
+    expect(names()).toEqual(["say", "service_tool_search"]);
+    const before = [
+      ...messages,
+      { role: "assistant", content: [search, found, said] },
+      { role: "user", content: "And?" },
+    ];
+    upstream.script([claudeMessage([said])]);
+    await ask({ model: "t/other", tools, messages: before });
+    expect(names()).toEqual(["get_weather", "say", "service_tool_search"]);
+  });
 });

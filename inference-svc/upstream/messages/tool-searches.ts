@@ -1,0 +1,62 @@
+/** Searches in tools that are held back, which the provider makes: the call is one block, the names of what was found another. */
+import { isAnthropicSearch } from "@sluice/proto/contract/messages/tool-search.js";
+import { newId } from "@sluice/proto/runtime/id.js";
+import type { OtherWriter } from "../events/item-writer.ts";
+import type { Output } from "../events/output.ts";
+import { type JsonObject, isObject, objects, text } from "../json.ts";
+import { type BlockReader, readInput } from "./block-reader.ts";
+
+interface Search {
+  readonly writer: OtherWriter;
+  query: string;
+}
+
+export class ToolSearches {
+  readonly #output: Output;
+  readonly #running = new Map<unknown, Search>();
+
+  constructor(output: Output) {
+    this.#output = output;
+  }
+
+  /** Undefined for other server tools. */
+  begin(block: JsonObject): BlockReader | undefined {
+    const { id, name: tool } = block;
+    if (!isAnthropicSearch(tool)) return undefined;
+    const start = { type: "service:tool_search", id: newId("st_"), status: "in_progress", query: "", tool };
+    const search: Search = { writer: this.#output.other(start), query: "" };
+    this.#running.set(id, search);
+    let json = "";
+    return {
+      delta(delta) {
+        json += text(delta.partial_json);
+      },
+      stop() {
+        const input = readInput(block, json);
+        if (isObject(input)) search.query = text(input.query) || text(input.pattern);
+      },
+    };
+  }
+
+  /** @param block of the type `tool_search_tool_result` */
+  found({ tool_use_id: id, content }: JsonObject): void {
+    const search = this.#running.get(id);
+    if (!search) return;
+    this.#running.delete(id);
+    const result: JsonObject = isObject(content) ? content : {};
+    const references = objects(result.tool_references).map(({ tool_name: name }) => text(name));
+    const error = text(result.error_code);
+    if (error === "") search.writer.end("completed", { query: search.query, tool_references: references });
+    else search.writer.end("incomplete", { query: search.query, error });
+  }
+
+  /** Searches without a result at the end have failed, unless the provider paused them. */
+  end(paused: boolean): void {
+    for (const { writer, query } of this.#running.values())
+      writer.end(
+        "completed",
+        paused ? { status: "in_progress", query } : { status: "incomplete", query, error: "unavailable" },
+      );
+    this.#running.clear();
+  }
+}

@@ -3,7 +3,7 @@ import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
 import { readStreamedMessage } from "../../support/answers/streamed-answers.ts";
 import { type House, startHouse } from "../../support/house.ts";
 import { claudeMessage, claudeStream } from "../../support/providers/anthropic.ts";
-import { type Upstream, startUpstream } from "../../support/providers/upstream.ts";
+import { type Received, type Upstream, startUpstream } from "../../support/providers/upstream.ts";
 
 let upstream: Upstream;
 let house: House;
@@ -36,6 +36,8 @@ async function ask(body: object): Promise<string> {
   expect([response.status, text]).toEqual([200, expect.any(String)]);
   return text;
 }
+
+const lastSent = () => (upstream.requests.at(-1) as Received).json;
 
 const url = "https://a.test/cup";
 const messages = [{ role: "user", content: `What does ${url} say?` }];
@@ -77,7 +79,7 @@ describe("pages at Anthropic", () => {
   test("the tool goes up as it came, and the page comes back whole", async () => {
     upstream.script([claudeMessage([call, page, said])]);
     expect(JSON.parse(await ask({}))).toMatchObject({ content: shown });
-    expect(upstream.requests.at(-1)?.json["tools"]).toEqual([tool]);
+    expect(lastSent()["tools"]).toEqual([tool]);
   });
 
   test("the page comes back in a stream", async () => {
@@ -98,7 +100,7 @@ describe("pages at Anthropic", () => {
     const { content } = JSON.parse(await ask({})) as { content: unknown };
     upstream.script([claudeMessage([said])]);
     await ask({ messages: [...messages, { role: "assistant", content }, { role: "user", content: "Sure?" }] });
-    const { messages: sent } = upstream.requests.at(-1)?.json as { messages: object[] };
+    const { messages: sent } = lastSent() as { messages: object[] };
     expect(sent[1]).toMatchObject({ role: "assistant", content: shown });
   });
 });
@@ -106,7 +108,7 @@ describe("pages at Anthropic", () => {
 test("elsewhere the tool is a function, and Sluice fetches", async () => {
   upstream.script([claudeMessage([said])]);
   await ask({ model: "t/other" });
-  expect(upstream.requests.at(-1)?.json["tools"]).toMatchObject([{ name: "service_web_fetch" }]);
+  expect(lastSent()["tools"]).toMatchObject([{ name: "service_web_fetch" }]);
 });
 
 const schema = { type: "object", properties: {} };
@@ -140,12 +142,12 @@ describe.each(["regex", "bm25"] as const)("deferred tools at Anthropic, searched
     upstream.script([claudeMessage([search, found, use], "tool_use")]);
     const answer = JSON.parse(await ask({ tools })) as { content: { id?: string }[] };
     expect(answer).toMatchObject({ content: seen, stop_reason: "tool_use" });
-    expect(upstream.requests.at(-1)?.json["tools"]).toEqual(tools);
+    expect(lastSent()["tools"]).toEqual(tools);
     const result = { type: "tool_result", tool_use_id: "toolu_1", content: "rain" };
     const history = [...messages, { role: "assistant", content: answer.content }, { role: "user", content: [result] }];
     upstream.script([claudeMessage([said])]);
     await ask({ tools, messages: history });
-    const { tools: sent, messages: turns } = upstream.requests.at(-1)?.json as { tools: object[]; messages: object[] };
+    const { tools: sent, messages: turns } = lastSent() as { tools: object[]; messages: object[] };
     expect(sent).toEqual(tools);
     expect(turns[1]).toMatchObject({ role: "assistant", content: seen });
   });
@@ -159,7 +161,7 @@ describe.each(["regex", "bm25"] as const)("deferred tools at Anthropic, searched
   test("are searched by Sluice elsewhere, and what Anthropic found before is known there", async () => {
     upstream.script([claudeMessage([said])]);
     await ask({ model: "t/other", tools });
-    const names = () => (upstream.requests.at(-1)?.json["tools"] as { name: string }[]).map(({ name }) => name).sort();
+    const names = () => (lastSent()["tools"] as { name: string }[]).map(({ name }) => name).sort();
     expect(names()).toEqual(["say", "service_tool_search"]);
     const before = [
       ...messages,

@@ -64,7 +64,7 @@ const listening = (host: string): string =>
 function withoutModel({ config, leftOut }: BannerFacts): string[] {
   const variables = leftOut.flatMap(({ unset }) => unset);
   return [
-    "No model is configured yet, so every request for a response is refused with 400. To have one:",
+    "No model is configured yet, so every request for a response is refused with 404. To have one:",
     ...(variables.length > 0
       ? [`  - set the variables of a provider that is left out: ${variables.join(", ")}; then start again`]
       : []),

@@ -64,11 +64,11 @@ models: [{id: far/m, endpoints: [{provider: far}]}]`;
   test("the start says that requests are refused and what would change it, and shows no curl line", async () => {
     const started = await start({ config });
     const text = started.output();
-    expect(text).toContain("No model is configured yet, so every request for a response is refused with 400.");
+    expect(text).toContain("No model is configured yet, so every request for a response is refused with 404.");
     expect(text).toContain("set the variables of a provider that is left out: FAR_KEY; then start again");
     expect(text).toContain(`to ${join(dataDir, "sluice.yaml")}; it is read again when it changes`);
     expect(text).not.toContain("curl ");
-    expect(await request("far/m", started)).toBe(400);
+    expect(await request("far/m", started)).toBe(404);
   });
 });
 

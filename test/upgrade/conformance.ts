@@ -8,6 +8,8 @@ export const changedOnPurpose = [
   "20: a failure after the status gate has opened, before any output",
   // The first management key is one of the account.
   "keys decide: none, wrong, and of the wrong kind",
+  // Errors have OpenAI's `type` and `param`.
+  "13, 19: a guardrail that an operation gives a key, refuses its request and is taken away",
 ];
 
 /** The worked examples over HTTP, and both doors of inference-svc side by side. */

@@ -2,6 +2,7 @@
  * Dry runs: what would become of a request, without asking anybody. The request takes the way of every turn through the layers of the stack,
  * up to the place where an endpoint would be asked.
  */
+import { errorMembers } from "@sluice/proto/contract/operations/errors.js";
 import type { RunTurnRequest } from "@sluice/proto/gen/sluice/inference/v1/turn_pb.js";
 import { Fault, FaultReason } from "@sluice/proto/runtime/fault.js";
 import { heldBytes } from "@sluice/proto/runtime/load/held-bytes.js";
@@ -85,7 +86,7 @@ export class DryRun {
     return {
       object: request.door === "embeddings" ? "embeddings.dry_run" : "response.dry_run",
       blocked: refusal !== undefined,
-      error: refusal ? { code: refusal.status, message: refusal.message, metadata: refusal.metadata } : null,
+      error: refusal ? errorMembers(refusal) : null,
       guardrails: appliedTo(scope.caller).map((applied) => decisionOf(applied, scope.trace.stages)),
       candidates: plan.map(candidate),
       service_metadata: this.#metadata(request, scope),

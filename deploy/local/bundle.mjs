@@ -85,7 +85,8 @@ async function bundle(room, digest) {
 async function bundleInChild(room, files, folder) {
   const self = fileURLToPath(import.meta.url);
   const printed = await runTool(process.execPath, [self, room, folder, ...files], `the bundle of ${room}`);
-  return JSON.parse(printed);
+  // The bundler may print lines of its own before, such as one about slow plugins on a busy machine.
+  return JSON.parse(printed.trimEnd().split("\n").at(-1));
 }
 
 /** @returns paths of the modules */
@@ -180,5 +181,5 @@ function termsOf(folder) {
 if (process.argv[1] === fileURLToPath(import.meta.url)) {
   const [room, folder, ...files] = process.argv.slice(2);
   if (room === undefined) await buildBundles((line) => process.stderr.write(`${line}\n`));
-  else process.stdout.write(JSON.stringify(await bundlePrograms(room, folder, files)));
+  else process.stdout.write(`\n${JSON.stringify(await bundlePrograms(room, folder, files))}\n`);
 }

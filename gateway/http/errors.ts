@@ -4,7 +4,7 @@ import type { Duplex } from "node:stream";
 import { Fault, FaultOrigin, FaultReason } from "@sluice/proto/runtime/fault.js";
 import { isVersionError, versionRefusal } from "@sluice/proto/runtime/http1/framing.js";
 import { rateLimitHeaderNames } from "@sluice/proto/runtime/limits/decision.js";
-import { openAiTypeOf } from "@sluice/proto/contract/operations/errors.js";
+import { errorMembers, openAiTypeOf } from "@sluice/proto/contract/operations/errors.js";
 import { serviceMetadataMembers } from "@sluice/proto/runtime/responses/service-metadata.js";
 import { hasUnreadBody } from "./body.ts";
 import { bodyCodings } from "./body-coding.ts";
@@ -90,8 +90,7 @@ function headersOf(body: Uint8Array, { requestId, generationId }: AnswerIds): He
 /** The body of a failure: `error`, then `usage` and the receipt when there are any. */
 export function faultBody(fault: Fault, { metadataAlias, usageJson }: AnswerIds = {}): Buffer {
   const { status, message, metadata = status === 401 ? undefined : { error_type: fault.errorType } } = fault;
-  const param = typeof metadata?.["param"] === "string" ? metadata["param"] : undefined;
-  const error = JSON.stringify({ code: status, message, type: openAiTypeOf(status), param, metadata });
+  const error = JSON.stringify(errorMembers({ status, message, metadata }));
   const usage = usageJson === undefined ? "" : `,"usage":${usageJson}`;
   return Buffer.from(`{"error":${error}${usage}${serviceMetadataMembers(fault.serviceMetadataJson, metadataAlias)}}`);
 }

@@ -185,7 +185,6 @@ describe("bad input gets the stated status in the contract's form, and the house
   test.each([
     ["POST", "/v1/chat/completions", "/api/v1/chat/completions"],
     ["POST", "/chat/completions", "/api/v1/chat/completions"],
-    ["POST", "/api/v1/v1/messages", "/api/v1/messages"],
     ["POST", "/api/v1//embeddings", "/api/v1/embeddings"],
     ["POST", "/api/v1/responses/", "/api/v1/responses"],
     ["GET", "/v1/models", "/api/v1/models"],

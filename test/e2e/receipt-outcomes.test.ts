@@ -220,7 +220,7 @@ describe("failed", () => {
     expect(await failed(await respond({}), 408)).toEqual(
       receipt({
         attempt: 2,
-        attempts: [{ ...attempt("Acme", 524), error: "timeout" }, attempt("Borealis", 408)],
+        attempts: [{ ...attempt("Acme", 524), error: "timeout_first_event" }, attempt("Borealis", 408)],
         endpoints: both(),
         summary: "available=2",
       }),
@@ -259,7 +259,10 @@ describe("over gRPC", () => {
       const { fault } = await faultOf(runTurn(client, house.apiKey, turnRequest("acme/large", "Hi", ask)));
       expect([fault.status, json(fault.serviceMetadataJson)]).toMatchObject([
         408,
-        { attempts: [{ ...attempt("Acme", 524), error: "timeout" }, attempt("Borealis", 408)], summary: "available=2" },
+        {
+          attempts: [{ ...attempt("Acme", 524), error: "timeout_first_event" }, attempt("Borealis", 408)],
+          summary: "available=2",
+        },
       ]);
     } finally {
       client.close();

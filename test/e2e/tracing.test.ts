@@ -210,10 +210,10 @@ describe("a request", () => {
 
   test("that is refused is no failure either", async () => {
     const trace = newTrace();
-    expect((await ask({ traceparent: trace.traceparent }, { model: "no/such" })).status).toBe(400);
+    expect((await ask({ traceparent: trace.traceparent }, { model: "no/such" })).status).toBe(404);
     const spans = await traced(trace, request());
     expect(spans.some(({ failed }) => failed)).toBe(false);
-    expect(named(spans, "turn").attributes).toMatchObject({ "sluice.outcome": "invalid_request" });
+    expect(named(spans, "turn").attributes).toMatchObject({ "sluice.outcome": "not_found" });
   });
 
   test("that nobody has looked at ends at the edge", async () => {

@@ -43,6 +43,12 @@ export function openAiTypeOf(status: number): string | undefined {
   return known[status] ?? (status < 500 ? "invalid_request_error" : "server_error");
 }
 
+/** The member `error` of the body of a failure. Members without a value are left out of its JSON. */
+export function errorMembers({ status, message, metadata }: Pick<Fault, "status" | "message" | "metadata">): object {
+  const param = typeof metadata?.["param"] === "string" ? metadata["param"] : undefined;
+  return { code: status, message, type: openAiTypeOf(status), param, metadata };
+}
+
 export const errorType = named(
   "ErrorType",
   described(word(...distinct(faults.map((fault) => fault.errorType)).sort()), "What kind of failure it is."),

@@ -68,6 +68,8 @@ const error = object(
   {
     code: described(constant(403), "The HTTP status."),
     message: described(string(), "What went wrong, for a person."),
+    type: described(string(), "The kind of failure in OpenAI's words."),
+    param: described(string(), "The first field that is wrong."),
     metadata: described(errorMetadata, "What is known beyond the message."),
   },
   { required: ["code", "message"] },

@@ -25,14 +25,22 @@ const tools = {
 const question: ModelMessage = { role: "user", content: "Weather in Oslo?" };
 const next: ModelMessage = { role: "user", content: "And tomorrow?" };
 
+const config = `
+providers: [{id: sluice, dialect: echo}]
+models: [{id: sluice/echo, endpoints: [{provider: sluice}]}]
+responses: {remember_items: 1h}
+`;
+
 let house: House;
+let remembering: House;
 
 beforeAll(async () => {
-  house = await startHouse();
+  [house, remembering] = await Promise.all([startHouse(), startHouse({ config })]);
 });
-afterAll(() => house?.stop());
+afterAll(() => Promise.all([house?.stop(), remembering?.stop()]));
 
-const plain = () => createOpenAI({ baseURL: house.baseUrl, apiKey: house.apiKey }).responses("sluice/echo");
+const modelOf = ({ baseUrl, apiKey }: House) => createOpenAI({ baseURL: baseUrl, apiKey }).responses("sluice/echo");
+const plain = () => modelOf(house);
 
 /** The one setting that a client needs whose server stores nothing, made once and in force for every call. */
 const model = () =>
@@ -69,4 +77,25 @@ test("a client that refers to stored items is told which setting sends them", as
     statusCode: 400,
     message: expect.stringMatching(/^input\.1\.id: names no earlier item .* store: false/),
   });
+});
+
+test("a gateway that remembers items needs no setting of the client: text, calls, reasoning and a third turn", async () => {
+  const providerOptions = { openai: { reasoningEffort: "low", forceReasoning: true } };
+  const ask = async (messages: ModelMessage[]) => {
+    const result = streamText({
+      model: modelOf(remembering),
+      messages,
+      tools,
+      stopWhen: stepCountIs(5),
+      providerOptions,
+    });
+    return { text: await result.text, said: (await result.response).messages };
+  };
+  const first = await ask([question]);
+  expect(first.text).toContain('"sky":"clear"');
+  const second = await ask([question, ...first.said, next]);
+  expect(second.text).toContain("And tomorrow?");
+  const messages = [question, ...first.said, next, ...second.said, { role: "user" as const, content: "And then?" }];
+  const third = await generateText({ model: modelOf(remembering), messages, tools, stopWhen: stepCountIs(5) });
+  expect(third.text).toContain("And then?");
 });

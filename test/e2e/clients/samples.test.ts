@@ -262,7 +262,7 @@ limits: {status_gate_ms: 3000, keep_alive_ms: 100}
       403,
       {
         // The sample's comes from a filter that ships with the house of its author; this one from a pattern of the operator.
-        error: { ...error, message: `Request blocked by content filter: ${pattern}` },
+        error: { ...error, type: "permission_error", message: `Request blocked by content filter: ${pattern}` },
         service_metadata: {
           ...receipt,
           params: { policy_generation: expect.any(Number) },

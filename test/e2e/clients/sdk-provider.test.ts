@@ -87,7 +87,7 @@ models:
       await answer.text();
       return answer.status;
     };
-    expect([await ask("sluice/echo"), await ask("far/model")]).toEqual([200, 400]);
+    expect([await ask("sluice/echo"), await ask("far/model")]).toEqual([200, 404]);
     const install = `npm install --prefix ${join(house.dataDir, "packages")} @ai-sdk/nobody-has-this`;
     await house.logged("inference-svc", `package @ai-sdk/nobody-has-this is not installed; ${install}`);
   } finally {

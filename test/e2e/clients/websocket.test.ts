@@ -143,7 +143,7 @@ describe("a response over a WebSocket", () => {
     expect(await client.ask({ input: "x", temperature: 9 })).toMatchObject([
       { type: "error", status: 400, error: { code: "invalid_request" } },
     ]);
-    expect(await client.ask({ input: "x", model: "acme/none" })).toMatchObject([{ type: "error", status: 400 }]);
+    expect(await client.ask({ input: "x", model: "acme/none" })).toMatchObject([{ type: "error", status: 404 }]);
     client.socket.send("{");
     expect(await client.response()).toMatchObject([{ status: 400 }]);
     client.socket.send(Buffer.from("{}"));

@@ -173,7 +173,7 @@ ${more}
     const running = await ask("acme/one", { stream: true });
     swap("providers: [{id: other, dialect: echo}]\nmodels: [{id: other/echo, endpoints: [{provider: other}]}]");
     await serves("other/echo");
-    expect((await ask("acme/one")).status).toBe(400);
+    expect((await ask("acme/one")).status).toBe(404);
     go();
     const { events } = parseSse(await running.text());
     expect(events.at(-1)).toMatchObject({ type: "response.completed" });

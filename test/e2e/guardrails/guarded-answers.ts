@@ -51,7 +51,7 @@ const anthropic = (channel: string, start: object, deltas: readonly object[], bl
   whole: body(messages.wholeMessage([block])),
 });
 
-const gemini = (channel: string, parts: readonly object[], whole: object): ProviderAnswer => {
+const gemini = (channel: string, parts: readonly object[], ...whole: readonly object[]): ProviderAnswer => {
   const chunk = (list: readonly object[], more: object = {}) => ({
     candidates: [{ content: { role: "model", parts: list }, index: 0, ...more }],
     usageMetadata: { promptTokenCount: 1, candidatesTokenCount: 1, totalTokenCount: 2 },
@@ -62,7 +62,7 @@ const gemini = (channel: string, parts: readonly object[], whole: object): Provi
     dialect: "gemini",
     channel,
     streamed: { headers: { "content-type": "text/event-stream" }, chunks: [{ bytes }] },
-    whole: body(chunk([whole], end)),
+    whole: body(chunk(whole, end)),
   };
 };
 
@@ -182,7 +182,12 @@ export const answers: readonly ProviderAnswer[] = [
     cut.map((text) => ({ text })),
     { text: said },
   ),
-  gemini("reasoning", [...cut.map((text) => ({ text, thought: true })), { text: "a" }], { text: said, thought: true }),
+  gemini(
+    "reasoning",
+    [...cut.map((text) => ({ text, thought: true })), { text: "a" }],
+    { text: said, thought: true },
+    { text: "a" },
+  ),
   gemini("arguments", [{ functionCall: { name: "f", args: { a: said } } }], {
     functionCall: { name: "f", args: { a: said } },
   }),

@@ -112,7 +112,7 @@ const statuses: readonly FaultRow[] = [
       [503, failed(502, 2)],
       [504, failed(524, 2)],
       [524, failed(524)],
-      [529, failed(529, 1, [5, 30])],
+      [529, failed(529, 1, [1, 2])],
     ] as const
   ).map(([status, one]) =>
     moved("head", `status-${status}`, one, { act: write(httpAnswer(status, error({}))), clean: true }),
@@ -186,7 +186,7 @@ const firstOutput: readonly FaultRow[] = [
     timeouts: { idle_ms: briefly },
   }),
   ...breaks.map(([name, act, status]) =>
-    moved("first output", name, failed(status, 1, status === 529 ? [5, 30] : undefined), {
+    moved("first output", name, failed(status, 1, status === 529 ? [1, 2] : undefined), {
       only: "stream",
       act: both(write(streamHead, role), act),
     }),

@@ -36,6 +36,9 @@ import { createResolver } from "./lane/addresses.ts";
 import { InferenceClients } from "./lane/clients.ts";
 import { sessionConnector } from "./lane/link.ts";
 import { LanePool } from "./lane/pool.ts";
+import { MemoryItems } from "./responses/remembered/memory-items.ts";
+import { RedisItems } from "./responses/remembered/redis-items.ts";
+import { RememberedItems } from "./responses/remembered/remembered-items.ts";
 import { ResponseSockets, type SocketParts } from "./responses/socket/sockets.ts";
 import { Captures } from "./turns/captures.ts";
 import { Refusals } from "./turns/refusals.ts";
@@ -130,6 +133,7 @@ export async function openGateway(options: GatewayOptions): Promise<Gateway> {
   const port = await serve(options, server, () => pool.endTurns());
   lifecycle.onDrain(() => parts.refusals.stop());
   lifecycle.onDrain(() => parts.captures.stop());
+  lifecycle.onDrain(() => parts.itemMemory.stop());
   lifecycle.onDrain(() => {
     keepAlive.stop();
     pool.stop();
@@ -215,7 +219,7 @@ function openLimiter({ settings, house, instance, log, registry }: GatewayOption
 
 /** Parts of the app that no configuration changes. */
 function appParts(
-  { token, house, lifecycle, log, registry, tracing, share }: GatewayOptions,
+  { settings, token, house, lifecycle, log, registry, tracing, share }: GatewayOptions,
   connections: Connections,
 ) {
   const requests = new RequestObserver(log, registry);
@@ -231,10 +235,25 @@ function appParts(
       registry,
       settings: () => house.current.capture,
     }),
+    itemMemory: openItemMemory(settings, house, token, log, registry),
     inFlight: new InFlight<SharedTurn>(registry),
     lifecycle,
     log,
     observer: tracing ? new TracedObserver(requests, tracing) : requests,
     token,
   } satisfies Partial<AppParts>;
+}
+
+/** Items of earlier answers, in Redis where the limits of keys are, too. */
+function openItemMemory(
+  { REDIS_URL: url }: Settings,
+  house: GatewayOptions["house"],
+  token: GatewayOptions["token"],
+  log: GatewayOptions["log"],
+  registry: GatewayOptions["registry"],
+): RememberedItems {
+  const store = url === undefined ? new MemoryItems() : new RedisItems(url, log);
+  if (store instanceof MemoryItems)
+    gauge(registry, "sluice_remembered_items_bytes", "Memory of items of earlier answers.", () => store.bytes);
+  return new RememberedItems({ settings: () => house.current.responses, token, store });
 }

@@ -20,6 +20,7 @@ export const chatDoor: Door = {
   path: chatPath,
   unparsed: undefined,
   decidingHeaders: [languageHeader],
+  refersToItems: false,
   faults: responseFaults,
   read(body, members, { sessionId, serviceMetadata, headers, compat }) {
     const omitsUsage = headers[languageHeader] === "go";

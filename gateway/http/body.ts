@@ -214,7 +214,7 @@ function checkHeaders({ headers }: IncomingMessage, limitBytes: number): void {
 /** The fault of a request whose client left; its answer reaches no reader. */
 export const cutShort = (): Fault => invalid("body", "the connection closed before its end");
 
-const tooLarge = (limitBytes: number): Fault =>
+export const tooLarge = (limitBytes: number): Fault =>
   new Fault(FaultReason.PAYLOAD_TOO_LARGE, `Request payload too large: at most ${limitBytes} bytes`, {
     origin: FaultOrigin.CLIENT,
   });

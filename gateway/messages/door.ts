@@ -15,6 +15,7 @@ export const messagesDoor: Door = {
   path: `${basePath}${createMessage.path}`,
   unparsed: undefined,
   decidingHeaders: ["anthropic-beta"],
+  refersToItems: false,
   faults: messagesFaults,
   read(body, members, context) {
     const { request, names } = parseMessages(body, members, context);

@@ -19,6 +19,7 @@ export const compactDoor: Door = {
   path: `${basePath}${compactResponse.path}`,
   unparsed: "input",
   decidingHeaders: [],
+  refersToItems: true,
   faults: responseFaults,
   read(body, members, context) {
     const asked = withTrigger(body, members);

@@ -14,13 +14,14 @@ export const responsesDoor: Door = {
   path: responsesPath,
   unparsed: "input",
   decidingHeaders: [],
+  refersToItems: true,
   faults: responseFaults,
   read(body, members, context) {
     const { request, identity } = readResponse(body, members, context);
     return {
       request,
-      whole: () => new ResponseObject(identity),
-      stream: () => new Ladder(new ResponseObject(identity)),
+      whole: () => new ResponseObject(identity, context.remember),
+      stream: () => new Ladder(new ResponseObject(identity, context.remember)),
     };
   },
 };
@@ -34,7 +35,7 @@ export interface ReadResponse {
 export function readResponse(
   body: Buffer,
   members: readonly JsonMember[],
-  { sessionId, serviceMetadata, compat }: Omit<DoorContext, "headers">,
+  { sessionId, serviceMetadata, compat }: Omit<DoorContext, "headers" | "remember">,
 ): ReadResponse {
   const { request, echo } = parseRequest(body, members, { sessionId, serviceMetadata }, compat.fill_defaults);
   return { request, identity: identifyResponse(request, echo, compat.emit_metadata_alias) };

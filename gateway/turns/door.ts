@@ -8,6 +8,7 @@ import type { IncomingHttpHeaders } from "node:http";
 import type { RunTurnRequest, TurnEvent } from "@sluice/proto/gen/sluice/inference/v1/turn_pb.js";
 import type { Fault } from "@sluice/proto/runtime/fault.js";
 import type { Compat } from "@sluice/proto/runtime/house-file.js";
+import type { ItemTaker } from "@sluice/proto/runtime/responses/object.js";
 import type { JsonMember } from "@sluice/proto/runtime/validation/json-span.js";
 import type { FaultForm } from "../http/errors.ts";
 import type { FieldNames } from "./field-names.ts";
@@ -21,6 +22,8 @@ export interface Door {
   readonly unparsed: string | undefined;
   /** Headers, in lower case, that decide about the answer beside those that every door reads. Idempotent requests must agree in them. */
   readonly decidingHeaders: readonly string[];
+  /** Whether its requests may refer to items of earlier answers. */
+  readonly refersToItems: boolean;
   readonly faults: FaultForm;
   /**
    * @param members of the body, whose JSON has been scanned
@@ -37,6 +40,8 @@ export interface DoorContext {
   readonly serviceMetadata: boolean;
   readonly headers: IncomingHttpHeaders;
   readonly compat: Compat;
+  /** Remembers the items of the answer; undefined where they are not remembered. */
+  readonly remember: ItemTaker | undefined;
 }
 
 /** A request that was read, and the forms of its answer. Clients that share a turn each get a fold of their own. */

@@ -4,6 +4,7 @@ import type { Open } from "@sluice/proto/gen/sluice/inference/v1/session_pb.js";
 import type { RunTurnRequest } from "@sluice/proto/gen/sluice/inference/v1/turn_pb.js";
 import type { Access } from "@sluice/proto/runtime/policy/access.js";
 import type { Compat, Limits } from "@sluice/proto/runtime/house-file.js";
+import type { ItemTaker } from "@sluice/proto/runtime/responses/object.js";
 import { newId } from "@sluice/proto/runtime/id.js";
 import type { JsonMember } from "@sluice/proto/runtime/validation/json-span.js";
 import type { RequestCaller } from "../http/context.ts";
@@ -12,6 +13,7 @@ import { type AnswerWriter, type AnsweredCall, ObjectWriter, StreamWriter } from
 import type { TurnCall } from "./call.ts";
 import type { Captures } from "./captures.ts";
 import type { Door, DoorTurn } from "./door.ts";
+import type { ItemMemory } from "./item-memory.ts";
 import { warnAboutUnknownFields } from "./unknown-fields.ts";
 
 export interface TurnParts {
@@ -20,6 +22,7 @@ export interface TurnParts {
   readonly limits: Limits;
   readonly compat: Compat;
   readonly captures: Captures;
+  readonly itemMemory: ItemMemory;
 }
 
 /** A turn that is ready to be opened. */
@@ -57,13 +60,14 @@ export function readTimeout({ "x-request-timeout-ms": text }: IncomingHttpHeader
   return typeof text === "string" && /^[1-9]\d{0,9}$/.test(text) ? Number(text) : undefined;
 }
 
-/** @throws Fault of the door, where the body is no request */
+/** @param remember takes the items of the answer @throws Fault of the door, where the body is no request */
 export function prepareTurn(
   { compat }: Pick<TurnParts, "compat">,
   door: Door,
   headers: IncomingHttpHeaders,
   body: Buffer,
   members: readonly JsonMember[],
+  remember?: ItemTaker,
 ): PreparedTurn {
   const sessionId = headers["x-session-id"];
   const turn = door.read(body, members, {
@@ -71,6 +75,7 @@ export function prepareTurn(
     serviceMetadata: wantsServiceMetadata(headers, compat),
     headers,
     compat,
+    remember,
   });
   return {
     door,

@@ -17,6 +17,7 @@ import type { LanePool } from "../lane/pool.ts";
 import { admit } from "../limits/admission.ts";
 import { TurnCall } from "./call.ts";
 import type { Door } from "./door.ts";
+import { restoreItems } from "./item-memory.ts";
 import { capture, createAnswer, prepareTurn, toOpen } from "./prepare.ts";
 import { reserveForParsing, scanBody } from "./body.ts";
 import type { Refusals } from "./refusals.ts";
@@ -72,7 +73,15 @@ async function answer(parts: TurnRouteParts, call: TurnCall): Promise<void> {
     const members = scanned instanceof Promise ? await scanned : scanned;
     const waiting = reserveForParsing(call.room, body, members, call.door.unparsed);
     if (waiting) await waiting;
-    const prepared = prepareTurn(parts, call.door, call.req.headers, body, members);
+    const { door, keyHash, room } = call;
+    const memory = parts.itemMemory;
+    const restoring = restoreItems(
+      { memory, door, keyHash, room, limitBytes: parts.limits.body_bytes },
+      { body, members },
+    );
+    const whole = (restoring && (await restoring)) ?? { body, members };
+    const remember = door.refersToItems ? memory.taker(keyHash, body, members) : undefined;
+    const prepared = prepareTurn(parts, door, call.req.headers, whole.body, whole.members, remember);
     if (call.caller.capturesContent) capture(parts, call, prepared, body, members);
     if (admission.countsTokens) call.meter = new TokenMeter(prepared.request);
     createAnswer(parts, call, prepared).start((listener) => parts.pool.open(toOpen(parts, call, prepared), listener));

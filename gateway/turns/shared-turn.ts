@@ -13,6 +13,7 @@ import { digestBody, readBody } from "../http/body.ts";
 import type { LanePool } from "../lane/pool.ts";
 import { admit } from "../limits/admission.ts";
 import type { TurnCall } from "./call.ts";
+import { restoreItems } from "./item-memory.ts";
 import {
   type PreparedTurn,
   type TurnParts,
@@ -76,7 +77,13 @@ async function lead(parts: SharedTurnParts, generation: Generation<SharedTurn>, 
     generation.read(beginFingerprint(call, parts.compat).update(body).digest("base64"));
     const members = await scanBody(body, undefined, key.keyHash);
     await reserveForParsing(room, body, members, call.door.unparsed);
-    const turn = { ...prepareTurn(parts, call.door, request.headers, body, members), key };
+    const { door, keyHash } = call;
+    const memory = parts.itemMemory;
+    const limitBytes = parts.limits.body_bytes;
+    const whole = await restoreItems({ memory, door, keyHash, room, limitBytes }, { body, members });
+    const remember = door.refersToItems ? memory.taker(keyHash, body, members) : undefined;
+    const read = whole ?? { body, members };
+    const turn = { ...prepareTurn(parts, door, request.headers, read.body, read.members, remember), key };
     if (key.capturesContent) capture(parts, call, turn, body, members);
     const meter = admission.countsTokens ? new TokenMeter(turn.request) : undefined;
     generation.opened(

@@ -161,7 +161,7 @@ describe("items together", () => {
     const { status, errorType, message, metadata } = caught();
     expect([status, errorType, metadata?.["error_type"]]).toEqual([400, "invalid_prompt", "invalid_prompt"]);
     expect(message).toBe(
-      `input.${index}.id: names no earlier item of this input: items are not stored; send the item itself, as clients do with store: false`,
+      `input.${index}.id: names no earlier item of this input, and none that is remembered; send the item itself, as clients do with store: false, or set responses.remember_items`,
     );
   });
 

@@ -190,7 +190,7 @@ export class References {
     }
     if (typeof id !== "string" || this.#ids.has(id)) return;
     const says =
-      "names no earlier item of this input: items are not stored; send the item itself, as clients do with store: false";
+      "names no earlier item of this input, and none that is remembered; send the item itself, as clients do with store: false, or set responses.remember_items";
     this.#problems.add(`input.${index}.id`, says, FaultReason.INVALID_PROMPT);
   }
 }

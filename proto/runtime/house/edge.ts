@@ -1,4 +1,4 @@
-/** `host`, `compat` and `cors`: the address of the gateway, and its compatibility settings for clients. */
+/** `host`, `compat`, `responses` and `cors`: the address of the gateway, and its settings for clients. */
 import { z } from "zod";
 import { host as address } from "../config.ts";
 
@@ -27,6 +27,16 @@ export const compat = z.strictObject({
     .default(null)
     .describe(
       "A second name for service_metadata in answers; vendor_metadata can also be requested with X-Vendor-Metadata or X-Vendor-Experimental-Metadata.",
+    ),
+});
+
+export const responses = z.strictObject({
+  remember_items: z
+    .string()
+    .regex(/^([1-9]\d{0,4}s|[1-9]\d{0,2}m|[1-9]h|1\d?h|2[0-4]?h)$/, "a time such as 30m or 1h, at most 24h")
+    .optional()
+    .describe(
+      "How long the gateway remembers the items that it answered a key with, such as 1h, so that an `item_reference` of a later request can name them. Nothing is remembered when absent.",
     ),
 });
 

@@ -4,7 +4,7 @@ import { alignment } from "./alignment.ts";
 import { consoleSection } from "./console/section.ts";
 import { edgeCapture } from "./sinks/capture.ts";
 import { detector, namedDetector } from "./detectors.ts";
-import { compat, cors, gatewayHost } from "./edge.ts";
+import { compat, cors, gatewayHost, responses } from "./edge.ts";
 import { endUsers } from "./end-users.ts";
 import { fileSearch } from "./file-search.ts";
 import { internalModels } from "./internal-models.ts";
@@ -43,6 +43,7 @@ export const houseSchema = z.strictObject({
   limits: limits.prefault({}),
   end_users: endUsers.prefault({}),
   compat: compat.prefault({}),
+  responses: responses.prefault({}),
   cors: cors.prefault({}),
   ...sinkSections,
 });
@@ -53,6 +54,7 @@ export const edgeSchema = z.object({
   console: consoleSection.prefault({}),
   limits: limits.prefault({}),
   compat: compat.prefault({}),
+  responses: responses.prefault({}),
   cors: cors.prefault({}),
   capture: edgeCapture,
   detectors: z.array(namedDetector).default([]),

@@ -8,9 +8,13 @@ import { usageJson, withheldUsageJson } from "./usage.ts";
 
 const noOutput: readonly string[] = [];
 
+/** Takes finished items as JSON, by output index. */
+export type ItemTaker = (items: readonly (string | undefined)[]) => void;
+
 /** Folds events into the object. A stream shows the same object in several states. */
 export class ResponseObject {
   readonly #identity: ResponseIdentity;
+  readonly #taker: ItemTaker | undefined;
   /** Slug of the model that serves. */
   #model: string;
   /** Finished items as JSON, by output index. */
@@ -19,8 +23,10 @@ export class ResponseObject {
   /** Usage of a turn that is about to fail. */
   #usage: Usage | undefined = undefined;
 
-  constructor(identity: ResponseIdentity) {
+  /** @param taker takes the items of an answer that has come to its end */
+  constructor(identity: ResponseIdentity, taker?: ItemTaker) {
     this.#identity = identity;
+    this.#taker = taker;
     this.#model = identity.model;
   }
 
@@ -61,6 +67,7 @@ export class ResponseObject {
   terminal(): { readonly status: "completed" | "incomplete"; readonly json: string } | undefined {
     if (!this.#end) return undefined;
     if (this.#output.includes(undefined)) throw new Error("the turn ended without one of its items");
+    this.#taker?.(this.#output);
     const status = this.#end.status === TurnStatus.COMPLETED ? "completed" : "incomplete";
     return { status, json: this.#write(status, this.#output, this.#end, undefined) };
   }

@@ -14,6 +14,7 @@ export const context: DoorContext = {
   sessionId: undefined,
   serviceMetadata: false,
   headers: {},
+  remember: undefined,
   compat: { emit_metadata_alias: null, fill_defaults: false } as unknown as DoorContext["compat"],
 };
 

@@ -1,0 +1,98 @@
+/**
+ * Remembers the items that a key was answered with, so that a client may refer to them by `item_reference` instead of sending them again, as OpenAI's
+ * clients do by default. Off unless the configuration says for how long; sealed, and bounded in memory.
+ */
+import type { EdgeSettings } from "@sluice/proto/runtime/house-file.js";
+import { type ServiceToken, acceptedBy, presented } from "@sluice/proto/runtime/rpc/service-token.js";
+import type { JsonMember } from "@sluice/proto/runtime/validation/json-span.js";
+import type { ItemStore } from "./item-store.ts";
+import { findReferences, withItems } from "./references.ts";
+import { seal, unseal } from "./sealed-item.ts";
+
+export interface RememberedItemsParts {
+  readonly settings: () => EdgeSettings["responses"];
+  readonly token: ServiceToken;
+  readonly store: ItemStore;
+}
+
+const unitMs: Readonly<Record<string, number>> = { s: 1_000, m: 60_000, h: 3_600_000 };
+const falseBytes = Buffer.from("false");
+
+export class RememberedItems {
+  readonly #parts: RememberedItemsParts;
+
+  constructor(parts: RememberedItemsParts) {
+    this.#parts = parts;
+  }
+
+  /** Milliseconds for which items are remembered; 0 when they are not. */
+  get #ttlMs(): number {
+    const { remember_items: time } = this.#parts.settings();
+    return time === undefined ? 0 : Number(time.slice(0, -1)) * (unitMs[time.slice(-1)] as number);
+  }
+
+  /**
+   * Takes the items of one answer.
+   * @returns undefined when items are not remembered, or when the request says `store: false`, as clients do that send their items themselves
+   */
+  taker(
+    keyHash: string,
+    body: Buffer,
+    members: readonly JsonMember[],
+  ): ((items: readonly (string | undefined)[]) => void) | undefined {
+    const ttlMs = this.#ttlMs;
+    if (ttlMs === 0) return undefined;
+    const store = members.find(({ key }) => key === "store");
+    if (store && body.subarray(store.start, store.end).equals(falseBytes)) return undefined;
+    return (items) => {
+      for (const item of items) if (item !== undefined) this.#keep(keyHash, item, ttlMs);
+    };
+  }
+
+  /** Puts remembered items into the places of references to them. @returns undefined when the body stays as it is */
+  restore(keyHash: string, body: Buffer, members: readonly JsonMember[]): Promise<Buffer | undefined> | undefined {
+    if (this.#ttlMs === 0) return undefined;
+    const references = findReferences(body, members);
+    return references.length === 0 ? undefined : this.#restore(keyHash, body, references);
+  }
+
+  stop(): void {
+    this.#parts.store.stop();
+  }
+
+  #keep(keyHash: string, item: string, ttlMs: number): void {
+    const { id } = JSON.parse(item) as { id?: unknown };
+    if (typeof id !== "string" || id === "") return;
+    const name = nameOf(keyHash, id);
+    const { store, token } = this.#parts;
+    store.put(keyHash, name, seal(item, presented(token), keyHash, name), ttlMs);
+  }
+
+  async #restore(
+    keyHash: string,
+    body: Buffer,
+    references: ReturnType<typeof findReferences>,
+  ): Promise<Buffer | undefined> {
+    const ids = [...new Set(references.map(({ id }) => id))];
+    const found = await this.#parts.store.get(ids.map((id) => nameOf(keyHash, id)));
+    const items = new Map<string, string>();
+    for (const [index, id] of ids.entries()) {
+      const item = this.#open(keyHash, id, found[index]);
+      if (item !== undefined) items.set(id, item);
+    }
+    return items.size === 0 ? undefined : withItems(body, references, items);
+  }
+
+  #open(keyHash: string, id: string, sealed: Buffer | undefined): string | undefined {
+    if (!sealed) return undefined;
+    const name = nameOf(keyHash, id);
+    for (const secret of acceptedBy(this.#parts.token)) {
+      const item = unseal(sealed, secret, keyHash, name);
+      if (item !== undefined) return item;
+    }
+    return undefined;
+  }
+}
+
+/** An id of one key finds nothing of another key. */
+const nameOf = (keyHash: string, id: string): string => `${keyHash}:${id}`;

@@ -1,0 +1,45 @@
+/** Items of earlier answers to a key, which a format may refer to instead of sending them again. */
+import type { ItemTaker } from "@sluice/proto/runtime/responses/object.js";
+import type { Reservation } from "@sluice/proto/runtime/load/byte-budget.js";
+import type { JsonMember } from "@sluice/proto/runtime/validation/json-span.js";
+import { tooLarge } from "../http/body.ts";
+import { scanBody } from "./body.ts";
+import type { Door } from "./door.ts";
+
+export interface ItemMemory {
+  /** @returns what takes the items of the answer; undefined when they are not remembered */
+  taker(keyHash: string, body: Buffer, members: readonly JsonMember[]): ItemTaker | undefined;
+  /** @returns the body with items in the places of references to them; undefined when it stays as it is */
+  restore(keyHash: string, body: Buffer, members: readonly JsonMember[]): Promise<Buffer | undefined> | undefined;
+}
+
+export interface ScannedBody {
+  readonly body: Buffer;
+  readonly members: readonly JsonMember[];
+}
+
+interface Restoring {
+  readonly memory: ItemMemory;
+  readonly door: Pick<Door, "refersToItems">;
+  readonly keyHash: string;
+  readonly room: Reservation;
+  readonly limitBytes: number;
+}
+
+/**
+ * Puts earlier items into the places of references to them.
+ * @returns undefined when the body stays as it is
+ * @throws Fault PAYLOAD_TOO_LARGE when it grows above the limit of bodies; UNAVAILABLE where no memory is free
+ */
+export function restoreItems(
+  { memory, door, keyHash, room, limitBytes }: Restoring,
+  { body, members }: ScannedBody,
+): Promise<ScannedBody | undefined> | undefined {
+  const restoring = door.refersToItems ? memory.restore(keyHash, body, members) : undefined;
+  return restoring?.then(async (restored) => {
+    if (!restored) return undefined;
+    if (restored.length > limitBytes) throw tooLarge(limitBytes);
+    await room.grow(2 * restored.length);
+    return { body: restored, members: await scanBody(restored) };
+  });
+}

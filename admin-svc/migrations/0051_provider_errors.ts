@@ -2,5 +2,7 @@
 import { type Kysely, sql } from "kysely";
 
 export async function up(database: Kysely<unknown>): Promise<void> {
-  await sql`alter table turns add column provider_error text, add column provider_code text`.execute(database);
+  await sql`alter table turns add column if not exists provider_error text, add column if not exists provider_code text`.execute(
+    database,
+  );
 }

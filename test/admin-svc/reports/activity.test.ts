@@ -118,6 +118,12 @@ async function migrateTo(name: string): Promise<void> {
   if (error !== undefined) throw error;
 }
 
+/** The tables before activity was added up, with the later columns that the statement of today writes. */
+async function migrateToThePast(): Promise<void> {
+  await migrateTo("0044_captured_contents");
+  await migrations["0051_provider_errors"]?.up(database);
+}
+
 test("sums of records that come in any order equal them in every grouping, before and after they are added up", async () => {
   await migrate(database);
   const workspaceIds = [defaultWorkspaceId, await addWorkspace(database)];
@@ -131,7 +137,7 @@ test("sums of records that come in any order equal them in every grouping, befor
 });
 
 test("after an upgrade they equal the records at every moment, while the past is filled and calls of its turns come", async () => {
-  await migrateTo("0044_captured_contents");
+  await migrateToThePast();
   const workspaceIds = [defaultWorkspaceId, await addWorkspace(database)];
   const calls = someCalls(workspaceIds);
   await store(calls.slice(0, calls.length / 2));
@@ -149,7 +155,7 @@ test("after an upgrade they equal the records at every moment, while the past is
 });
 
 test("keys in the order of what they have spent, and of their last use, before and after totals are filled", async () => {
-  await migrateTo("0044_captured_contents");
+  await migrateToThePast();
   const keys = await addKeys(database, 30);
   const call = (n: number, cost: string) =>
     usageRecord({ keyHash: keys[n] as string, costUsd: cost, openedAtMs: BigInt(Date.now() - n * 1_000) });

@@ -71,7 +71,7 @@ test("31 a letter under two thousand marks is that long", async () => {
 test("32 an override of the direction stays out of the logs", async () => {
   expect((await register("\u202egnp.exe")).status).toBe(201);
   expect((await attacked.respond({ ...echo, user: "\u202egnp.exe", metadata: { a: "\u202eb" } })).status).toBe(200);
-  expectFault(await attacked.respond({ ...echo, model: "\u202eohce/eciuls" }), 400);
+  expectFault(await attacked.respond({ ...echo, model: "\u202eohce/eciuls" }), 404);
   expect(await attacked.house.allLogged()).not.toContain("\u202e");
 });
 

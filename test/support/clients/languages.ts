@@ -80,7 +80,9 @@ const go: Toolchain = {
   install: async (folder) => {
     // The folder of the sources is only read: a file that the build would have to change makes it fail.
     const source = { ...options, cwd: join(programsFolder, "go") };
-    await run("go", ["build", "-mod=readonly", "-o", join(folder, "clients"), "."], source);
+    // Without optimization: that takes longer than the tests gain by it.
+    const plain = ["-gcflags=all=-N -l", "-ldflags=-s -w"];
+    await run("go", ["build", "-mod=readonly", ...plain, "-o", join(folder, "clients"), "."], source);
   },
   command: (folder, program) => [join(folder, "clients"), program],
 };
@@ -114,7 +116,8 @@ const rust: Toolchain = {
   packages: [],
   install: async (folder) => {
     const target = ["--target-dir", join(folder, "target"), "--manifest-path", join(programsFolder, "rust/Cargo.toml")];
-    await run("cargo", ["build", "--quiet", "--locked", ...target], options);
+    const environment = { ...process.env, CARGO_PROFILE_DEV_DEBUG: "0", CARGO_INCREMENTAL: "0" };
+    await run("cargo", ["build", "--quiet", "--locked", ...target], { ...options, env: environment });
   },
   command: (folder, program) => [join(folder, "target/debug/clients"), program],
 };

@@ -98,7 +98,7 @@ describe("input", () => {
     [{ input: [{ type: "service:spoon" }] }, "input.0.type: unknown type service:spoon"],
     [
       { input: [{ type: "item_reference", id: "m" }] },
-      "input.0.id: names no earlier item of this input: items are not stored; send the item itself, as clients do with store: false",
+      "input.0.id: names no earlier item of this input, and none that is remembered; send the item itself, as clients do with store: false, or set responses.remember_items",
     ],
     [{ input: [{ type: "message", content: "x" }] }, "input.0.role: required"],
     [{ input: [{ role: "boss", content: "x" }] }, "input.0.role: must be one of user, system, developer, assistant"],

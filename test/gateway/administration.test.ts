@@ -331,7 +331,7 @@ describe("without admin-svc", () => {
     );
     expect([answer.status, answer.body]).toEqual([
       500,
-      '{"error":{"code":500,"message":"Internal Server Error","metadata":{"error_type":"server"}}}',
+      '{"error":{"code":500,"message":"Internal Server Error","type":"server_error","metadata":{"error_type":"server"}}}',
     ]);
     expect(answer.headers).toMatchObject({ "retry-after": "1", "x-should-retry": "true" });
   });

@@ -21,8 +21,17 @@ export function refuseMedia({ type }: JsonObject): string | undefined {
 
 /** A request of nothing but blanks: formats that leave blank texts out would be left without any message, which is a 400 of the provider. */
 export function refuseBlank({ input, instructions = "" }: TurnRequest): Refusal | undefined {
-  if (input.length === 0 || instructions.trim() !== "" || !input.every(isBlank)) return undefined;
+  if (input.length === 0 || instructions.trim() !== "" || !isAllBlank(input)) return undefined;
   return { path: "input", message: "must have a text that is not blank" };
+}
+
+/** Every endpoint that could serve a request asks, so that an input is looked at once. */
+const allBlank = new WeakMap<readonly InputItem[], boolean>();
+
+function isAllBlank(input: readonly InputItem[]): boolean {
+  let isBlankInput = allBlank.get(input);
+  if (isBlankInput === undefined) allBlank.set(input, (isBlankInput = input.every(isBlank)));
+  return isBlankInput;
 }
 
 function isBlank({ type, content }: InputItem): boolean {

@@ -112,6 +112,10 @@ const anthropicDelta = (kind: SegmentKind, said: string) =>
 const googlePart = ({ kind, said }: Segment) =>
   ({ text: google.geminiTextPart(said), thought: google.thought(said), call: google.call("f") })[kind as "text"];
 
+/** An answer of Gemini that stops after thoughts has failed. */
+const googleEnd = (segments: readonly Segment[]): object[] =>
+  segments.every(({ kind }) => kind === "thought") ? [google.geminiTextPart(".")] : [];
+
 const bedrockBlock = ({ kind, said }: Segment) =>
   ({
     text: { text: said },
@@ -213,9 +217,9 @@ export const dialects: readonly Written[] = [
             ? [google.chunk([googlePart(segment)])]
             : letters(segment.said).map((said) => google.chunk([googlePart({ ...segment, said })])),
         ),
-        google.last(),
+        google.last(googleEnd(segments)),
       ]),
-    whole: (segments) => google.last(segments.map(googlePart)),
+    whole: (segments) => google.last([...segments.map(googlePart), ...googleEnd(segments)]),
   },
   {
     name: "converse",

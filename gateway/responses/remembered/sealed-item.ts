@@ -1,4 +1,4 @@
-/** Encrypts remembered items with a key for each API key, so that whoever reads the memory of Redis learns nothing. */
+/** Encrypts remembered items with a key for each API key, so that a dump of Redis shows nothing of them. */
 import { createCipheriv, createDecipheriv, hkdfSync, randomBytes } from "node:crypto";
 
 const algorithm = "aes-256-gcm";

@@ -30,7 +30,7 @@ class Flow implements Wire {
   }
 }
 
-/** An exchange that has the head of an answer. The data of each event is a word of it. */
+/** An exchange that has the head of an answer. Each event has a word of it. */
 function openExchange() {
   const words: string[] = [];
   let done = false;
@@ -53,7 +53,8 @@ function openExchange() {
     },
     finished: false,
     usage: undefined,
-    event(_name: string | undefined, delta: string) {
+    event(_name: string | undefined, data: string) {
+      const { delta } = JSON.parse(data) as { delta: string };
       words.push(delta);
       emit({ type: "text.delta", index: 0, part: 0, delta });
     },
@@ -68,7 +69,8 @@ function openExchange() {
   exchange.onRequestStart();
   exchange.onResponseStart(new ResponseHead("HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\n\r\n"));
   const say = (word: string) => {
-    const bytes = Buffer.from(`data: ${word}\n\n`);
+    const data = word === "[DONE]" ? word : JSON.stringify({ delta: word });
+    const bytes = Buffer.from(`data: ${data}\n\n`);
     exchange.onResponseData(bytes);
     // The next read overwrites what the last one has brought.
     bytes.fill("x");

@@ -45,7 +45,7 @@ export const pluginGaps: readonly Row[] = [
     name: "13 jev-router: local difficulty, own 16 easy + 16 hard prompts",
     cases: [
       { ask: { input: "Say hello." }, on: ["service/jev-router"], back: { model: /^r\d\/m[0-3]$/ } },
-      { ask: { input: hard }, on: ["service/jev-router"], back: { model: /^r\d\/m[4-9]$/ } },
+      { ask: { input: hard }, on: ["service/jev-router"], back: { model: /^(r\d\/m[4-9]|t\/converse)$/ } },
     ],
   },
   {

@@ -30,7 +30,7 @@ const functions: readonly Row[] = [
   row("function: defer_loading of every tool", {
     ask: { tools: [{ ...f, defer_loading: true }, { type: "service:tool_search" }] },
     on: ["chat"],
-    refused: [400, /deferred/],
+    unsent: /"name":"f"/,
   }),
   row("function: defer_loading withholds", {
     ask: {

@@ -6,6 +6,7 @@ import { ResponseObject } from "@sluice/proto/runtime/responses/object.js";
 import { responseFaults } from "../http/errors.ts";
 import { responsesPath } from "../http/turn-head.ts";
 import type { Door, DoorContext } from "../turns/door.ts";
+import { forbidsStorage } from "../turns/storage.ts";
 import { Ladder } from "./ladder.ts";
 import { parseRequest } from "./request.ts";
 
@@ -18,10 +19,11 @@ export const responsesDoor: Door = {
   faults: responseFaults,
   read(body, members, context) {
     const { request, identity } = readResponse(body, members, context);
+    const remember = forbidsStorage(request, body, members) ? undefined : context.remember;
     return {
       request,
-      whole: () => new ResponseObject(identity, context.remember),
-      stream: () => new Ladder(new ResponseObject(identity, context.remember)),
+      whole: () => new ResponseObject(identity, remember),
+      stream: () => new Ladder(new ResponseObject(identity, remember)),
     };
   },
 };

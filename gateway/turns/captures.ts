@@ -10,6 +10,7 @@ import type { Logger } from "@sluice/proto/runtime/log/log.js";
 import { Counter, type Registry, gauge } from "@sluice/proto/runtime/metrics.js";
 import { call, serviceMetadata } from "@sluice/proto/runtime/rpc/dial.js";
 import type { ServiceToken } from "@sluice/proto/runtime/rpc/service-token.js";
+import { forbidsStorage } from "./storage.ts";
 import { CapturedTurn, type Holder, type ReceivedTurn } from "./captured-turn.ts";
 
 /** Memory of all captured content in this process, of turns that run and of those that wait for admin-svc. */
@@ -65,7 +66,7 @@ export class Captures implements Holder {
   /** @returns undefined when the turn is not captured */
   begin(turn: ReceivedTurn): CapturedTurn | undefined {
     const settings = this.#parts.settings();
-    if (!settings || forbidsStorage(turn)) return undefined;
+    if (!settings || forbidsStorage(turn.request, turn.body, turn.members)) return undefined;
     return new CapturedTurn(turn, settings.max_bytes, this);
   }
 
@@ -152,10 +153,3 @@ export class Captures implements Holder {
 }
 
 const sizeOf = ({ content }: TurnContent): number => (content ? content.request.length + content.answer.length : 0);
-
-/** Whether the request demands that nothing of it be stored. */
-function forbidsStorage({ request: { provider }, body, members }: ReceivedTurn): boolean {
-  if (provider?.zdr === true || provider?.dataCollection === "deny") return true;
-  const store = members.find(({ key }) => key === "store");
-  return store !== undefined && body.toString("latin1", store.start, store.end) === "false";
-}

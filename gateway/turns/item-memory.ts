@@ -8,7 +8,7 @@ import type { Door } from "./door.ts";
 
 export interface ItemMemory {
   /** @returns what takes the items of the answer; undefined when they are not remembered */
-  taker(keyHash: string, body: Buffer, members: readonly JsonMember[]): ItemTaker | undefined;
+  taker(keyHash: string): ItemTaker | undefined;
   /** @returns the body with items in the places of references to them; undefined when it stays as it is */
   restore(keyHash: string, body: Buffer, members: readonly JsonMember[]): Promise<Buffer | undefined> | undefined;
 }

@@ -80,7 +80,7 @@ async function answer(parts: TurnRouteParts, call: TurnCall): Promise<void> {
       { body, members },
     );
     const whole = (restoring && (await restoring)) ?? { body, members };
-    const remember = door.refersToItems ? memory.taker(keyHash, body, members) : undefined;
+    const remember = door.refersToItems ? memory.taker(keyHash) : undefined;
     const prepared = prepareTurn(parts, door, call.req.headers, whole.body, whole.members, remember);
     if (call.caller.capturesContent) capture(parts, call, prepared, body, members);
     if (admission.countsTokens) call.meter = new TokenMeter(prepared.request);

@@ -81,7 +81,7 @@ async function lead(parts: SharedTurnParts, generation: Generation<SharedTurn>, 
     const memory = parts.itemMemory;
     const limitBytes = parts.limits.body_bytes;
     const whole = await restoreItems({ memory, door, keyHash, room, limitBytes }, { body, members });
-    const remember = door.refersToItems ? memory.taker(keyHash, body, members) : undefined;
+    const remember = door.refersToItems ? memory.taker(keyHash) : undefined;
     const read = whole ?? { body, members };
     const turn = { ...prepareTurn(parts, door, request.headers, read.body, read.members, remember), key };
     if (key.capturesContent) capture(parts, call, turn, body, members);

@@ -1,9 +1,13 @@
 /** Items of earlier answers, which a later request of the same key may refer to. */
 import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
+import { create } from "@bufbuild/protobuf";
+import { responsesDoor } from "@sluice/gateway/responses/door.js";
 import { MemoryItems } from "@sluice/gateway/responses/remembered/memory-items.js";
 import { RedisItems } from "@sluice/gateway/responses/remembered/redis-items.js";
 import { RememberedItems } from "@sluice/gateway/responses/remembered/remembered-items.js";
+import { ItemEndSchema, TurnEndSchema, TurnStatus } from "@sluice/proto/gen/sluice/inference/v1/turn_pb.js";
 import { scanObject } from "@sluice/proto/runtime/validation/json-scan.js";
+import { context } from "../fuzz/requests/format.ts";
 import { describeWithRedis, redisUrl } from "../support/redis.ts";
 
 const token = "t".repeat(64);
@@ -15,12 +19,16 @@ let now = 0;
 const memoryOf = (time: string | undefined, store = new MemoryItems(() => now), secret: string = token) =>
   new RememberedItems({ settings: () => (time === undefined ? {} : { remember_items: time }), token: secret, store });
 
-/** Remembers a message under a request. @returns whether there was something that takes it */
+/** Answers a request with a message, through the door. @returns whether there was something that takes its items */
 function answer(memory: RememberedItems, keyHash: string, request: object = {}, item: object = message): boolean {
-  const body = Buffer.from(JSON.stringify({ input: "Hello", ...request }));
-  const taker = memory.taker(keyHash, body, scanObject(body, "body"));
-  taker?.([JSON.stringify(item), undefined]);
-  return taker !== undefined;
+  const body = Buffer.from(JSON.stringify({ model: "m", input: "Hello", ...request }));
+  const remember = memory.taker(keyHash);
+  const whole = responsesDoor.read(body, scanObject(body, "body"), { ...context, remember }).whole();
+  const itemJson = Buffer.from(JSON.stringify(item));
+  whole.apply({ case: "itemEnd", value: create(ItemEndSchema, { index: 0, itemJson }) });
+  whole.apply({ case: "end", value: create(TurnEndSchema, { status: TurnStatus.COMPLETED }) });
+  expect(whole.json()).toContain('"status":"completed"');
+  return remember !== undefined;
 }
 
 /** @returns the input of a later request as the turn gets it */
@@ -57,6 +65,7 @@ describe("a reference to an item of an earlier answer", () => {
   test.each<[string, () => Promise<unknown>]>([
     ["of another key", () => restoreAfter({ asker: "other" })],
     ["of a request with store: false", () => restoreAfter({ request: { store: false } })],
+    ["of a request that forbids providers to keep data", () => restoreAfter({ request: { provider: { zdr: true } } })],
     ["whose time is over", () => restoreAfter({ laterMs: 3_600_001 })],
     ["where nothing is remembered", () => restoreAfter({ time: undefined })],
     ["sealed with another service token", () => restoreAfter({ secret: "u".repeat(64) })],

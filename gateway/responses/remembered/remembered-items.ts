@@ -3,6 +3,7 @@
  * clients do by default. Off unless the configuration says for how long; sealed, and bounded in memory.
  */
 import type { EdgeSettings } from "@sluice/proto/runtime/house-file.js";
+import type { ItemTaker } from "@sluice/proto/runtime/responses/object.js";
 import { type ServiceToken, acceptedBy, presented } from "@sluice/proto/runtime/rpc/service-token.js";
 import type { JsonMember } from "@sluice/proto/runtime/validation/json-span.js";
 import type { ItemStore } from "./item-store.ts";
@@ -16,7 +17,6 @@ export interface RememberedItemsParts {
 }
 
 const unitMs: Readonly<Record<string, number>> = { s: 1_000, m: 60_000, h: 3_600_000 };
-const falseBytes = Buffer.from("false");
 
 export class RememberedItems {
   readonly #parts: RememberedItemsParts;
@@ -31,19 +31,10 @@ export class RememberedItems {
     return time === undefined ? 0 : Number(time.slice(0, -1)) * (unitMs[time.slice(-1)] as number);
   }
 
-  /**
-   * Takes the items of one answer.
-   * @returns undefined when items are not remembered, or when the request says `store: false`, as clients do that send their items themselves
-   */
-  taker(
-    keyHash: string,
-    body: Buffer,
-    members: readonly JsonMember[],
-  ): ((items: readonly (string | undefined)[]) => void) | undefined {
+  /** Takes the items of one answer. @returns undefined when items are not remembered */
+  taker(keyHash: string): ItemTaker | undefined {
     const ttlMs = this.#ttlMs;
     if (ttlMs === 0) return undefined;
-    const store = members.find(({ key }) => key === "store");
-    if (store && body.subarray(store.start, store.end).equals(falseBytes)) return undefined;
     return (items) => {
       for (const item of items) if (item !== undefined) this.#keep(keyHash, item, ttlMs);
     };

@@ -252,8 +252,8 @@ function openItemMemory(
   log: GatewayOptions["log"],
   registry: GatewayOptions["registry"],
 ): RememberedItems {
-  const store = url === undefined ? new MemoryItems() : new RedisItems(url, log);
-  if (store instanceof MemoryItems)
-    gauge(registry, "sluice_remembered_items_bytes", "Memory of items of earlier answers.", () => store.bytes);
-  return new RememberedItems({ settings: () => house.current.responses, token, store });
+  const memory = new MemoryItems();
+  gauge(registry, "sluice_remembered_items_bytes", "Memory of items of earlier answers.", () => memory.bytes);
+  const openStore = () => (url === undefined ? memory : new RedisItems(url, log));
+  return new RememberedItems({ settings: () => house.current.responses, token, openStore });
 }

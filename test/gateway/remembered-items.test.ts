@@ -17,7 +17,11 @@ const prompt = { role: "user", content: "And then?" };
 
 let now = 0;
 const memoryOf = (time: string | undefined, store = new MemoryItems(() => now), secret: string = token) =>
-  new RememberedItems({ settings: () => (time === undefined ? {} : { remember_items: time }), token: secret, store });
+  new RememberedItems({
+    settings: () => (time === undefined ? {} : { remember_items: time }),
+    token: secret,
+    openStore: () => store,
+  });
 
 /** Answers a request with a message, through the door. @returns whether there was something that takes its items */
 function answer(memory: RememberedItems, keyHash: string, request: object = {}, item: object = message): boolean {
@@ -136,7 +140,7 @@ describeWithRedis("two gateways with Redis", () => {
 
   test("know the answers of each other", async () => {
     const [one, other] = stores.map(
-      (store) => new RememberedItems({ settings: () => ({ remember_items: "1m" }), token, store }),
+      (store) => new RememberedItems({ settings: () => ({ remember_items: "1m" }), token, openStore: () => store }),
     ) as [RememberedItems, RememberedItems];
     const keyHash = `key ${process.pid}`;
     for (let tries = 0; tries < 100; tries++) {

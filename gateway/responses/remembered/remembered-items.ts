@@ -13,16 +13,22 @@ import { seal, unseal } from "./sealed-item.ts";
 export interface RememberedItemsParts {
   readonly settings: () => EdgeSettings["responses"];
   readonly token: ServiceToken;
-  readonly store: ItemStore;
+  /** Opens the store, once it is needed: without the setting there is no connection. */
+  readonly openStore: () => ItemStore;
 }
 
 const unitMs: Readonly<Record<string, number>> = { s: 1_000, m: 60_000, h: 3_600_000 };
 
 export class RememberedItems {
   readonly #parts: RememberedItemsParts;
+  #opened: ItemStore | undefined = undefined;
 
   constructor(parts: RememberedItemsParts) {
     this.#parts = parts;
+  }
+
+  get #store(): ItemStore {
+    return (this.#opened ??= this.#parts.openStore());
   }
 
   /** Milliseconds for which items are remembered; 0 when they are not. */
@@ -35,6 +41,8 @@ export class RememberedItems {
   taker(keyHash: string): ItemTaker | undefined {
     const ttlMs = this.#ttlMs;
     if (ttlMs === 0) return undefined;
+    // It connects while the answer is made.
+    void this.#store;
     return (items) => {
       for (const item of items) if (item !== undefined) this.#keep(keyHash, item, ttlMs);
     };
@@ -48,15 +56,14 @@ export class RememberedItems {
   }
 
   stop(): void {
-    this.#parts.store.stop();
+    this.#opened?.stop();
   }
 
   #keep(keyHash: string, item: string, ttlMs: number): void {
     const { id } = JSON.parse(item) as { id?: unknown };
     if (typeof id !== "string" || id === "") return;
     const name = nameOf(keyHash, id);
-    const { store, token } = this.#parts;
-    store.put(keyHash, name, seal(item, presented(token), keyHash, name), ttlMs);
+    this.#store.put(keyHash, name, seal(item, presented(this.#parts.token), keyHash, name), ttlMs);
   }
 
   async #restore(
@@ -65,7 +72,7 @@ export class RememberedItems {
     references: ReturnType<typeof findReferences>,
   ): Promise<Buffer | undefined> {
     const ids = [...new Set(references.map(({ id }) => id))];
-    const found = await this.#parts.store.get(ids.map((id) => nameOf(keyHash, id)));
+    const found = await this.#store.get(ids.map((id) => nameOf(keyHash, id)));
     const items = new Map<string, string>();
     for (const [index, id] of ids.entries()) {
       const item = this.#open(keyHash, id, found[index]);

@@ -1,4 +1,4 @@
-/** Where remembered items are kept. */
+/** The store of remembered items. */
 export interface ItemStore {
   /** @param owner hash of the API key; @param name of the item, which is unique among all owners */
   put(owner: string, name: string, sealed: Buffer, ttlMs: number): void;

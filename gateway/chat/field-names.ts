@@ -2,7 +2,10 @@
 import type { FieldNames } from "../turns/field-names.ts";
 import type { ChatFields } from "./fields.ts";
 
-type GivenFields = Pick<ChatFields, "max_completion_tokens" | "max_tokens" | "reasoning" | "functions" | "tools">;
+type GivenFields = Pick<
+  ChatFields,
+  "max_completion_tokens" | "max_tokens" | "reasoning" | "functions" | "tools" | "tool_choice"
+>;
 
 const itemFields = {
   role: "role",
@@ -44,15 +47,17 @@ export class ChatFieldNames implements FieldNames {
   readonly #declared: number;
   readonly #olderMaximum: boolean;
   readonly #bareEffort: boolean;
+  readonly #oldChoice: boolean;
 
   /** @param messages numbers of the messages that the items of the input were made of */
   constructor(messages: readonly number[], given: GivenFields) {
-    const { max_completion_tokens: newer, max_tokens: older, reasoning, functions, tools } = given;
+    const { max_completion_tokens: newer, max_tokens: older, reasoning, functions, tools, tool_choice: choice } = given;
     this.#messages = messages;
     this.#list = tools ? "tools" : "functions";
     this.#declared = (tools ?? functions)?.length ?? 0;
     this.#olderMaximum = typeof newer !== "number" && typeof older === "number";
     this.#bareEffort = !reasoning;
+    this.#oldChoice = !choice;
   }
 
   item(index: number): string | undefined {
@@ -75,7 +80,7 @@ export class ChatFieldNames implements FieldNames {
     return {
       ...fields,
       ...(this.#olderMaximum && { max_output_tokens: "max_tokens" }),
-      ...(this.#list === "functions" && { tool_choice: "function_call" }),
+      ...(this.#oldChoice && { tool_choice: "function_call" }),
       ...(this.#bareEffort && { "reasoning.effort": "reasoning_effort" }),
     };
   }

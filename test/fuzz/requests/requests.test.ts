@@ -68,6 +68,8 @@ describe("random requests", () => {
     ],
     ["messages", { ...body, messages: [{ role: "user", content: [] }] }, "messages"],
     ["messages", said({ type: "tool_result", tool_use_id: "x" }), "messages.0.content.0.tool_use_id"],
+    ["chat", { ...said({ type: "text", text: "x" }), tool_choice: "any" }, "tool_choice"],
+    ["chat", { ...said({ type: "text", text: "x" }), function_call: { name: "f" } }, "function_call.name"],
     ["chat", { ...body, messages: [call] }, undefined],
   ] as const)("%s: %j is refused by the name of its field", (name, value, path) => {
     const format: FuzzedFormat = formats[name];

@@ -6,7 +6,7 @@ export function repairChat(body: JsonObject, random: Random): void {
   delete body["max_tokens"];
   delete body["reasoning_effort"];
   if (body["top_logprobs"] !== undefined) body["logprobs"] = true;
-  if (isObject(body["tool_choice"]) || body["tool_choice"] === "required")
+  if (isObject(body["tool_choice"]) || ["required", "any"].includes(body["tool_choice"] as string))
     body["tool_choice"] = random.pick(["auto", "none", null]);
   if (body["functions"] !== undefined) delete body["tools"];
   for (const [index, tool] of objects(body["tools"]).entries()) rename(tool, `n${index}`);

@@ -1,5 +1,6 @@
 /** The fields of a turn by their names in chat completions. */
 import type { FieldNames } from "../turns/field-names.ts";
+import { parametersAt } from "../turns/parameters.ts";
 import type { ChatFields } from "./fields.ts";
 
 type GivenFields = Pick<
@@ -30,7 +31,7 @@ const functionFields = { name: "name", description: "description", parameters: "
 
 const fields = {
   input: "messages",
-  max_output_tokens: "max_completion_tokens",
+  ...parametersAt.chat.renamed,
   "text.format": "response_format",
   "text.format.name": "response_format.json_schema.name",
   "text.format.description": "response_format.json_schema.description",

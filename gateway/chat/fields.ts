@@ -25,8 +25,6 @@ export class ChatFields extends TurnFields {
   readonly messages: readonly ChatMessage[] = [];
   readonly stream_options: { readonly include_usage?: boolean | null } | null | undefined = undefined;
   readonly usage: { readonly include?: boolean | null } | null | undefined = undefined;
-  readonly max_completion_tokens: number | null | undefined = undefined;
-  readonly max_tokens: number | null | undefined = undefined;
   readonly logprobs: boolean | null | undefined = undefined;
   readonly n: 1 | null | undefined = undefined;
   readonly tools: readonly Tool[] | null | undefined = undefined;

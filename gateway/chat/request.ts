@@ -6,6 +6,7 @@ import type { Plugin, RunTurnRequest } from "@sluice/proto/gen/sluice/inference/
 import { type JsonMember, memberOf } from "@sluice/proto/runtime/validation/json-span.js";
 import { Problems } from "@sluice/proto/runtime/validation/problems.js";
 import { subtreeBytes } from "../turns/json.ts";
+import { parametersAt, unsetFields } from "../turns/parameters.ts";
 import { readSession } from "../turns/session.ts";
 import type { FieldNames } from "../turns/field-names.ts";
 import { KnownFields, unsentField } from "../turns/unknown-fields.ts";
@@ -83,20 +84,14 @@ function buildTurn(
 ): RunTurnRequest {
   const { cache_control: mark, stop } = fields;
   const bytesOf = (name: Parameters<typeof spanOf>[1]) => subtreeBytes(body, spanOf(members, name));
-  return {
+  const request: RunTurnRequest = {
+    ...unsetFields(),
     $typeName: "sluice.inference.v1.RunTurnRequest",
     model: fields.model ?? "",
     models: fields.models ?? [],
     inputJson: input.json,
     instructions: undefined,
     stream: fields.stream ?? false,
-    maxOutputTokens: fields.max_completion_tokens ?? fields.max_tokens ?? undefined,
-    temperature: fields.temperature ?? undefined,
-    topP: fields.top_p ?? undefined,
-    topK: toWhole(fields.top_k),
-    frequencyPenalty: fields.frequency_penalty ?? undefined,
-    presencePenalty: fields.presence_penalty ?? undefined,
-    topLogprobs: toWhole(fields.top_logprobs),
     // The old form of an answer has room for one call.
     parallelToolCalls: hasFunctions(fields) ? false : (fields.parallel_tool_calls ?? undefined),
     toolsJson: allToolsJson(body, members, fields, arrays),
@@ -125,19 +120,14 @@ function buildTurn(
     provider: fields.provider ? preferencesMessage(fields.provider) : undefined,
     plugins: plugins(fields),
     unknownFields: known.unknownAmong(members),
-    stop: typeof stop === "string" ? [stop] : (stop ?? []),
-    seed: typeof fields.seed === "number" ? BigInt(fields.seed) : undefined,
-    logitBias: fields.logit_bias ?? {},
     predictionJson: bytesOf("prediction"),
     anthropicBetas: [],
     contextManagementJson: none,
     door: "chat",
   };
+  parametersAt.chat.read(fields, request);
+  return request;
 }
-
-/** Turns -0 into 0. */
-const toWhole = (value: number | null | undefined): number | undefined =>
-  typeof value === "number" ? value + 0 : undefined;
 
 function allToolsJson(
   body: Buffer,

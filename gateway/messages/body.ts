@@ -21,16 +21,11 @@ export interface MessagesBody extends RequestedReasoning {
   readonly models?: string[] | null;
   readonly messages: readonly Message[];
   readonly system?: string | readonly Block[] | null;
-  readonly max_tokens?: number | null;
   readonly stream?: boolean | null;
   readonly tools?: readonly MessagesTool[] | null;
   readonly tool_choice?: ToolChoice | null;
   readonly mcp_servers?: readonly McpServer[] | null;
   readonly output_format?: object | null;
-  readonly stop_sequences?: string[] | null;
-  readonly temperature?: number | null;
-  readonly top_p?: number | null;
-  readonly top_k?: number | null;
   readonly metadata?: { readonly user_id?: string | null } | null;
   readonly service_tier?: "auto" | "standard_only" | null;
   readonly container?: string | { readonly id?: string | null } | null;

@@ -1,5 +1,6 @@
 /** The fields of a turn by their names in the Messages format. */
 import type { FieldNames } from "../turns/field-names.ts";
+import { parametersAt } from "../turns/parameters.ts";
 
 /** The place of an item, and those of its parts. */
 export interface ItemPlace {
@@ -37,8 +38,7 @@ const toolFields = {
 
 const fields = {
   input: "messages",
-  max_output_tokens: "max_tokens",
-  stop: "stop_sequences",
+  ...parametersAt.messages.renamed,
   reasoning: "thinking",
   "reasoning.max_tokens": "thinking.budget_tokens",
   "reasoning.effort": "output_config.effort",

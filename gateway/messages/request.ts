@@ -10,6 +10,7 @@ import type { Shape } from "@sluice/proto/runtime/validation/shape.js";
 import { isLongerThan } from "@sluice/proto/runtime/validation/text.js";
 import type { DoorContext } from "../turns/door.ts";
 import type { FieldNames } from "../turns/field-names.ts";
+import { parametersAt, unsetFields } from "../turns/parameters.ts";
 import { KnownFields, unsentField } from "../turns/unknown-fields.ts";
 import { type MessagesBody, checkMessages } from "./body.ts";
 import { Conversation, WrittenInputs } from "./conversation.ts";
@@ -88,19 +89,13 @@ function buildTurn(
   if (fields.context_management && !fields.context_management.edits) onUnsent("context_management");
   if (fields.container && !include.includes(codeOutputs)) onUnsent("container");
   const request: RunTurnRequest = {
+    ...unsetFields(),
     $typeName: "sluice.inference.v1.RunTurnRequest",
     model: fields.model ?? "",
     models: fields.models ?? [],
     inputJson,
     instructions: undefined,
     stream: fields.stream ?? false,
-    maxOutputTokens: fields.max_tokens ?? undefined,
-    temperature: fields.temperature ?? undefined,
-    topP: limit(fields.top_p),
-    topK: limit(fields.top_k),
-    frequencyPenalty: undefined,
-    presencePenalty: undefined,
-    topLogprobs: undefined,
     parallelToolCalls: choice?.disable_parallel_tool_use === true ? false : undefined,
     toolsJson,
     toolChoiceJson: jsonBytes(toToolChoice(choice, fields.tools ?? [])),
@@ -127,20 +122,14 @@ function buildTurn(
     provider: fields.provider ? preferencesMessage(fields.provider) : undefined,
     plugins: fields.plugins ? pluginMessages(fields.plugins) : [],
     unknownFields: unsent.slice(0, maxUnsent),
-    stop: fields.stop_sequences ?? [],
-    seed: undefined,
-    logitBias: {},
     predictionJson: none,
     anthropicBetas: [],
     contextManagementJson: fields.context_management?.edits ? verbatim(spans.text("context_management")) : none,
     door: "messages",
   };
+  parametersAt.messages.read(fields, request);
   return { request, names: messageFieldNames(conversation.places, tools.paths) };
 }
-
-/** -1 stands for an absent limit. */
-const limit = (value: number | null | undefined): number | undefined =>
-  value === -1 ? undefined : (value ?? undefined);
 
 /** Limits how much a client can have repeated in headers and receipts. */
 const maxUnsent = 16;

@@ -41,7 +41,6 @@ export class FieldSpans {
 /** The fields of a request that its shape has accepted, by their JSON names. Undefined stands for an absent field. */
 export class RequestFields extends TurnFields {
   readonly instructions: string | null | undefined = undefined;
-  readonly max_output_tokens: number | null | undefined = undefined;
   readonly text: { readonly verbosity?: string | null } | undefined = undefined;
   /** Settings whose members inference-svc checks. */
   readonly reasoning: JsonObject | null | undefined = undefined;

@@ -13,6 +13,7 @@ import { Problems } from "@sluice/proto/runtime/validation/problems.js";
 import { requestShape } from "@sluice/proto/contract/request/request.js";
 import { type Echo, buildEcho } from "@sluice/proto/runtime/responses/echo.js";
 import { isNullAt, subtreeBytes } from "../turns/json.ts";
+import { parametersAt, unsetFields } from "../turns/parameters.ts";
 import { readSession } from "../turns/session.ts";
 import { KnownFields, unsentField } from "../turns/unknown-fields.ts";
 import { FieldSpans, type RequestFields, readFields } from "./fields.ts";
@@ -109,20 +110,14 @@ function buildTurn(
   unknownFields: UnknownField[],
 ): RunTurnRequest {
   const { truncation, cache_control: mark } = fields;
-  return {
+  const request: RunTurnRequest = {
+    ...unsetFields(),
     $typeName: "sluice.inference.v1.RunTurnRequest",
     model: fields.model ?? "",
     models: fields.models ?? [],
     inputJson: subtreeBytes(body, spans.of("input")),
     instructions: fields.instructions ?? undefined,
     stream: fields.stream ?? false,
-    maxOutputTokens: fields.max_output_tokens ?? undefined,
-    temperature: fields.temperature ?? undefined,
-    topP: fields.top_p ?? undefined,
-    topK: toWhole(fields.top_k),
-    frequencyPenalty: fields.frequency_penalty ?? undefined,
-    presencePenalty: fields.presence_penalty ?? undefined,
-    topLogprobs: toWhole(fields.top_logprobs),
     parallelToolCalls: fields.parallel_tool_calls ?? undefined,
     toolsJson: subtreeBytes(body, spans.of("tools")),
     toolChoiceJson: subtreeBytes(body, spans.of("tool_choice")),
@@ -150,16 +145,11 @@ function buildTurn(
     provider: fields.provider ? preferencesMessage(fields.provider) : undefined,
     plugins: fields.plugins ? pluginMessages(fields.plugins) : [],
     unknownFields,
-    stop: typeof fields.stop === "string" ? [fields.stop] : (fields.stop ?? []),
-    seed: typeof fields.seed === "number" ? BigInt(fields.seed) : undefined,
-    logitBias: fields.logit_bias ?? {},
     predictionJson: subtreeBytes(body, spans.of("prediction")),
     anthropicBetas: fields.anthropic_betas ?? [],
     contextManagementJson: subtreeBytes(body, spans.of("context_management")),
     door: "",
   };
+  parametersAt.responses.read(fields, request);
+  return request;
 }
-
-/** Turns -0 into 0. */
-const toWhole = (value: number | null | undefined): number | undefined =>
-  typeof value === "number" ? value + 0 : undefined;

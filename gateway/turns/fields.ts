@@ -1,21 +1,13 @@
 /** Fields that requests of several formats have under the same name and in the same shape. */
 import type { PluginJson } from "@sluice/proto/contract/plugin-messages.js";
 import type { PreferencesJson } from "@sluice/proto/contract/request/preferences.js";
+import { UnsetParameters } from "./parameters.ts";
 
 /** Accepted values by their JSON names. Undefined stands for an absent field. Null, where a format takes it, means the same. */
-export class TurnFields {
+export class TurnFields extends UnsetParameters {
   readonly model: string | null | undefined = undefined;
   readonly models: string[] | null | undefined = undefined;
   readonly stream: boolean | null | undefined = undefined;
-  readonly temperature: number | null | undefined = undefined;
-  readonly top_p: number | null | undefined = undefined;
-  readonly top_k: number | null | undefined = undefined;
-  readonly frequency_penalty: number | null | undefined = undefined;
-  readonly presence_penalty: number | null | undefined = undefined;
-  readonly top_logprobs: number | null | undefined = undefined;
-  readonly logit_bias: Record<string, number> | null | undefined = undefined;
-  readonly stop: string | string[] | null | undefined = undefined;
-  readonly seed: number | null | undefined = undefined;
   readonly parallel_tool_calls: boolean | null | undefined = undefined;
   readonly max_tool_calls: number | null | undefined = undefined;
   readonly stop_server_tools_when: unknown = undefined;

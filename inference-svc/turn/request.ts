@@ -2,6 +2,7 @@
 import type { Plugin, ProviderPreferences } from "@sluice/proto/gen/sluice/inference/v1/turn_pb.js";
 import type { JsonObject } from "@sluice/proto/runtime/validation/fields.js";
 import type { Door } from "@sluice/proto/contract/request/extensions.js";
+import type { ParameterValues } from "@sluice/proto/contract/request/parameters.js";
 import type { FileTexts } from "./file-text.ts";
 
 /** An input item in its JSON form. Its type and the fields that turn/parse reads have been checked. */
@@ -148,19 +149,12 @@ export interface EmbeddingSettings {
 }
 
 /** A checked request. An absent field is an unset one. */
-export interface TurnRequest {
+export interface TurnRequest extends ParameterValues {
   /** Model slugs to try in order, without duplicates; the first is the requested one. */
   readonly models: readonly string[];
   readonly input: readonly InputItem[];
   readonly instructions?: string;
   readonly stream: boolean;
-  readonly maxOutputTokens?: number;
-  readonly temperature?: number;
-  readonly topP?: number;
-  readonly topK?: number;
-  readonly frequencyPenalty?: number;
-  readonly presencePenalty?: number;
-  readonly topLogprobs?: number;
   readonly parallelToolCalls?: boolean;
   readonly tools: readonly Tool[];
   readonly toolChoice?: ToolChoice;
@@ -196,12 +190,6 @@ export interface TurnRequest {
   readonly cacheControl?: { readonly ttl: "5m" | "1h" };
   /** Prompt cache options as a JSON object. */
   readonly promptCacheOptionsJson?: string;
-  /** Texts before which the answer ends; at least one. */
-  readonly stop?: readonly string[];
-  /** Whole number of at most 2^53 - 1 either way. */
-  readonly seed?: number;
-  /** Changes from -100 to 100 by token id; at least one. */
-  readonly logitBias?: Readonly<Record<string, number>>;
   /** Text that the answer will mostly repeat, as a JSON object. */
   readonly predictionJson?: string;
   /** Names of beta features of Anthropic's API; at least one. */

@@ -21,6 +21,8 @@ export interface Target {
   readonly reasoningFormat?: string;
   /** Present where the server answers 400 to `stream_options`. */
   readonly streamOptions?: false;
+  /** Fields that the configuration lets through to the server though its format does not have them; absent when there are none. */
+  readonly passes?: ReadonlySet<string>;
   /** Maximum output tokens of the model; absent when the configuration does not say. */
   readonly maxOutputTokens?: number;
 }

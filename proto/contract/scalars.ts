@@ -4,23 +4,17 @@ import type { Problems } from "../runtime/validation/problems.ts";
 import type { Shape } from "../runtime/validation/shape.ts";
 import { pluginJson } from "./plugin-messages.ts";
 import { door } from "./request/extensions.ts";
+import { parameterList } from "./request/parameters.ts";
 import { preferencesJson } from "./request/preferences.ts";
 import { requestShape } from "./request/request.ts";
 import { verbosity } from "./request/settings.ts";
 
 type Scalar = Exclude<keyof RunTurnRequest, `${string}Json` | `$${string}`>;
 
-/** Fields with their names in the JSON form. A field that is missing here has no limit beyond its type. */
+/** Fields that are no parameters, with their names in the JSON form. A field that is missing here has no limit beyond its type. */
 const names = {
   model: "model",
   models: "models",
-  maxOutputTokens: "max_output_tokens",
-  temperature: "temperature",
-  topP: "top_p",
-  topK: "top_k",
-  frequencyPenalty: "frequency_penalty",
-  presencePenalty: "presence_penalty",
-  topLogprobs: "top_logprobs",
   include: "include",
   metadata: "metadata",
   modalities: "modalities",
@@ -30,8 +24,6 @@ const names = {
   promptCacheKey: "prompt_cache_key",
   serviceTier: "service_tier",
   truncation: "truncation",
-  stop: "stop",
-  logitBias: "logit_bias",
   anthropicBetas: "anthropic_betas",
 } as const satisfies Partial<Record<Scalar, FieldName>>;
 
@@ -53,9 +45,12 @@ export function checkScalars(request: RunTurnRequest, problems: Problems): void 
     // An empty string stands for an unset field, and breaks no limit where it does not.
     if (value !== undefined && value !== "") shape.check(value, name, problems);
   }
+  for (const { field, name, form, shape } of parameterList) {
+    const value = form.fromField(request[field] as never);
+    if (value !== undefined) shape.check(value, name, problems);
+  }
   if (request.textVerbosity !== "") verbosity.check(request.textVerbosity, "text.verbosity", problems);
-  const { cacheControl, provider, seed } = request;
-  if (seed !== undefined) shapeOf("seed").check(Number(seed), "seed", problems);
+  const { cacheControl, provider } = request;
   if (request.door !== "") door.check(request.door, "door", problems);
   if (provider) shapeOf("provider").check(preferencesJson(provider), "provider", problems);
   if (cacheControl && cacheControl.ttl !== "")

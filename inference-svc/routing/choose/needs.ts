@@ -1,4 +1,5 @@
 /** Filters by what a request needs of the model and the endpoint. Optional parameters that an endpoint lacks are left out instead. */
+import { parameterList } from "@sluice/proto/contract/request/parameters.js";
 import { hasParsedFiles } from "../../files/parsing.ts";
 import { hasOther } from "../../turn/parse/beginnings.ts";
 import { askedEffort } from "../../turn/parse/effort.ts";
@@ -105,16 +106,8 @@ function noteParts(kinds: Map<string, string>, parts: unknown, index: number, fi
 
 /** Optional parameters by their name in supported_parameters, which is also their path in the request. */
 const optionalParameters: readonly (readonly [parameter: string, field: keyof TurnRequest])[] = [
-  ["temperature", "temperature"],
-  ["top_p", "topP"],
-  ["top_k", "topK"],
-  ["frequency_penalty", "frequencyPenalty"],
-  ["presence_penalty", "presencePenalty"],
-  ["top_logprobs", "topLogprobs"],
+  ...parameterList.flatMap(({ name, field, isUniversal }) => (isUniversal ? [] : ([[name, field]] as const))),
   ["reasoning", "reasoning"],
-  ["stop", "stop"],
-  ["seed", "seed"],
-  ["logit_bias", "logitBias"],
   ["prediction", "predictionJson"],
 ];
 

@@ -4,6 +4,7 @@
  */
 import { promptCacheOptions } from "@sluice/proto/contract/request/caching.js";
 import { contextManagement, prediction } from "@sluice/proto/contract/request/extensions.js";
+import { type ParameterValues, parameterList } from "@sluice/proto/contract/request/parameters.js";
 import { imageConfig, stopServerToolsWhen, trace } from "@sluice/proto/contract/request/settings.js";
 import { tool } from "@sluice/proto/contract/tools/tools.js";
 import type { FusionPlugin, RunTurnRequest } from "@sluice/proto/gen/sluice/inference/v1/turn_pb.js";
@@ -139,20 +140,21 @@ function valueOf(json: Uint8Array): unknown {
 /** A request without the fields that only layers fill in, and without the settings of embeddings. */
 type Unfinished = Complete<Omit<TurnRequest, "sources" | "foundFiles" | "files" | "pages" | "fused" | "embedding">>;
 
+/** Every parameter is a key, so that all requests have one shape. */
+function parametersOf(request: RunTurnRequest): Complete<ParameterValues> {
+  const values: Record<string, unknown> = {};
+  for (const { field, form } of parameterList) values[field] = form.fromField(request[field] as never);
+  return values as Complete<ParameterValues>;
+}
+
 /** The scalar fields; those that are read from JSON texts are empty. */
 function settingsOf(request: RunTurnRequest): Unfinished {
   return {
+    ...parametersOf(request),
     models: [],
     input: [],
     instructions: request.instructions,
     stream: request.stream,
-    maxOutputTokens: request.maxOutputTokens,
-    temperature: request.temperature,
-    topP: request.topP,
-    topK: request.topK,
-    frequencyPenalty: request.frequencyPenalty,
-    presencePenalty: request.presencePenalty,
-    topLogprobs: request.topLogprobs,
     parallelToolCalls: request.parallelToolCalls,
     tools: [],
     toolChoice: undefined,
@@ -174,9 +176,6 @@ function settingsOf(request: RunTurnRequest): Unfinished {
     imageConfigJson: undefined,
     cacheControl: request.cacheControl && { ttl: request.cacheControl.ttl === "1h" ? "1h" : "5m" },
     promptCacheOptionsJson: undefined,
-    stop: request.stop.length > 0 ? request.stop : undefined,
-    seed: request.seed === undefined ? undefined : Number(request.seed),
-    logitBias: hasAny(request.logitBias) ? request.logitBias : undefined,
     predictionJson: undefined,
     anthropicBetas: request.anthropicBetas.length > 0 ? request.anthropicBetas : undefined,
     contextManagementJson: undefined,
@@ -186,11 +185,6 @@ function settingsOf(request: RunTurnRequest): Unfinished {
     echoUpstreamBody: request.echoUpstreamBody && request.stream,
     serviceMetadata: request.serviceMetadata,
   };
-}
-
-function hasAny(map: Readonly<Record<string, number>>): boolean {
-  for (const _ in map) return true;
-  return false;
 }
 
 /** Slugs, each once. A name that stands for no model stays, and is refused with the catalogue at hand. */

@@ -16,7 +16,7 @@ import { noHostedTools, refuseInput, refuseTools, unsupported } from "../transla
 import { buildTraceHeaders } from "../transport/trace-headers.ts";
 import { openModels } from "./load.ts";
 import { filePart } from "./parts.ts";
-import { callOptions } from "./request.ts";
+import { callOptions, sdkNames } from "./request.ts";
 import { type ModelCall, runModel } from "./run.ts";
 import { SdkReader } from "./stream.ts";
 
@@ -83,12 +83,7 @@ export function sdkProvider(
 
 /** Request paths by the names of settings in a package's warnings. */
 const paths: Readonly<Record<string, string>> = {
-  topP: "top_p",
-  topK: "top_k",
-  frequencyPenalty: "frequency_penalty",
-  presencePenalty: "presence_penalty",
-  maxOutputTokens: "max_output_tokens",
-  stopSequences: "stop",
+  ...Object.fromEntries(Object.entries(sdkNames).map(([path, name]) => [name, path])),
   responseFormat: "text.format",
   reasoning: "reasoning.effort",
   toolChoice: "tool_choice",

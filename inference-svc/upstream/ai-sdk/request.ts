@@ -12,12 +12,27 @@ import { dropToolFields, describeTool, buildWrapperSchema } from "../translate/t
 import { type SentTool, SentTools } from "../translate/tool-names.ts";
 import { dropTier } from "../translate/sent-tier.ts";
 import { dropExtensions } from "../translate/extensions.ts";
+import { FormatParameters, ParameterObject } from "../translate/parameters.ts";
 import type { TranslationContext } from "../translate/context.ts";
 import type { SdkVersion } from "./load.ts";
 import { buildPrompt } from "./messages.ts";
 import { dropAddition } from "../translate/additions.ts";
 
 const noField = "the interface of the AI SDK has no field for it";
+
+/** Names of the interface, which packages also use in their warnings. */
+export const sdkNames = {
+  max_output_tokens: "maxOutputTokens",
+  temperature: "temperature",
+  top_p: "topP",
+  top_k: "topK",
+  frequency_penalty: "frequencyPenalty",
+  presence_penalty: "presencePenalty",
+  stop: "stopSequences",
+  seed: "seed",
+} as const;
+
+const parameters = new FormatParameters(sdkNames, noField);
 
 /** @param version of the interface that the package implements */
 export function callOptions(
@@ -29,17 +44,11 @@ export function callOptions(
   const translation: TranslationContext = { target, tools: SentTools.of(request, true), onDropped };
   dropUnsupported(request, translation);
   const reasoning = version === "v4" ? reasoningOf(request, translation) : declareReasoning(request, translation);
-  const { maxOutputTokens, temperature, topP, topK, frequencyPenalty, presencePenalty } = request;
+  const sampling = new ParameterObject();
+  parameters.write(request, target, onDropped, sampling);
   return {
     prompt: buildPrompt(request, translation),
-    ...(maxOutputTokens !== undefined && { maxOutputTokens }),
-    ...(temperature !== undefined && { temperature }),
-    ...(topP !== undefined && { topP }),
-    ...(topK !== undefined && { topK }),
-    ...(frequencyPenalty !== undefined && { frequencyPenalty }),
-    ...(presencePenalty !== undefined && { presencePenalty }),
-    ...(request.stop && { stopSequences: [...request.stop] }),
-    ...(request.seed !== undefined && { seed: request.seed }),
+    ...sampling.members,
     ...(reasoning && { reasoning }),
     ...(request.textFormat && { responseFormat: responseFormat(request.textFormat) }),
     ...toolOptions(request, translation),
@@ -125,14 +134,13 @@ function dropUnsupported(request: TurnRequest, { target, onDropped }: Translatio
     prompt_cache_options: request.promptCacheOptionsJson,
     cache_control: request.cacheControl,
     max_tool_calls: request.maxToolCalls,
-    top_logprobs: request.topLogprobs,
     service_tier: target.tier === "default" ? undefined : target.tier,
   };
   for (const [path, value] of Object.entries(unsupported)) {
     if (value !== undefined) onDropped(path, noField);
   }
   dropTier(request.serviceTier, target.tier, onDropped);
-  dropExtensions(request, onDropped, ["stop", "seed"], noField);
+  dropExtensions(request, onDropped, [], noField);
   if (request.identityField) onDropped(request.identityField, noField);
   dropAddition(request, "message.output_text.logprobs", onDropped, noField);
 }

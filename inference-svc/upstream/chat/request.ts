@@ -8,7 +8,8 @@ import { addChatReasoning } from "./reasoning.ts";
 import { SentTools } from "../translate/tool-names.ts";
 import { addChatTools } from "./tools.ts";
 import { type TranslationContext, supports } from "../translate/context.ts";
-import { boundStops, dropExtensions } from "../translate/extensions.ts";
+import { dropExtensions } from "../translate/extensions.ts";
+import { FormatParameters, allParameters, elsewhere, firstStops } from "../translate/parameters.ts";
 import { openAiTier } from "../translate/sent-tier.ts";
 import { openaiSchemas } from "../translate/schemas/rules.ts";
 import { sendAnswerSchema } from "../translate/schemas/sent-schema.ts";
@@ -21,13 +22,7 @@ export function chatBody(request: TurnRequest, target: Target, onDropped: OnDrop
   body.add("messages", chatMessages(request, translation));
   body.add("stream", request.stream);
   if (request.stream && target.streamOptions !== false) body.add("stream_options", withUsage);
-  body.add("temperature", request.temperature);
-  body.add("top_p", request.topP);
-  body.add("frequency_penalty", request.frequencyPenalty);
-  body.add("presence_penalty", request.presencePenalty);
-  body.add("stop", target.original ? boundStops(request.stop, vendorStops, onDropped) : request.stop);
-  body.add("seed", request.seed);
-  body.add("logit_bias", request.logitBias);
+  (target.original ? vendorParameters : otherParameters).write(request, target, onDropped, body);
   if (wantsLogprobs(request)) body.add("logprobs", true);
   if (wantsLogprobs(request)) body.add("top_logprobs", request.topLogprobs);
   addChatTools(body, request, translation);
@@ -40,10 +35,31 @@ export function chatBody(request: TurnRequest, target: Target, onDropped: OnDrop
   return body.end();
 }
 
-/** The vendor answers 400 to more (https://platform.openai.com/docs/api-reference/chat/create). */
-const vendorStops = 4;
+const notKnown = "the vendor of the format does not know it";
 
-const taken = ["stop", "seed", "logit_bias", "prediction"] as const;
+/** The vendor's names are newer; it answers 400 to unknown ones and to more stops (https://platform.openai.com/docs/api-reference/chat/create). */
+const vendorParameters = new FormatParameters(
+  {
+    max_output_tokens: "max_completion_tokens",
+    temperature: "temperature",
+    top_p: "top_p",
+    frequency_penalty: "frequency_penalty",
+    presence_penalty: "presence_penalty",
+    top_logprobs: elsewhere,
+    stop: firstStops("stop", 4),
+    seed: "seed",
+    logit_bias: "logit_bias",
+  },
+  notKnown,
+);
+
+const otherParameters = new FormatParameters({
+  ...allParameters,
+  max_output_tokens: "max_tokens",
+  top_logprobs: elsewhere,
+});
+
+const taken = ["prediction"] as const;
 
 const withUsage = new Verbatim('{"include_usage":true}');
 const jsonObject = new Verbatim('{"type":"json_object"}');
@@ -76,12 +92,10 @@ const vendorVerbosity: Readonly<Record<string, string>> = { xhigh: "high", max: 
 
 /** The vendor has newer names for parameters, and answers 400 to unknown ones. */
 function addVendorSettings(body: ObjectWriter, request: TurnRequest, { onDropped }: TranslationContext): void {
-  if (request.topK !== undefined) onDropped("top_k", "the vendor of the format does not know it");
-  if (request.imageConfigJson !== undefined) onDropped("image_config", "the vendor of the format does not know it");
+  if (request.imageConfigJson !== undefined) onDropped("image_config", notKnown);
   const { verbosity = "" } = request;
   const level = vendorVerbosity[verbosity];
   if (level !== undefined) onDropped("text.verbosity", `sent as ${level}`);
-  body.add("max_completion_tokens", request.maxOutputTokens);
   body.add("verbosity", level ?? request.verbosity);
   body.add("prompt_cache_key", request.promptCacheKey);
   body.add("prompt_cache_options", verbatim(request.promptCacheOptionsJson));
@@ -98,8 +112,6 @@ function addOtherSettings(body: ObjectWriter, request: TurnRequest, { target, on
   if (request.identityField) onDropped(request.identityField, "the endpoint is not known to take it");
   const draws = request.outputModalities.includes("image");
   if (request.imageConfigJson !== undefined && !draws) onDropped("image_config", "no images were asked for");
-  body.add("max_tokens", request.maxOutputTokens);
-  body.add("top_k", request.topK);
   addNewer("verbosity", request.verbosity, "text.verbosity");
   addNewer("prompt_cache_key", request.promptCacheKey);
   addNewer("prompt_cache_options", verbatim(request.promptCacheOptionsJson));

@@ -7,6 +7,7 @@ import type { Block } from "../translate/blocks/message-list.ts";
 import type { Conversation } from "../translate/blocks/messages.ts";
 import { samplers } from "../translate/blocks/samplers.ts";
 import type { TranslationContext } from "../translate/context.ts";
+import { FormatParameters, ParameterObject, elsewhere } from "../translate/parameters.ts";
 import { dropTier } from "../translate/sent-tier.ts";
 import { converseSchemas } from "../translate/schemas/rules.ts";
 import { sendAnswerSchema } from "../translate/schemas/sent-schema.ts";
@@ -36,7 +37,9 @@ export function converseBody(request: TurnRequest, target: Target, onDropped: On
   const sampling = converseSamplers(request, family, thinking !== undefined, onDropped);
   // The budget must be smaller than the limit, so the limit is sent with it.
   const maxTokens = isObject(thinking) && thinking.type === "enabled" ? limit : request.maxOutputTokens;
-  dropUnsupported(request, onDropped, ["stop"]);
+  dropUnsupported(request, onDropped, []);
+  const passed = new ParameterObject();
+  parameters.write(request, target, onDropped, passed);
   if (request.identityField) onDropped(request.identityField, "the format has no field for it");
   const { system, messages } = toConverseMessages(conversation);
   const body = {
@@ -45,6 +48,7 @@ export function converseBody(request: TurnRequest, target: Target, onDropped: On
     inferenceConfig: unlessEmpty({ maxTokens, ...sampling.inferenceConfig, stopSequences: request.stop }),
     toolConfig: tools.length > 0 ? { tools: toolList(tools), toolChoice: choice.toolChoice } : undefined,
     additionalModelRequestFields: unlessEmpty({
+      ...passed.members,
       ...thought.fields,
       ...sampling.fields,
       tool_choice: choice.tool_choice,
@@ -54,6 +58,14 @@ export function converseBody(request: TurnRequest, target: Target, onDropped: On
   };
   return jsonText(body);
 }
+
+const parameters = new FormatParameters({
+  max_output_tokens: elsewhere,
+  temperature: elsewhere,
+  top_p: elsewhere,
+  top_k: elsewhere,
+  stop: elsewhere,
+});
 
 /** Tools that must not be called are sent only if the history has calls of them, which Bedrock requires. */
 function toolSettings(

@@ -7,7 +7,15 @@ import { dropTier } from "../translate/sent-tier.ts";
 import { SentTools } from "../translate/tool-names.ts";
 import { geminiSchemas } from "../translate/schemas/rules.ts";
 import { sendAnswerSchema } from "../translate/schemas/sent-schema.ts";
-import { boundStops, dropExtensions } from "../translate/extensions.ts";
+import { dropExtensions } from "../translate/extensions.ts";
+import {
+  FormatParameters,
+  ParameterObject,
+  elsewhere,
+  firstStops,
+  noField,
+  whereSupported,
+} from "../translate/parameters.ts";
 import { type TranslationContext, supports } from "../translate/context.ts";
 import { buildContents } from "./messages.ts";
 import { thinkingConfig } from "./reasoning.ts";
@@ -18,14 +26,11 @@ export function geminiBody(request: TurnRequest, target: Target, onDropped: OnDr
   const translation: TranslationContext = { target, tools: SentTools.of(request, true), onDropped };
   const { tools, toolConfig } = geminiToolSettings(request, translation);
   const { system, contents } = buildContents(request, translation);
+  const sampling = new ParameterObject();
+  parameters.write(request, target, onDropped, sampling);
   const generationConfig: JsonObject = {
-    maxOutputTokens: request.maxOutputTokens,
-    temperature: request.temperature,
-    topP: request.topP,
-    topK: request.topK,
-    stopSequences: boundStops(request.stop, maxStops, onDropped),
-    seed: seedOf(request, onDropped),
-    ...newerSamplers(request, translation),
+    ...sampling.members,
+    ...logprobs(request, translation),
     ...outputFormat(request.textFormat, onDropped),
     ...images(request, onDropped),
     thinkingConfig: thinkingConfig(request, translation),
@@ -43,39 +48,41 @@ export function geminiBody(request: TurnRequest, target: Target, onDropped: OnDr
   return jsonText(body);
 }
 
-/** https://ai.google.dev/api/generate-content#GenerationConfig */
-const maxStops = 5;
-
-function seedOf({ seed }: TurnRequest, onDropped: OnDropped): number | undefined {
-  if (seed === undefined || (seed | 0) === seed) return seed;
-  onDropped("seed", "the format takes 32 bits");
-  return undefined;
-}
+/** Names and limits of https://ai.google.dev/api/generate-content#GenerationConfig. Most models answer 400 to the penalties. */
+const parameters = new FormatParameters({
+  max_output_tokens: "maxOutputTokens",
+  temperature: "temperature",
+  top_p: "topP",
+  top_k: "topK",
+  frequency_penalty: whereSupported("frequencyPenalty"),
+  presence_penalty: whereSupported("presencePenalty"),
+  top_logprobs: elsewhere,
+  stop: firstStops("stopSequences", 5),
+  seed: {
+    name: "seed",
+    fit: (seed, { path, onDropped }) => {
+      if ((seed | 0) === seed) return seed;
+      onDropped(path, "the format takes 32 bits");
+      return undefined;
+    },
+  },
+});
 
 /** Most models answer 400 to these, so they are sent only where `supported_parameters` names them. */
-function newerSamplers(request: TurnRequest, { target, onDropped }: TranslationContext): JsonObject {
-  const known = (path: string, value: number | undefined): number | undefined => {
-    if (value === undefined || supports(target, path)) return value;
-    onDropped(path, "the endpoint does not support it");
-    return undefined;
-  };
-  const penalties = {
-    frequencyPenalty: known("frequency_penalty", request.frequencyPenalty),
-    presencePenalty: known("presence_penalty", request.presencePenalty),
-  };
-  if (!wantsLogprobs(request)) return penalties;
-  if (supports(target, "top_logprobs")) return { ...penalties, responseLogprobs: true, logprobs: request.topLogprobs };
+function logprobs(request: TurnRequest, { target, onDropped }: TranslationContext): JsonObject {
+  if (!wantsLogprobs(request)) return {};
+  if (supports(target, "top_logprobs")) return { responseLogprobs: true, logprobs: request.topLogprobs };
   const reason = "the endpoint does not support it";
   if (request.topLogprobs !== undefined) onDropped("top_logprobs", reason);
   else dropAddition(request, "message.output_text.logprobs", onDropped, reason);
-  return penalties;
+  return {};
 }
 
 function outputFormat(format: TextFormat | undefined, onDropped: OnDropped): JsonObject {
   if (format === undefined || format.type === "text") return {};
   const responseMimeType = "application/json";
   if (format.type === "json_object") return { responseMimeType };
-  if (format.description !== undefined) onDropped("text.format.description", "the format has no field for it");
+  if (format.description !== undefined) onDropped("text.format.description", noField);
   return { responseMimeType, responseJsonSchema: sendAnswerSchema(format, geminiSchemas, onDropped).schema };
 }
 
@@ -89,7 +96,7 @@ function images({ outputModalities, imageConfigJson }: TurnRequest, onDropped: O
   }
   const settings = Object.entries(imageConfigJson === undefined ? {} : (JSON.parse(imageConfigJson) as JsonObject));
   for (const [field] of settings) {
-    if (imageFields[field] === undefined) onDropped(`image_config.${field}`, "the format has no field for it");
+    if (imageFields[field] === undefined) onDropped(`image_config.${field}`, noField);
   }
   const known = settings.flatMap(([field, value]) =>
     imageFields[field] === undefined ? [] : [[imageFields[field], value]],
@@ -116,9 +123,9 @@ function dropUnsupported(request: TurnRequest, onDropped: OnDropped): void {
     max_tool_calls: request.maxToolCalls,
   };
   for (const [path, value] of Object.entries(unsupported)) {
-    if (value !== undefined) onDropped(path, "the format has no field for it");
+    if (value !== undefined) onDropped(path, noField);
   }
-  dropExtensions(request, onDropped, ["stop", "seed"]);
+  dropExtensions(request, onDropped, []);
   if (request.cacheControl) onDropped("cache_control", "the provider caches by itself");
-  if (request.identityField) onDropped(request.identityField, "the format has no field for it");
+  if (request.identityField) onDropped(request.identityField, noField);
 }

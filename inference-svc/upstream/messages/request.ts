@@ -13,6 +13,7 @@ import { thinkingSettings } from "../translate/blocks/reasoning.ts";
 import { toolChoice } from "../translate/blocks/tools.ts";
 import { dropUnsupported } from "../translate/blocks/unsupported.ts";
 import { messagesConversation } from "./messages.ts";
+import { FormatParameters, elsewhere } from "../translate/parameters.ts";
 import { takesBetas } from "./betas.ts";
 import { namedContainer } from "./native-tools.ts";
 import { messagesTools } from "./tools.ts";
@@ -41,7 +42,7 @@ export function messagesBody(
   const around = { limit, forced, adaptsWhenForced: true, messages };
   const { thinking, effort } = thinkingSettings(request, translation, around);
   const format = outputFormat(request.textFormat, onDropped);
-  dropUnsupported(request, onDropped, ["stop", "anthropic_betas", "context_management"]);
+  dropUnsupported(request, onDropped, ["anthropic_betas", "context_management"]);
   const body = new ObjectWriter();
   body.add(...address);
   body.add("max_tokens", limit);
@@ -57,19 +58,28 @@ export function messagesBody(
   body.add("temperature", temperature);
   body.add("top_p", topP);
   body.add("top_k", topK);
-  body.add("stop_sequences", stopSequences(request, onDropped));
+  parameters.write(request, target, onDropped, body);
   body.add("context_management", contextManagement(request, target, onDropped));
   if (request.identityHash !== undefined) body.add("metadata", { user_id: request.identityHash });
   body.add("service_tier", serviceTier(request, target, onDropped));
   return body.end();
 }
 
-/** The vendor answers 400 to a text of white space alone. */
-function stopSequences({ stop }: TurnRequest, onDropped: OnDropped): readonly string[] | undefined {
-  const kept = stop?.filter((each) => each.trim() !== "");
-  if (kept?.length !== stop?.length) onDropped("stop", "the provider takes no text of white space alone");
-  return kept?.length === 0 ? undefined : kept;
-}
+const parameters = new FormatParameters({
+  max_output_tokens: elsewhere,
+  temperature: elsewhere,
+  top_p: elsewhere,
+  top_k: elsewhere,
+  stop: {
+    name: "stop_sequences",
+    // The vendor answers 400 to a text of nothing but white space.
+    fit: (stop, { path, onDropped }) => {
+      const kept = stop.filter((each) => each.trim() !== "");
+      if (kept.length !== stop.length) onDropped(path, "the provider takes no text of white space alone");
+      return kept.length === 0 ? undefined : kept;
+    },
+  },
+});
 
 function contextManagement(
   { contextManagementJson: json, anthropicBetas }: TurnRequest,

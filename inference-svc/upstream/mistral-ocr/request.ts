@@ -3,6 +3,7 @@ import type { TurnRequest } from "../../turn/request.ts";
 import type { OnDropped, Target } from "../dialect.ts";
 import { ObjectWriter, objects, text } from "../json.ts";
 import { dropExtensions } from "../translate/extensions.ts";
+import { FormatParameters, noField } from "../translate/parameters.ts";
 import { dropTier } from "../translate/sent-tier.ts";
 import { findDocument } from "./document.ts";
 
@@ -17,6 +18,7 @@ export function mistralOcrBody(request: TurnRequest, target: Target, onDropped: 
       Array.from({ length: request.pages }, (_, index) => index),
     );
   body.add("include_image_base64", false);
+  parameters.write(request, target, onDropped, body);
   for (const [path, value] of settings(request)) if (value !== undefined) onDropped(path, noField);
   dropExtensions(request, onDropped, []);
   dropTier(request.serviceTier, target.tier, onDropped);
@@ -26,7 +28,7 @@ export function mistralOcrBody(request: TurnRequest, target: Target, onDropped: 
 }
 
 const noWords = "the model reads documents, and is told no words";
-const noField = "the format has no field for it";
+const parameters = new FormatParameters({});
 
 function dropWords({ instructions, input }: TurnRequest, onDropped: OnDropped): void {
   if (instructions !== undefined && instructions !== "") onDropped("instructions", noWords);
@@ -38,13 +40,6 @@ function dropWords({ instructions, input }: TurnRequest, onDropped: OnDropped): 
 }
 
 const settings = (request: TurnRequest): readonly (readonly [path: string, value: unknown])[] => [
-  ["max_output_tokens", request.maxOutputTokens],
-  ["temperature", request.temperature],
-  ["top_p", request.topP],
-  ["top_k", request.topK],
-  ["frequency_penalty", request.frequencyPenalty],
-  ["presence_penalty", request.presencePenalty],
-  ["top_logprobs", request.topLogprobs],
   ["reasoning", request.reasoning],
   ["text.format", request.textFormat],
   ["text.verbosity", request.verbosity],

@@ -8,6 +8,7 @@ import { openaiSchemas } from "../translate/schemas/rules.ts";
 import { sendAnswerSchema } from "../translate/schemas/sent-schema.ts";
 import { MadeOnce } from "../translate/made-once.ts";
 import { dropExtensions } from "../translate/extensions.ts";
+import { FormatParameters, allParameters } from "../translate/parameters.ts";
 import { openAiTier } from "../translate/sent-tier.ts";
 import { knownEffort } from "../translate/reasoning-effort.ts";
 import { isVendor } from "./vendor.ts";
@@ -20,10 +21,7 @@ export function responsesBody(request: TurnRequest, target: Target, onDropped: O
   body.add("stream", request.stream);
   // Providers must not keep requests of Sluice.
   body.add("store", false);
-  body.add("max_output_tokens", request.maxOutputTokens);
-  body.add("temperature", request.temperature);
-  body.add("top_p", request.topP);
-  body.add("top_logprobs", request.topLogprobs);
+  (isVendor(target) ? vendorParameters : otherParameters).write(request, target, onDropped, body);
   addResponsesTools(body, request, target, onDropped);
   body.add("max_tool_calls", request.maxToolCalls);
   body.add("truncation", request.truncation);
@@ -40,19 +38,27 @@ export function responsesBody(request: TurnRequest, target: Target, onDropped: O
 const verbatim = (json: string | undefined): Verbatim | undefined =>
   json === undefined ? undefined : new Verbatim(json);
 
+const notKnown = "the provider does not know it";
+
+const vendorParameters = new FormatParameters(
+  {
+    max_output_tokens: "max_output_tokens",
+    temperature: "temperature",
+    top_p: "top_p",
+    top_logprobs: "top_logprobs",
+  },
+  notKnown,
+);
+
+const otherParameters = new FormatParameters(allParameters);
+
 /** Parameters of the contract beyond the vendor's format, for servers that ignore unknown names. */
 function addOtherSettings(body: ObjectWriter, request: TurnRequest, target: Target, onDropped: OnDropped): void {
   const { reasoning, cacheControl } = request;
   if (request.identityField) onDropped(request.identityField, "the endpoint is not known to take it");
-  body.add("top_k", request.topK);
-  body.add("frequency_penalty", request.frequencyPenalty);
-  body.add("presence_penalty", request.presencePenalty);
   if (reasoning)
     body.add("reasoning", reasoningSettings(knownReasoning(reasoning, target, onDropped), reasoning.maxTokens));
   if (cacheControl) body.add("cache_control", { type: "ephemeral", ttl: cacheControl.ttl });
-  body.add("stop", request.stop);
-  body.add("seed", request.seed);
-  body.add("logit_bias", request.logitBias);
   body.add("prediction", verbatim(request.predictionJson));
   body.add("anthropic_betas", request.anthropicBetas);
   body.add("context_management", verbatim(request.contextManagementJson));
@@ -63,16 +69,13 @@ function addOtherSettings(body: ObjectWriter, request: TurnRequest, target: Targ
 /** The vendor answers 400 to parameters that its reference of POST /responses does not list. */
 function addVendorSettings(body: ObjectWriter, request: TurnRequest, onDropped: OnDropped): void {
   const drop = (path: string, value: unknown): void => {
-    if (value !== undefined) onDropped(path, "the provider does not know it");
+    if (value !== undefined) onDropped(path, notKnown);
   };
-  drop("top_k", request.topK);
-  drop("frequency_penalty", request.frequencyPenalty);
-  drop("presence_penalty", request.presencePenalty);
   drop("reasoning.max_tokens", request.reasoning?.maxTokens);
   // The vendor's own form is an array.
   const edits = request.contextManagementJson;
   const takesEdits = edits?.startsWith("[") === true;
-  dropExtensions(request, onDropped, takesEdits ? ["context_management"] : [], "the provider does not know it");
+  dropExtensions(request, onDropped, takesEdits ? ["context_management"] : [], notKnown);
   if (takesEdits) body.add("context_management", verbatim(edits));
   // The vendor caches prefixes automatically and marks them with prompt_cache_breakpoint on parts.
   drop("cache_control", request.cacheControl);

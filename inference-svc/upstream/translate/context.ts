@@ -8,6 +8,6 @@ export interface TranslationContext {
   readonly onDropped: OnDropped;
 }
 
-/** Whether `supported_parameters` names the parameter. Used for parameters that most servers answer 400 to. */
-export const supports = ({ supportedParameters }: Target, parameter: string): boolean =>
-  supportedParameters?.includes(parameter) ?? false;
+/** Whether `supported_parameters` or `passes` names the parameter. Used for parameters that most servers answer 400 to. */
+export const supports = ({ supportedParameters, passes }: Target, parameter: string): boolean =>
+  supportedParameters?.includes(parameter) === true || passes?.has(parameter) === true;

@@ -4,9 +4,6 @@ import type { OnDropped } from "../dialect.ts";
 
 /** Paths in the request and the fields of the checked request. */
 const extensions = {
-  stop: "stop",
-  seed: "seed",
-  logit_bias: "logitBias",
   prediction: "predictionJson",
   anthropic_betas: "anthropicBetas",
   context_management: "contextManagementJson",
@@ -29,20 +26,6 @@ export function dropExtensions(
   for (const [path, field] of entries) {
     if (request[field] !== undefined && !taken.includes(path)) onDropped(path, reason);
   }
-}
-
-/**
- * Limits the stop texts to as many as the provider takes.
- * @returns undefined when there are none
- */
-export function boundStops(
-  stop: readonly string[] | undefined,
-  max: number,
-  onDropped: OnDropped,
-): readonly string[] | undefined {
-  if (stop === undefined || stop.length <= max) return stop;
-  onDropped("stop", `only the first ${max} are sent, the provider's maximum`);
-  return stop.slice(0, max);
 }
 
 /** The stop text that a provider names, if the request has it: only texts of the client go back to it this way. */

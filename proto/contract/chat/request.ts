@@ -15,6 +15,7 @@ import {
   tagged,
   word,
 } from "../../runtime/validation/shape.ts";
+import { chatParameters } from "../request/parameters.ts";
 import { requestShape } from "../request/request.ts";
 import { effort, reasoning, verbosity } from "../request/settings.ts";
 import { openObject } from "../items/parts.ts";
@@ -66,8 +67,6 @@ const chatReasoning = object(
   { description: "How much the model is to think, and whether that is shown." },
 );
 
-const answerTokens = nullable(integer({ min: 1 }));
-
 /** Two fields of one meaning may both be set, but not differ. */
 function checkSame(request: JsonObject, one: string, other: string, problems: Problems): void {
   const [value, second] = [request[one], request[other]];
@@ -116,18 +115,9 @@ export const chatRequestShape = named(
         ),
         "How a stream ends.",
       ),
-      max_completion_tokens: described(answerTokens, "Tokens of the answer, reasoning among them."),
-      max_tokens: described(answerTokens, "Older name of max_completion_tokens."),
-      temperature: shared.temperature,
-      top_p: shared.top_p,
-      top_k: shared.top_k,
-      frequency_penalty: shared.frequency_penalty,
-      presence_penalty: shared.presence_penalty,
+      ...chatParameters,
+      max_tokens: described(chatParameters.max_tokens, "Older name of max_completion_tokens."),
       logprobs: described(nullable(boolean), "Whether the tokens of the answer come with their probabilities."),
-      top_logprobs: shared.top_logprobs,
-      logit_bias: shared.logit_bias,
-      stop: shared.stop,
-      seed: shared.seed,
       n: described(nullable(constant(1, "must be 1: one answer to a request")), "Number of answers."),
       tools: described(nullable(chatTools), "What the model may call."),
       tool_choice: described(nullable(chatToolChoice), "Which of the tools it may or must call; auto when absent."),

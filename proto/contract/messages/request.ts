@@ -19,6 +19,7 @@ import {
 import { openObject } from "../items/parts.ts";
 import { cacheControl } from "../request/caching.ts";
 import { contextEdits } from "../request/extensions.ts";
+import { messagesParameters } from "../request/parameters.ts";
 import { plugins } from "../request/plugins.ts";
 import { providerPreferences } from "../request/provider.ts";
 import { answerContent, systemContent, userContent } from "./blocks.ts";
@@ -120,14 +121,6 @@ const prompt = {
   ),
 };
 
-/** Clients of this format write -1 for a limit of sampling that they leave open. */
-const orMinusOne = (shape: Shape): Shape => ({
-  check: (value, path, problems, or) => {
-    if (value !== -1) shape.check(value, path, problems, or);
-  },
-  schema: (components) => ({ anyOf: [shape.schema(components), { const: -1 }] }),
-});
-
 function checkModel({ model, models }: JsonObject, problems: Problems): void {
   const none = models === undefined || models === null || (Array.isArray(models) && models.length === 0);
   if (none && model === undefined) problems.add("model", "required");
@@ -138,24 +131,8 @@ export const messagesRequest = named(
   object(
     {
       ...prompt,
-      max_tokens: described(
-        nullable(integer({ min: 1 })),
-        "Tokens of the answer, reasoning among them; lowered to the maximum of the model that serves.",
-      ),
       stream: described(nullable(boolean), "Whether the answer comes as events; false when absent."),
-      stop_sequences: described(
-        nullable(array(string({ min: 1, max: 1_024 }), { max: 16 })),
-        "Texts before which the answer ends.",
-      ),
-      temperature: described(nullable(number({ min: 0, max: 1 })), "Sampling temperature."),
-      top_p: described(
-        nullable(orMinusOne(number({ min: 0, max: 1 }))),
-        "Share of probability from which tokens are drawn; -1 counts as absent.",
-      ),
-      top_k: described(
-        nullable(orMinusOne(integer({ min: 0 }))),
-        "Number of tokens from which is drawn; -1 counts as absent.",
-      ),
+      ...messagesParameters,
       metadata: described(
         nullable(object({ user_id: nullable(string({ identifier: true })) })),
         "`user_id` identifies the end user; providers get a keyed hash of it.",

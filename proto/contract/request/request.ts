@@ -14,14 +14,14 @@ import {
   map,
   named,
   nullable,
-  number,
   object,
   string,
   word,
 } from "../../runtime/validation/shape.ts";
 import { isLongerThan } from "../../runtime/validation/text.ts";
 import { cacheControl, promptCacheOptions } from "./caching.ts";
-import { anthropicBetas, contextManagement, logitBias, prediction, seed, stop } from "./extensions.ts";
+import { anthropicBetas, contextManagement, prediction } from "./extensions.ts";
+import { responsesParameters } from "./parameters.ts";
 import { input } from "../items/input.ts";
 import { plugins } from "./plugins.ts";
 import { providerPreferences } from "./provider.ts";
@@ -43,9 +43,6 @@ const identifier = (max?: number): Shape => string({ identifier: true, ...(max !
 
 const maxSlug = 256;
 const slug = string({ identifier: true, min: 1, max: maxSlug });
-
-const sampler = (min: number, max: number, description: string): Shape =>
-  described(nullable(number({ min, max })), description);
 
 function checkKey(key: string, path: string, problems: Problems): void {
   const long = isLongerThan(key, 64);
@@ -105,16 +102,7 @@ export const requestShape = named(
       input: described(elsewhere(input), "One message of the user as text, or the conversation so far as items."),
       instructions: described(nullable(string()), "Put before the input as a system message."),
       stream: described(nullable(boolean), "Whether the answer comes as events; false when absent."),
-      max_output_tokens: described(nullable(integer({ min: 1 })), "Tokens of the answer, reasoning among them."),
-      temperature: sampler(0, 2, "Sampling temperature."),
-      top_p: sampler(0, 1, "Share of probability from which tokens are drawn."),
-      top_k: described(integer({ min: 0 }), "Number of tokens from which is drawn."),
-      frequency_penalty: sampler(-2, 2, "Makes tokens less likely the more often they came up."),
-      presence_penalty: sampler(-2, 2, "Makes tokens less likely once they came up."),
-      top_logprobs: described(
-        nullable(integer({ min: 0, max: 20 })),
-        "Number of alternatives to each token that are listed with their probabilities.",
-      ),
+      ...responsesParameters,
       tools: described(elsewhere(toolsShape), "What the model may call."),
       tool_choice: described(
         elsewhere(nullable(toolChoice)),
@@ -189,12 +177,6 @@ export const requestShape = named(
         }),
         "What a stream shows of the way to the provider.",
       ),
-      stop: described(
-        nullable(stop),
-        "Texts before which the answer ends; left out where the provider has no such setting.",
-      ),
-      seed: described(nullable(seed), "Makes sampling repeatable at some providers."),
-      logit_bias: described(nullable(logitBias), "Change of a token's likelihood by the token's id."),
       prediction: described(nullable(prediction), "Text that the answer will mostly repeat."),
       anthropic_betas: described(anthropicBetas, "Names of beta features for providers that speak Anthropic's API."),
       context_management: described(

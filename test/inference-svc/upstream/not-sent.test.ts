@@ -10,6 +10,7 @@ import { geminiBody } from "@sluice/inference-svc/upstream/gemini/request.js";
 import { messagesBody } from "@sluice/inference-svc/upstream/messages/request.js";
 import { mistralOcrBody } from "@sluice/inference-svc/upstream/mistral-ocr/request.js";
 import { responsesBody } from "@sluice/inference-svc/upstream/responses/request.js";
+import { parameterRequests } from "../../support/parameters.ts";
 import { asking } from "../asking.js";
 
 const other: Target = { upstreamModel: "m", tier: "default", original: false };
@@ -30,14 +31,8 @@ const formats: readonly (readonly [string, Write, Target])[] = [
 ];
 
 const settings: Readonly<Record<string, Partial<TurnRequest>>> = {
+  ...parameterRequests,
   instructions: { instructions: "i" },
-  max_output_tokens: { maxOutputTokens: 99 },
-  temperature: { temperature: 0.5 },
-  top_p: { topP: 0.5 },
-  top_k: { topK: 3 },
-  top_logprobs: { topLogprobs: 2 },
-  frequency_penalty: { frequencyPenalty: 1 },
-  presence_penalty: { presencePenalty: 1 },
   "text.verbosity": { verbosity: "low" },
   "text.format": { textFormat: { type: "json_object" } },
   prompt_cache_key: { promptCacheKey: "k" },
@@ -47,9 +42,6 @@ const settings: Readonly<Record<string, Partial<TurnRequest>>> = {
   image_config: { imageConfigJson: '{"aspect_ratio":"1:1"}' },
   safety_identifier: { identityHash: "h", identityField: "safety_identifier" },
   user: { identityHash: "h", identityField: "user" },
-  stop: { stop: ["END"] },
-  seed: { seed: 7 },
-  logit_bias: { logitBias: { "5": 1 } },
   prediction: { predictionJson: '{"type":"content","content":"draft"}' },
   anthropic_betas: { anthropicBetas: ["a"] },
   context_management: { contextManagementJson: '{"edits":[]}' },

@@ -17,9 +17,6 @@ export function dropUnsupported(
   drop("image_config", request.imageConfigJson);
   drop("prompt_cache_key", request.promptCacheKey);
   drop("max_tool_calls", request.maxToolCalls);
-  drop("top_logprobs", request.topLogprobs);
-  drop("frequency_penalty", request.frequencyPenalty);
-  drop("presence_penalty", request.presencePenalty);
   if (request.promptCacheOptionsJson?.includes('"ttl"')) {
     onDropped("prompt_cache_options.ttl", "each mark has a ttl of its own");
   }

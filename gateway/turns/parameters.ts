@@ -1,0 +1,75 @@
+/** Reads the parameters of a body into the fields of a turn, by the table of the contract. */
+import {
+  type BodyParameters,
+  type Parameter,
+  type ParameterField,
+  parameterList,
+} from "@sluice/proto/contract/request/parameters.js";
+import type { RunTurnRequest } from "@sluice/proto/gen/sluice/inference/v1/turn_pb.js";
+
+interface DoorField {
+  readonly row: Parameter;
+  /** Names in the body, of which the first that is set counts. */
+  readonly names: readonly string[];
+  /** Value that counts as absent. */
+  readonly unset?: number | undefined;
+}
+
+const fieldsAt = {
+  responses: (row: Parameter): DoorField => ({ row, names: [row.name] }),
+  chat: (row: Parameter): DoorField => ({ row, names: row.chat }),
+  messages: (row: Parameter): DoorField =>
+    row.messages ? { row, names: [row.messages.name], unset: row.messages.unset } : { row, names: [] },
+};
+
+/** The parameters that the requests of one door have. */
+class DoorParameters {
+  readonly #fields: readonly DoorField[];
+  /** Names at the door by those of a turn, where they differ. */
+  readonly renamed: Readonly<Record<string, string>>;
+
+  constructor(door: keyof typeof fieldsAt) {
+    this.#fields = parameterList.map(fieldsAt[door]);
+    this.renamed = Object.fromEntries(
+      this.#fields.flatMap(({ row: { name }, names: [first = name] }) => (first === name ? [] : [[name, first]])),
+    );
+  }
+
+  /** @param body fields of the body, after their check */
+  read(body: object, request: RunTurnRequest): void {
+    const byName = body as Readonly<Record<string, unknown>>;
+    const byField = request as unknown as Record<string, unknown>;
+    for (const { row, names, unset } of this.#fields) {
+      for (const name of names) {
+        const value = byName[name];
+        if (value === undefined || value === null || value === unset) continue;
+        byField[row.field] = row.form.toField(value as never);
+        break;
+      }
+    }
+  }
+}
+
+/** The parameters of each door. */
+export const parametersAt = {
+  responses: new DoorParameters("responses"),
+  chat: new DoorParameters("chat"),
+  messages: new DoorParameters("messages"),
+};
+
+const absentFields = Object.fromEntries(parameterList.map(({ field }) => [field, undefined]));
+
+/** The fields of a turn without parameters. Protobuf has no absent list and no absent map. */
+export const unsetFields = (): Pick<RunTurnRequest, ParameterField> =>
+  ({ ...absentFields, stop: [], logitBias: {} }) as unknown as Pick<RunTurnRequest, ParameterField>;
+
+const absentNames = Object.fromEntries(
+  parameterList.flatMap(({ name, chat }) => [name, ...chat]).map((name) => [name, undefined]),
+);
+
+/** A class whose objects have all parameters of bodies, unset. */
+export const UnsetParameters = class {
+  constructor() {
+    Object.assign(this, absentNames);
+  }
+} as unknown as new () => BodyParameters;

@@ -1,0 +1,21 @@
+/** A value for each parameter of the contract. The compiler refuses a parameter without one. */
+import { type ParameterName, type ParameterValue, parameterList } from "@sluice/proto/contract/request/parameters.js";
+
+/** By their names at POST /responses; the same in a body and in a checked request. */
+export const parameterValues: { readonly [Name in ParameterName]: ParameterValue<Name> } = {
+  max_output_tokens: 99,
+  temperature: 0.5,
+  top_p: 0.25,
+  top_k: 3,
+  frequency_penalty: 0.75,
+  presence_penalty: 0.875,
+  top_logprobs: 2,
+  stop: ["END"],
+  seed: 7,
+  logit_bias: { "5": 1 },
+};
+
+/** One checked request for each parameter, by its name. */
+export const parameterRequests = Object.fromEntries(
+  parameterList.map(({ name, field }) => [name, { [field]: parameterValues[name] }]),
+);

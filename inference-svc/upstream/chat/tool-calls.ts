@@ -12,6 +12,8 @@ interface Call {
   writer: CallWriter | undefined;
   /** Arguments that came before the name: an item cannot begin without a name. */
   pending: string;
+  /** The last piece of the arguments. */
+  lastPiece: string;
   /** Present for a custom tool that was sent as a function. */
   wrapped: WrappedInput | undefined;
   /** True for a call in the format's own form for custom tools, whose input is no JSON. */
@@ -48,6 +50,7 @@ export class ChatToolCalls {
     if (call.callId === "" && !this.#hasId(piece.id)) call.callId = piece.id;
     call.pending =
       isPlaceholder(call.pending) && piece.args.trimStart().startsWith("{") ? piece.args : call.pending + piece.args;
+    if (piece.args !== "") call.lastPiece = piece.args;
     if (!call.writer && piece.name !== "") this.#begin(call, piece.name);
     // An empty object may be a placeholder, which the arguments follow.
     if (!call.writer || (!call.custom && argumentsOf(call) === call.pending && isPlaceholder(call.pending))) return;
@@ -92,7 +95,8 @@ export class ChatToolCalls {
   #open({ index, id, custom }: Piece): Call {
     this.endWhole();
     const callId = this.#hasId(id) ? "" : id;
-    const call: Call = { index, callId, writer: undefined, pending: "", wrapped: undefined, custom, ended: false };
+    const begun = { writer: undefined, pending: "", lastPiece: "", wrapped: undefined, ended: false };
+    const call: Call = { index, callId, custom, ...begun };
     this.#calls.push(call);
     return call;
   }
@@ -140,11 +144,19 @@ function isOther(call: Call, { id, name, args }: Piece): boolean {
   return id === "" || (call.writer?.written !== "" && args !== argumentsOf(call));
 }
 
-/** Some servers say the whole arguments once more in their last chunk. */
-const isRepeated = (call: Call, { id, args }: Piece): boolean =>
-  args !== "" && isWholeObject(call) && args === argumentsOf(call) && (id === "" ? !call.ended : id === call.callId);
+/**
+ * Some servers repeat the whole arguments in their last chunk. The lengths are compared first: reading text that has grown by pieces copies it, and
+ * a copy for each piece would take a time that grows with the square of the arguments.
+ */
+function isRepeated(call: Call, { id, args }: Piece): boolean {
+  if (args === "" || args.length !== argumentsOf(call).length) return false;
+  return isWholeObject(call) && args === argumentsOf(call) && (id === "" ? !call.ended : id === call.callId);
+}
 
-const isPlaceholder = (args: string): boolean => /^\s*\{\s*\}\s*$/.test(args);
+/** Longest text that is taken for a placeholder. */
+const maxPlaceholder = 64;
+
+const isPlaceholder = (args: string): boolean => args.length <= maxPlaceholder && /^\s*\{\s*\}\s*$/.test(args);
 
 function finish(call: Call, status: ItemStatus): void {
   if (!call.writer) throw providerFailed("a tool call without a name");
@@ -165,10 +177,8 @@ const isWhole = (call: Call): boolean => !call.custom && isJson(argumentsOf(call
 /** Arguments so far, with a placeholder that is not written yet. */
 const argumentsOf = ({ wrapped, writer, pending }: Call): string => (wrapped?.json ?? writer?.written ?? "") || pending;
 
-function isWholeObject(call: Call): boolean {
-  const written = argumentsOf(call);
-  return written.startsWith("{") && written.endsWith("}") && isWhole(call);
-}
+const isWholeObject = (call: Call): boolean =>
+  call.lastPiece.endsWith("}") && argumentsOf(call).startsWith("{") && isWhole(call);
 
 function isJson(value: string): boolean {
   try {

@@ -1,4 +1,4 @@
-/** The hand-written codecs of a session mean what the contract means, whatever is said and whatever bytes come. */
+/** The generated codec of a session means what the contract means, whatever is sent and whatever bytes come. */
 import { type DescMessage, type MessageShape, create, fromBinary, toBinary } from "@bufbuild/protobuf";
 import { describe, expect, test } from "@jest/globals";
 import {
@@ -25,7 +25,7 @@ const bytesOf = <Desc extends DescMessage>(schema: Desc, message: MessageShape<D
     toBinary(schema, message, { writeUnknownFields: schema.typeName !== SessionResponseSchema.typeName }),
   ).toString("base64");
 
-const told = (schema: DescMessage, bytes: Uint8Array): string => bytesOf(schema, fromBinary(schema, bytes));
+const meaning = (schema: DescMessage, bytes: Uint8Array): string => bytesOf(schema, fromBinary(schema, bytes));
 
 /** Decodes in the middle of other bytes, as in a chunk of a stream. */
 function within<Message>(decode: (bytes: Buffer, start: number, end: number) => Message, bytes: Uint8Array): Message {
@@ -74,34 +74,34 @@ function outcome(read: () => string): string {
 
 describe("messages of inference-svc", () => {
   const general = (message: SessionResponse) => toBinary(SessionResponseSchema, message);
-  const byHand = (bytes: Uint8Array) => bytesOf(SessionResponseSchema, within(decodeSessionResponse, bytes));
+  const byCode = (bytes: Uint8Array) => bytesOf(SessionResponseSchema, within(decodeSessionResponse, bytes));
 
-  test("written by hand mean the same in the general way", () => {
+  test("written by generated code mean the same in the general way", () => {
     fc.assert(
       fc.property(responses, (message) => {
-        expect(told(SessionResponseSchema, writtenResponse(message))).toBe(
-          told(SessionResponseSchema, general(message)),
+        expect(meaning(SessionResponseSchema, writtenResponse(message))).toBe(
+          meaning(SessionResponseSchema, general(message)),
         );
       }),
       runs,
     );
   });
 
-  test("written in the general way mean the same by hand", () => {
+  test("written in the general way mean the same to generated code", () => {
     fc.assert(
       fc.property(responses, (message) => {
         const bytes = general(message);
-        expect(byHand(bytes)).toBe(told(SessionResponseSchema, bytes));
+        expect(byCode(bytes)).toBe(meaning(SessionResponseSchema, bytes));
       }),
       runs,
     );
   });
 
-  test("written in any way that the contract allows mean the same by hand", () => {
+  test("written in any way that the contract allows mean the same to generated code", () => {
     fc.assert(
       fc.property(responses, fc.integer(), (message, seed) => {
         const bytes = distort(SessionResponseSchema, general(message), randomOf(seed));
-        expect(byHand(bytes)).toBe(told(SessionResponseSchema, bytes));
+        expect(byCode(bytes)).toBe(meaning(SessionResponseSchema, bytes));
       }),
       runs,
     );
@@ -111,9 +111,9 @@ describe("messages of inference-svc", () => {
     fc.assert(
       fc.property(responses, changes, (message, all) => {
         const bytes = changed(general(message), all);
-        const contract = outcome(() => told(SessionResponseSchema, bytes));
+        const contract = outcome(() => meaning(SessionResponseSchema, bytes));
         // The schema-driven decoder reads over the end of a message when a part of it is too long; a batch that does so is refused.
-        expect([contract, "refused"]).toContain(outcome(() => byHand(bytes)));
+        expect([contract, "refused"]).toContain(outcome(() => byCode(bytes)));
       }),
       { numRuns: 1_000 },
     );
@@ -133,9 +133,9 @@ describe("messages of inference-svc", () => {
     const readable = [0x0a, 0x06, 0x08, 0x06, 0x12, 0x02, 0x10, 0x07];
     const { frames } = within(decodeSessionResponse, Buffer.from([...unreadable, ...readable]));
     const costs = frames.map(
-      ({ frame: said }) =>
+      ({ frame }) =>
         () =>
-          said.case === "batch" ? said.value.cost : undefined,
+          frame.case === "batch" ? frame.value.cost : undefined,
     );
     expect(costs[0]).toThrow();
     expect(costs[1]?.()).toBe(7);
@@ -170,32 +170,34 @@ describe("messages of inference-svc", () => {
 
 describe("messages of a gateway", () => {
   const general = (message: Parameters<typeof writeSessionRequest>[0]) => toBinary(SessionRequestSchema, message);
-  const byHand = (bytes: Uint8Array) => bytesOf(SessionRequestSchema, within(decodeSessionRequest, bytes));
+  const byCode = (bytes: Uint8Array) => bytesOf(SessionRequestSchema, within(decodeSessionRequest, bytes));
 
-  test("written by hand mean the same in the general way", () => {
+  test("written by generated code mean the same in the general way", () => {
     fc.assert(
       fc.property(requests, (message) => {
-        expect(told(SessionRequestSchema, writtenRequest(message))).toBe(told(SessionRequestSchema, general(message)));
+        expect(meaning(SessionRequestSchema, writtenRequest(message))).toBe(
+          meaning(SessionRequestSchema, general(message)),
+        );
       }),
       runs,
     );
   });
 
-  test("written in the general way mean the same by hand", () => {
+  test("written in the general way mean the same to generated code", () => {
     fc.assert(
       fc.property(requests, (message) => {
         const bytes = general(message);
-        expect(byHand(bytes)).toBe(told(SessionRequestSchema, bytes));
+        expect(byCode(bytes)).toBe(meaning(SessionRequestSchema, bytes));
       }),
       runs,
     );
   });
 
-  test("written in any way that the contract allows mean the same by hand", () => {
+  test("written in any way that the contract allows mean the same to generated code", () => {
     fc.assert(
       fc.property(requests, fc.integer(), (message, seed) => {
         const bytes = distort(SessionRequestSchema, general(message), randomOf(seed));
-        expect(byHand(bytes)).toBe(told(SessionRequestSchema, bytes));
+        expect(byCode(bytes)).toBe(meaning(SessionRequestSchema, bytes));
       }),
       runs,
     );
@@ -205,7 +207,7 @@ describe("messages of a gateway", () => {
     fc.assert(
       fc.property(requests, changes, (message, all) => {
         const bytes = changed(general(message), all);
-        expect(outcome(() => byHand(bytes))).toBe(outcome(() => told(SessionRequestSchema, bytes)));
+        expect(outcome(() => byCode(bytes))).toBe(outcome(() => meaning(SessionRequestSchema, bytes)));
       }),
       { numRuns: 1_000 },
     );

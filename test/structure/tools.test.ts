@@ -29,7 +29,8 @@ describe("contracts", () => {
     const folder = mkdtempSync(join(tmpdir(), "sluice-test-gen-"));
     try {
       expect(await complaints("buf", ["generate", "--output", folder], proto)).toBe("");
-      expect(contentsOf(join(proto, "gen"))).toEqual(contentsOf(join(folder, "gen")));
+      for (const part of ["gen", "runtime/session/gen"])
+        expect(contentsOf(join(proto, part))).toEqual(contentsOf(join(folder, part)));
     } finally {
       rmSync(folder, { recursive: true, force: true });
     }

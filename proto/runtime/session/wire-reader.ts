@@ -7,10 +7,13 @@
 import { type DescMessage, type MessageShape, fromBinary } from "@bufbuild/protobuf";
 
 /** Thrown to hand a message over to the schema-driven decoder. Preallocated, because it is always caught and its stack is of no use. */
-export const unfamiliar = new Error("not a message that is read by hand");
+export const unfamiliar = new Error("not a message that generated code reads");
 
 /** No bytes; shared by all messages without a value in a field of bytes. */
 export const none: Uint8Array = new Uint8Array(0);
+
+/** A choice of which nothing is set; shared by all messages. */
+export const unset = { case: undefined } as const;
 
 export class WireReader {
   readonly bytes: Buffer;
@@ -101,17 +104,39 @@ export class WireReader {
   }
 }
 
+/** Reads a message, or leaves it to the schema-driven decoder. @throws when the bytes from `start` to `end` are no message */
+export function decodeMessage<Desc extends DescMessage>(
+  schema: Desc,
+  read: (reader: WireReader, end: number) => MessageShape<Desc>,
+  bytes: Buffer,
+  start: number,
+  end: number,
+): MessageShape<Desc> {
+  try {
+    return read(new WireReader(bytes, start, end), end);
+  } catch (error) {
+    if (error !== unfamiliar) throw error;
+    return fromBinary(schema, bytes.subarray(start, end));
+  }
+}
+
 /** Leaves a part to the schema-driven decoder. If that refuses the part alone, it still gets a chance to read the whole message. */
 export function readBySchema<Desc extends DescMessage>(
   schema: Desc,
   reader: WireReader,
-  start: number,
   end: number,
 ): MessageShape<Desc> {
+  const start = reader.at;
   reader.at = end;
   try {
     return fromBinary(schema, reader.bytes.subarray(start, end));
   } catch {
     throw unfamiliar;
   }
+}
+
+/** Sets an entry of a map. An assignment to `__proto__` would set the prototype of the object. */
+export function setEntry<Value>(entries: Record<string, Value>, key: string, value: Value): void {
+  if (key !== "__proto__") entries[key] = value;
+  else Object.defineProperty(entries, key, { value, writable: true, enumerable: true, configurable: true });
 }

@@ -158,7 +158,30 @@ describe("a tool", () => {
       { format: { type: "grammar", syntax: "bnf", definition: "x" } },
       "format.syntax: must be one of lark, regex",
     ],
-    ["function", { name: "n".repeat(128) }, { name: "n".repeat(129) }, "name: 1 to 128 letters, digits, _ and -"],
+    [
+      "function",
+      { name: "n".repeat(128) },
+      { name: "n".repeat(129) },
+      "name: 1 to 128 characters without control characters, and no blank at either end",
+    ],
+    [
+      "function",
+      { name: "github.search/Find it" },
+      { name: "f\n" },
+      "name: 1 to 128 characters without control characters, and no blank at either end",
+    ],
+    [
+      "custom",
+      { name: "a.b" },
+      { name: " a" },
+      "name: 1 to 128 characters without control characters, and no blank at either end",
+    ],
+    [
+      "namespace",
+      { name: "a.b" },
+      { name: "" },
+      "name: 1 to 128 characters without control characters, and no blank at either end",
+    ],
     ["namespace", {}, { tools: [] }, "tools: at least 1 tool"],
     [
       "namespace",

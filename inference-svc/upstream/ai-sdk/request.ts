@@ -9,6 +9,7 @@ import type { OnDropped, Target } from "../dialect.ts";
 import { lastEffort } from "../translate/reasoning-effort.ts";
 import { refersTo } from "../translate/offered-tools.ts";
 import { dropToolFields, describeTool, buildWrapperSchema } from "../translate/tool-description.ts";
+import { plainForm } from "../translate/name-rules.ts";
 import { type SentTool, SentTools } from "../translate/tool-names.ts";
 import { dropTier } from "../translate/sent-tier.ts";
 import { dropExtensions } from "../translate/extensions.ts";
@@ -41,7 +42,7 @@ export function callOptions(
   onDropped: OnDropped,
   version: SdkVersion,
 ): LanguageModelV4CallOptions {
-  const translation: TranslationContext = { target, tools: SentTools.of(request, true), onDropped };
+  const translation: TranslationContext = { target, tools: SentTools.of(request, plainForm), onDropped };
   dropUnsupported(request, translation);
   const reasoning = version === "v4" ? reasoningOf(request, translation) : declareReasoning(request, translation);
   const sampling = new ParameterObject();
@@ -98,7 +99,7 @@ function toolOptions(
 
 function functionOf(offered: SentTool, { onDropped }: TranslationContext): LanguageModelV4FunctionTool {
   const { path, tool, sentName } = offered;
-  dropToolFields(tool, path, onDropped);
+  dropToolFields(offered, onDropped);
   const description = describeTool(offered);
   return {
     type: "function",

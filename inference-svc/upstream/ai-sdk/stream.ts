@@ -8,6 +8,7 @@ import { writeImage } from "../events/generated-image.ts";
 import { parseCount } from "../json.ts";
 import type { CallWriter, Emit, ItemStatus } from "../events/item-writer.ts";
 import { type MessageWriter, Output, type ReasoningWriter } from "../events/output.ts";
+import { plainForm } from "../translate/name-rules.ts";
 import { SentTools } from "../translate/tool-names.ts";
 import { WrappedInput } from "../translate/wrapped-input.ts";
 import { shownName } from "../known-words.ts";
@@ -41,7 +42,7 @@ export class SdkReader {
     this.#emit = emit;
     this.#tier = tier;
     this.#output = new Output(emit);
-    this.#tools = SentTools.of(request, true);
+    this.#tools = SentTools.of(request, plainForm);
     this.#warned = warned;
   }
 

@@ -5,6 +5,7 @@ import { ObjectWriter, Verbatim, objectJson } from "../json.ts";
 import { wantsLogprobs } from "../events/service-tier.ts";
 import { chatMessages } from "./messages.ts";
 import { addChatReasoning } from "./reasoning.ts";
+import { openAiForm, plainForm } from "../translate/name-rules.ts";
 import { SentTools } from "../translate/tool-names.ts";
 import { addChatTools } from "./tools.ts";
 import { type TranslationContext, supports } from "../translate/context.ts";
@@ -16,7 +17,11 @@ import { sendAnswerSchema } from "../translate/schemas/sent-schema.ts";
 import { MadeOnce } from "../translate/made-once.ts";
 
 export function chatBody(request: TurnRequest, target: Target, onDropped: OnDropped): string {
-  const translation: TranslationContext = { target, tools: SentTools.of(request, !target.original), onDropped };
+  const translation: TranslationContext = {
+    target,
+    tools: SentTools.of(request, target.original ? openAiForm : plainForm),
+    onDropped,
+  };
   const body = new ObjectWriter();
   body.add("model", target.upstreamModel);
   body.add("messages", chatMessages(request, translation));

@@ -12,6 +12,7 @@ import { servedTier, wantsLogprobs } from "../events/service-tier.ts";
 import { connectionLost, providerFailed, providerFault } from "../failure.ts";
 import { type JsonObject, isObject, objects, parseObject, text } from "../json.ts";
 import { namedStop } from "../translate/extensions.ts";
+import { openAiForm, plainForm } from "../translate/name-rules.ts";
 import { SentTools } from "../translate/tool-names.ts";
 import { ChunkTemplate } from "./chunk-template.ts";
 import { Citations } from "./citations.ts";
@@ -56,7 +57,7 @@ export class ChatTranslator implements Translator {
     this.#logprobs = wantsLogprobs(request);
     this.#sealed = request.include.includes("reasoning.encrypted_content");
     this.#output = new Output(emit);
-    this.#tools = SentTools.of(request, !target.original);
+    this.#tools = SentTools.of(request, target.original ? openAiForm : plainForm);
     this.#alike = request.stream ? new ChunkTemplate() : undefined;
   }
 

@@ -53,7 +53,7 @@ function markedTool(offered: SentTool, onDropped: OnDropped, form: ToolForm): Js
 
 function chatTool(offered: SentTool, onDropped: OnDropped, { takesMarks = false, schemas }: ToolForm): JsonObject {
   const { path, tool, sentName, wrapped } = offered;
-  dropToolFields(tool, path, onDropped, { takesMarks });
+  dropToolFields(offered, onDropped, { takesMarks });
   const head = { name: sentName, description: describeTool(offered) };
   if (tool.type === "function") {
     if (tool.parametersJson === "null") return functionOf({ ...head, strict: tool.strict });

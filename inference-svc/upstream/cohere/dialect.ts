@@ -2,6 +2,7 @@
 import type { TurnRequest } from "../../turn/request.ts";
 import { bearer } from "../credentials/bearer.ts";
 import type { Dialect, Refusal } from "../dialect.ts";
+import { cohereForm } from "../translate/name-rules.ts";
 import { SentTools } from "../translate/tool-names.ts";
 import { noHostedTools, refuseInput, refuseTools, unsupported } from "../translate/unsupported-inputs.ts";
 import { serverSentEvents } from "../transport/sse.ts";
@@ -30,7 +31,7 @@ export function refuseCohere(request: TurnRequest): Refusal | undefined {
   }
   // Cohere answers 400 to a response format beside tools.
   const isJson = request.textFormat !== undefined && request.textFormat.type !== "text";
-  return isJson && SentTools.of(request, true).list.length > 0
+  return isJson && SentTools.of(request, cohereForm).list.length > 0
     ? { path: "text.format", message: unsupported("a JSON format beside tools") }
     : undefined;
 }

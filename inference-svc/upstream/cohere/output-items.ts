@@ -4,6 +4,7 @@ import type { Emit, ItemStatus } from "../events/item-writer.ts";
 import { type MessageWriter, Output, type ReasoningWriter } from "../events/output.ts";
 import { providerFailed } from "../failure.ts";
 import { type JsonObject, text } from "../json.ts";
+import { cohereForm } from "../translate/name-rules.ts";
 import { SentTools } from "../translate/tool-names.ts";
 import { CohereCitations } from "./citations.ts";
 import { CohereToolCall } from "./tool-calls.ts";
@@ -21,7 +22,7 @@ export class CohereOutputItems {
 
   constructor(request: TurnRequest, emit: Emit) {
     this.#output = new Output(emit);
-    this.#tools = SentTools.of(request, true);
+    this.#tools = SentTools.of(request, cohereForm);
   }
 
   /**

@@ -8,6 +8,7 @@ import { FormatParameters, firstStops, noField, within } from "../translate/para
 import { dropTier } from "../translate/sent-tier.ts";
 import { cohereSchemas } from "../translate/schemas/rules.ts";
 import { sendAnswerSchema } from "../translate/schemas/sent-schema.ts";
+import { cohereForm } from "../translate/name-rules.ts";
 import { SentTools } from "../translate/tool-names.ts";
 import { cohereMessages } from "./messages.ts";
 import { cohereThinking } from "./reasoning.ts";
@@ -15,7 +16,7 @@ import { addCohereTools } from "./tools.ts";
 import { dropAddition } from "../translate/additions.ts";
 
 export function cohereBody(request: TurnRequest, target: Target, onDropped: OnDropped): string {
-  const translation: TranslationContext = { target, tools: SentTools.of(request, true), onDropped };
+  const translation: TranslationContext = { target, tools: SentTools.of(request, cohereForm), onDropped };
   const body = new ObjectWriter();
   body.add("model", target.upstreamModel);
   body.add("stream", request.stream);

@@ -38,7 +38,7 @@ const strictlyDeclared = new MadeOnce(({ list }: SentTools, onDropped) =>
 /** The format requires a schema. @param enforces whether calls must follow the schemas */
 function cohereTool(offered: SentTool, onDropped: OnDropped, enforces: boolean): JsonObject {
   const { path, tool, sentName: name } = offered;
-  dropToolFields(tool, path, onDropped);
+  dropToolFields(offered, onDropped);
   const parameters =
     tool.type === "function"
       ? sendTool(tool, path, cohereSchemas, onDropped, enforces).schema

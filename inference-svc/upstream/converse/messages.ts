@@ -12,6 +12,7 @@ import type { Block } from "../translate/blocks/message-list.ts";
 import { type Conversation, translateConversation } from "../translate/blocks/messages.ts";
 import type { TranslationContext } from "../translate/context.ts";
 import { toMistralId } from "../translate/mistral-ids.ts";
+import { plainForm } from "../translate/name-rules.ts";
 import { SentTools } from "../translate/tool-names.ts";
 import { type ConverseCacheMarks, cachePoint, openCacheMarks } from "./cache-marks.ts";
 import { DocumentNames } from "./documents.ts";
@@ -41,7 +42,7 @@ export function buildConversation(
 export function previewConversation(request: TurnRequest, target: Target): Conversation {
   const family = findFamily(target.upstreamModel);
   const onDropped = () => undefined;
-  const translation: TranslationContext = { target, tools: SentTools.of(request, true), onDropped };
+  const translation: TranslationContext = { target, tools: SentTools.of(request, plainForm), onDropped };
   return buildConversation(request, family, translation, openCacheMarks(target, family, onDropped));
 }
 

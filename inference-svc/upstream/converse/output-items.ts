@@ -5,6 +5,7 @@ import { type JsonObject, isObject, text } from "../json.ts";
 import { claudeReasoningFormat } from "../translate/blocks/reasoning.ts";
 import type { CallWriter, Emit, ItemStatus } from "../events/item-writer.ts";
 import { type MessageWriter, Output, type ReasoningWriter } from "../events/output.ts";
+import { plainForm } from "../translate/name-rules.ts";
 import { SentTools } from "../translate/tool-names.ts";
 import { sealReasoning, signedFields } from "../translate/reasoning-seal.ts";
 import { RenamedArguments } from "../translate/schemas/renamed-arguments.ts";
@@ -40,7 +41,7 @@ export class ConverseOutputItems {
 
   constructor(request: TurnRequest, family: Family, emit: Emit) {
     this.#output = new Output(emit);
-    this.#tools = SentTools.of(request, true);
+    this.#tools = SentTools.of(request, plainForm);
     this.#format = family === "anthropic" ? claudeReasoningFormat : "unknown";
     this.#sealed = request.include.includes("reasoning.encrypted_content");
   }

@@ -11,6 +11,7 @@ import { FormatParameters, ParameterObject, elsewhere } from "../translate/param
 import { dropTier } from "../translate/sent-tier.ts";
 import { converseSchemas } from "../translate/schemas/rules.ts";
 import { sendAnswerSchema } from "../translate/schemas/sent-schema.ts";
+import { plainForm } from "../translate/name-rules.ts";
 import { SentTools } from "../translate/tool-names.ts";
 import { type ConverseCacheMarks, cachePoint, openCacheMarks } from "./cache-marks.ts";
 import { type Family, findFamily } from "./family.ts";
@@ -23,7 +24,7 @@ const defaultMaxTokens = 4_096;
 
 export function converseBody(request: TurnRequest, target: Target, onDropped: OnDropped): string {
   const family = findFamily(target.upstreamModel);
-  const translation: TranslationContext = { target, tools: SentTools.of(request, true), onDropped };
+  const translation: TranslationContext = { target, tools: SentTools.of(request, plainForm), onDropped };
   const marks = openCacheMarks(target, family, onDropped);
   const conversation = buildConversation(request, family, translation, marks);
   const { tools, choice } = toolSettings(request, family, translation, conversation, marks);

@@ -29,7 +29,7 @@ const otherTools = new MadeOnce(({ list }: SentTools, onDropped) =>
 /** @param enforces whether the endpoint can make calls follow their schemas */
 function toolBlock(offered: SentTool, enforces: boolean, onDropped: OnDropped): Block {
   const { path, tool, sentName } = offered;
-  dropToolFields(tool, path, onDropped, { takesMarks: true });
+  dropToolFields(offered, onDropped, { takesMarks: true });
   const { schema: json, strict } =
     tool.type === "function"
       ? sendTool(tool, path, converseSchemas, onDropped, enforces)

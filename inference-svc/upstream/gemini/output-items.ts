@@ -4,6 +4,7 @@ import { writeImage } from "../events/generated-image.ts";
 import { type JsonObject, isObject, text } from "../json.ts";
 import type { Emit, ItemStatus } from "../events/item-writer.ts";
 import { type MessageWriter, Output, type ReasoningWriter } from "../events/output.ts";
+import { geminiForm } from "../translate/name-rules.ts";
 import { SentTools } from "../translate/tool-names.ts";
 import { sealReasoning, signedFields } from "../translate/reasoning-seal.ts";
 import { WrappedInput } from "../translate/wrapped-input.ts";
@@ -27,7 +28,7 @@ export class GeminiOutputItems {
 
   constructor(request: TurnRequest, grounding: Grounding, emit: Emit) {
     this.#output = new Output(emit);
-    this.#tools = SentTools.of(request, true);
+    this.#tools = SentTools.of(request, geminiForm);
     this.#grounding = grounding;
     this.#sealed = request.include.includes("reasoning.encrypted_content");
     this.#sources = request.include.includes("web_search_call.action.sources");

@@ -4,6 +4,7 @@ import type { OnDropped, Target } from "../dialect.ts";
 import { type JsonObject, jsonText } from "../json.ts";
 import { wantsLogprobs } from "../events/service-tier.ts";
 import { dropTier } from "../translate/sent-tier.ts";
+import { geminiForm } from "../translate/name-rules.ts";
 import { SentTools } from "../translate/tool-names.ts";
 import { geminiSchemas } from "../translate/schemas/rules.ts";
 import { sendAnswerSchema } from "../translate/schemas/sent-schema.ts";
@@ -23,7 +24,7 @@ import { geminiToolSettings } from "./tools.ts";
 import { dropAddition } from "../translate/additions.ts";
 
 export function geminiBody(request: TurnRequest, target: Target, onDropped: OnDropped): string {
-  const translation: TranslationContext = { target, tools: SentTools.of(request, true), onDropped };
+  const translation: TranslationContext = { target, tools: SentTools.of(request, geminiForm), onDropped };
   const { tools, toolConfig } = geminiToolSettings(request, translation);
   const { system, contents } = buildContents(request, translation);
   const sampling = new ParameterObject();

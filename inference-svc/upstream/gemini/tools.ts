@@ -41,7 +41,7 @@ const declarations = new MadeOnce(({ list }: SentTools, onDropped) =>
 
 function declaration(offered: SentTool, onDropped: OnDropped): JsonObject {
   const { path, tool, sentName } = offered;
-  dropToolFields(tool, path, onDropped);
+  dropToolFields(offered, onDropped);
   const schema = tool.type === "function" ? schemaOf(tool, path, onDropped) : buildWrapperSchema(tool, path, onDropped);
   return { name: sentName, description: describeTool(offered), parametersJsonSchema: schema };
 }

@@ -1,10 +1,12 @@
 /** Turns the blocks of a Messages answer into output items. */
 import { codePointLength } from "@sluice/proto/runtime/validation/text.js";
 import type { TurnRequest } from "../../turn/request.ts";
+import type { Target } from "../dialect.ts";
 import { providerFailed } from "../failure.ts";
 import { type JsonObject, isObject, objects, text } from "../json.ts";
 import type { CallWriter, Emit, ItemStatus } from "../events/item-writer.ts";
 import { type MessageWriter, Output } from "../events/output.ts";
+import { anthropicForm, plainForm } from "../translate/name-rules.ts";
 import { SentTools } from "../translate/tool-names.ts";
 import { RenamedArguments } from "../translate/schemas/renamed-arguments.ts";
 import { messagesSchemas } from "../translate/schemas/rules.ts";
@@ -49,9 +51,9 @@ export class MessagesOutputItems {
   readonly #begun = new Set<unknown>();
   #place: unknown;
 
-  constructor(request: TurnRequest, emit: Emit) {
+  constructor(request: TurnRequest, target: Target, emit: Emit) {
     this.#output = new Output(emit);
-    this.#tools = SentTools.of(request, true);
+    this.#tools = SentTools.of(request, target.original ? anthropicForm : plainForm);
     this.#searches = new Searches(
       this.#output,
       request.include.includes("web_search_call.action.sources"),
@@ -60,7 +62,7 @@ export class MessagesOutputItems {
     const asksForOutputs = request.include.includes("code_interpreter_call.outputs");
     this.#codeRuns = new CodeRuns(this.#output, asksForOutputs, namedContainer(request));
     this.#fetches = new Fetches(this.#output, fetchSpelling(request));
-    this.#toolSearches = new ToolSearches(this.#output);
+    this.#toolSearches = new ToolSearches(this.#output, this.#tools);
     this.#sealed = request.include.includes("reasoning.encrypted_content");
   }
 

@@ -5,6 +5,7 @@ import { type JsonObject, ObjectWriter, Verbatim, jsonText, objects, text } from
 import { dropTier } from "../translate/sent-tier.ts";
 import { messagesSchemas } from "../translate/schemas/rules.ts";
 import { sendAnswerSchema } from "../translate/schemas/sent-schema.ts";
+import { anthropicForm, plainForm } from "../translate/name-rules.ts";
 import { SentTools } from "../translate/tool-names.ts";
 import { type TranslationContext, supports } from "../translate/context.ts";
 import { CacheMarks } from "../translate/blocks/cache-marks.ts";
@@ -31,7 +32,11 @@ export function messagesBody(
   onDropped: OnDropped,
   address: Address = ["model", target.upstreamModel],
 ): string {
-  const translation: TranslationContext = { target, tools: SentTools.of(request, true), onDropped };
+  const translation: TranslationContext = {
+    target,
+    tools: SentTools.of(request, target.original ? anthropicForm : plainForm),
+    onDropped,
+  };
   const marks = new CacheMarks(onDropped);
   const tools = messagesTools(request, translation, marks);
   const { system, messages } = messagesConversation(request, translation, marks);

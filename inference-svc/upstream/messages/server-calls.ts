@@ -4,12 +4,15 @@ import { wordId } from "@sluice/proto/runtime/foreign-id.js";
 import type { InputItem } from "../../turn/request.ts";
 import { text } from "../json.ts";
 import { type Block, textBlock } from "../translate/blocks/message-list.ts";
+import type { TranslationContext } from "../translate/context.ts";
 import { webFetchName } from "../translate/blocks/tools.ts";
 
 /** Undefined for an item of another kind. */
-export function toServerBlocks(item: InputItem): readonly Block[] | undefined {
+export function toServerBlocks(item: InputItem, path: string, names: TranslationContext): readonly Block[] | undefined {
   if (item.type === "service:web_fetch") return fetched(item);
-  return item.type === "service:tool_search" && isAnthropicSearch(item.tool) ? searched(item, item.tool) : undefined;
+  return item.type === "service:tool_search" && isAnthropicSearch(item.tool)
+    ? searched(item, item.tool, path, names)
+    : undefined;
 }
 
 const useId = ({ id }: InputItem): string => `srvtoolu_${wordId(text(id))}`;
@@ -22,10 +25,17 @@ function pair(item: InputItem, name: string, input: object, kind: string, conten
   ];
 }
 
-function searched(item: InputItem, tool: string): readonly Block[] {
+function searched(
+  item: InputItem,
+  tool: string,
+  path: string,
+  { tools, onDropped }: TranslationContext,
+): readonly Block[] {
   const { query, tool_references: found, error } = item;
+  const sentName = (name: unknown, index: number): string =>
+    tools.sentName(text(name), undefined, `${path}.tool_references.${index}`, onDropped);
   const references = Array.isArray(found)
-    ? found.map((name: unknown) => ({ type: "tool_reference", tool_name: name }))
+    ? found.map((name: unknown, index) => ({ type: "tool_reference", tool_name: sentName(name, index) }))
     : [];
   const content =
     typeof error === "string"

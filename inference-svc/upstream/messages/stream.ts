@@ -43,7 +43,7 @@ export class MessagesTranslator implements Translator {
     this.#emit = emit;
     this.#stopTexts = request.stop;
     this.#target = target;
-    this.#blocks = new MessagesOutputItems(request, emit);
+    this.#blocks = new MessagesOutputItems(request, target, emit);
   }
 
   get usage(): Outcome["usage"] {

@@ -4,6 +4,7 @@ import { newId } from "@sluice/proto/runtime/id.js";
 import type { OtherWriter } from "../events/item-writer.ts";
 import type { Output } from "../events/output.ts";
 import { type JsonObject, isObject, objects, text } from "../json.ts";
+import type { SentTools } from "../translate/tool-names.ts";
 import { type BlockReader, readInput } from "./block-reader.ts";
 
 interface Search {
@@ -13,10 +14,12 @@ interface Search {
 
 export class ToolSearches {
   readonly #output: Output;
+  readonly #tools: SentTools;
   readonly #running = new Map<unknown, Search>();
 
-  constructor(output: Output) {
+  constructor(output: Output, tools: SentTools) {
     this.#output = output;
+    this.#tools = tools;
   }
 
   /** Undefined for other server tools. */
@@ -44,10 +47,14 @@ export class ToolSearches {
     if (!search) return;
     this.#running.delete(id);
     const result: JsonObject = isObject(content) ? content : {};
-    const references = objects(result.tool_references).map(({ tool_name: name }) => text(name));
+    const references = objects(result.tool_references).map(({ tool_name: name }) => this.#ownName(text(name)));
     const error = text(result.error_code);
     if (error === "") search.writer.end("completed", { query: search.query, tool_references: references });
     else search.writer.end("incomplete", { query: search.query, error });
+  }
+
+  #ownName(sentName: string): string {
+    return this.#tools.findBySentName(sentName)?.tool.name ?? sentName;
   }
 
   /** Searches without a result at the end have failed, unless the provider paused them. */

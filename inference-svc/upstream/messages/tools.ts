@@ -63,7 +63,7 @@ const deferringTools = new MadeOnce(({ list }: SentTools, onDropped) =>
  */
 function functionTool(offered: SentTool, onDropped: OnDropped, takesAnthropic: boolean): Block {
   const { path, tool, sentName } = offered;
-  dropToolFields(tool, path, onDropped, { takesMarks: true, takesAnthropic });
+  dropToolFields(offered, onDropped, { takesMarks: true, takesAnthropic });
   if (takesAnthropic && tool.type === "function" && tool.anthropicJson !== undefined)
     return JSON.parse(tool.anthropicJson) as Block;
   const { schema, strict } =

@@ -4,6 +4,7 @@ import type { Target } from "../dialect.ts";
 import type { ItemStatus } from "../events/item-writer.ts";
 import type { Output } from "../events/output.ts";
 import type { JsonObject } from "../json.ts";
+import type { ToolNames } from "./tool-names.ts";
 
 /** Reads the events of one item. */
 export interface ItemReader {
@@ -25,4 +26,5 @@ export interface ReadContext {
   /** Whether log probabilities are passed on. */
   readonly logprobs: boolean;
   readonly target: Target;
+  readonly names: ToolNames;
 }

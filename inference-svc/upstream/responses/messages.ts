@@ -8,10 +8,10 @@ import type { OnDropped, Target } from "../dialect.ts";
 import { type JsonObject, isObject, text } from "../json.ts";
 import { boundedId } from "../translate/bounded-id.ts";
 import { openReasoning } from "../translate/reasoning-seal.ts";
-import { flat } from "../translate/tool-names.ts";
 import { toText } from "../translate/tool-history.ts";
 import { runsNatively } from "./native-tools.ts";
 import { spellItemType } from "./spelling.ts";
+import { ToolNames } from "./tool-names.ts";
 import { isVendor } from "./vendor.ts";
 
 export function inputItems(request: TurnRequest, target: Target, onDropped: OnDropped): readonly JsonObject[] {
@@ -39,25 +39,18 @@ function sentItem(
     return sent && isVendor(target) ? withOwnId(sent, path, onDropped) : sent;
   }
   if (item.type.includes(":")) return ofServerTool(item, request, target);
-  const sent = withoutName(withoutOwn(item), path, onDropped);
-  return isVendor(target)
-    ? fitting(withOwnId(forVendor(sent, path, onDropped), path, onDropped), path, onDropped)
-    : sent;
+  const named = ToolNames.of(request).sentItem(withoutName(withoutOwn(item), path, onDropped), path, onDropped);
+  return isVendor(target) ? withCallId(withOwnId(forVendor(named, path, onDropped), path, onDropped)) : named;
 }
 
 /** The vendor answers 400 to longer ids of calls ("Expected a string with maximum length 64"). */
 const vendorIdLength = 64;
 
-/** Ids and names of calls as other providers gave them, in the form that the vendor takes. */
-function fitting(item: JsonObject, path: string, onDropped: OnDropped): JsonObject {
-  const { call_id: callId, name } = item;
+/** The id of a call as another provider gave it, in the form that the vendor takes. */
+function withCallId(item: JsonObject): JsonObject {
+  const { call_id: callId } = item;
   const sentId = boundedId(callId, vendorIdLength);
-  const isCall = item.type === "function_call" || item.type === "custom_tool_call";
-  const sentName = isCall && typeof name === "string" ? flat(name) : name;
-  if (sentId === callId && sentName === name) return item;
-  if (sentName !== name)
-    onDropped(`${path}.name`, `repaired: sent as ${text(sentName)}, a name that the provider takes`);
-  return { ...item, ...(callId !== undefined && { call_id: sentId }), ...(isCall && { name: sentName }) };
+  return sentId === callId ? item : { ...item, call_id: sentId };
 }
 
 /** Beginnings of the vendor's ids, by the type of the item; it answers 400 to others ("Expected an ID that begins with 'msg'"). */

@@ -22,8 +22,9 @@ export interface Slot {
 }
 
 export function openSlot(reading: ReadContext, outputIndex: unknown, item: JsonObject): Slot {
+  const { names } = reading;
   const index = reading.output.count;
-  const reader = openReader(reading, item);
+  const reader = openReader(reading, names.ownItem(item));
   let ended = false;
   return {
     outputIndex,
@@ -37,8 +38,9 @@ export function openSlot(reading: ReadContext, outputIndex: unknown, item: JsonO
       reading.output.native(type, toNativePayload(event), index);
     },
     complete: (item) => reader.complete(item),
-    end(final, status) {
+    end(sent, status) {
       ended = true;
+      const final = names.ownItem(sent);
       const finalStatus = final.status === "completed" || final.status === "incomplete" ? final.status : status;
       reader.complete(final);
       reader.end(final, finalStatus);

@@ -15,6 +15,7 @@ import { isNativeEvent, toNativePayload } from "./native-events.ts";
 import type { ReadContext } from "./item-reader.ts";
 import { type Slot, openSlot } from "./output-items.ts";
 import { shownName } from "../known-words.ts";
+import { ToolNames } from "./tool-names.ts";
 import { responsesUsage } from "./usage.ts";
 
 /** Event types that belong to one kind of item only, so they can begin an item that was never announced. */
@@ -54,7 +55,8 @@ export class ResponsesTranslator implements Translator {
   constructor(request: TurnRequest, target: Target, emit: (event: TurnEvent) => void) {
     this.#emit = emit;
     const { include, tools } = request;
-    this.#reading = { output: new Output(emit), include, tools, logprobs: wantsLogprobs(request), target };
+    const names = ToolNames.of(request);
+    this.#reading = { output: new Output(emit), include, tools, logprobs: wantsLogprobs(request), target, names };
   }
 
   get finished(): boolean {

@@ -14,6 +14,8 @@ import { type ObjectWriter, Verbatim } from "../json.ts";
 import { openaiSchemas } from "../translate/schemas/rules.ts";
 import { sendTool } from "../translate/schemas/sent-schema.ts";
 import { MadeOnce } from "../translate/made-once.ts";
+import { describeRename, openAiForm } from "../translate/name-rules.ts";
+import { ToolNames } from "./tool-names.ts";
 import { isVendor } from "./vendor.ts";
 
 export function addResponsesTools(
@@ -25,7 +27,7 @@ export function addResponsesTools(
   const { tools } = request;
   const declared = tools.some(isSent);
   if (!declared && !request.input.some((item) => item.type === "additional_tools")) return;
-  if (declared) body.add("tools", written(isVendor(target), isLoose(request)).of(tools, onDropped));
+  if (declared) body.add("tools", written(isVendor(target), isLoose(request)).of(ToolNames.of(request), onDropped));
   body.add("tool_choice", toolChoice(request));
   body.add("parallel_tool_calls", request.parallelToolCalls);
 }
@@ -37,32 +39,48 @@ export function addResponsesTools(
 const isLoose = ({ door = "responses" }: TurnRequest): boolean => door !== "responses";
 
 const toVendor = (isLoosened: boolean) =>
-  new MadeOnce((tools: readonly Tool[], onDropped) => toolsJson(tools, { isLoosened, onDropped }));
-const toOthers = (isLoosened: boolean) => new MadeOnce((tools: readonly Tool[]) => toolsJson(tools, { isLoosened }));
+  new MadeOnce((names: ToolNames, onDropped) => toolsJson({ names, isLoosened, onRenamed: onDropped, onDropped }));
+const toOthers = (isLoosened: boolean) =>
+  new MadeOnce((names: ToolNames, onRenamed) => toolsJson({ names, isLoosened, onRenamed }));
 
 const [vendorTools, vendorLooseTools] = [toVendor(false), toVendor(true)];
 const [otherTools, otherLooseTools] = [toOthers(false), toOthers(true)];
 
-function written(isVendors: boolean, isLoosened: boolean): MadeOnce<readonly Tool[], Verbatim> {
+function written(isVendors: boolean, isLoosened: boolean): MadeOnce<ToolNames, Verbatim> {
   if (isVendors) return isLoosened ? vendorLooseTools : vendorTools;
   return isLoosened ? otherLooseTools : otherTools;
 }
 
 interface Writing {
+  readonly names: ToolNames;
+  readonly onRenamed: OnDropped;
   /** Whether functions without `strict` are sent as not strict. */
   readonly isLoosened: boolean;
   /** Given for the vendor only. */
   readonly onDropped?: OnDropped;
 }
 
-function toolsJson(tools: readonly Tool[], writing: Writing): Verbatim {
-  const json = tools.flatMap((tool, index) => (isSent(tool) ? [toolJson(tool, `tools.${index}`, writing)] : []));
+function toolsJson(writing: Writing): Verbatim {
+  const json = writing.names.tools.flatMap((tool, index) =>
+    isSent(tool) ? [toolJson(tool, `tools.${index}`, writing)] : [],
+  );
   return new Verbatim(`[${json.join(",")}]`);
 }
 
 const isSent = (tool: Tool): boolean => tool.type !== "hosted" || !tool.leftOut;
 
-function toolJson(tool: Tool, path: string, writing: Writing): string {
+/** @param namespace that the tool is in */
+function toolJson(tool: Tool, path: string, writing: Writing, namespace?: string): string {
+  const json = unnamedJson(tool, path, writing);
+  if (tool.type === "hosted") return json;
+  const name = writing.names.sent(tool.name, namespace);
+  if (name === tool.name) return json;
+  writing.onRenamed(`${path}.name`, describeRename(name, openAiForm.names));
+  return withMembers(json, { name: JSON.stringify(name) });
+}
+
+/** The tool with the name that the client gave it. */
+function unnamedJson(tool: Tool, path: string, writing: Writing): string {
   const { onDropped } = writing;
   switch (tool.type) {
     case "function":
@@ -104,7 +122,7 @@ function withoutForeign(tool: CallableTool, path: string, onDropped: OnDropped):
 }
 
 function namespaceJson(namespace: NamespaceTool, path: string, writing: Writing): string {
-  const inner = namespace.tools.map((tool, index) => toolJson(tool, `${path}.tools.${index}`, writing));
+  const inner = namespace.tools.map((tool, index) => toolJson(tool, `${path}.tools.${index}`, writing, namespace.name));
   return withMembers(namespace.json, { tools: `[${inner.join(",")}]` });
 }
 
@@ -132,12 +150,14 @@ function without(json: string, names: readonly string[], path: string, onDropped
     : withMembers(json, Object.fromEntries(present.map(({ key }) => [key, undefined])));
 }
 
-function toolChoice({ toolChoice: choice, tools: declared }: TurnRequest): unknown {
+function toolChoice(request: TurnRequest): unknown {
+  const { toolChoice: choice, tools: declared } = request;
   if (typeof choice !== "object") return choice;
+  const names = ToolNames.of(request);
   // The tool choice names the tool's kind; the provider knows the tool by the type that was sent.
   const reference = (to: ToolReference): ToolReference => {
     const hosted = declared.find((tool) => tool.type === "hosted" && tool.kind === to.type);
-    return hosted?.type === "hosted" ? { ...to, type: hosted.spelling } : to;
+    return hosted?.type === "hosted" ? { ...to, type: hosted.spelling } : names.sentReference(to);
   };
   if (choice.type === "tool") return reference(choice.tool);
   return { type: choice.type, mode: choice.mode, tools: choice.tools.map(reference) };

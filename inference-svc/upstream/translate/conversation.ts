@@ -74,8 +74,6 @@ export function translateInput(
   }
 }
 
-/** The form of names in every format. A model can make up another one, which its client then repeats in the history. */
-const nameForm = /^[\w-]+$/;
 const subagentFields = ["subagent_id", "subagent_items"];
 const noField = "the format has no field for it";
 
@@ -143,9 +141,7 @@ class InputTranslator {
       if (item[field] !== undefined && item[field] !== null) onDropped(`${path}.${field}`, noField);
     }
     const callId = item.call_id;
-    const name = tools.sentName(text(item.name), text(item.namespace) || undefined);
-    if (!item.namespace && !nameForm.test(text(item.name)))
-      onDropped(`${path}.name`, `repaired: sent as ${name}, because the format only takes letters, digits, _ and -`);
+    const name = tools.sentName(text(item.name), text(item.namespace) || undefined, `${path}.name`, onDropped);
     if (item.type === "function_call") {
       const mark = this.#markOf(item, path);
       return this.#writer.addCall({ callId, name, argumentsJson: text(item.arguments), ...mark });
@@ -177,7 +173,8 @@ class InputTranslator {
     const call = toFunctionCall(item);
     if (call) {
       (this.#callIds ??= new Map()).set(item.id, call.callId);
-      this.#writer.addCall(call);
+      const { tools, onDropped } = this.#translation;
+      this.#writer.addCall({ ...call, name: tools.sentName(call.name, undefined, `${path}.name`, onDropped) });
     }
     const answer = toFunctionOutput(item);
     if (answer) {

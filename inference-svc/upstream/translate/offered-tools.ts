@@ -32,13 +32,20 @@ const bringers: ReadonlySet<string> = new Set(["additional_tools", "tool_search_
 
 const brings = (item: InputItem): boolean => bringers.has(item.type);
 
+/** Whether items add tools. */
+export const hasBroughtTools = (input: TurnRequest["input"]): boolean => hasOther(input, brings);
+
+/** The tools that items add. */
+export const broughtTools = (input: TurnRequest["input"]): readonly JsonObject[] =>
+  input.filter(brings).flatMap((item) => objects(item.tools));
+
 /**
  * Tools in the order of the request; members of a namespace are listed one by one. Cached, because every endpoint of a model asks for the
  * same request, and the steps of an agent have the same list.
  */
 export function offeredTools(request: TurnRequest): readonly OfferedTool[] {
   const { input, tools, toolChoice } = request;
-  const brought = hasOther(input, brings);
+  const brought = hasBroughtTools(input);
   if (tools.length === 0 && !brought) return none;
   const source = brought || typeof toolChoice === "object" ? request : tools;
   let offered = known.get(source);

@@ -1,5 +1,5 @@
 /** Describes tools for formats that only know functions. */
-import type { CustomTool, FunctionTool } from "../../turn/request.ts";
+import type { CustomTool } from "../../turn/request.ts";
 import type { OnDropped } from "../dialect.ts";
 import { type JsonObject, isObject, text } from "../json.ts";
 import type { SentTool } from "./tool-names.ts";
@@ -20,11 +20,11 @@ export interface ToolAbilities {
 
 /** Reports the fields of a tool that a function declaration cannot hold. */
 export function dropToolFields(
-  tool: FunctionTool | CustomTool,
-  path: string,
+  { tool, path, renaming }: SentTool,
   onDropped: OnDropped,
   { takesMarks = false, takesAnthropic = false }: ToolAbilities = {},
 ): void {
+  if (renaming !== undefined) onDropped(`${path}.name`, renaming);
   if (tool.async === true) onDropped(`${path}.async`, "the format has no asynchronous calls");
   if (!takesMarks && tool.cacheControl) onDropped(`${path}.cache_control`, "the format has no cache marks on tools");
   if (!takesAnthropic && tool.type === "function" && tool.anthropicJson !== undefined)

@@ -2,25 +2,22 @@
  * Maps tool names to names that the format accepts, without namespaces and mostly without custom tools, and finds tools by the names in
  * calls.
  */
-import { createHash } from "node:crypto";
 import type { CustomTool, FunctionTool, TurnRequest } from "../../turn/request.ts";
+import type { OnDropped } from "../dialect.ts";
+import { type NameRule, type ToolForm, describeRename, fitNames, fitOther } from "./name-rules.ts";
 import { type OfferedTool, isToolSearch, offeredTools } from "./offered-tools.ts";
-
-/** Most servers accept names of at most 64 characters. */
-const maxNameLength = 64;
 
 export interface SentTool extends OfferedTool {
   readonly tool: FunctionTool | CustomTool;
   readonly sentName: string;
   /** True for a custom tool that is sent as a function with one parameter, `input`. */
   readonly wrapped: boolean;
+  /** What the receipt says of a name that the format does not take. */
+  readonly renaming?: string;
 }
 
 export class SentTools {
-  static readonly #noneNative = new SentTools([], [], false);
-  static readonly #noneWrapped = new SentTools([], [], true);
-  static readonly #native = new WeakMap<readonly OfferedTool[], SentTools>();
-  static readonly #wrapped = new WeakMap<readonly OfferedTool[], SentTools>();
+  static readonly #known = new WeakMap<ToolForm, WeakMap<readonly OfferedTool[], SentTools>>();
 
   /** Tools that the model may call. */
   readonly list: readonly SentTool[];
@@ -28,38 +25,46 @@ export class SentTools {
   readonly searches: readonly string[];
   /** Whether custom tools are sent as functions. */
   readonly wraps: boolean;
+  readonly #names: NameRule;
   readonly #bySentName: ReadonlyMap<string, SentTool>;
   readonly #byOwnName: ReadonlyMap<string, SentTool>;
 
-  private constructor(tools: readonly SentTool[], searches: readonly string[], wraps: boolean) {
+  private constructor(tools: readonly SentTool[], searches: readonly string[], { wraps, names }: ToolForm) {
     this.list = tools.filter((tool) => tool.allowed);
     this.searches = searches;
     this.wraps = wraps;
+    this.#names = names;
     this.#bySentName = new Map(tools.map((tool) => [tool.sentName, tool]));
     this.#byOwnName = new Map(tools.map((tool) => [keyOf(tool.tool.name, tool.namespace?.name), tool]));
   }
 
-  /**
-   * The same object for the same tools, by which a dialect can remember how it writes them.
-   * @param wraps whether the format only knows functions
-   */
-  static of(request: TurnRequest, wraps: boolean): SentTools {
+  /** The same object for the same tools, by which a dialect can remember how it writes them. */
+  static of(request: TurnRequest, form: ToolForm): SentTools {
     const offered = offeredTools(request);
-    if (offered.length === 0) return wraps ? SentTools.#noneWrapped : SentTools.#noneNative;
-    const known = wraps ? SentTools.#wrapped : SentTools.#native;
+    let known = SentTools.#known.get(form);
+    if (known === undefined) SentTools.#known.set(form, (known = new WeakMap()));
     let tools = known.get(offered);
-    if (tools === undefined) known.set(offered, (tools = SentTools.#of(offered, wraps)));
+    if (tools === undefined) known.set(offered, (tools = SentTools.#of(offered, form)));
     return tools;
   }
 
-  static #of(offered: readonly OfferedTool[], wraps: boolean): SentTools {
+  static #of(offered: readonly OfferedTool[], form: ToolForm): SentTools {
     const searches = offered.filter(({ tool, allowed }) => allowed && isToolSearch(tool)).map(({ path }) => path);
-    return new SentTools(named(offered, wraps), searches, wraps);
+    return new SentTools(named(offered, form), searches, form);
   }
 
-  /** The name under which a tool was or is sent, even if the request no longer offers it. */
-  sentName(name: string, namespace?: string): string {
-    return this.#byOwnName.get(keyOf(name, namespace))?.sentName ?? flat(name, namespace);
+  /**
+   * The name under which a call of the history is sent, even if the request no longer offers its tool. Then it is no name of another tool.
+   * @param onDropped learns of a name that the format does not take; for a tool of the request the tool itself says it
+   */
+  sentName(name: string, namespace: string | undefined, path: string, onDropped: OnDropped): string {
+    const tool = this.#byOwnName.get(keyOf(name, namespace));
+    if (tool) return tool.sentName;
+    const whole = wholeName(name, namespace);
+    if (this.#names.form.test(whole)) return whole;
+    const sent = fitOther(whole, this.#names, (other) => this.#bySentName.has(other));
+    onDropped(path, describeRename(sent, this.#names));
+    return sent;
   }
 
   /** The tool that a call names. */
@@ -70,7 +75,11 @@ export class SentTools {
 
 const keyOf = (name: string, namespace = ""): string => `${namespace}/${name}`;
 
-function named(offered: readonly OfferedTool[], wraps: boolean): readonly SentTool[] {
+/** Formats without namespaces have them as the beginnings of names. */
+const wholeName = (name: string, namespace?: string): string =>
+  namespace === undefined ? name : `${namespace}__${name}`;
+
+function named(offered: readonly OfferedTool[], { wraps, names }: ToolForm): readonly SentTool[] {
   // The last definition of a tool counts.
   const last = new Map<string, OfferedTool & Pick<SentTool, "tool">>();
   for (const entry of offered) {
@@ -79,28 +88,19 @@ function named(offered: readonly OfferedTool[], wraps: boolean): readonly SentTo
   }
   const tools = [...last.values()];
   // Tools outside of namespaces keep their names.
-  const taken = new Set(tools.filter((entry) => !entry.namespace).map(({ tool }) => flat(tool.name)));
+  const order = [...tools.filter(({ namespace }) => !namespace), ...tools.filter(({ namespace }) => namespace)];
+  const wanted = order.map(({ tool, namespace }) => wholeName(tool.name, namespace?.name));
+  const sentNames = new Map(fitNames(wanted, names).map((sentName, index) => [order[index], sentName]));
   return tools.map((entry) => {
     const { tool, namespace } = entry;
-    const sentName = namespace ? free(flat(tool.name, namespace.name), taken) : flat(tool.name);
-    return { ...entry, tool, sentName, wrapped: wraps && tool.type === "custom" };
+    const sentName = sentNames.get(entry) ?? tool.name;
+    const fits = names.form.test(wholeName(tool.name, namespace?.name));
+    return {
+      ...entry,
+      tool,
+      sentName,
+      wrapped: wraps && tool.type === "custom",
+      ...(!fits && { renaming: describeRename(sentName, names) }),
+    };
   });
-}
-
-/**
- * Names may have letters, digits, _ and -; a name with other characters is one that a model made up. A long name ends in a part of its hash,
- * so that it stays the same in every turn.
- */
-export function flat(name: string, namespace?: string): string {
-  const whole = (namespace === undefined ? name || "unnamed" : `${namespace}__${name}`).replaceAll(/[^\w-]/g, "_");
-  if (whole.length <= maxNameLength) return whole;
-  const hash = createHash("sha256").update(whole).digest("hex").slice(0, 8);
-  return `${whole.slice(0, maxNameLength - 9)}_${hash}`;
-}
-
-function free(wanted: string, taken: Set<string>): string {
-  let name = wanted;
-  for (let count = 2; taken.has(name); count++) name = `${wanted.slice(0, maxNameLength - 4)}_${count}`;
-  taken.add(name);
-  return name;
 }

@@ -19,9 +19,8 @@ import {
 } from "../../runtime/validation/shape.ts";
 import { openObject } from "../items/parts.ts";
 import { cacheControl } from "../request/caching.ts";
+import { toolName } from "../tools/tool-name.ts";
 import { place, searchContextSize } from "../tools/tool-settings.ts";
-
-const name = string({ pattern: { form: /^[A-Za-z0-9_-]{1,128}$/, says: "1 to 128 letters, digits, _ and -" } });
 
 /** Refuses `type` in an object whose members are written beside the type of its tool or format. */
 function checkNoType(value: JsonObject, path: string, problems: Problems): void {
@@ -33,7 +32,7 @@ export const noType = { also: checkNoType } as const;
 const mark = described(nullable(cacheControl), "Marks the tools up to this one for the provider's cache.");
 
 const functionFields = {
-  name,
+  name: toolName,
   description: nullable(string()),
   parameters: described(nullable(openObject), "JSON Schema; it reaches the provider byte for byte."),
 };
@@ -72,7 +71,7 @@ const customTool = named(
       type: word("custom"),
       custom: object(
         {
-          name,
+          name: toolName,
           description: nullable(string()),
           format: nullable(
             tagged(

@@ -16,8 +16,7 @@ import {
 } from "../../runtime/validation/shape.ts";
 import { openObject } from "../items/parts.ts";
 import { cacheControl } from "../request/caching.ts";
-
-const toolName = string({ pattern: { form: /^[A-Za-z0-9_-]{1,128}$/, says: "1 to 128 letters, digits, _ and -" } });
+import { toolName } from "../tools/tool-name.ts";
 
 const common = {
   cache_control: nullable(cacheControl),

@@ -17,8 +17,7 @@ import { nativeTools } from "./native-tools.ts";
 import { openObject } from "../items/parts.ts";
 import { cacheControl } from "../request/caching.ts";
 import { serviceTools } from "./service-tools.ts";
-
-const name = string({ pattern: { form: /^[A-Za-z0-9_-]{1,128}$/, says: "1 to 128 letters, digits, _ and -" } });
+import { toolName } from "./tool-name.ts";
 
 /** Recognises the nested form of Chat Completions, so that its clients read what is wrong instead of a list of missing fields. */
 export const notNested = <S extends Shape>(shape: S, says: string): S => ({
@@ -31,7 +30,7 @@ export const notNested = <S extends Shape>(shape: S, says: string): S => ({
 
 const functionFields = {
   type: word("function"),
-  name,
+  name: toolName,
   description: nullable(string()),
   parameters: described(nullable(openObject), "JSON Schema; it reaches the provider byte for byte."),
   strict: described(nullable(boolean), "Whether arguments must follow the schema exactly."),
@@ -56,7 +55,7 @@ export const functionTool = named(
 
 const customFields = {
   type: word("custom"),
-  name,
+  name: toolName,
   description: nullable(string()),
   format: nullable(
     tagged(
@@ -98,7 +97,7 @@ const namespaceTool = named(
   object(
     {
       type: word("namespace"),
-      name,
+      name: toolName,
       description: string(),
       tools: array(
         tagged("type", { function: namespaceFunction, custom: customTool }, { elsewhere: ["namespace", "mcp"] }),
@@ -109,7 +108,7 @@ const namespaceTool = named(
   ),
 );
 
-const toolName = (type: string): string =>
+const componentName = (type: string): string =>
   `${type.replaceAll(/(?:^|[_:])([a-z0-9])/g, (_, letter: string) => letter.toUpperCase())}Tool`;
 
 /** Names of items that are no tools, and tools that have no prefix. */
@@ -132,7 +131,7 @@ export const tool = named(
       function: functionTool,
       custom: customTool,
       namespace: namespaceTool,
-      ...Object.fromEntries(hosted.map(([type, shape]) => [type, named(toolName(type), shape)])),
+      ...Object.fromEntries(hosted.map(([type, shape]) => [type, named(componentName(type), shape)])),
     },
     { expected: expectedTool },
   ),

@@ -23,7 +23,7 @@ export interface BlockFormat {
   /** Undefined for reasoning that the provider would answer 400 to. */
   thought(item: InputItem): Block | undefined;
   /** Blocks of a call that the provider ran itself; undefined for other items. Absent where the format has none. */
-  serverCall?(item: InputItem): readonly Block[] | undefined;
+  serverCall?(item: InputItem, path: string, translation: TranslationContext): readonly Block[] | undefined;
 }
 
 /** Takes the place of a JSON mode, which these formats lack. */
@@ -91,7 +91,7 @@ class BlockWriter implements ConversationWriter {
   }
 
   addServerCall(item: InputItem, path: string): boolean {
-    const blocks = this.#format.serverCall?.(item);
+    const blocks = this.#format.serverCall?.(item, path, this.#translation);
     if (blocks === undefined) return false;
     this.thread.say(blocks, path);
     return true;

@@ -6,7 +6,7 @@
  * 'tool'" (zed-industries/zed issues 37021 and 53034); Cohere's reference (https://docs.cohere.com/reference/chat), whose messages pair calls and
  * results in the same way.
  */
-import { type BodyPart, isBodyPart, list, violationsOf } from "./violations.ts";
+import { type BodyPart, checkToolNames, isBodyPart, list, violationsOf } from "./violations.ts";
 
 interface Limits {
   readonly id: RegExp;
@@ -19,13 +19,21 @@ const name = /^[a-zA-Z0-9_-]{1,64}$/;
 
 export const openAiLimits: Limits = { id: /^.{1,40}$/s, name, promptsAfterResults: true };
 export const mistralLimits: Limits = { id: /^[a-zA-Z0-9]{9}$/, name, promptsAfterResults: false };
-export const cohereLimits: Limits = { id: /^.+$/s, name, promptsAfterResults: true };
+/** "tool names can only contain certain characters (A-Za-z0-9_) and can't begin with a digit" (langflow-ai/langflow, issue 5465). */
+const cohereName = /^[A-Za-z_][A-Za-z0-9_]{0,63}$/;
+export const cohereLimits: Limits = { id: /^.+$/s, name: cohereName, promptsAfterResults: true };
+
+const nameOf = (entry: unknown): unknown => {
+  const { function: called, custom } = isBodyPart(entry) ? entry : {};
+  return [called, custom].find(isBodyPart)?.name;
+};
 
 /** @returns each broken rule as "path: what is wrong"; empty for a body that the provider takes */
 export function findChatViolations(body: BodyPart, limits: Limits): readonly string[] {
   return violationsOf((report) => {
     const messages = list(body.messages);
     if (messages.length === 0) report("messages", "is empty");
+    checkToolNames(list(body.tools).map(nameOf), limits.name, nameOf(body.tool_choice), report);
     let open: readonly unknown[] = [];
     let before: unknown;
     for (const [index, message] of messages.entries()) {
@@ -42,9 +50,9 @@ export function findChatViolations(body: BodyPart, limits: Limits): readonly str
       const calls = list(message.tool_calls);
       open = calls.map(({ id }) => id);
       if (new Set(open).size < open.length) report(path, "has one id twice");
-      for (const { id, function: called } of calls) {
-        if (!limits.id.test(String(id))) report(path, `has a call with the id ${String(id)}`);
-        const calledName = isBodyPart(called) ? String(called.name) : "";
+      for (const call of calls) {
+        if (!limits.id.test(String(call.id))) report(path, `has a call with the id ${String(call.id)}`);
+        const calledName = String(nameOf(call));
         if (!limits.name.test(calledName)) report(path, `has a call of ${calledName}`);
       }
     }

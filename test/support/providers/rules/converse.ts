@@ -3,7 +3,7 @@
  * ToolResultBlock and CachePointBlock (https://docs.aws.amazon.com/bedrock/latest/APIReference), and error texts in public reports.
  */
 import { checkClaudeStrict, checkClaudeTool } from "./schemas.ts";
-import { type BodyPart, isBodyPart, list, violationsOf } from "./violations.ts";
+import { type BodyPart, checkToolNames, isBodyPart, list, violationsOf } from "./violations.ts";
 
 const form = /^[a-zA-Z0-9_-]{1,64}$/;
 
@@ -41,6 +41,10 @@ export function findConverseViolations(body: BodyPart): readonly string[] {
     if (typeof end?.text === "string" && /\s$/.test(end.text))
       report("messages", "end with white space of the assistant");
     checkSchemas(body, report);
+    const { tools, toolChoice } = (body.toolConfig ?? {}) as BodyPart;
+    const names = list(tools).flatMap(({ toolSpec }) => (isBodyPart(toolSpec) ? [toolSpec.name] : []));
+    const chosen = isBodyPart(toolChoice) ? toolChoice.tool : undefined;
+    checkToolNames(names, form, isBodyPart(chosen) ? chosen.name : undefined, report);
   });
 }
 

@@ -3,9 +3,10 @@
  * its errors "Please ensure that function call turn comes immediately after a user turn or after a function response turn", "Please ensure that the
  * number of function response parts is equal to the number of function call parts", "contents is not specified", "must have one initialized field".
  */
-import { type BodyPart, isBodyPart, list, violationsOf } from "./violations.ts";
+import { type BodyPart, checkToolNames, isBodyPart, list, violationsOf } from "./violations.ts";
 
-const name = /^[a-zA-Z_][a-zA-Z0-9_.:-]{0,63}$/;
+/** "Must start with a letter or an underscore ... underscores (_), dots (.) or dashes (-), with a maximum length of 64" (gemini-cli, issue 2966). */
+const name = /^[a-zA-Z_][a-zA-Z0-9_.-]{0,63}$/;
 
 /** @returns each broken rule as "path: what is wrong"; empty for a body that the provider takes */
 export function findGeminiViolations(body: BodyPart): readonly string[] {
@@ -31,5 +32,9 @@ export function findGeminiViolations(body: BodyPart): readonly string[] {
       open = calls.length;
     }
     if (open > 0) report("contents", "end with a call");
+    const { functionCallingConfig: calling } = (body.toolConfig ?? {}) as BodyPart;
+    const chosen = isBodyPart(calling) ? (calling.allowedFunctionNames as readonly unknown[] | undefined) : undefined;
+    const names = list(body.tools).flatMap(({ functionDeclarations: each }) => list(each).map((tool) => tool.name));
+    checkToolNames(names, name, chosen?.[0], report);
   });
 }

@@ -3,7 +3,7 @@
  * handle tool calls), "Extended thinking", "Structured outputs" and "Errors" of https://platform.claude.com/docs, and error texts in public reports.
  */
 import { checkClaudeStrict, checkClaudeTool } from "./schemas.ts";
-import { type BodyPart, isBodyPart, list, violationsOf } from "./violations.ts";
+import { type BodyPart, checkToolNames, isBodyPart, list, violationsOf } from "./violations.ts";
 
 const maxMarks = 4;
 const idForm = /^[a-zA-Z0-9_-]+$/;
@@ -20,6 +20,8 @@ export function findMessagesViolations(body: BodyPart): readonly string[] {
     checkCalls(messages, report);
     checkEnd(messages, report);
     for (const [index, tool] of list(body.tools).entries()) checkTool(tool, `tools.${index}`, report);
+    const names = list(body.tools).map((tool) => tool.name);
+    checkToolNames(names, toolName, isBodyPart(body.tool_choice) ? body.tool_choice.name : undefined, report);
     checkThinking(body, report);
     const { format } = (body.output_config ?? {}) as BodyPart;
     if (isBodyPart(format)) checkClaudeStrict(format.schema, "output_config.format.schema", report);
@@ -99,7 +101,6 @@ function checkEnd(messages: readonly BodyPart[], report: Report): void {
 function checkTool(tool: BodyPart, path: string, report: Report): void {
   if (tool.input_schema === undefined) return;
   const schema = tool.input_schema as BodyPart;
-  if (!toolName.test(String(tool.name))) report(`${path}.name`, "does not have the form of a name");
   checkClaudeTool(schema, `${path}.input_schema`, report);
   if (tool.strict === true) checkClaudeStrict(schema, `${path}.input_schema`, report);
 }

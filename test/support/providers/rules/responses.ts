@@ -3,7 +3,7 @@
  * its errors "Invalid 'input[0].id': ... Expected an ID that begins with 'msg'", "string too long. Expected a string with maximum length 64", "No
  * tool output found for function call", "No tool call found for function call output", "Invalid 'input[1].name': string does not match pattern".
  */
-import { type BodyPart, list, violationsOf } from "./violations.ts";
+import { type BodyPart, checkToolNames, isBodyPart, list, violationsOf } from "./violations.ts";
 
 const prefixes: Readonly<Record<string, string>> = {
   message: "msg",
@@ -11,25 +11,40 @@ const prefixes: Readonly<Record<string, string>> = {
   function_call: "fc",
   custom_tool_call: "ctc",
 };
-const name = /^[a-zA-Z0-9_-]{1,128}$/;
+const name = /^[a-zA-Z0-9_-]{1,64}$/;
 const maxIdLength = 64;
 
 /** @returns each broken rule as "path: what is wrong"; empty for a body that the provider takes */
 export function findResponsesViolations(body: BodyPart): readonly string[] {
   return violationsOf((report) => {
+    const { tool_choice: choice } = body;
+    const tools = [...list(body.tools), ...list(body.input).flatMap((item) => list(item.tools))];
+    const named = tools.filter((tool) => tool.name !== undefined);
+    const chosen = isBodyPart(choice) && choice.namespace === undefined ? choice.name : undefined;
+    checkToolNames(
+      named.map((tool) => tool.name),
+      name,
+      chosen,
+      report,
+    );
+    for (const namespace of named.filter(({ type }) => type === "namespace")) {
+      const members = list(namespace.tools).map((tool) => tool.name);
+      checkToolNames(members, name, undefined, report);
+    }
     const items = list(body.input);
     if (items.length === 0) report("input", "is empty");
     const open = new Set<unknown>();
-    for (const [index, { type, id, call_id: callId, name: called }] of items.entries()) {
+    for (const [index, { type, id, call_id: callId, name: called, namespace }] of items.entries()) {
       const path = `input.${index}`;
       const prefix = prefixes[String(type)];
       if (prefix !== undefined && typeof id === "string" && !id.startsWith(prefix)) report(path, `has the id ${id}`);
       if (String(callId).length > maxIdLength) report(path, "has a call id that is too long");
-      if (type === "function_call") {
-        if (!name.test(String(called))) report(path, `is a call of ${String(called)}`);
+      if (type === "function_call" || type === "custom_tool_call") {
+        for (const each of [called, namespace])
+          if (each !== undefined && !name.test(String(each))) report(path, `is a call of ${String(each)}`);
         open.add(callId);
       }
-      if (type === "function_call_output" && !open.delete(callId))
+      if ((type === "function_call_output" || type === "custom_tool_call_output") && !open.delete(callId))
         report(path, `answers ${String(callId)}, which is not open`);
     }
     for (const callId of open) report("input", `has no output of ${String(callId)}`);

@@ -6,8 +6,17 @@ export const isBodyPart = (value: unknown): value is BodyPart =>
 
 export const list = (value: unknown): readonly BodyPart[] => (Array.isArray(value) ? value.filter(isBodyPart) : []);
 
+type Report = (path: string, problem: string) => void;
+
+/** Checks the names of declared tools, which must have a form and differ, and that of the one that is to be called. */
+export function checkToolNames(names: readonly unknown[], form: RegExp, chosen: unknown, report: Report): void {
+  for (const name of names) if (!form.test(String(name))) report("tools", `has the name ${String(name)}`);
+  if (new Set(names).size < names.length) report("tools", "has a name twice");
+  if (chosen !== undefined && !names.includes(chosen)) report("tool_choice", `names ${String(chosen)}`);
+}
+
 /** @returns every violation that a check reports, as "path: what is wrong" */
-export function violationsOf(check: (report: (path: string, problem: string) => void) => void): readonly string[] {
+export function violationsOf(check: (report: Report) => void): readonly string[] {
   const found: string[] = [];
   check((path, problem) => void found.push(`${path}: ${problem}`));
   return found;

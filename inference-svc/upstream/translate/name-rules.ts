@@ -1,0 +1,117 @@
+/** Which names of tools a format takes, and the nearest such name for any other. Every dialect has a row here. */
+import { createHash } from "node:crypto";
+
+export interface NameRule {
+  /** A name that the format takes. */
+  readonly form: RegExp;
+  /** Every character that it does not take. */
+  readonly refused: RegExp;
+  readonly maxLength: number;
+  /** Completes "sent as x, because". */
+  readonly why: string;
+}
+
+/** How a format takes tools. Each is one object, by which the names of a list of tools are remembered. */
+export interface ToolForm {
+  /** Whether the format only knows functions. */
+  readonly wraps: boolean;
+  readonly names: NameRule;
+}
+
+/**
+ * OpenAI's own limit is "a-z, A-Z, 0-9, or contain underscores and dashes, with a maximum length of 64" (reference of chat completions); its agent
+ * cuts names for the Responses API at the same length (openai/codex, issue 8174). So do Mistral (Kochava-Studios/witsy, pull request 164), DeepSeek
+ * (mrexodia/ida-pro-mcp, issue 129) and Qwen (QwenLM/Qwen3-VL, issue 2069). Bedrock has the same form for every model
+ * (https://docs.aws.amazon.com/bedrock/latest/APIReference/API_runtime_ToolSpecification.html).
+ */
+const words: NameRule = {
+  form: /^[\w-]{1,64}$/,
+  refused: /[^\w-]/g,
+  maxLength: 64,
+  why: "the format takes 1 to 64 letters, digits, _ and -",
+};
+
+/** "String should have at most 128 characters" (anthropics/claude-code, issue 96152); it was 64 until 2025, as at servers of the same format. */
+const anthropicNames: NameRule = {
+  ...words,
+  form: /^[\w-]{1,128}$/,
+  maxLength: 128,
+  why: "the provider takes 1 to 128 letters, digits, _ and -",
+};
+
+/**
+ * "Must start with a letter or an underscore. Must be alphameric (a-z, A-Z, 0-9), underscores (_), dots (.) or dashes (-), with a maximum length of
+ * 64" (google-gemini/gemini-cli, issue 2966). Only some models take colons, too.
+ */
+const geminiNames: NameRule = {
+  form: /^[A-Za-z_][\w.-]{0,63}$/,
+  refused: /[^\w.-]/g,
+  maxLength: 64,
+  why: "the format takes 1 to 64 letters, digits, _, . and -, of which the first is a letter or _",
+};
+
+/** "tool names can only contain certain characters (A-Za-z0-9_) and can't begin with a digit" (langflow-ai/langflow, issue 5465). */
+const cohereNames: NameRule = {
+  form: /^[A-Za-z_]\w{0,63}$/,
+  refused: /\W/g,
+  maxLength: 64,
+  why: "the format takes 1 to 64 letters, digits and _, of which the first is no digit",
+};
+
+/** Functions and names as most formats have them: chat completions of other servers than OpenAI, Converse, and packages of the AI SDK. */
+export const plainForm: ToolForm = { wraps: true, names: words };
+/** OpenAI's own formats have custom tools beside functions. */
+export const openAiForm: ToolForm = { wraps: false, names: words };
+export const anthropicForm: ToolForm = { wraps: true, names: anthropicNames };
+export const geminiForm: ToolForm = { wraps: true, names: geminiNames };
+export const cohereForm: ToolForm = { wraps: true, names: cohereNames };
+
+/** The name itself where the format takes it. Another one stays the same in every turn, because a cached beginning holds it. */
+export function fitName(name: string, rule: NameRule): string {
+  if (rule.form.test(name)) return name;
+  const clean = name.replaceAll(rule.refused, "_");
+  if (!/[A-Za-z0-9]/.test(clean)) return name === "" ? "unnamed" : `tool_${digestOf(name)}`;
+  const whole = rule.form.test(clean.slice(0, 1)) ? clean : `_${clean}`;
+  return whole.length <= rule.maxLength ? whole : shortened(whole, digestOf(name), rule);
+}
+
+/**
+ * A fitting name for a tool that the request does not have, in a call of its history.
+ * @param isTaken whether a name that was changed is that of another tool
+ */
+export function fitOther(name: string, rule: NameRule, isTaken: (name: string) => boolean): string {
+  const fitting = fitName(name, rule);
+  return fitting === name || !isTaken(fitting) ? fitting : shortened(fitting, digestOf(name), rule);
+}
+
+/**
+ * One fitting name for each, all different. A name that fits stays; of several that become one, all but the first have a number.
+ * @param names where two are the same, the first one keeps it
+ */
+export function fitNames(names: readonly string[], rule: NameRule): readonly string[] {
+  const taken = new Set<string>();
+  const kept = names.map((name) => {
+    const isKept = rule.form.test(name) && !taken.has(name);
+    if (isKept) taken.add(name);
+    return isKept;
+  });
+  return names.map((name, index) => (kept[index] === true ? name : free(fitName(name, rule), taken, rule)));
+}
+
+function free(wanted: string, taken: Set<string>, rule: NameRule): string {
+  let name = wanted;
+  for (let count = 2; taken.has(name); count++) name = withEnd(wanted, `_${count}`, rule);
+  taken.add(name);
+  return name;
+}
+
+const withEnd = (name: string, end: string, { maxLength }: NameRule): string =>
+  `${name.slice(0, maxLength - end.length)}${end}`;
+
+const shortened = (name: string, digest: string, rule: NameRule): string => withEnd(name, `_${digest}`, rule);
+
+/** Long enough that two names of one request do not share it. */
+const digestOf = (name: string): string => createHash("sha256").update(name).digest("hex").slice(0, 8);
+
+/** What the receipt says of a name that was changed. */
+export const describeRename = (sent: string, { why }: NameRule): string => `repaired: sent as ${sent}, because ${why}`;

@@ -1,0 +1,13 @@
+/** The name of a tool, in declarations and where a result refers to one. */
+import { string } from "../../runtime/validation/shape.ts";
+
+/**
+ * Name of a tool that the client runs. Servers of MCP and their clients have dots, slashes and blanks in them; what a provider does not take is mapped
+ * before its format.
+ */
+export const toolName = string({
+  pattern: {
+    form: /^[^\s\x00-\x1f\x7f](?:[^\x00-\x1f\x7f]{0,126}[^\s\x00-\x1f\x7f])?$/,
+    says: "1 to 128 characters without control characters, and no blank at either end",
+  },
+});

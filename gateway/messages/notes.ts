@@ -28,7 +28,7 @@ export class MessageNote implements ElementNote {
   }
 }
 
-/** How a tool is offered: to the model, to our own search, or not at all. */
+/** How a tool is offered: to the model, deferred because a search of the request or of the client finds it, or not at all. */
 export type Offer = "shown" | "deferred" | "withheld";
 
 /** A function, which alone among the tools is remembered. */

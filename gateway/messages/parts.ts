@@ -38,8 +38,8 @@ export type InputPart = { readonly type: string; readonly [field: string]: unkno
 
 /** A part as JSON. Most parts are bare text. */
 export function partJson(part: InputPart): string {
-  const { type, text, cache_control: mark } = part;
-  if (type !== "input_text" || mark !== undefined) return JSON.stringify(part);
+  const { type, text, cache_control: mark, tool_reference: found } = part;
+  if (type !== "input_text" || mark !== undefined || found !== undefined) return JSON.stringify(part);
   return `{"type":"input_text","text":${quoted(text as string)}}`;
 }
 
@@ -68,7 +68,7 @@ function unmarkedParts(block: Block, path: string, onUnsent: OnUnsent): readonly
       noteCitations(block, path, onUnsent);
       return searchResult(block, path, onUnsent);
     case "tool_reference":
-      return [textPart(`Tool found: ${block.tool_name}`)];
+      return [{ ...textPart(`Tool found: ${block.tool_name}`), tool_reference: block.tool_name }];
     default:
       noteCited(block, path, onUnsent);
       return [textPart(block.text ?? "")];

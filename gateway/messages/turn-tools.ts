@@ -62,15 +62,17 @@ export class TurnTools {
   }
 
   /**
-   * A deferred tool is held back where our own search can find it. Where the client searches itself, the model is to know a deferred tool once
-   * a search has named it, and not before.
+   * A deferred tool is held back where a search of the request can find it. Where the client searches itself, the model is to know a deferred tool once
+   * a search has named it, and not before; it stays deferred for Anthropic, which shows it to the model at the place of the search.
    */
   #offerOf({ name, defer_loading: defers }: MessagesTool): Offer {
     const { found, chosen } = this.#input;
-    if (defers !== true || (name ?? "") === chosen) return "shown";
+    if (defers !== true) return "shown";
+    const isChosen = (name ?? "") === chosen;
     // The items of searches name what they found, so that the tools of all turns are the same and a provider finds them in its cache.
-    if (this.#searches) return "deferred";
-    return found.has(name ?? "") ? "shown" : "withheld";
+    if (this.#searches) return isChosen ? "shown" : "deferred";
+    if (found.has(name ?? "")) return "deferred";
+    return isChosen ? "shown" : "withheld";
   }
 
   #skip({ offer }: ToolNote, index: number): void {

@@ -25,9 +25,13 @@ export class DeclaredTools {
     return this.#count === 0;
   }
 
-  /** Whether the request defers tools. */
+  /** Whether the request defers tools, which its search finds. */
   get deferring(): boolean {
-    return this.#deferred !== undefined;
+    return this.#deferred !== undefined && this.#searches;
+  }
+
+  get #searches(): boolean {
+    return this.#hosted?.has("tool_search") === true;
   }
 
   /**
@@ -108,14 +112,16 @@ export class DeclaredTools {
     }
   }
 
-  /** Checks what can be known only after all tools were added. */
-  checkTogether(problems: Problems): void {
+  /**
+   * Checks what can be known only after all tools were added.
+   * @param isFound whether the client searches itself, and a deferred tool without a search is one that it has found
+   */
+  checkTogether(problems: Problems, isFound: boolean): void {
     for (const [path, name] of this.#inherited ?? []) {
       if (this.#named?.get(name) !== "function") problems.add(path, "is not among the functions");
     }
-    if (this.#deferred === undefined) return;
-    const path = `${this.#deferred}.defer_loading`;
-    if (this.#hosted?.has("tool_search") !== true) problems.add(path, "needs a tool of type service:tool_search");
+    if (this.#deferred === undefined || isFound || this.#searches) return;
+    problems.add(`${this.#deferred}.defer_loading`, "needs a tool of type service:tool_search");
   }
 
   has(type: string, name: string): boolean {

@@ -62,7 +62,7 @@ function parsed(request: RunTurnRequest, options: ParseOptions): TurnRequest {
   turn.models = modelsOf(request, names);
   turn.tools = parseTools(textOf(request.toolsJson), declared, aliases, problems, ignored);
   turn.input = parseInput(textOf(request.inputJson), declared, aliases, problems, owner, ignored);
-  declared.checkTogether(problems);
+  declared.checkTogether(problems, request.door === "messages");
   turn.toolChoice = parseToolChoice(valueOf(request.toolChoiceJson), declared, aliases, problems);
   turn.textFormat = parseTextFormat(textOf(request.textFormatJson), problems, ignored);
   turn.reasoning = parseReasoning(valueOf(request.reasoningJson), problems);

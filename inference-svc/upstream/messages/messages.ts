@@ -7,9 +7,11 @@ import { toThinkingBlock } from "../translate/blocks/reasoning.ts";
 import type { TranslationContext } from "../translate/context.ts";
 import { toServerBlocks } from "./server-calls.ts";
 import { messagesPart } from "./parts.ts";
+import { toToolReference } from "./tools.ts";
 
 const format: BlockFormat = {
   part: messagesPart,
+  reference: toToolReference,
   callId: toCallId,
   beginsWithUser: false,
   takesFailures: true,

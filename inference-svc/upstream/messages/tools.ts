@@ -25,12 +25,28 @@ export function messagesTools(
   const takesAnthropic = takesBetas(translation.target, "anthropic_betas");
   const native = toNativeTools(request, takesAnthropic, translation.onDropped);
   // Cache marks are put on blocks, so that each body needs its own.
-  const declared = search ? deferringTools : takesAnthropic ? anthropicTools : plainTools;
+  const isDeferring = search !== undefined || showsFound(translation);
+  const declared = isDeferring ? deferringTools : takesAnthropic ? anthropicTools : plainTools;
   const blocks = declared.of(translation.tools, translation.onDropped).map((block) => ({ ...block }));
   marks.copyTools(list, blocks);
   // At its place among the others: Anthropic caches tools in their order.
   if (search) blocks.splice(countBefore(list, search.path), 0, toolSearchBlock(search));
   return blocks.concat(native);
+}
+
+const isDeferred = ({ tool }: SentTool): boolean => tool.type === "function" && tool.deferLoading === true;
+
+/**
+ * Whether there are deferred tools that the client has found: Anthropic has them outside of the beginning that it caches, and shows them to the model
+ * where a result refers to them (https://platform.claude.com/docs/en/agents-and-tools/tool-use/tool-search-tool, "Custom tool search implementation").
+ */
+const showsFound = ({ target, tools }: TranslationContext): boolean => target.original && tools.list.some(isDeferred);
+
+/** The block of Anthropic for a tool that a search of the client has found. It answers 400 to a reference to a tool that it does not have. */
+export function toToolReference(part: JsonObject, { target, tools }: TranslationContext): Block | undefined {
+  if (!target.original || typeof part.tool_reference !== "string") return undefined;
+  const found = tools.findByOwnName(part.tool_reference);
+  return found && isDeferred(found) ? { type: "tool_reference", tool_name: found.sentName } : undefined;
 }
 
 const countBefore = (list: readonly SentTool[], path: string): number =>
@@ -44,16 +60,15 @@ const plainTools = new MadeOnce(({ list }: SentTools, onDropped) =>
 const anthropicTools = new MadeOnce(({ list }: SentTools, onDropped) =>
   list.map((tool) => functionTool(tool, onDropped, true)),
 );
-/** Anthropic knows all tools of the request from the first turn on, and shows the model those that its search has found. */
+/** Anthropic shows the model only those deferred tools that a search has found: its own, or that of the client. */
 const deferringTools = new MadeOnce(({ list }: SentTools, onDropped) =>
   list.map((tool) => {
-    const isDeferred = tool.tool.type === "function" && tool.tool.deferLoading === true;
     const block = functionTool(
       tool,
       (path, reason) => !path.endsWith(".defer_loading") && onDropped(path, reason),
       true,
     );
-    return isDeferred ? { ...block, defer_loading: true } : block;
+    return isDeferred(tool) ? { ...block, defer_loading: true } : block;
   }),
 );
 

@@ -5,10 +5,10 @@
 import { brokenSeal, hasBrokenSeal } from "../../turn/parse/broken-seals.ts";
 import type { InputItem, TurnRequest } from "../../turn/request.ts";
 import type { OnDropped, Target } from "../dialect.ts";
-import { type JsonObject, isObject, text } from "../json.ts";
+import { type JsonObject, isObject, objects, text } from "../json.ts";
 import { boundedId } from "../translate/bounded-id.ts";
 import { openReasoning } from "../translate/reasoning-seal.ts";
-import { toText } from "../translate/tool-history.ts";
+import { nameFoundTools, toText } from "../translate/tool-history.ts";
 import { runsNatively } from "./native-tools.ts";
 import { spellItemType } from "./spelling.ts";
 import { ToolNames } from "./tool-names.ts";
@@ -39,7 +39,8 @@ function sentItem(
     return sent && isVendor(target) ? withOwnId(sent, path, onDropped) : sent;
   }
   if (item.type.includes(":")) return ofServerTool(item, request, target);
-  const named = ToolNames.of(request).sentItem(withoutName(withoutOwn(item), path, onDropped), path, onDropped);
+  const names = ToolNames.of(request);
+  const named = names.sentItem(withoutName(withoutOwn(item, names), path, onDropped), path, onDropped);
   return isVendor(target) ? withCallId(withOwnId(forVendor(named, path, onDropped), path, onDropped)) : named;
 }
 
@@ -74,7 +75,8 @@ function withOwnId(item: JsonObject, path: string, onDropped: OnDropped): JsonOb
 const noStatus: ReadonlySet<string> = new Set(["mcp_list_tools", "mcp_approval_request", "compaction"]);
 
 /** Removes the fields that only Sluice writes and reads. */
-function withoutOwn(item: InputItem): JsonObject {
+function withoutOwn(item: InputItem, names: ToolNames): JsonObject {
+  if (Array.isArray(item.output)) return withoutReferences(item, names);
   if (item.type === "message" && item.model !== undefined) {
     const { model: _, ...message } = item;
     return message;
@@ -82,6 +84,13 @@ function withoutOwn(item: InputItem): JsonObject {
   if (!noStatus.has(item.type) || item.status === undefined) return item;
   const { status: _, ...sent } = item;
   return sent;
+}
+
+/** The format has no references to tools: the text names them. */
+function withoutReferences(item: InputItem, names: ToolNames): JsonObject {
+  const output = objects(nameFoundTools(item.output, (name) => names.sent(name)));
+  if (!output.some((part) => part.tool_reference !== undefined)) return item;
+  return { ...item, output: output.map(({ tool_reference: _, ...part }) => part) };
 }
 
 /** Messages of the format have no names. */

@@ -13,6 +13,7 @@ import type { OnDropped, Target } from "../dialect.ts";
 import { type ObjectWriter, Verbatim } from "../json.ts";
 import { openaiSchemas } from "../translate/schemas/rules.ts";
 import { sendTool } from "../translate/schemas/sent-schema.ts";
+import { isToolSearch } from "../translate/offered-tools.ts";
 import { MadeOnce } from "../translate/made-once.ts";
 import { describeRename, openAiForm } from "../translate/name-rules.ts";
 import { ToolNames } from "./tool-names.ts";
@@ -79,12 +80,21 @@ function toolJson(tool: Tool, path: string, writing: Writing, namespace?: string
   return withMembers(json, { name: JSON.stringify(name) });
 }
 
+/** The vendor answers 400 to deferred tools without a search. Those that a search of the client has found are sent like any other. */
+function loaded(tool: FunctionTool, { names }: Writing): FunctionTool {
+  if (tool.deferLoading !== true || names.tools.some((each) => isSent(each) && isSearch(each))) return tool;
+  const { deferLoading: _, ...rest } = tool;
+  return { ...rest, json: withMembers(tool.json, { defer_loading: undefined }) };
+}
+
+const isSearch = (tool: Tool): boolean => tool.type === "hosted" && isToolSearch(tool);
+
 /** The tool with the name that the client gave it. */
 function unnamedJson(tool: Tool, path: string, writing: Writing): string {
   const { onDropped } = writing;
   switch (tool.type) {
     case "function":
-      return functionJson(tool, path, writing);
+      return functionJson(loaded(tool, writing), path, writing);
     case "custom":
       return onDropped ? withoutForeign(tool, path, onDropped) : tool.json;
     case "namespace":

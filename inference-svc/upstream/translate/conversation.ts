@@ -4,7 +4,7 @@
  */
 import { brokenSeal, hasBrokenSeal } from "../../turn/parse/broken-seals.ts";
 import type { InputItem } from "../../turn/request.ts";
-import { dropReason, toFunctionCall, toFunctionOutput, toText } from "./tool-history.ts";
+import { dropReason, nameFoundTools, toFunctionCall, toFunctionOutput, toText } from "./tool-history.ts";
 import { type JsonObject, Verbatim, isObject, objects, text } from "../json.ts";
 import type { TranslationContext } from "./context.ts";
 import { openReasoning } from "./reasoning-seal.ts";
@@ -160,7 +160,9 @@ class InputTranslator {
   #answered({ call_id: callId, output, status }: InputItem, path: string): void {
     const failed = status === "incomplete";
     if (failed && !this.#writer.takesFailures) this.#translation.onDropped(`${path}.status`, noField);
-    this.#writer.addCallOutput(callId, output, `${path}.output`, failed);
+    const { tools } = this.#translation;
+    const named = nameFoundTools(output, (name) => tools.findByOwnName(name)?.sentName ?? name);
+    this.#writer.addCallOutput(callId, named, `${path}.output`, failed);
   }
 
   #forwarded(item: InputItem, path: string): void {

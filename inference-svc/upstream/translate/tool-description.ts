@@ -6,7 +6,7 @@ import type { SentTool } from "./tool-names.ts";
 
 /** Rare fields of tools, with the reason for dropping each. */
 const unread: readonly (readonly [field: string, reason: string])[] = [
-  ["defer_loading", "all tools are sent"],
+  ["defer_loading", "sent with the other tools"],
   ["allowed_callers", "the format has no field for it"],
   ["output_schema", "the format has no field for it"],
 ];

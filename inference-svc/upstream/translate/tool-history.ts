@@ -4,7 +4,7 @@
  */
 import { describeSearch } from "./search-history.ts";
 import type { InputItem } from "../../turn/request.ts";
-import { type JsonObject, objects, text } from "../json.ts";
+import { type JsonObject, isObject, objects, text } from "../json.ts";
 
 export interface HostedCall {
   readonly callId: unknown;
@@ -82,6 +82,23 @@ const isTold = (key: string, value: unknown): boolean =>
 
 const toJson = (value: unknown): string =>
   JSON.stringify(value, (key, member: unknown) => (isTold(key, member) ? member : undefined));
+
+/** Whether a text of an output names a tool that a search of the client has found. */
+const isReference = (part: unknown): part is JsonObject => isObject(part) && typeof part.tool_reference === "string";
+
+/**
+ * The output of a call with the names under which the tools are sent, because a model calls a tool by the name that it reads.
+ * @param output a string, or parts as in a message
+ */
+export function nameFoundTools(output: unknown, sentName: (name: string) => string): unknown {
+  if (!Array.isArray(output) || !output.some(isReference)) return output;
+  return output.map((part: unknown) => {
+    if (!isReference(part)) return part;
+    const name = text(part.tool_reference);
+    const sent = sentName(name);
+    return sent === name ? part : { ...part, text: text(part.text).replace(name, () => sent) };
+  });
+}
 
 /** The fields that a text tells of an item, by its type. */
 const toldFields: Readonly<Record<string, (item: InputItem) => JsonObject>> = {

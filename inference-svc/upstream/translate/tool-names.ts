@@ -67,6 +67,11 @@ export class SentTools {
     return sent;
   }
 
+  /** A tool of the request that stands in no namespace. */
+  findByOwnName(name: string): SentTool | undefined {
+    return this.#byOwnName.get(keyOf(name));
+  }
+
   /** The tool that a call names. */
   findBySentName(sentName: string): SentTool | undefined {
     return this.#bySentName.get(sentName);

@@ -17,6 +17,7 @@ import {
   word,
 } from "../../runtime/validation/shape.ts";
 import { cacheMarks } from "../request/caching.ts";
+import { toolName } from "../tools/tool-name.ts";
 import { annotation, parts as assistantParts } from "./parts.ts";
 
 /** Maximum lengths in characters. */
@@ -173,8 +174,24 @@ export const assistantContent = stringOrParts(
   parts({ output_text: assistantText, refusal: assistantParts.refusal, input_text: text }),
 );
 
+const outputText = named(
+  "ToolOutputText",
+  object(
+    {
+      type: word("input_text"),
+      text: inputText,
+      tool_reference: described(
+        nullable(toolName),
+        "Name of a deferred tool that a search of the client has found, as the text says: Anthropic gets its own block for it.",
+      ),
+      ...cacheMarks,
+    },
+    { required: ["type", "text"], description: "Text of a tool for the model." },
+  ),
+);
+
 /** Output of a tool. */
-export const outputContent = stringOrParts(parts({ input_text: text, input_image: image, input_file: file }));
+export const outputContent = stringOrParts(parts({ input_text: outputText, input_image: image, input_file: file }));
 
 /** Content of a message between agents. */
 export const agentContent = parts({ input_text: text, input_image: image, encrypted_content: encryptedPart });

@@ -3,7 +3,14 @@ import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
 import { readStreamedMessage } from "../../support/answers/streamed-answers.ts";
 import { type House, startHouse } from "../../support/house.ts";
 import { claudeMessage, claudeStream } from "../../support/providers/anthropic.ts";
-import { type Received, type Upstream, startUpstream } from "../../support/providers/upstream.ts";
+import {
+  type Received,
+  type Upstream,
+  chatAnswer,
+  responsesAnswer,
+  startUpstream,
+} from "../../support/providers/upstream.ts";
+import { toolDialects } from "../../support/tool-dialects.ts";
 
 let upstream: Upstream;
 let house: House;
@@ -15,9 +22,15 @@ beforeAll(async () => {
 providers:
   - {id: vendor, dialect: messages, base_url: "${upstream.url}/v1", vendor: anthropic}
   - {id: other, dialect: messages, base_url: "${upstream.url}/v1"}
+  - {id: chatty, dialect: chat, base_url: "${upstream.url}/v1"}
+  - {id: open, dialect: responses, base_url: "${upstream.url}/v1", vendor: openai}
+  - {id: google, dialect: gemini, base_url: "${upstream.url}/v1"}
 models:
   - {id: t/claude, endpoints: [{provider: vendor, upstream_model: m}]}
   - {id: t/other, endpoints: [{provider: other, upstream_model: m}]}
+  - {id: t/chat, endpoints: [{provider: chatty, upstream_model: m}]}
+  - {id: t/open, endpoints: [{provider: open, upstream_model: m}]}
+  - {id: t/google, endpoints: [{provider: google, upstream_model: m}]}
 `,
   });
 });
@@ -171,5 +184,72 @@ describe.each(["regex", "bm25"] as const)("deferred tools at Anthropic, searched
     upstream.script([claudeMessage([said])]);
     await ask({ model: "t/other", tools, messages: before });
     expect(names()).toEqual(["get_weather", "say", "service_tool_search"]);
+  });
+});
+
+describe("deferred tools that the client searches itself", () => {
+  const rates = { name: "fx.rates", input_schema: schema, defer_loading: true };
+  const tools = [{ name: "find_tools", input_schema: schema }, weather, stock, rates];
+  const find = { type: "tool_use", id: "toolu_7", name: "find_tools", input: {} };
+  const references = ["get_weather", "fx.rates", "gone"].map((name) => ({ type: "tool_reference", tool_name: name }));
+  const result = (content: readonly object[]) => ({ type: "tool_result", tool_use_id: "toolu_7", content });
+  const searched = (content: readonly object[] = references) => [
+    ...messages,
+    { role: "assistant", content: [find] },
+    { role: "user", content: [result(content)] },
+  ];
+  const found = [tools[0], weather, { ...rates, name: "fx_rates" }];
+  const gone = { type: "text", text: "Tool found: gone" };
+
+  test("go to Anthropic as they came, with references to those that it has", async () => {
+    upstream.script([claudeMessage([{ type: "tool_use", id: "toolu_8", name: "fx_rates", input: {} }], "tool_use")]);
+    const answer = JSON.parse(await ask({ tools, messages: searched() })) as { content: object[] };
+    const { tools: sent, messages: turns } = lastSent() as { tools: object[]; messages: { content: object[] }[] };
+    expect(sent).toEqual(found);
+    const [weatherFound, ratesFound] = references;
+    expect(turns.at(-1)?.content).toEqual([result([weatherFound!, { ...ratesFound, tool_name: "fx_rates" }, gone])]);
+    expect(answer.content).toMatchObject([{ type: "tool_use", name: "fx.rates" }]);
+  });
+
+  test("may be demanded at Anthropic", async () => {
+    upstream.script([claudeMessage([said])]);
+    for (const choice of [{ type: "any" }, { type: "tool", name: "get_weather" }]) {
+      await ask({ tools, messages: searched(), tool_choice: choice });
+      expect(lastSent()).toMatchObject({ tools: found, tool_choice: choice });
+    }
+  });
+
+  test("are not known to Anthropic before the client has found them", async () => {
+    upstream.script([claudeMessage([said])]);
+    await ask({ tools });
+    expect(lastSent()["tools"]).toEqual(tools.slice(0, 1));
+  });
+
+  const plainly = ({ name }: { name: string }) => ({ name: name.replace(".", "_"), input_schema: schema });
+  const known = [{ name: "find_tools" }, { name: "get_weather" }, { name: "fx.rates" }];
+  const words = (name: string) => `Tool found: ${name}`;
+
+  test("are ordinary tools elsewhere, and the result names them", async () => {
+    upstream.script([claudeMessage([said])]);
+    await ask({ model: "t/other", tools, messages: searched() });
+    const { tools: sent, messages: turns } = lastSent() as { tools: object[]; messages: { content: object[] }[] };
+    expect(sent).toEqual(known.map(plainly));
+    const texts = ["get_weather", "fx_rates", "gone"].map((name) => ({ type: "text", text: words(name) }));
+    expect(turns.at(-1)?.content).toEqual([result(texts)]);
+  });
+
+  test.each([
+    ["chat", chatAnswer({ role: "assistant", content: "B." }), ["get_weather", "fx_rates"]],
+    ["open", responsesAnswer({ type: "message", role: "assistant", content: [] }), ["get_weather", "fx_rates"]],
+    ["google", toolDialects.gemini.say("B.", false), ["get_weather", "fx.rates"]],
+  ])("are ordinary tools in front of %s, and the result names them", async (model, reply, names) => {
+    upstream.script([reply]);
+    await ask({ model: `t/${model}`, tools, messages: searched() });
+    const body = JSON.stringify(lastSent());
+    expect(body).not.toMatch(/defer_loading|tool_reference|get_stock/);
+    for (const name of names) {
+      expect(body).toContain(`"name":"${name}"`);
+      expect(body).toContain(words(name));
+    }
   });
 });

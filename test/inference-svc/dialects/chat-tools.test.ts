@@ -52,7 +52,7 @@ describe("kinds", () => {
       { type: "function", function: { name: "f" } },
       [
         ["tools.0.async", "the format has no asynchronous calls"],
-        ["tools.0.defer_loading", "all tools are sent"],
+        ["tools.0.defer_loading", "sent with the other tools"],
         ["tools.0.allowed_callers", "the format has no field for it"],
         ["tools.0.output_schema", "the format has no field for it"],
       ],
@@ -112,7 +112,7 @@ describe("kinds", () => {
         type: "function",
         function: { name: "crm__sql", description: "Part of crm: Customers.", parameters: wrapped() },
       },
-      [["tools.0.tools.0.defer_loading", "all tools are sent"]],
+      [["tools.0.tools.0.defer_loading", "sent with the other tools"]],
     ],
   ])("%s", (_, tool, sent, lost, target = otherChat) => {
     const { body, losses } = translateChat({ tools: [tool] }, target);
@@ -171,7 +171,7 @@ describe("kinds", () => {
     ]);
     expect(losses).toEqual([
       ["input.0", "its tools are sent with the others"],
-      ["input.0.tools.0.defer_loading", "all tools are sent"],
+      ["input.0.tools.0.defer_loading", "sent with the other tools"],
       ["input.0.tools.1.async", "the format has no asynchronous calls"],
     ]);
     expect(refuseChatRequest({ input: [bring([{ type: "function", name: "f" }, { type: "mcp" }])] })).toEqual({

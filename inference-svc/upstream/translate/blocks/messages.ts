@@ -15,6 +15,8 @@ export interface Conversation {
 export interface BlockFormat {
   /** @param part a part that the format's refusal admits */
   part(part: JsonObject, path: string, translation: TranslationContext): Block;
+  /** The block of a text in the output of a call that names a tool which the client has found; undefined where the text itself is sent. */
+  reference?(part: JsonObject, translation: TranslationContext): Block | undefined;
   callId(callId: unknown): string;
   /** Whether the provider answers 400 to a conversation that the assistant begins. */
   readonly beginsWithUser: boolean;
@@ -123,7 +125,8 @@ class BlockWriter implements ConversationWriter {
     if (typeof content === "string") return content.trim() === "" ? [] : [textBlock(content)];
     const blocks: Block[] = [];
     for (const [index, part] of objects(content).entries()) {
-      const block = this.#format.part(part, `${path}.${index}`, this.#translation);
+      const reference = holder && this.#format.reference?.(part, this.#translation);
+      const block = reference ?? this.#format.part(part, `${path}.${index}`, this.#translation);
       if (block.type === "text" && text(block.text).trim() === "") continue;
       blocks.push(block);
       if (isObject(part.cache_control) || isObject(part.prompt_cache_breakpoint)) {

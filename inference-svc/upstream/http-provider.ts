@@ -31,6 +31,7 @@ import { findRepeat } from "./transport/repeat.ts";
 import { findProviderRequestId } from "./transport/provider-request-id.ts";
 import { retryAfterMs } from "./transport/retry-after.ts";
 import { buildTraceHeaders } from "./transport/trace-headers.ts";
+import { packingThoughts } from "./events/packed-thoughts.ts";
 
 /** An endpoint of the provider. */
 interface Endpoint {
@@ -151,7 +152,8 @@ export class HttpProvider implements Provider {
     const own = dialect.requestHeaders?.(request, target);
     const named = own ? attempt.head + fieldLines(own) : attempt.head;
     const head = isTraced ? named + fieldLines(buildTraceHeaders(scope)) : named;
-    const translate = (emit: (event: TurnEvent) => void) => dialect.open(request, target, emit);
+    const translate = (emit: (event: TurnEvent) => void) =>
+      dialect.open(request, target, packingThoughts(request, emit));
     return new Exchange(new ProviderCall(attempt, timeouts), { head, body }, translate);
   }
 

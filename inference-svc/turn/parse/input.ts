@@ -10,6 +10,7 @@ import type { IgnoredFields } from "./ignored-fields.ts";
 import { type Aliases, neutralize } from "./kinds.ts";
 import { ListMemo } from "./list-memo.ts";
 import { openRepeated } from "./repeated-input.ts";
+import { unpackThought } from "./packed-thoughts.ts";
 import { neutralizeTools } from "./tools.ts";
 import type { InputItem } from "../request.ts";
 import { FaultReason } from "@sluice/proto/runtime/fault.js";
@@ -97,7 +98,7 @@ class Sequence {
   #item(item: Record<string, unknown>, index: number, before: readonly InputItem[]): InputItem {
     const type = item["type"] as string;
     if (type === "message") message(item, index, this.#problems);
-    else if (type === "reasoning") item["summary"] ??= [];
+    else if (type === "reasoning") reasoning(item);
     else if (type === "item_reference") this.#reference(item, index, before);
     else if (calls.has(type)) addCall((this.#calls ??= new Map()), item);
     else if (callTypeByOutput.has(type)) this.#answered(type, item, index);
@@ -143,6 +144,11 @@ function addCall(calls: CallIds, item: JsonObject): void {
     if (!ids) calls.set(kind, (ids = new Set()));
     ids.add(id);
   }
+}
+
+function reasoning(item: Record<string, unknown>): void {
+  item["summary"] ??= [];
+  unpackThought(item);
 }
 
 /** Fields by which items are told apart and paired. Nothing else refers to them, so that others may stand in their place. */

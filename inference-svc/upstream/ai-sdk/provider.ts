@@ -19,6 +19,7 @@ import { filePart } from "./parts.ts";
 import { callOptions, sdkNames } from "./request.ts";
 import { type ModelCall, runModel } from "./run.ts";
 import { SdkReader } from "./stream.ts";
+import { packingThoughts } from "../events/packed-thoughts.ts";
 
 const targetOf = ({ upstreamModel, tier }: Destination): Target => ({ upstreamModel, tier, original: false });
 
@@ -48,7 +49,10 @@ export function sdkProvider(
         signal,
         held: scope.held,
         stream: request.stream,
-        reader: (emit) => new SdkReader(request, tier, emit, (feature, details) => onDropped(pathOf(feature), details)),
+        reader: (emit) =>
+          new SdkReader(request, tier, packingThoughts(request, emit), (feature, details) =>
+            onDropped(pathOf(feature), details),
+          ),
         sent: (body) => {
           if (request.echoUpstreamBody && request.stream) trace.bodies.push(bodyJson(body));
         },

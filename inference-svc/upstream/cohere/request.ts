@@ -72,5 +72,4 @@ function dropUnsupported(request: TurnRequest, { tier }: Target, onDropped: OnDr
   dropTier(request.serviceTier, tier, onDropped);
   if (tier !== "default") onDropped("service_tier", `the format has no tier called ${tier}`);
   dropAddition(request, "message.output_text.logprobs", onDropped);
-  dropAddition(request, "reasoning.encrypted_content", onDropped);
 }

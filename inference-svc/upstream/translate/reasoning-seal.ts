@@ -2,6 +2,7 @@
  * Puts the signature of reasoning into `encrypted_content`, together with its format. Clients of OpenAI's format send that field back, and
  * many of them drop the fields `signature` and `format`, which that format does not have.
  */
+import { isPacked } from "../../turn/parse/packed-thoughts.ts";
 import type { InputItem } from "../../turn/request.ts";
 import { type JsonObject, text } from "../json.ts";
 
@@ -23,8 +24,9 @@ export const signedFields = (format: string, signature: string, isAsked: boolean
   ...(isAsked && signature !== "" && { encrypted_content: sealReasoning(format, { signature }) }),
 });
 
-/** The reasoning item as it was before it was sealed. */
+/** The reasoning item as it was before it was sealed. A packed one stands beside its text here: it is of an earlier step of the same turn. */
 export function openReasoning(item: InputItem): InputItem {
+  if (isPacked(item.encrypted_content)) return { ...item, encrypted_content: null };
   const { format, kind, value } = seal.exec(text(item.encrypted_content))?.groups ?? {};
   if (format === undefined) return item;
   return kind === "data"

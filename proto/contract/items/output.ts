@@ -60,7 +60,7 @@ const reasoning = item(
     content: described(nullable(array(parts.reasoningText)), "Raw reasoning, from models that show it."),
     encrypted_content: described(
       nullable(string()),
-      "Reasoning that only its provider can read, given with `include: [reasoning.encrypted_content]`.",
+      "Reasoning that only its provider can read, or an open thought for clients that keep no `content`; given with `include: [reasoning.encrypted_content]`.",
     ),
     format: reasoningFormat,
     signature: described(nullable(string()), "By which the provider recognizes its own reasoning."),

@@ -334,7 +334,7 @@ describe("settings", () => {
       topLogprobs: 2,
       identityHash: "h",
       identityField: "user",
-      include: ["message.output_text.logprobs", "reasoning.encrypted_content"],
+      include: ["message.output_text.logprobs"],
     };
     const { body, losses } = translateToCohere(request, { ...cohereTarget, tier: "priority" });
     expect(body).toEqual(buildCohereBody({}));
@@ -348,7 +348,6 @@ describe("settings", () => {
       "user",
       "service_tier",
       "include.0",
-      "include.1",
     ]);
   });
 });

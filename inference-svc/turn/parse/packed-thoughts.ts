@@ -1,0 +1,49 @@
+/**
+ * Open thoughts in `encrypted_content`, for clients that keep no other field of a thought: models such as those of DeepSeek and Kimi want their thoughts
+ * back with the calls that follow them. The text is only packed, since the client has it in `content` as well, and it is unpacked before anything reads
+ * the request: guardrails, estimates and providers see what they would see of a client that keeps `content`.
+ */
+import { isObject } from "@sluice/proto/runtime/validation/fields.js";
+
+const prefix = "sluice:unknown:text:";
+
+/** About 128,000 tokens, more than a model thinks before one call. A longer thought is in `content` alone. */
+const maxBytes = 512 * 1024;
+const maxPackedLength = prefix.length + Math.ceil((maxBytes * 4) / 3);
+
+/** @param texts the parts of the thought @returns undefined for a thought that is too long */
+export function packThought(texts: readonly string[]): string | undefined {
+  const json = JSON.stringify(texts);
+  return Buffer.byteLength(json) <= maxBytes ? prefix + Buffer.from(json).toString("base64url") : undefined;
+}
+
+export const isPacked = (encrypted: unknown): encrypted is string =>
+  typeof encrypted === "string" && encrypted.startsWith(prefix);
+
+/** Puts a packed thought into the content of its item. Content that the client sends beside it stays, because that is what the client says. */
+export function unpackThought(item: Record<string, unknown>): void {
+  const { encrypted_content: packed, content } = item;
+  if (!isPacked(packed)) return;
+  item["encrypted_content"] = null;
+  if (Array.isArray(content) && content.length > 0) return;
+  const texts = packed.length > maxPackedLength ? [] : textsIn(packed.slice(prefix.length));
+  item["content"] = texts.map((text) => ({ type: "reasoning_text", text }));
+}
+
+/** None for what was changed on the way. */
+function textsIn(packed: string): readonly string[] {
+  try {
+    const texts: unknown = JSON.parse(Buffer.from(packed, "base64url").toString("utf8"));
+    return Array.isArray(texts) ? texts.filter((text) => typeof text === "string") : [];
+  } catch {
+    return [];
+  }
+}
+
+/** Whether an item is a thought with an open text, which nobody has signed or sealed. */
+export const isOpenThought = (item: Readonly<Record<string, unknown>>): boolean =>
+  item["type"] === "reasoning" &&
+  (item["format"] ?? "unknown") === "unknown" &&
+  [item["signature"], item["encrypted_content"]].every((seal) => seal === undefined || seal === null || seal === "") &&
+  Array.isArray(item["content"]) &&
+  item["content"].some((part) => isObject(part) && typeof part["text"] === "string" && part["text"] !== "");

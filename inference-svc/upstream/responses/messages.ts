@@ -16,22 +16,25 @@ import { isVendor } from "./vendor.ts";
 
 export function inputItems(request: TurnRequest, target: Target, onDropped: OnDropped): readonly JsonObject[] {
   const { input } = request;
+  const sending: Sending = { request, target, onDropped, names: ToolNames.of(request) };
   const items: JsonObject[] = [];
   for (let index = 0; index < input.length; index++) {
-    const sent = sentItem(input[index] as InputItem, `input.${index}`, request, target, onDropped);
+    const sent = sentItem(input[index] as InputItem, `input.${index}`, sending);
     if (sent) items.push(sent);
   }
   return items;
 }
 
+interface Sending {
+  readonly request: TurnRequest;
+  readonly target: Target;
+  readonly onDropped: OnDropped;
+  readonly names: ToolNames;
+}
+
 /** Undefined for an item that is left out. */
-function sentItem(
-  item: InputItem,
-  path: string,
-  request: TurnRequest,
-  target: Target,
-  onDropped: OnDropped,
-): JsonObject | undefined {
+function sentItem(item: InputItem, path: string, sending: Sending): JsonObject | undefined {
+  const { request, target, onDropped, names } = sending;
   // The referenced item stands earlier in the input, and the API refuses two items with one id.
   if (item.type === "item_reference") return undefined;
   if (item.type === "reasoning") {
@@ -39,7 +42,6 @@ function sentItem(
     return sent && isVendor(target) ? withOwnId(sent, path, onDropped) : sent;
   }
   if (item.type.includes(":")) return ofServerTool(item, request, target);
-  const names = ToolNames.of(request);
   const named = names.sentItem(withoutName(withoutOwn(item, names), path, onDropped), path, onDropped);
   return isVendor(target) ? withCallId(withOwnId(forVendor(named, path, onDropped), path, onDropped)) : named;
 }

@@ -25,8 +25,7 @@ export function messagesTools(
   const takesAnthropic = takesBetas(translation.target, "anthropic_betas");
   const native = toNativeTools(request, takesAnthropic, translation.onDropped);
   // Cache marks are put on blocks, so that each body needs its own.
-  const isDeferring = search !== undefined || showsFound(translation);
-  const declared = isDeferring ? deferringTools : takesAnthropic ? anthropicTools : plainTools;
+  const declared = search ? deferringTools : writerOf(translation, takesAnthropic);
   const blocks = declared.of(translation.tools, translation.onDropped).map((block) => ({ ...block }));
   marks.copyTools(list, blocks);
   // At its place among the others: Anthropic caches tools in their order.
@@ -36,17 +35,25 @@ export function messagesTools(
 
 const isDeferred = ({ tool }: SentTool): boolean => tool.type === "function" && tool.deferLoading === true;
 
+/** "tool_reference.tool_name: String should have at most 64 characters" (anthropics/claude-code, issue 22336): fewer than a tool may have. */
+const maxReferenceLength = 64;
+
 /**
- * Whether there are deferred tools that the client has found: Anthropic has them outside of the beginning that it caches, and shows them to the model
- * where a result refers to them (https://platform.claude.com/docs/en/agents-and-tools/tool-use/tool-search-tool, "Custom tool search implementation").
+ * Whether Anthropic is referred to a tool that the client has found: it has the tool outside of the beginning that it caches, and shows it to the model
+ * where a result refers to it (https://platform.claude.com/docs/en/agents-and-tools/tool-use/tool-search-tool, "Custom tool search implementation").
  */
-const showsFound = ({ target, tools }: TranslationContext): boolean => target.original && tools.list.some(isDeferred);
+const isReferred = (tool: SentTool): boolean => isDeferred(tool) && tool.sentName.length <= maxReferenceLength;
+
+function writerOf({ target, tools }: TranslationContext, takesAnthropic: boolean): typeof plainTools {
+  if (target.original && tools.list.some(isReferred)) return referredTools;
+  return takesAnthropic ? anthropicTools : plainTools;
+}
 
 /** The block of Anthropic for a tool that a search of the client has found. It answers 400 to a reference to a tool that it does not have. */
 export function toToolReference(part: JsonObject, { target, tools }: TranslationContext): Block | undefined {
   if (!target.original || typeof part.tool_reference !== "string") return undefined;
   const found = tools.findByOwnName(part.tool_reference);
-  return found && isDeferred(found) ? { type: "tool_reference", tool_name: found.sentName } : undefined;
+  return found && isReferred(found) ? { type: "tool_reference", tool_name: found.sentName } : undefined;
 }
 
 const countBefore = (list: readonly SentTool[], path: string): number =>
@@ -61,16 +68,19 @@ const anthropicTools = new MadeOnce(({ list }: SentTools, onDropped) =>
   list.map((tool) => functionTool(tool, onDropped, true)),
 );
 /** Anthropic shows the model only those deferred tools that a search has found: its own, or that of the client. */
-const deferringTools = new MadeOnce(({ list }: SentTools, onDropped) =>
+const deferringTools = new MadeOnce(({ list }: SentTools, onDropped) => deferred(list, onDropped, isDeferred));
+const referredTools = new MadeOnce(({ list }: SentTools, onDropped) => deferred(list, onDropped, isReferred));
+
+const deferred = (list: readonly SentTool[], onDropped: OnDropped, isHeld: (tool: SentTool) => boolean): Block[] =>
   list.map((tool) => {
+    if (!isHeld(tool)) return functionTool(tool, onDropped, true);
     const block = functionTool(
       tool,
       (path, reason) => !path.endsWith(".defer_loading") && onDropped(path, reason),
       true,
     );
-    return isDeferred(tool) ? { ...block, defer_loading: true } : block;
-  }),
-);
+    return { ...block, defer_loading: true };
+  });
 
 /**
  * No `type` is sent for a function, which is the default.

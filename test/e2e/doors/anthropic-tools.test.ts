@@ -225,6 +225,19 @@ describe("deferred tools that the client searches itself", () => {
     expect(lastSent()["tools"]).toEqual(tools.slice(0, 1));
   });
 
+  test("are ordinary tools at Anthropic where their name is too long for a reference", async () => {
+    const long = { name: "n".repeat(65), input_schema: schema, defer_loading: true };
+    upstream.script([claudeMessage([said])]);
+    await ask({
+      tools: [...tools, long],
+      messages: searched([...references.slice(0, 1), { type: "tool_reference", tool_name: long.name }]),
+    });
+    const { tools: sent, messages: turns } = lastSent() as { tools: object[]; messages: { content: object[] }[] };
+    expect(sent).toEqual([tools[0], weather, { name: long.name, input_schema: schema }]);
+    const shown = [references[0]!, { type: "text", text: words(long.name) }];
+    expect(turns.at(-1)?.content).toEqual([result(shown)]);
+  });
+
   const plainly = ({ name }: { name: string }) => ({ name: name.replace(".", "_"), input_schema: schema });
   const known = [{ name: "find_tools" }, { name: "get_weather" }, { name: "fx.rates" }];
   const words = (name: string) => `Tool found: ${name}`;

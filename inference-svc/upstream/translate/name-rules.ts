@@ -19,10 +19,10 @@ export interface ToolForm {
 }
 
 /**
- * OpenAI's own limit is "a-z, A-Z, 0-9, or contain underscores and dashes, with a maximum length of 64" (reference of chat completions); its agent
- * cuts names for the Responses API at the same length (openai/codex, issue 8174). So do Mistral (Kochava-Studios/witsy, pull request 164), DeepSeek
- * (mrexodia/ida-pro-mcp, issue 129) and Qwen (QwenLM/Qwen3-VL, issue 2069). Bedrock has the same form for every model
- * (https://docs.aws.amazon.com/bedrock/latest/APIReference/API_runtime_ToolSpecification.html).
+ * OpenAI takes "a-z, A-Z, 0-9, or contain underscores and dashes, with a maximum length of 64" (reference of chat completions). Its Responses API
+ * answered 400 to longer ones as well (openai/codex, issue 1289); by its later reference it takes 128, but not every server that runs it does. 64 are
+ * also the limit of Mistral (Kochava-Studios/witsy, pull request 164), DeepSeek (mrexodia/ida-pro-mcp, issue 129), Qwen (QwenLM/Qwen3-VL, issue 2069),
+ * and of Bedrock for every model (https://docs.aws.amazon.com/bedrock/latest/APIReference/API_runtime_ToolSpecification.html).
  */
 const words: NameRule = {
   form: /^[\w-]{1,64}$/,
@@ -31,7 +31,10 @@ const words: NameRule = {
   why: "the format takes 1 to 64 letters, digits, _ and -",
 };
 
-/** "String should have at most 128 characters" (anthropics/claude-code, issue 96152); it was 64 until 2025, as at servers of the same format. */
+/**
+ * "String should have at most 128 characters" (anthropics/claude-code, issue 96152). Anthropic took 64 until 2025; other servers of its format may still
+ * do so, and get the form of most.
+ */
 const anthropicNames: NameRule = {
   ...words,
   form: /^[\w-]{1,128}$/,

@@ -2,8 +2,8 @@
 import { string } from "../../runtime/validation/shape.ts";
 
 /**
- * Name of a tool that the client runs. Servers of MCP and their clients have dots, slashes and blanks in them; what a provider does not take is mapped
- * before its format.
+ * Name of a tool that the client runs. Names from servers of MCP have dots, slashes and blanks; a name that a provider does not take is replaced before
+ * its format.
  */
 export const toolName = string({
   pattern: {

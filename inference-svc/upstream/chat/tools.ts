@@ -6,7 +6,7 @@ import { type VendorSchemas, openaiSchemas } from "../translate/schemas/rules.ts
 import { sendTool } from "../translate/schemas/sent-schema.ts";
 import { refersTo } from "../translate/offered-tools.ts";
 import { dropToolFields, describeTool, parseToolFormat, buildWrapperSchema } from "../translate/tool-description.ts";
-import type { SentTool, SentTools } from "../translate/tool-names.ts";
+import type { SentTool, SentTools } from "../translate/names/tool-names.ts";
 import { type TranslationContext, supports } from "../translate/context.ts";
 import { MadeOnce } from "../translate/made-once.ts";
 

@@ -2,8 +2,8 @@
 import type { TurnRequest } from "../../turn/request.ts";
 import { bearer } from "../credentials/bearer.ts";
 import type { Dialect, Refusal } from "../dialect.ts";
-import { cohereForm } from "../translate/name-rules.ts";
-import { SentTools } from "../translate/tool-names.ts";
+import { cohereForm } from "../translate/names/name-rules.ts";
+import { SentTools } from "../translate/names/tool-names.ts";
 import { noHostedTools, refuseInput, refuseTools, unsupported } from "../translate/unsupported-inputs.ts";
 import { serverSentEvents } from "../transport/sse.ts";
 import { cohereEmbeddings } from "./embeddings.ts";

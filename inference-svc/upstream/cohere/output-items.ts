@@ -4,8 +4,8 @@ import type { Emit, ItemStatus } from "../events/item-writer.ts";
 import { type MessageWriter, Output, type ReasoningWriter } from "../events/output.ts";
 import { providerFailed } from "../failure.ts";
 import { type JsonObject, text } from "../json.ts";
-import { cohereForm } from "../translate/name-rules.ts";
-import { SentTools } from "../translate/tool-names.ts";
+import { cohereForm } from "../translate/names/name-rules.ts";
+import { SentTools } from "../translate/names/tool-names.ts";
 import { CohereCitations } from "./citations.ts";
 import { CohereToolCall } from "./tool-calls.ts";
 

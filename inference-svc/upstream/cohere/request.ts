@@ -8,8 +8,8 @@ import { FormatParameters, firstStops, noField, within } from "../translate/para
 import { dropTier } from "../translate/sent-tier.ts";
 import { cohereSchemas } from "../translate/schemas/rules.ts";
 import { sendAnswerSchema } from "../translate/schemas/sent-schema.ts";
-import { cohereForm } from "../translate/name-rules.ts";
-import { SentTools } from "../translate/tool-names.ts";
+import { cohereForm } from "../translate/names/name-rules.ts";
+import { SentTools } from "../translate/names/tool-names.ts";
 import { cohereMessages } from "./messages.ts";
 import { cohereThinking } from "./reasoning.ts";
 import { addCohereTools } from "./tools.ts";

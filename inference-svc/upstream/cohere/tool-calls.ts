@@ -3,7 +3,7 @@ import type { CallWriter, ItemStatus } from "../events/item-writer.ts";
 import type { Output } from "../events/output.ts";
 import { providerFailed } from "../failure.ts";
 import { type JsonObject, isObject, text } from "../json.ts";
-import type { SentTools } from "../translate/tool-names.ts";
+import type { SentTools } from "../translate/names/tool-names.ts";
 import { WrappedInput } from "../translate/wrapped-input.ts";
 
 export class CohereToolCall {

@@ -8,7 +8,7 @@ import { cohereSchemas } from "../translate/schemas/rules.ts";
 import { sendTool } from "../translate/schemas/sent-schema.ts";
 import { refersTo } from "../translate/offered-tools.ts";
 import { buildWrapperSchema, describeTool, dropToolFields } from "../translate/tool-description.ts";
-import type { SentTool, SentTools } from "../translate/tool-names.ts";
+import type { SentTool, SentTools } from "../translate/names/tool-names.ts";
 
 export function addCohereTools(body: ObjectWriter, request: TurnRequest, translation: TranslationContext): void {
   const { tools, onDropped } = translation;

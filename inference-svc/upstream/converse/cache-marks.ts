@@ -5,7 +5,7 @@ import { type JsonObject, isObject } from "../json.ts";
 import { CacheMarks } from "../translate/blocks/cache-marks.ts";
 import type { Block, BlockMessage } from "../translate/blocks/message-list.ts";
 import type { WrittenCall } from "../translate/conversation.ts";
-import type { SentTool } from "../translate/tool-names.ts";
+import type { SentTool } from "../translate/names/tool-names.ts";
 import { supports } from "../translate/context.ts";
 import type { Family } from "./family.ts";
 

@@ -11,8 +11,8 @@ import { FormatParameters, ParameterObject, elsewhere } from "../translate/param
 import { dropTier } from "../translate/sent-tier.ts";
 import { converseSchemas } from "../translate/schemas/rules.ts";
 import { sendAnswerSchema } from "../translate/schemas/sent-schema.ts";
-import { plainForm } from "../translate/name-rules.ts";
-import { SentTools } from "../translate/tool-names.ts";
+import { plainForm } from "../translate/names/name-rules.ts";
+import { SentTools } from "../translate/names/tool-names.ts";
 import { type ConverseCacheMarks, cachePoint, openCacheMarks } from "./cache-marks.ts";
 import { type Family, findFamily } from "./family.ts";
 import { buildConversation, toConverseMessages } from "./messages.ts";

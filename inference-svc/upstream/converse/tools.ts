@@ -8,7 +8,7 @@ import { converseSchemas } from "../translate/schemas/rules.ts";
 import { sendTool } from "../translate/schemas/sent-schema.ts";
 import { dropToolFields, describeTool, buildWrapperSchema } from "../translate/tool-description.ts";
 import { MadeOnce } from "../translate/made-once.ts";
-import type { SentTool, SentTools } from "../translate/tool-names.ts";
+import type { SentTool, SentTools } from "../translate/names/tool-names.ts";
 import { type TranslationContext, supports } from "../translate/context.ts";
 import type { Family } from "./family.ts";
 

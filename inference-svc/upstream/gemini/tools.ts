@@ -7,7 +7,7 @@ import { geminiSchemas } from "../translate/schemas/rules.ts";
 import { sendTool } from "../translate/schemas/sent-schema.ts";
 import { refersTo } from "../translate/offered-tools.ts";
 import { dropToolFields, describeTool, buildWrapperSchema } from "../translate/tool-description.ts";
-import type { SentTool, SentTools } from "../translate/tool-names.ts";
+import type { SentTool, SentTools } from "../translate/names/tool-names.ts";
 import type { TranslationContext } from "../translate/context.ts";
 import { nativeTools } from "./native-tools.ts";
 

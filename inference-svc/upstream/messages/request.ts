@@ -5,8 +5,8 @@ import { type JsonObject, ObjectWriter, Verbatim, jsonText, objects, text } from
 import { dropTier } from "../translate/sent-tier.ts";
 import { messagesSchemas } from "../translate/schemas/rules.ts";
 import { sendAnswerSchema } from "../translate/schemas/sent-schema.ts";
-import { anthropicForm, plainForm } from "../translate/name-rules.ts";
-import { SentTools } from "../translate/tool-names.ts";
+import { anthropicForm, plainForm } from "../translate/names/name-rules.ts";
+import { SentTools } from "../translate/names/tool-names.ts";
 import { type TranslationContext, supports } from "../translate/context.ts";
 import { CacheMarks } from "../translate/blocks/cache-marks.ts";
 import { samplers } from "../translate/blocks/samplers.ts";

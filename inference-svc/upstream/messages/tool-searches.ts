@@ -4,7 +4,7 @@ import { newId } from "@sluice/proto/runtime/id.js";
 import type { OtherWriter } from "../events/item-writer.ts";
 import type { Output } from "../events/output.ts";
 import { type JsonObject, isObject, objects, text } from "../json.ts";
-import type { SentTools } from "../translate/tool-names.ts";
+import type { SentTools } from "../translate/names/tool-names.ts";
 import { type BlockReader, readInput } from "./block-reader.ts";
 
 interface Search {

@@ -6,7 +6,7 @@ import { MadeOnce } from "../translate/made-once.ts";
 import { messagesSchemas } from "../translate/schemas/rules.ts";
 import { sendTool } from "../translate/schemas/sent-schema.ts";
 import { dropToolFields, describeTool, buildWrapperSchema } from "../translate/tool-description.ts";
-import type { SentTool, SentTools } from "../translate/tool-names.ts";
+import type { SentTool, SentTools } from "../translate/names/tool-names.ts";
 import type { TranslationContext } from "../translate/context.ts";
 import type { Block } from "../translate/blocks/message-list.ts";
 import type { CacheMarks } from "../translate/blocks/cache-marks.ts";

@@ -92,7 +92,7 @@ function withoutOwn(item: InputItem, names: ToolNames): JsonObject {
 function withoutReferences(item: InputItem, names: ToolNames): JsonObject {
   const output = objects(nameFoundTools(item.output, (name) => names.sent(name)));
   if (!output.some((part) => part.tool_reference !== undefined)) return item;
-  return { ...item, output: output.map(({ tool_reference: _, ...part }) => part) };
+  return { ...item, output: output.map((part) => ({ ...part, tool_reference: undefined })) };
 }
 
 /** Messages of the format have no names. */

@@ -2,7 +2,7 @@
 import type { Tool, ToolReference, TurnRequest } from "../../turn/request.ts";
 import type { OnDropped } from "../dialect.ts";
 import { type JsonObject, objects, text } from "../json.ts";
-import { describeRename, fitNames, fitOther, openAiForm } from "../translate/name-rules.ts";
+import { describeRename, fitNames, fitOther, openAiForm } from "../translate/names/name-rules.ts";
 import { hasBroughtTools, broughtTools } from "../translate/offered-tools.ts";
 
 const { names: rule } = openAiForm;

@@ -15,7 +15,7 @@ import { openaiSchemas } from "../translate/schemas/rules.ts";
 import { sendTool } from "../translate/schemas/sent-schema.ts";
 import { isToolSearch } from "../translate/offered-tools.ts";
 import { MadeOnce } from "../translate/made-once.ts";
-import { describeRename, openAiForm } from "../translate/name-rules.ts";
+import { describeRename, openAiForm } from "../translate/names/name-rules.ts";
 import { ToolNames } from "./tool-names.ts";
 import { isVendor } from "./vendor.ts";
 

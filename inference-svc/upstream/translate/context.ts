@@ -1,6 +1,6 @@
 /** The context for translating a request: the target, the tools as they are sent, and a callback for dropped fields. */
 import type { OnDropped, Target } from "../dialect.ts";
-import type { SentTools } from "./tool-names.ts";
+import type { SentTools } from "./names/tool-names.ts";
 
 export interface TranslationContext {
   readonly target: Target;

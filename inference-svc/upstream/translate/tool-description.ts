@@ -2,7 +2,7 @@
 import type { CustomTool } from "../../turn/request.ts";
 import type { OnDropped } from "../dialect.ts";
 import { type JsonObject, isObject, text } from "../json.ts";
-import type { SentTool } from "./tool-names.ts";
+import type { SentTool } from "./names/tool-names.ts";
 
 /** Rare fields of tools, with the reason for dropping each. */
 const unread: readonly (readonly [field: string, reason: string])[] = [

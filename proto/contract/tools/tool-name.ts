@@ -7,7 +7,7 @@ import { string } from "../../runtime/validation/shape.ts";
  */
 export const toolName = string({
   pattern: {
-    form: /^[^\s\x00-\x1f\x7f](?:[^\x00-\x1f\x7f]{0,126}[^\s\x00-\x1f\x7f])?$/,
+    form: /^[!-~\u00a1-\uffff](?:[ -~\u00a0-\uffff]{0,126}[!-~\u00a1-\uffff])?$/,
     says: "1 to 128 characters without control characters, and no blank at either end",
   },
 });

@@ -2,7 +2,7 @@
 import { afterAll, beforeAll, expect, test } from "@jest/globals";
 import { type House, startHouse } from "../../support/house.ts";
 import { type Received, type Upstream, startUpstream } from "../../support/providers/upstream.ts";
-import { type ToolDialect, toolDialects } from "../../support/tool-dialects.ts";
+import { toolDialects } from "../../support/tool-dialects.ts";
 
 let upstream: Upstream;
 let house: House;
@@ -90,7 +90,7 @@ const rows = Object.keys(doors).flatMap((door) =>
 
 test.each(rows)("%s: a model behind %s is sent a name that it takes, streamed: %s", async (door, dialect, stream) => {
   const { path, body } = doors[door] as Door;
-  const { call } = toolDialects[dialect] as ToolDialect;
+  const { call } = toolDialects[dialect];
   const sentName = sentNames[dialect];
   upstream.script([call(sentName, { q: "cup" }, stream)]);
   const response = await fetch(`${house.baseUrl}${path}`, {

@@ -7,7 +7,7 @@ import type { OnDropped, Refusal } from "../../dialect.ts";
 import { type JsonObject, isObject, text } from "../../json.ts";
 import type { WrittenCall } from "../conversation.ts";
 import { findCacheMark, findSpecialInputs } from "../special-inputs.ts";
-import type { SentTool } from "../tool-names.ts";
+import type { SentTool } from "../names/tool-names.ts";
 import type { Block, BlockMessage } from "./message-list.ts";
 
 /** Anthropic answers 400 to a fifth mark. */

@@ -1,6 +1,6 @@
 /** Gives the members of arguments the client's names again while the JSON streams: the provider was sent other names for them. */
 
-import type { SentTool } from "../tool-names.ts";
+import type { SentTool } from "../names/tool-names.ts";
 import type { VendorSchemas } from "./rules.ts";
 import { renamedProperties } from "./sent-schema.ts";
 

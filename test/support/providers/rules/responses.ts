@@ -41,7 +41,7 @@ export function findResponsesViolations(body: BodyPart): readonly string[] {
       if (String(callId).length > maxIdLength) report(path, "has a call id that is too long");
       if (type === "function_call" || type === "custom_tool_call") {
         for (const each of [called, namespace])
-          if (each !== undefined && !name.test(String(each))) report(path, `is a call of ${String(each)}`);
+          if (typeof each === "string" && !name.test(each)) report(path, `is a call of ${each}`);
         open.add(callId);
       }
       if ((type === "function_call_output" || type === "custom_tool_call_output") && !open.delete(callId))

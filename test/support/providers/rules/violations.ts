@@ -12,7 +12,7 @@ type Report = (path: string, problem: string) => void;
 export function checkToolNames(names: readonly unknown[], form: RegExp, chosen: unknown, report: Report): void {
   for (const name of names) if (!form.test(String(name))) report("tools", `has the name ${String(name)}`);
   if (new Set(names).size < names.length) report("tools", "has a name twice");
-  if (chosen !== undefined && !names.includes(chosen)) report("tool_choice", `names ${String(chosen)}`);
+  if (chosen !== undefined && !names.includes(chosen)) report("tool_choice", `names ${JSON.stringify(chosen)}`);
 }
 
 /** @returns every violation that a check reports, as "path: what is wrong" */

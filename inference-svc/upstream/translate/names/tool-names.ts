@@ -2,10 +2,10 @@
  * Maps tool names to names that the format accepts, without namespaces and mostly without custom tools, and finds tools by the names in
  * calls.
  */
-import type { CustomTool, FunctionTool, TurnRequest } from "../../turn/request.ts";
-import type { OnDropped } from "../dialect.ts";
+import type { CustomTool, FunctionTool, TurnRequest } from "../../../turn/request.ts";
+import type { OnDropped } from "../../dialect.ts";
 import { type NameRule, type ToolForm, describeRename, fitNames, fitOther } from "./name-rules.ts";
-import { type OfferedTool, isToolSearch, offeredTools } from "./offered-tools.ts";
+import { type OfferedTool, isToolSearch, offeredTools } from "../offered-tools.ts";
 
 export interface SentTool extends OfferedTool {
   readonly tool: FunctionTool | CustomTool;

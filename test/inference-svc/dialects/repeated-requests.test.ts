@@ -98,7 +98,7 @@ test("the steps of 200 conversations say the same, whether their items are remem
 
 function parsedOrEmpty(body: Buffer): Readonly<Record<string, unknown>> {
   try {
-    return JSON.parse(body.toString()) as Record<string, unknown>;
+    return (JSON.parse(body.toString()) as Record<string, unknown> | null) ?? {};
   } catch {
     return {};
   }

@@ -42,7 +42,7 @@ function sentItem(item: InputItem, path: string, sending: Sending): JsonObject |
     return sent && isVendor(target) ? withOwnId(sent, path, onDropped) : sent;
   }
   if (item.type.includes(":")) return ofServerTool(item, request, target);
-  const named = names.sentItem(withoutName(withoutOwn(item, names), path, onDropped), path, onDropped);
+  const named = names.sentItem(withoutName(withoutOwn(item, path, sending), path, onDropped), path, onDropped);
   return isVendor(target) ? withCallId(withOwnId(forVendor(named, path, onDropped), path, onDropped)) : named;
 }
 
@@ -77,8 +77,8 @@ function withOwnId(item: JsonObject, path: string, onDropped: OnDropped): JsonOb
 const noStatus: ReadonlySet<string> = new Set(["mcp_list_tools", "mcp_approval_request", "compaction"]);
 
 /** Removes the fields that only Sluice writes and reads. */
-function withoutOwn(item: InputItem, names: ToolNames): JsonObject {
-  if (Array.isArray(item.output)) return withoutReferences(item, names);
+function withoutOwn(item: InputItem, path: string, sending: Sending): JsonObject {
+  if (Array.isArray(item.output)) return withoutReferences(item, path, sending);
   if (item.type === "message" && item.model !== undefined) {
     const { model: _, ...message } = item;
     return message;
@@ -89,8 +89,12 @@ function withoutOwn(item: InputItem, names: ToolNames): JsonObject {
 }
 
 /** The format has no references to tools: the text names them. */
-function withoutReferences(item: InputItem, names: ToolNames): JsonObject {
-  const output = objects(nameFoundTools(item.output, (name) => names.sent(name)));
+function withoutReferences(item: InputItem, path: string, { names, onDropped }: Sending): JsonObject {
+  const named = nameFoundTools(item.output, {
+    sentName: (name) => names.sent(name),
+    onWords: (place, reason) => onDropped(`${path}.output.${place}`, reason),
+  });
+  const output = objects(named);
   if (!output.some((part) => part.tool_reference !== undefined)) return item;
   return { ...item, output: output.map((part) => ({ ...part, tool_reference: undefined })) };
 }

@@ -17,6 +17,8 @@ export interface ConversationWriter {
   readonly takesFailures: boolean;
   /** Whether a call can carry a cache mark. */
   readonly takesCallMarks: boolean;
+  /** Whether the format refers to the tool that a text in the output of a call names. */
+  refersTo?(part: JsonObject): boolean;
   /** Called before the item at this place is written. */
   begin?(index: number): void;
   /** Adds a message of the system, a developer or the user. */
@@ -160,8 +162,12 @@ class InputTranslator {
   #answered({ call_id: callId, output, status }: InputItem, path: string): void {
     const failed = status === "incomplete";
     if (failed && !this.#writer.takesFailures) this.#translation.onDropped(`${path}.status`, noField);
-    const { tools } = this.#translation;
-    const named = nameFoundTools(output, (name) => tools.findByOwnName(name)?.sentName ?? name);
+    const { tools, onDropped } = this.#translation;
+    const named = nameFoundTools(output, {
+      sentName: (name) => tools.findByOwnName(name)?.sentName ?? name,
+      refers: (part) => this.#writer.refersTo?.(part) === true,
+      onWords: (place, reason) => onDropped(`${path}.output.${place}`, reason),
+    });
     this.#writer.addCallOutput(callId, named, `${path}.output`, failed);
   }
 

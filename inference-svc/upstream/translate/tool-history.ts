@@ -86,14 +86,24 @@ const toJson = (value: unknown): string =>
 /** Whether a text of an output names a tool that a search of the client has found. */
 const isReference = (part: unknown): part is JsonObject => isObject(part) && typeof part.tool_reference === "string";
 
+export interface FoundTools {
+  /** The name under which a tool is sent. */
+  readonly sentName: (name: string) => string;
+  /** Whether the format refers to the tool of this text. */
+  readonly refers?: (part: JsonObject) => boolean;
+  /** Called with the place of each other one in the output. */
+  readonly onWords: (place: string, reason: string) => void;
+}
+
 /**
  * The output of a call with the names under which the tools are sent, because a model calls a tool by the name that it reads.
  * @param output a string, or parts as in a message
  */
-export function nameFoundTools(output: unknown, sentName: (name: string) => string): unknown {
+export function nameFoundTools(output: unknown, { sentName, refers, onWords }: FoundTools): unknown {
   if (!Array.isArray(output) || !output.some(isReference)) return output;
-  return output.map((part: unknown) => {
-    if (!isReference(part)) return part;
+  return output.map((part: unknown, index) => {
+    if (!isReference(part) || refers?.(part) === true) return part;
+    onWords(`${index}.tool_reference`, "the text names the tool");
     const name = text(part.tool_reference);
     const sent = sentName(name);
     return sent === name ? part : { ...part, text: text(part.text).replace(name, () => sent) };

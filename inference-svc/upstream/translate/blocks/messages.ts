@@ -99,6 +99,10 @@ class BlockWriter implements ConversationWriter {
     return true;
   }
 
+  refersTo(part: JsonObject): boolean {
+    return this.#format.reference?.(part, this.#translation) !== undefined;
+  }
+
   addCallOutput(callId: unknown, output: unknown, path: string, failed = false): void {
     const result: Block = { type: "tool_result", tool_use_id: this.#format.callId(callId) };
     const content = this.#content(output, path, result);

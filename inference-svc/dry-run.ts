@@ -61,6 +61,7 @@ export class DryRun {
       await checkEndUser(this.#parts, scope.caller, scope.user, requester.policyGeneration);
       const { refusal, plan } = await work.plan(turnRequest, scope);
       const [first] = plan;
+      scope.trace.passedFields = first?.passedFields ?? [];
       const receipt = this.#receipt(request, scope, refusal, plan);
       const shown = request.echoUpstreamBody && !refusal ? first?.bodyJson : undefined;
       this.#note(request, requester, refusal ? "blocked" : "allowed");

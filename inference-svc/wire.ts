@@ -86,6 +86,7 @@ function sizeOf(event: WireCase): number {
 }
 
 const noFields: AlteredField[] = [];
+const noNames: string[] = [];
 
 const alteredField = ({ path, reason }: DroppedField): AlteredField => ({
   $typeName: "sluice.inference.v1.AlteredField",
@@ -154,6 +155,7 @@ function wireEvent(event: TurnEvent, serviceMetadata: () => Uint8Array): WireCas
           model: event.model,
           inputTokens: event.inputTokens ?? 0,
           alteredFields: event.altered?.map(alteredField) ?? noFields,
+          passedFields: event.passed ? [...event.passed] : noNames,
         },
       };
     case "debug":

@@ -3,10 +3,11 @@ import { chatRequestShape } from "@sluice/proto/contract/chat/request.js";
 import { type PluginJson, pluginMessages } from "@sluice/proto/contract/plugin-messages.js";
 import { preferencesMessage } from "@sluice/proto/contract/request/preferences.js";
 import type { Plugin, RunTurnRequest } from "@sluice/proto/gen/sluice/inference/v1/turn_pb.js";
+import { emptyRunTurnRequest } from "@sluice/proto/runtime/session/gen/codec.js";
 import { type JsonMember, memberOf } from "@sluice/proto/runtime/validation/json-span.js";
 import { Problems } from "@sluice/proto/runtime/validation/problems.js";
 import { subtreeBytes } from "../turns/json.ts";
-import { parametersAt, unsetFields } from "../turns/parameters.ts";
+import { parametersAt } from "../turns/parameters.ts";
 import { readSession } from "../turns/session.ts";
 import type { FieldNames } from "../turns/field-names.ts";
 import { KnownFields, unsentField } from "../turns/unknown-fields.ts";
@@ -59,6 +60,7 @@ export function parseChatRequest(body: Buffer, members: readonly JsonMember[], h
   const { ignored } = arrays;
   if (ignored.length > 0)
     request.unknownFields = [...request.unknownFields, ...ignored.map(unsentField)].slice(0, maxUnsent);
+  if (request.unknownFields.length > 0) request.extraJson = known.extraJson(body, members);
   request.sessionId = sessionId;
   request.serviceMetadata = headers.serviceMetadata;
   const form = {
@@ -84,13 +86,10 @@ function buildTurn(
 ): RunTurnRequest {
   const { cache_control: mark, stop } = fields;
   const bytesOf = (name: Parameters<typeof spanOf>[1]) => subtreeBytes(body, spanOf(members, name));
-  const request: RunTurnRequest = {
-    ...unsetFields(),
-    $typeName: "sluice.inference.v1.RunTurnRequest",
+  const request = Object.assign(emptyRunTurnRequest(), {
     model: fields.model ?? "",
     models: fields.models ?? [],
     inputJson: input.json,
-    instructions: undefined,
     stream: fields.stream ?? false,
     // The old form of an answer has room for one call.
     parallelToolCalls: hasFunctions(fields) ? false : (fields.parallel_tool_calls ?? undefined),
@@ -105,13 +104,10 @@ function buildTurn(
     modalities: fields.modalities ?? [],
     user: fields.user ?? undefined,
     safetyIdentifier: fields.safety_identifier ?? undefined,
-    sessionId: undefined,
     promptCacheKey: fields.prompt_cache_key ?? undefined,
     // Groq's word for its standard tier.
     serviceTier: fields.service_tier === "on_demand" ? "default" : (fields.service_tier ?? ""),
     echoUpstreamBody: fields.debug?.echo_upstream_body ?? false,
-    serviceMetadata: false,
-    truncation: "",
     imageConfigJson: bytesOf("image_config"),
     cacheControl: mark ? { $typeName: "sluice.inference.v1.CacheControl", ttl: mark.ttl ?? "" } : undefined,
     promptCacheOptionsJson: bytesOf("prompt_cache_options"),
@@ -121,10 +117,8 @@ function buildTurn(
     plugins: plugins(fields),
     unknownFields: known.unknownAmong(members),
     predictionJson: bytesOf("prediction"),
-    anthropicBetas: [],
-    contextManagementJson: none,
     door: "chat",
-  };
+  } satisfies Partial<RunTurnRequest>);
   parametersAt.chat.read(fields, request);
   return request;
 }

@@ -3,6 +3,7 @@ import { messagesRequest } from "@sluice/proto/contract/messages/request.js";
 import { pluginMessages } from "@sluice/proto/contract/plugin-messages.js";
 import { preferencesMessage } from "@sluice/proto/contract/request/preferences.js";
 import type { RunTurnRequest, UnknownField } from "@sluice/proto/gen/sluice/inference/v1/turn_pb.js";
+import { emptyRunTurnRequest } from "@sluice/proto/runtime/session/gen/codec.js";
 import type { ByteSpan, JsonMember } from "@sluice/proto/runtime/validation/json-span.js";
 import { memberOf } from "@sluice/proto/runtime/validation/json-span.js";
 import { invalid } from "@sluice/proto/runtime/validation/problems.js";
@@ -10,7 +11,7 @@ import type { Shape } from "@sluice/proto/runtime/validation/shape.js";
 import { isLongerThan } from "@sluice/proto/runtime/validation/text.js";
 import type { DoorContext } from "../turns/door.ts";
 import type { FieldNames } from "../turns/field-names.ts";
-import { parametersAt, unsetFields } from "../turns/parameters.ts";
+import { parametersAt } from "../turns/parameters.ts";
 import { KnownFields, unsentField } from "../turns/unknown-fields.ts";
 import { type MessagesBody, checkMessages } from "./body.ts";
 import { Conversation, WrittenInputs } from "./conversation.ts";
@@ -44,6 +45,7 @@ export function parseMessages(
   const { fields, betas, session, unread } = checkMessages(arrays, context, shape);
   const unknown = [...known.unknownAmong(members), ...unread.map(unsentField)];
   const { request, names } = buildTurn(fields, spans, arrays, unknown);
+  if (unknown.length > 0) request.extraJson = known.extraJson(body, members);
   request.sessionId = session;
   request.serviceMetadata = fields.service_metadata ?? context.serviceMetadata;
   request.anthropicBetas = betas;
@@ -88,45 +90,27 @@ function buildTurn(
   const include = includes(tools);
   if (fields.context_management && !fields.context_management.edits) onUnsent("context_management");
   if (fields.container && !include.includes(codeOutputs)) onUnsent("container");
-  const request: RunTurnRequest = {
-    ...unsetFields(),
-    $typeName: "sluice.inference.v1.RunTurnRequest",
+  const request = Object.assign(emptyRunTurnRequest(), {
     model: fields.model ?? "",
     models: fields.models ?? [],
     inputJson,
-    instructions: undefined,
     stream: fields.stream ?? false,
     parallelToolCalls: choice?.disable_parallel_tool_use === true ? false : undefined,
     toolsJson,
     toolChoiceJson: jsonBytes(toToolChoice(choice, fields.tools ?? [])),
     textFormatJson: toTextFormat(fields, spans),
-    textVerbosity: "",
     reasoningJson: jsonBytes(toReasoning(fields)),
     include,
-    maxToolCalls: undefined,
-    metadata: {},
-    modalities: [],
     user: userId && !isLongerThan(userId, maxUserLength) ? userId : undefined,
     safetyIdentifier: userId || undefined,
-    sessionId: undefined,
-    promptCacheKey: undefined,
     serviceTier: tier === "standard_only" ? "default" : (tier ?? ""),
-    echoUpstreamBody: false,
-    serviceMetadata: false,
-    truncation: "",
-    imageConfigJson: none,
     cacheControl: mark ? { $typeName: "sluice.inference.v1.CacheControl", ttl: mark.ttl ?? "" } : undefined,
-    promptCacheOptionsJson: none,
-    traceJson: none,
-    stopServerToolsWhenJson: none,
     provider: fields.provider ? preferencesMessage(fields.provider) : undefined,
     plugins: fields.plugins ? pluginMessages(fields.plugins) : [],
     unknownFields: unsent.slice(0, maxUnsent),
-    predictionJson: none,
-    anthropicBetas: [],
     contextManagementJson: fields.context_management?.edits ? verbatim(spans.text("context_management")) : none,
     door: "messages",
-  };
+  } satisfies Partial<RunTurnRequest>);
   parametersAt.messages.read(fields, request);
   return { request, names: messageFieldNames(conversation.places, tools.paths) };
 }

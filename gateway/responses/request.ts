@@ -7,13 +7,14 @@
 import type { RunTurnRequest, UnknownField } from "@sluice/proto/gen/sluice/inference/v1/turn_pb.js";
 import { pluginMessages } from "@sluice/proto/contract/plugin-messages.js";
 import { preferencesMessage } from "@sluice/proto/contract/request/preferences.js";
+import { emptyRunTurnRequest } from "@sluice/proto/runtime/session/gen/codec.js";
 import { openBrace, openBracket, quote } from "@sluice/proto/runtime/validation/json-bytes.js";
 import { type JsonMember, type ByteSpan, memberOf } from "@sluice/proto/runtime/validation/json-span.js";
 import { Problems } from "@sluice/proto/runtime/validation/problems.js";
 import { requestShape } from "@sluice/proto/contract/request/request.js";
 import { type Echo, buildEcho } from "@sluice/proto/runtime/responses/echo.js";
 import { isNullAt, subtreeBytes } from "../turns/json.ts";
-import { parametersAt, unsetFields } from "../turns/parameters.ts";
+import { parametersAt } from "../turns/parameters.ts";
 import { readSession } from "../turns/session.ts";
 import { KnownFields, unsentField } from "../turns/unknown-fields.ts";
 import { FieldSpans, type RequestFields, readFields } from "./fields.ts";
@@ -56,6 +57,7 @@ export function parseRequest(
   refusePrompt(fields);
   const unknown = [...known.unknownAmong(members), ...nested.map(unsentField)].slice(0, maxUnsent);
   const request = buildTurn(body, spans, textFormat, fields, unknown);
+  if (unknown.length > 0) request.extraJson = known.extraJson(body, members);
   request.sessionId = sessionId;
   request.serviceMetadata = headers.serviceMetadata;
   return { request, echo: buildEcho(request, fields, fillDefaults) };
@@ -110,9 +112,7 @@ function buildTurn(
   unknownFields: UnknownField[],
 ): RunTurnRequest {
   const { truncation, cache_control: mark } = fields;
-  const request: RunTurnRequest = {
-    ...unsetFields(),
-    $typeName: "sluice.inference.v1.RunTurnRequest",
+  const request = Object.assign(emptyRunTurnRequest(), {
     model: fields.model ?? "",
     models: fields.models ?? [],
     inputJson: subtreeBytes(body, spans.of("input")),
@@ -131,11 +131,9 @@ function buildTurn(
     modalities: fields.modalities ?? [],
     user: fields.user ?? undefined,
     safetyIdentifier: fields.safety_identifier ?? undefined,
-    sessionId: undefined,
     promptCacheKey: fields.prompt_cache_key ?? undefined,
     serviceTier: fields.service_tier ?? "",
     echoUpstreamBody: fields.debug?.echo_upstream_body ?? false,
-    serviceMetadata: false,
     truncation: (typeof truncation === "object" ? truncation?.type : truncation) ?? "",
     imageConfigJson: subtreeBytes(body, spans.of("image_config")),
     cacheControl: mark ? { $typeName: "sluice.inference.v1.CacheControl", ttl: mark.ttl ?? "" } : undefined,
@@ -148,8 +146,7 @@ function buildTurn(
     predictionJson: subtreeBytes(body, spans.of("prediction")),
     anthropicBetas: fields.anthropic_betas ?? [],
     contextManagementJson: subtreeBytes(body, spans.of("context_management")),
-    door: "",
-  };
+  } satisfies Partial<RunTurnRequest>);
   parametersAt.responses.read(fields, request);
   return request;
 }

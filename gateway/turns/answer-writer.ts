@@ -16,6 +16,7 @@ import { writeFault } from "../http/errors.ts";
 import { writeWholeAnswer } from "../http/whole-answer.ts";
 import { EventStream, type KeepAlive, encodingOf } from "../sse/event-stream.ts";
 import { warnAboutAlteredFields } from "./altered-fields.ts";
+import { unwarn } from "./unknown-fields.ts";
 import type { CapturedTurn } from "./captured-turn.ts";
 import type { Door, DoorTurn, StreamedAnswer, WholeAnswer } from "./door.ts";
 
@@ -103,8 +104,11 @@ export abstract class AnswerWriter implements TurnListener {
   /** The start stands in the first batch, behind what was sent to providers. */
   #begun(events: readonly TurnEvent[]): void {
     this.#hasEvents = true;
-    for (const { event } of events)
-      if (event.case === "start") warnAboutAlteredFields(this.call.res, event.value, this.#head.turn.names);
+    for (const { event } of events) {
+      if (event.case !== "start") continue;
+      if (this.call.prepared) unwarn(this.call.res, this.call.prepared.request, event.value.passedFields);
+      warnAboutAlteredFields(this.call.res, event.value, this.#head.turn.names);
+    }
   }
 
   /** Called when the response has closed. */

@@ -1,10 +1,5 @@
 /** Reads the parameters of a body into the fields of a turn, by the table of the contract. */
-import {
-  type BodyParameters,
-  type Parameter,
-  type ParameterField,
-  parameterList,
-} from "@sluice/proto/contract/request/parameters.js";
+import { type BodyParameters, type Parameter, parameterList } from "@sluice/proto/contract/request/parameters.js";
 import type { RunTurnRequest } from "@sluice/proto/gen/sluice/inference/v1/turn_pb.js";
 
 interface DoorField {
@@ -56,12 +51,6 @@ export const parametersAt = {
   chat: new DoorParameters("chat"),
   messages: new DoorParameters("messages"),
 };
-
-const absentFields = Object.fromEntries(parameterList.map(({ field }) => [field, undefined]));
-
-/** The fields of a turn without parameters. Protobuf has no absent list and no absent map. */
-export const unsetFields = (): Pick<RunTurnRequest, ParameterField> =>
-  ({ ...absentFields, stop: [], logitBias: {} }) as unknown as Pick<RunTurnRequest, ParameterField>;
 
 const absentNames = Object.fromEntries(
   parameterList.flatMap(({ name, chat }) => [name, ...chat]).map((name) => [name, undefined]),

@@ -5,16 +5,17 @@
 import type { ServerResponse } from "node:http";
 import type { RunTurnRequest, UnknownField } from "@sluice/proto/gen/sluice/inference/v1/turn_pb.js";
 import { editDistance } from "@sluice/proto/runtime/validation/edit-distance.js";
+import { maxExtraBytes, maxExtraFields } from "@sluice/proto/contract/request/extra-fields.js";
 import type { JsonMember } from "@sluice/proto/runtime/validation/json-span.js";
 
 export const warningHeader = "x-sluice-warning";
 
-/** Limits how much a client can have repeated in headers and receipts. */
-const maxFields = 16;
 const maxNameLength = 64;
 /** Two letters may be wrong in a long name, one in a short name. */
 const maxDistance = (name: string): number => (name.length > 5 ? 2 : 1);
 const none: UnknownField[] = [];
+const noBytes = new Uint8Array(0);
+const closingBrace = Buffer.from("}");
 
 /** The fields that the body of a door can have. */
 export class KnownFields {
@@ -31,10 +32,25 @@ export class KnownFields {
     let found = none;
     for (const { key } of members) {
       if (this.#known.has(key)) continue;
-      if (found.length === maxFields) break;
+      if (found.length === maxExtraFields) break;
       found = [...found, this.#describe(key)];
     }
     return found;
+  }
+
+  /** @returns the fields that are not known as a JSON object in the client's bytes, for providers that get them; empty when there are none */
+  extraJson(body: Buffer, members: readonly JsonMember[]): Uint8Array {
+    const parts: Buffer[] = [];
+    // Each member stands behind a brace or a comma, and a brace ends the object.
+    let size = 1;
+    for (const { key, start, end } of members) {
+      if (this.#known.has(key) || key.length > maxNameLength) continue;
+      const name = Buffer.from(`${parts.length === 0 ? "{" : ","}${JSON.stringify(key)}:`);
+      size += name.length + end - start;
+      if (parts.length === 2 * maxExtraFields || size > maxExtraBytes) break;
+      parts.push(name, body.subarray(start, end));
+    }
+    return parts.length === 0 ? noBytes : Buffer.concat([...parts, closingBrace]);
   }
 
   #describe(key: string): UnknownField {
@@ -62,6 +78,18 @@ export function warnAboutUnknownFields(
   { unknownFields }: Pick<RunTurnRequest, "unknownFields">,
 ): void {
   if (unknownFields.length > 0) response.setHeader(warningHeader, unknownFields.map(warningOf).join(", "));
+}
+
+/** Takes back the warnings about fields that the provider got all the same. */
+export function unwarn(
+  response: ServerResponse,
+  { unknownFields }: Pick<RunTurnRequest, "unknownFields">,
+  passed: readonly string[],
+): void {
+  // The head of a stream goes out before its first event when that one is late.
+  if (passed.length === 0 || response.headersSent) return;
+  response.removeHeader(warningHeader);
+  warnAboutUnknownFields(response, { unknownFields: unknownFields.filter(({ name }) => !passed.includes(name)) });
 }
 
 const warningOf = ({ name, didYouMean }: UnknownField): string =>

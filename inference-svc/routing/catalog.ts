@@ -147,7 +147,9 @@ function buildEndpoints(model: ModelSettings, providers: ReadonlyMap<string, Pro
       region: provider?.region ?? "global",
       fullSlugs: [`${id}/${tier}`, ...(quantization === "unknown" ? [] : [`${id}/${quantization}`])],
       seed: endpointSeed(again === 0 ? name : `${name}\0${again}`),
-      ...(endpoint.supported_parameters && { supportedParameters: endpoint.supported_parameters }),
+      ...(endpoint.supported_parameters && {
+        supportedParameters: [...endpoint.supported_parameters, ...(provider?.passes ?? [])],
+      }),
       ...(model.max_output_tokens !== undefined && { maxOutputTokens: model.max_output_tokens }),
       ...(endpoint.pricing && { prices: parsePrices(endpoint.pricing) }),
       tariffs: buildTariffs(endpoint, model.endpoints),

@@ -204,6 +204,8 @@ export interface TurnRequest extends ParameterValues {
   readonly identityField?: "safety_identifier" | "user";
   /** Paths of fields within items, tools and settings that the contract does not have; absent for the doors that name them themselves. */
   readonly ignoredFields?: readonly string[];
+  /** JSON texts of fields that the contract does not have, by their names; a provider gets those that its configuration passes. */
+  readonly extraFields?: Readonly<Record<string, string>>;
   readonly echoUpstreamBody: boolean;
   readonly serviceMetadata: boolean;
   /** Present when vectors are asked for instead of an answer. */

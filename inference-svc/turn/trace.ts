@@ -120,6 +120,8 @@ export class Trace {
   toolCalls: ToolCallNote[] | undefined;
   /** Parts of the request that the last attempt did not send. */
   droppedFields: DroppedField[] = [];
+  /** Fields that the contract does not have and that the last attempt sent all the same. */
+  passedFields: readonly string[] = [];
   /** Fields of the request that the contract does not have and that its door has not named. */
   ignoredFields: readonly string[] = [];
   /** Settings of tools and plugins that Sluice runs and that no service of theirs was told, by path. */

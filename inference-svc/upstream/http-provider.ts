@@ -1,7 +1,7 @@
 /** A provider that is called over HTTP in one of the dialects. */
 import { Fault } from "@sluice/proto/runtime/fault.js";
 import type { ProviderSettings } from "@sluice/proto/runtime/house-file.js";
-import { withMembers } from "@sluice/proto/runtime/validation/json-span.js";
+import { membersOf, withMembers } from "@sluice/proto/runtime/validation/json-span.js";
 import { throwIfAborted } from "../turn/abort.ts";
 import type { TurnRequest } from "../turn/request.ts";
 import { deferred, explained } from "../turn/answers.ts";
@@ -66,6 +66,8 @@ export class HttpProvider implements Provider {
   readonly #identity: Identity | undefined;
   /** JSON of the fields that every turn gets; undefined for none. */
   readonly #extraBody: Readonly<Record<string, string>> | undefined;
+  /** Fields of clients that the configuration lets through; undefined for none. */
+  readonly #passes: ReadonlySet<string> | undefined;
   /** Destinations live as long as the configuration, and every request asks for several of them. */
   readonly #endpoints = new WeakMap<Destination, Endpoint>();
 
@@ -84,6 +86,7 @@ export class HttpProvider implements Provider {
     this.#reportKey = buildKeyReport(settings.id, this.#keys, log);
     this.#identity = openIdentity(settings, log);
     const extra = Object.entries(settings.extra_body ?? {}).map(([name, value]) => [name, JSON.stringify(value)]);
+    this.#passes = settings.passes?.length ? new Set(settings.passes) : undefined;
     this.#extraBody = extra.length > 0 ? (Object.fromEntries(extra) as Record<string, string>) : undefined;
   }
 
@@ -101,8 +104,8 @@ export class HttpProvider implements Provider {
   }
 
   preview(destination: Destination, request: TurnRequest): RequestPreview {
-    const { droppedFields, body } = this.#translate(destination, request);
-    return { droppedFields, bodyJson: redactBody(body) };
+    const { droppedFields, passedFields, body } = this.#translate(destination, request);
+    return { droppedFields, passedFields, bodyJson: redactBody(body) };
   }
 
   turn(destination: Destination): Turn {
@@ -110,7 +113,9 @@ export class HttpProvider implements Provider {
     const { dialect, target, heads } = endpoint;
     const turn: Turn = (request, scope) => {
       const { trace } = scope;
-      const body = this.#write(endpoint, request, (path, reason) => trace.droppedFields.push({ path, reason }));
+      const written = this.#write(endpoint, request, (path, reason) => trace.droppedFields.push({ path, reason }));
+      const { body, passedFields } = written;
+      if (passedFields.length > 0) trace.passedFields = passedFields;
       if (request.echoUpstreamBody && request.stream) keepBody(redactBody(body), scope);
       const key = this.#keys.take(target.upstreamModel);
       const head = heads.withKey(key, request.stream);
@@ -157,17 +162,27 @@ export class HttpProvider implements Provider {
     return new Exchange(new ProviderCall(attempt, timeouts), { head, body }, translate);
   }
 
-  #translate(destination: Destination, request: TurnRequest): { droppedFields: DroppedField[]; body: string } {
+  #translate(destination: Destination, request: TurnRequest): WrittenBody & { droppedFields: DroppedField[] } {
     const droppedFields: DroppedField[] = [];
     const onDropped: OnDropped = (path, reason) => void droppedFields.push({ path, reason });
-    const body = this.#write(this.#find(destination), request, onDropped);
-    return { droppedFields, body };
+    return { ...this.#write(this.#find(destination), request, onDropped), droppedFields };
   }
 
-  /** @returns the body with the fields that the configuration adds to every turn */
-  #write({ dialect, target }: Endpoint, request: TurnRequest, onDropped: OnDropped): string {
+  /** @returns the body with the fields that the configuration adds to every turn, and with those of the client that it lets through */
+  #write({ dialect, target }: Endpoint, request: TurnRequest, onDropped: OnDropped): WrittenBody {
     const body = dialect.body(request, target, onDropped);
-    return this.#extraBody && !request.embedding ? withMembers(body, this.#extraBody) : body;
+    if (request.embedding || (!this.#extraBody && !(this.#passes && request.extraFields)))
+      return { body, passedFields: noNames };
+    const passed = this.#findPassed(body, request);
+    return { body: withMembers(body, { ...passed, ...this.#extraBody }), passedFields: Object.keys(passed) };
+  }
+
+  /** Fields that the body has by itself are those of Sluice. */
+  #findPassed(body: string, { extraFields = {} }: TurnRequest): Readonly<Record<string, string>> {
+    const named = Object.entries(extraFields).filter(([name]) => this.#passes?.has(name));
+    if (named.length === 0) return {};
+    const own = new Set(membersOf(Buffer.from(body)).map(({ key }) => key));
+    return Object.fromEntries(named.filter(([name]) => !own.has(name)));
   }
 
   #find(destination: Destination): Endpoint {
@@ -191,6 +206,7 @@ export class HttpProvider implements Provider {
       tier,
       original: isVendorOfFormat(this.#settings, hostname, this.#dialect),
       ...(streamOptions === false && { streamOptions }),
+      ...(this.#passes && { passes: this.#passes }),
       ...(supportedParameters && { supportedParameters }),
       ...(nativeTools && { nativeTools: new Set(nativeTools) }),
       ...(maxOutputTokens !== undefined && { maxOutputTokens }),
@@ -198,6 +214,14 @@ export class HttpProvider implements Provider {
     };
   }
 }
+
+interface WrittenBody {
+  readonly body: string;
+  /** Fields that the contract does not have and that the body has. */
+  readonly passedFields: readonly string[];
+}
+
+const noNames: readonly string[] = [];
 
 /** A text for each attempt is kept until the client gets the first event. @throws Fault when the turn has failed for want of memory */
 function keepBody(body: string, { trace, held }: Scope): void {

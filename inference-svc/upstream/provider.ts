@@ -34,6 +34,8 @@ export interface Destination {
 
 export interface RequestPreview {
   readonly droppedFields: readonly DroppedField[];
+  /** Fields that the contract does not have and that are sent all the same; absent when there are none. */
+  readonly passedFields?: readonly string[];
   /** The body without credentials; undefined when the provider was removed from the configuration. */
   readonly bodyJson: string | undefined;
 }

@@ -92,13 +92,21 @@ function inTools(tools: readonly Tool[]): readonly PassedAddress[] {
 
 const none: readonly PassedAddress[] = [];
 
-function findAddresses({ input, tools, imageConfigJson: options }: TurnRequest): readonly PassedAddress[] {
+function findAddresses(request: TurnRequest): readonly PassedAddress[] {
+  const { input, tools, imageConfigJson: options, extraFields } = request;
   const sent = inItems.of(input);
   const ofServers = inTools(tools);
-  if (options === undefined) return ofServers.length === 0 ? sent : [...sent, ...ofServers];
+  if (options === undefined && !extraFields) return ofServers.length === 0 ? sent : [...sent, ...ofServers];
   const named: PassedAddress[] = [];
-  addAddresses(JSON.parse(options) as object, "", "image_config", looksLikeAddress, named);
+  if (options !== undefined) addSettings(options, "image_config", named);
+  for (const [name, json] of Object.entries(extraFields ?? {})) addSettings(json, name, named);
   return [...sent, ...ofServers, ...named];
+}
+
+function addSettings(json: string, path: string, found: PassedAddress[]): void {
+  const value: unknown = JSON.parse(json);
+  if (typeof value === "object" && value !== null) addAddresses(value, "", path, looksLikeAddress, found);
+  else if (typeof value === "string" && looksLikeAddress("", value)) found.push({ path, text: value, isMcp: false });
 }
 
 /** Time limit for the look-ups of a request. A provider resolves names itself, so that none of them is needed to serve it. */

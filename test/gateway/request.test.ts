@@ -176,8 +176,9 @@ describe("a request", () => {
   });
 
   test("may hold fields that nobody knows", () => {
-    const { unknownFields, ...request } = parse({ ...bare, frobnicate: { deep: [1, 2] } }).request;
-    expect({ ...request, unknownFields: [] }).toEqual(parse(bare).request);
+    const { unknownFields, extraJson, ...request } = parse({ ...bare, frobnicate: { deep: [1, 2] } }).request;
+    expect({ ...request, unknownFields: [], extraJson: new Uint8Array() }).toEqual(parse(bare).request);
+    expect(Buffer.from(extraJson).toString()).toBe('{"frobnicate":{"deep":[1,2]}}');
     expect(unknownFields).toMatchObject([{ name: "frobnicate", didYouMean: "" }]);
   });
 

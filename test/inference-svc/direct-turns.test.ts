@@ -12,7 +12,7 @@ const event = (model: string): TurnEvent => ({
   $typeName: "sluice.inference.v1.TurnEvent",
   event: {
     case: "start",
-    value: { $typeName: "sluice.inference.v1.TurnStart", model, inputTokens: 0, alteredFields: [] },
+    value: { $typeName: "sluice.inference.v1.TurnStart", model, inputTokens: 0, alteredFields: [], passedFields: [] },
   },
 });
 const batch = (...models: string[]) => ({ events: models.map(event), cost: 1 });

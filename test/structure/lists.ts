@@ -2,6 +2,7 @@
 import { unsetGuardrail } from "@sluice/proto/contract/records/guardrails.js";
 import { operations } from "@sluice/proto/contract/operations/operations.js";
 import { pluginContracts } from "@sluice/proto/contract/plugins.js";
+import { parameterList } from "@sluice/proto/contract/request/parameters.js";
 import type { SourceFile } from "./sources.ts";
 import { spellings } from "./walks.ts";
 
@@ -30,6 +31,11 @@ export const knownLists: readonly KnownList[] = [
     title: "plugins",
     minEntries: 8,
     entries: Object.keys(pluginContracts).map((id) => spellings(id.split("-"))),
+  },
+  {
+    title: "parameters of a request",
+    minEntries: 5,
+    entries: parameterList.filter(({ name }) => name.includes("_")).map(({ name }) => spellings(name.split("_"))),
   },
   {
     title: "paths of operations",

@@ -117,6 +117,8 @@ export class RequestTexts {
     if (image !== undefined) yield* unitsOfData(this.#json(image, (json) => this.#set({ imageConfigJson: json })));
     if (options !== undefined)
       yield* unitsOfData(this.#json(options, (json) => this.#set({ promptCacheOptionsJson: json })));
+    for (const [name, json] of Object.entries(this.#request.extraFields ?? {}))
+      yield* unitsOfData(this.#json(json, (changed) => this.#setExtra(name, changed)));
     if (key !== undefined) yield buildUnit(this.#field(key, (text) => this.#set({ promptCacheKey: text })));
   }
 
@@ -139,6 +141,10 @@ export class RequestTexts {
   #setStop(index: number, text: string): void {
     const stop = this.#changedFields.stop ?? this.#request.stop ?? [];
     this.#set({ stop: stop.map((each, place) => (place === index ? text : each)) });
+  }
+
+  #setExtra(name: string, json: string): void {
+    this.#set({ extraFields: { ...this.#request.extraFields, ...this.#changedFields.extraFields, [name]: json } });
   }
 
   #setFormat(fields: { readonly description?: string; readonly schemaJson?: string }): void {

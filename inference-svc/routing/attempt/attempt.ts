@@ -79,17 +79,19 @@ class EndpointAttempt {
     this.#retry = follows === "failure" ? record.budget.beginRetry(record.ejection.failing) : undefined;
     this.#observed = record.ejection.begin(startedAt);
     scope.trace.droppedFields = [];
+    scope.trace.passedFields = [];
     this.#billed = scope.trace.bills.length;
   }
 
   /** Returns the events before those of the provider, once: the bodies that were sent, then the start. */
   open(): readonly TurnEvent[] {
-    const { bodies, alteredFields: altered } = this.#scope.trace;
+    const { bodies, alteredFields: altered, passedFields: passed } = this.#scope.trace;
     const start: TurnEvent = {
       type: "start",
       model: this.endpoint.model,
       ...this.#inputTokens(this.#request),
       altered,
+      ...(passed.length > 0 && { passed }),
     };
     this.#request = undefined;
     return bodies.length === 0 ? [start] : [...bodies.map((bodyJson) => ({ type: "debug" as const, bodyJson })), start];

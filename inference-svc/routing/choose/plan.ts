@@ -12,6 +12,8 @@ import { boundCost } from "../price/worst-cost.ts";
 export interface PlannedAttempt {
   readonly endpoint: Endpoint;
   readonly losses: readonly DroppedField[];
+  /** Fields that the contract does not have and that would be sent all the same. */
+  readonly passedFields: readonly string[];
   /** Request body without credentials; undefined when no body would be sent. */
   readonly bodyJson: string | undefined;
   /** Estimate by the size of the input. */
@@ -27,6 +29,7 @@ export interface PlannedAttempt {
 /** A request in the format of an endpoint. */
 export interface TranslatedRequest {
   readonly droppedFields: readonly DroppedField[];
+  readonly passedFields?: readonly string[];
   readonly bodyJson: string | undefined;
 }
 
@@ -48,7 +51,8 @@ export function planAttempts(
     sizes.set(request, size);
     const lacking: DroppedField[] = [];
     const limited = limitAnswer(request, endpoint, lacking);
-    const { droppedFields: losses, bodyJson } = preview(endpoint, withoutUnsupported(limited, endpoint, lacking));
+    const outgoing = withoutUnsupported(limited, endpoint, lacking);
+    const { droppedFields: losses, passedFields = [], bodyJson } = preview(endpoint, outgoing);
     const inputTokens = estimateInputTokens(size, endpoint.model);
     const maxOutputTokens = limited.embedding ? 0 : (limited.maxOutputTokens ?? endpoint.maxOutputTokens);
     const tariff = endpoint.tariffs.get(endpoint.tier);
@@ -56,6 +60,7 @@ export function planAttempts(
     return {
       endpoint,
       losses: [...lacking, ...losses],
+      passedFields,
       bodyJson,
       inputTokens,
       maxOutputTokens,

@@ -29,7 +29,9 @@ export function serviceMetadata(
   trace: Trace,
   { requested, region, unknownFields = [] }: MetadataParts,
 ): ServiceMetadata {
-  const unknown = [...unknownFields.map(unknownField), ...trace.ignoredFields.map((name) => ({ name }))];
+  const { passedFields: passed } = trace;
+  const unread = passed.length === 0 ? unknownFields : unknownFields.filter(({ name }) => !passed.includes(name));
+  const unknown = [...unread.map(unknownField), ...trace.ignoredFields.map((name) => ({ name }))];
   const { attempts, candidates, excluded, stages, selected, strategy } = trace;
   // The requested model without its variant.
   const asked = trace.primaryModel ?? requested;

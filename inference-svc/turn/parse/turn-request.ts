@@ -12,6 +12,7 @@ import { scanValue } from "@sluice/proto/runtime/validation/json-scan.js";
 import { Problems } from "@sluice/proto/runtime/validation/problems.js";
 import { type Shape, checkShape } from "@sluice/proto/runtime/validation/shape.js";
 import { DeclaredTools } from "./declared-tools.ts";
+import { parseExtraFields } from "./extra-fields.ts";
 import { parseInput } from "./input.ts";
 import { IgnoredFields } from "./ignored-fields.ts";
 import { type Aliases, neutralizeAll } from "./kinds.ts";
@@ -73,6 +74,7 @@ function parsed(request: RunTurnRequest, options: ParseOptions): TurnRequest {
   const edits = request.contextManagementJson;
   turn.contextManagementJson = verbatim(edits, "context_management", contextManagement, problems);
   checked(request.traceJson, "trace", trace, problems);
+  turn.extraFields = parseExtraFields(textOf(request.extraJson), problems);
   const stopsWhen = checked(request.stopServerToolsWhenJson, "stop_server_tools_when", stopServerToolsWhen, problems);
   problems.throwIfAny();
   if (ignored) turn.ignoredFields = notNamedBefore(ignored.list(turn.input), request);
@@ -114,6 +116,7 @@ function scanSubtrees(request: RunTurnRequest): void {
   scan(request.predictionJson, "prediction");
   scan(request.contextManagementJson, "context_management");
   scan(request.stopServerToolsWhenJson, "stop_server_tools_when");
+  scan(request.extraJson, "extra");
 }
 
 /** The value of a subtree, after a check by its shape; undefined when the request has none. */
@@ -179,6 +182,7 @@ function settingsOf(request: RunTurnRequest): Unfinished {
     predictionJson: undefined,
     anthropicBetas: request.anthropicBetas.length > 0 ? request.anthropicBetas : undefined,
     contextManagementJson: undefined,
+    extraFields: undefined,
     door: (request.door || undefined) as TurnRequest["door"],
     identityHash: undefined,
     identityField: identityFieldOf(request),

@@ -10,7 +10,7 @@ import { SentTools } from "../translate/names/tool-names.ts";
 import { addChatTools } from "./tools.ts";
 import { type TranslationContext, supports } from "../translate/context.ts";
 import { dropExtensions } from "../translate/extensions.ts";
-import { FormatParameters, allParameters, elsewhere, firstStops } from "../translate/parameters.ts";
+import { FormatParameters, commonParameters, elsewhere, firstStops } from "../translate/parameters.ts";
 import { openAiTier } from "../translate/sent-tier.ts";
 import { openaiSchemas } from "../translate/schemas/rules.ts";
 import { sendAnswerSchema } from "../translate/schemas/sent-schema.ts";
@@ -59,7 +59,7 @@ const vendorParameters = new FormatParameters(
 );
 
 const otherParameters = new FormatParameters({
-  ...allParameters,
+  ...commonParameters,
   max_output_tokens: "max_tokens",
   top_logprobs: elsewhere,
 });

@@ -72,11 +72,6 @@ export class FormatParameters {
   }
 }
 
-/** Every parameter by its own name, for servers that ignore unknown ones. */
-export const allParameters = Object.fromEntries(parameterList.map(({ name }) => [name, name])) as Readonly<
-  Record<ParameterName, string>
->;
-
 /** Leaves a parameter out where the endpoint is not known to support it. */
 export const whereSupported = (name: string): Fitted<unknown> => ({
   name,
@@ -107,3 +102,13 @@ export const firstStops = (name: string, max: number): Fitted<readonly string[]>
     return stop.slice(0, max);
   },
 });
+
+/** Every parameter by its own name, for servers that ignore unknown ones. */
+export const allParameters = Object.fromEntries(parameterList.map(({ name }) => [name, name])) as Readonly<
+  Record<ParameterName, string>
+>;
+
+/** Every parameter by its own name, rare ones only where the endpoint is known to support them. */
+export const commonParameters = Object.fromEntries(
+  parameterList.map(({ name, isRare }) => [name, isRare ? whereSupported(name) : name]),
+) as TakenParameters;

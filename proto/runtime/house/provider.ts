@@ -123,6 +123,13 @@ export const provider = z.strictObject({
     .record(z.string(), z.json())
     .optional()
     .describe("Fields that are added to the body of every turn, in place of those of the same name."),
+  passes: z
+    .array(z.string().regex(/^[A-Za-z_][A-Za-z0-9_.-]{0,63}$/))
+    .max(64)
+    .optional()
+    .describe(
+      "Fields of a client's body that are added to the body of a turn as the client wrote them, such as min_p, chat_template_kwargs or num_ctx: parameters that the format does not have, and fields that Sluice does not have. Fields that Sluice writes itself stay as they are.",
+    ),
   region: z
     .string()
     .min(1)

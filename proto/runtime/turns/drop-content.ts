@@ -18,6 +18,7 @@ export function dropContent(request: RunTurnRequest): void {
   request.stopServerToolsWhenJson = empty;
   request.predictionJson = empty;
   request.contextManagementJson = empty;
+  request.extraJson = empty;
   if (request.traceJson.length > 0) request.traceJson = new Uint8Array(request.traceJson);
   if (request.plugins.length > 0) request.plugins = [];
   if (request.instructions !== undefined) request.instructions = "";

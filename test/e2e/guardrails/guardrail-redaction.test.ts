@@ -26,6 +26,7 @@ const everywhere = {
   instructions: `Keep ${mark()} to yourself`,
   prompt_cache_key: `cache-${mark()}`,
   image_config: { style: mark() },
+  chat_template_kwargs: { note: mark() },
   text: {
     format: {
       type: "json_schema",
@@ -131,7 +132,7 @@ beforeAll(async () => {
   house = await startHouse({
     config: `
 providers:
-  - {id: responses, dialect: responses, base_url: "${url}"}
+  - {id: responses, dialect: responses, base_url: "${url}", passes: [chat_template_kwargs]}
   - {id: chat, dialect: chat, base_url: "${url}"}
   - {id: messages, dialect: messages, base_url: "${url}"}
   - {id: quoting, dialect: responses, base_url: "http://127.0.0.1:${(quoting.address() as AddressInfo).port}/v1"}

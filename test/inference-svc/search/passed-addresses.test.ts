@@ -65,7 +65,15 @@ const part = (fields: object) => ({
 });
 const call = { type: "function_call", call_id: "call_1", name: "f", arguments: "{}" };
 const computer = { type: "computer_call", call_id: "call_2", action: { type: "screenshot" } };
-const fields: readonly (readonly [string, (url: string) => { input?: unknown; tools?: unknown; options?: unknown }])[] =
+interface Places {
+  readonly input?: unknown;
+  readonly tools?: unknown;
+  readonly options?: unknown;
+  /** Fields that the contract does not have. */
+  readonly extra?: unknown;
+}
+
+const fields: readonly (readonly [string, (url: string) => Places])[] =
   [
     ["input.0.content.1.image_url", (url) => part({ type: "input_image", image_url: url })],
     ["input.0.content.1.video_url", (url) => part({ type: "input_video", video_url: url })],
@@ -142,18 +150,21 @@ const fields: readonly (readonly [string, (url: string) => { input?: unknown; to
     ],
     ["image_config.reference", (url) => ({ options: { reference: url } })],
     ["image_config.references.0", (url) => ({ options: { references: [url] } })],
+    ["reference", (url) => ({ extra: { reference: url } })],
+    ["chat_template_kwargs.images.0", (url) => ({ extra: { chat_template_kwargs: { images: [url] } } })],
   ];
 
 const json = (value: unknown) => (value === undefined ? new Uint8Array() : Buffer.from(JSON.stringify(value)));
 
-const requestOf = (dialect: string, place: (url: string) => object, url: string): TurnRequest => {
-  const { input = "Hi", tools, options } = place(url) as { input?: unknown; tools?: unknown; options?: unknown };
+const requestOf = (dialect: string, place: (url: string) => Places, url: string): TurnRequest => {
+  const { input = "Hi", tools, options, extra } = place(url);
   return parseTurn(
     create(RunTurnRequestSchema, {
       model: `${dialect}/m`,
       inputJson: json(input),
       toolsJson: json(tools),
       imageConfigJson: json(options),
+      extraJson: json(extra),
     }),
   );
 };

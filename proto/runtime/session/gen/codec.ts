@@ -61,12 +61,14 @@ export function emptyRunTurnRequest(): RunTurnRequest {
     anthropicBetas: [],
     contextManagementJson: none,
     door: "",
+    extraJson: none,
   } as unknown as RunTurnRequest;
 }
 
 export function writeRunTurnRequest(writer: BackwardWriter, value: RunTurnRequest): void {
   if (value.$unknown !== undefined) unknownFields(writer, value.$unknown);
   if (value.inputJson.length > 0) followingField(writer, value.inputJson, 26);
+  if (value.extraJson.length > 0) bytesField(writer, value.extraJson, 370);
   if (value.door !== "") textField(writer, value.door, 362);
   if (value.contextManagementJson.length > 0) bytesField(writer, value.contextManagementJson, 354);
   for (let index = value.anthropicBetas.length - 1; index >= 0; index--) textField(writer, value.anthropicBetas[index]!, 346);
@@ -173,6 +175,7 @@ export function readRunTurnRequest(reader: WireReader, end: number): RunTurnRequ
   let _anthropicBetas: RunTurnRequest["anthropicBetas"] = [];
   let _contextManagementJson: RunTurnRequest["contextManagementJson"] = none;
   let _door: RunTurnRequest["door"] = "";
+  let _extraJson: RunTurnRequest["extraJson"] = none;
   while (reader.at < end) {
     switch (reader.varint()) {
       case 10:
@@ -312,6 +315,9 @@ export function readRunTurnRequest(reader: WireReader, end: number): RunTurnRequ
       case 362:
         _door = reader.string();
         break;
+      case 370:
+        _extraJson = reader.counted();
+        break;
       default:
         throw unfamiliar;
     }
@@ -364,6 +370,7 @@ export function readRunTurnRequest(reader: WireReader, end: number): RunTurnRequ
     anthropicBetas: _anthropicBetas,
     contextManagementJson: _contextManagementJson,
     door: _door,
+    extraJson: _extraJson,
   } as unknown as RunTurnRequest;
 }
 
@@ -740,11 +747,13 @@ export function emptyTurnStart(): TurnStart {
     model: "",
     inputTokens: 0,
     alteredFields: [],
+    passedFields: [],
   };
 }
 
 export function writeTurnStart(writer: BackwardWriter, value: TurnStart): void {
   if (value.$unknown !== undefined) unknownFields(writer, value.$unknown);
+  for (let index = value.passedFields.length - 1; index >= 0; index--) textField(writer, value.passedFields[index]!, 34);
   for (let index = value.alteredFields.length - 1; index >= 0; index--) messageField(writer, AlteredFieldSchema, value.alteredFields[index]!, 26);
   if (value.inputTokens !== 0) uint32Field(writer, value.inputTokens, 16);
   if (value.model !== "") textField(writer, value.model, 10);
@@ -754,6 +763,7 @@ export function readTurnStart(reader: WireReader, end: number): TurnStart {
   let _model: TurnStart["model"] = "";
   let _inputTokens: TurnStart["inputTokens"] = 0;
   let _alteredFields: TurnStart["alteredFields"] = [];
+  let _passedFields: TurnStart["passedFields"] = [];
   while (reader.at < end) {
     switch (reader.varint()) {
       case 10:
@@ -765,6 +775,9 @@ export function readTurnStart(reader: WireReader, end: number): TurnStart {
       case 26:
         _alteredFields.push(readBySchema(AlteredFieldSchema, reader, reader.end()));
         break;
+      case 34:
+        _passedFields.push(reader.string());
+        break;
       default:
         throw unfamiliar;
     }
@@ -775,6 +788,7 @@ export function readTurnStart(reader: WireReader, end: number): TurnStart {
     model: _model,
     inputTokens: _inputTokens,
     alteredFields: _alteredFields,
+    passedFields: _passedFields,
   };
 }
 

@@ -14,7 +14,7 @@ export const walks: readonly Walk[] = [
   { change: "plugin", example: ["jev", "router"], ownFolder: "inference-svc/plugins/jev-router/" },
   { change: "text setting of a plugin", example: ["search", "prompt"] },
   { change: "field of a guardrail", example: ["blocked", "message"] },
-  { change: "parameter of a request", example: ["repetition", "penalty"] },
+  { change: "parameter of a request", example: ["top", "k"] },
   { change: "admin operation", example: ["unassign"] },
   { change: "dialect of providers", example: ["converse"], ownFolder: "inference-svc/upstream/converse/" },
 ];

@@ -130,6 +130,44 @@ export const parameters = {
       unset: unsetLimit,
     },
   }),
+  min_p: row({
+    form: real,
+    shape: sampler(
+      0,
+      1,
+      "Tokens are drawn only if their probability is at least this share of that of the likeliest token.",
+    ),
+    chat: ["min_p"],
+    messages: {
+      name: "min_p",
+      shape: sampler(
+        0,
+        1,
+        "Tokens are drawn only if their probability is at least this share of that of the likeliest token.",
+      ),
+    },
+    isRare: true,
+  }),
+  top_a: row({
+    form: real,
+    shape: sampler(0, 1, "Like min_p, with the square of the probability of the likeliest token."),
+    chat: ["top_a"],
+    messages: {
+      name: "top_a",
+      shape: sampler(0, 1, "Like min_p, with the square of the probability of the likeliest token."),
+    },
+    isRare: true,
+  }),
+  repetition_penalty: row({
+    form: real,
+    shape: sampler(0, 2, "Makes tokens of the conversation less likely; 1 leaves them as they are."),
+    chat: ["repetition_penalty"],
+    messages: {
+      name: "repetition_penalty",
+      shape: sampler(0, 2, "Makes tokens of the conversation less likely; 1 leaves them as they are."),
+    },
+    isRare: true,
+  }),
   frequency_penalty: row({
     form: real,
     shape: sampler(-2, 2, "Makes tokens less likely the more often they came up."),

@@ -62,12 +62,18 @@ export function emptyRunTurnRequest(): RunTurnRequest {
     contextManagementJson: none,
     door: "",
     extraJson: none,
+    minP: undefined,
+    topA: undefined,
+    repetitionPenalty: undefined,
   } as unknown as RunTurnRequest;
 }
 
 export function writeRunTurnRequest(writer: BackwardWriter, value: RunTurnRequest): void {
   if (value.$unknown !== undefined) unknownFields(writer, value.$unknown);
   if (value.inputJson.length > 0) followingField(writer, value.inputJson, 26);
+  if (value.repetitionPenalty !== undefined) doubleField(writer, value.repetitionPenalty, 393);
+  if (value.topA !== undefined) doubleField(writer, value.topA, 385);
+  if (value.minP !== undefined) doubleField(writer, value.minP, 377);
   if (value.extraJson.length > 0) bytesField(writer, value.extraJson, 370);
   if (value.door !== "") textField(writer, value.door, 362);
   if (value.contextManagementJson.length > 0) bytesField(writer, value.contextManagementJson, 354);
@@ -176,6 +182,9 @@ export function readRunTurnRequest(reader: WireReader, end: number): RunTurnRequ
   let _contextManagementJson: RunTurnRequest["contextManagementJson"] = none;
   let _door: RunTurnRequest["door"] = "";
   let _extraJson: RunTurnRequest["extraJson"] = none;
+  let _minP: RunTurnRequest["minP"] | undefined = undefined;
+  let _topA: RunTurnRequest["topA"] | undefined = undefined;
+  let _repetitionPenalty: RunTurnRequest["repetitionPenalty"] | undefined = undefined;
   while (reader.at < end) {
     switch (reader.varint()) {
       case 10:
@@ -318,6 +327,15 @@ export function readRunTurnRequest(reader: WireReader, end: number): RunTurnRequ
       case 370:
         _extraJson = reader.counted();
         break;
+      case 377:
+        _minP = reader.double();
+        break;
+      case 385:
+        _topA = reader.double();
+        break;
+      case 393:
+        _repetitionPenalty = reader.double();
+        break;
       default:
         throw unfamiliar;
     }
@@ -371,6 +389,9 @@ export function readRunTurnRequest(reader: WireReader, end: number): RunTurnRequ
     contextManagementJson: _contextManagementJson,
     door: _door,
     extraJson: _extraJson,
+    minP: _minP,
+    topA: _topA,
+    repetitionPenalty: _repetitionPenalty,
   } as unknown as RunTurnRequest;
 }
 

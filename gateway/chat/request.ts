@@ -84,7 +84,7 @@ function buildTurn(
   input: WrittenInput,
   arrays: ChatArrays,
 ): RunTurnRequest {
-  const { cache_control: mark, stop } = fields;
+  const { cache_control: mark } = fields;
   const bytesOf = (name: Parameters<typeof spanOf>[1]) => subtreeBytes(body, spanOf(members, name));
   const request = Object.assign(emptyRunTurnRequest(), {
     model: fields.model ?? "",

@@ -57,8 +57,6 @@ const absentNames = Object.fromEntries(
 );
 
 /** A class whose objects have all parameters of bodies, unset. */
-export const UnsetParameters = class {
-  constructor() {
-    Object.assign(this, absentNames);
-  }
+export const UnsetParameters = function setNone(this: object): void {
+  Object.assign(this, absentNames);
 } as unknown as new () => BodyParameters;

@@ -18,7 +18,7 @@ export type TurnEvent =
       readonly inputTokens?: number;
       readonly altered?: readonly DroppedField[] | undefined;
       /** Fields that the contract does not have and that the provider got. */
-      readonly passed?: readonly string[];
+      readonly passed?: readonly string[] | undefined;
     }
   /** A new item with status in_progress and without content. Indices are 0, 1, 2 ... in the order of `output`. */
   | { readonly type: "item.start"; readonly index: number; readonly item: OutputItem }

@@ -46,7 +46,7 @@ export function checkScalars(request: RunTurnRequest, problems: Problems): void 
     if (value !== undefined && value !== "") shape.check(value, name, problems);
   }
   for (const { field, name, form, shape } of parameterList) {
-    const value = form.fromField(request[field] as never);
+    const value = form.fromField(request[field]);
     if (value !== undefined) shape.check(value, name, problems);
   }
   if (request.textVerbosity !== "") verbosity.check(request.textVerbosity, "text.verbosity", problems);

@@ -91,7 +91,7 @@ class EndpointAttempt {
       model: this.endpoint.model,
       ...this.#inputTokens(this.#request),
       altered,
-      ...(passed.length > 0 && { passed }),
+      passed: passed.length > 0 ? passed : undefined,
     };
     this.#request = undefined;
     return bodies.length === 0 ? [start] : [...bodies.map((bodyJson) => ({ type: "debug" as const, bodyJson })), start];

@@ -146,7 +146,7 @@ type Unfinished = Complete<Omit<TurnRequest, "sources" | "foundFiles" | "files" 
 /** Every parameter is a key, so that all requests have one shape. */
 function parametersOf(request: RunTurnRequest): Complete<ParameterValues> {
   const values: Record<string, unknown> = {};
-  for (const { field, form } of parameterList) values[field] = form.fromField(request[field] as never);
+  for (const { field, form } of parameterList) values[field] = form.fromField(request[field]);
   return values as Complete<ParameterValues>;
 }
 

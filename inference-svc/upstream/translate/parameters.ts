@@ -54,9 +54,7 @@ export class FormatParameters {
 
   /** @param reason why the other parameters are left out */
   constructor(taken: TakenParameters, reason = noField) {
-    this.#rows = parameterList
-      .map((row) => [row, taken[row.name] as Taken<unknown> | undefined] as const)
-      .filter(([, how]) => how !== elsewhere);
+    this.#rows = parameterList.map((row) => [row, taken[row.name]] as const).filter(([, how]) => how !== elsewhere);
     this.#reason = reason;
   }
 

@@ -8,7 +8,6 @@ import {
   boolean,
   constant,
   described,
-  integer,
   named,
   nullable,
   object,

@@ -9,7 +9,6 @@ import {
   integer,
   named,
   nullable,
-  number,
   object,
   string,
   stringOr,

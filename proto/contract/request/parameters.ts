@@ -258,9 +258,9 @@ export const responsesParameters = Object.fromEntries(
   parameterList.map(({ name, shape }) => [name, shape]),
 ) as Readonly<Record<ParameterName, Shape>>;
 
-/** Shapes of the fields of POST /chat/completions. */
+/** Shapes of the fields of POST /chat/completions, where clients write settings that they leave open as null. */
 export const chatParameters = Object.fromEntries(
-  parameterList.flatMap(({ chat, shape }) => chat.map((name) => [name, shape])),
+  parameterList.flatMap(({ chat, shape }) => chat.map((name) => [name, nullable(shape)])),
 ) as Readonly<Record<ChatName<ParameterName>, Shape>>;
 
 /** Shapes of the fields of POST /messages. */

@@ -167,8 +167,8 @@ describe("chat settings", () => {
       service_tier: "flex",
     });
     expect(losses).toEqual([
-      ["reasoning.summary", "the format has no field for it"],
       ["top_k", "the vendor of the format does not know it"],
+      ["reasoning.summary", "the format has no field for it"],
     ]);
   });
 

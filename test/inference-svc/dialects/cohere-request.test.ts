@@ -339,12 +339,12 @@ describe("settings", () => {
     const { body, losses } = translateToCohere(request, { ...cohereTarget, tier: "priority" });
     expect(body).toEqual(buildCohereBody({}));
     expect(losses.map(([path]) => path)).toEqual([
+      "top_logprobs",
       "text.verbosity",
       "image_config",
       "prompt_cache_key",
       "prompt_cache_options",
       "max_tool_calls",
-      "top_logprobs",
       "user",
       "service_tier",
       "include.0",

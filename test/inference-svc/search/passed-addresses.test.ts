@@ -73,86 +73,85 @@ interface Places {
   readonly extra?: unknown;
 }
 
-const fields: readonly (readonly [string, (url: string) => Places])[] =
+const fields: readonly (readonly [string, (url: string) => Places])[] = [
+  ["input.0.content.1.image_url", (url) => part({ type: "input_image", image_url: url })],
+  ["input.0.content.1.video_url", (url) => part({ type: "input_video", video_url: url })],
+  ["input.0.content.1.file_url", (url) => part({ type: "input_file", file_url: url })],
+  ["input.0.content.1.file_data", (url) => part({ type: "input_file", file_data: url, filename: "a.pdf" })],
   [
-    ["input.0.content.1.image_url", (url) => part({ type: "input_image", image_url: url })],
-    ["input.0.content.1.video_url", (url) => part({ type: "input_video", video_url: url })],
-    ["input.0.content.1.file_url", (url) => part({ type: "input_file", file_url: url })],
-    ["input.0.content.1.file_data", (url) => part({ type: "input_file", file_data: url, filename: "a.pdf" })],
-    [
-      "input.0.content.1.input_audio.data",
-      (url) => part({ type: "input_audio", input_audio: { data: url, format: "mp3" } }),
-    ],
-    ["input.0.content.1.audio_url", (url) => part({ type: "input_text", text: "a", audio_url: url })],
-    [
-      "input.1.output.0.image_url",
-      (url) => ({
-        input: [
-          call,
-          { type: "function_call_output", call_id: "call_1", output: [{ type: "input_image", image_url: url }] },
-        ],
-      }),
-    ],
-    [
-      "input.1.output.image_url",
-      (url) => ({
-        input: [
-          computer,
-          { type: "computer_call_output", call_id: "call_2", output: { type: "computer_screenshot", image_url: url } },
-        ],
-      }),
-    ],
-    [
-      "input.0.content.0.image_url",
-      (url) => ({
-        input: [
-          { type: "agent_message", author: "a", recipient: "b", content: [{ type: "input_image", image_url: url }] },
-        ],
-      }),
-    ],
-    [
-      "input.0.outputs.0.url",
-      (url) => ({
-        input: [
-          {
-            type: "code_interpreter_call",
-            id: "ci_1",
-            code: "1",
-            container_id: "c",
-            outputs: [{ type: "image", url }],
-          },
-          { role: "user", content: "Go on." },
-        ],
-      }),
-    ],
-    [
-      "input.0.result",
-      (url) => ({
-        input: [
-          { type: "image_generation_call", id: "ig_1", result: url },
-          { role: "user", content: "Go on." },
-        ],
-      }),
-    ],
-    ["tools.0.server_url", (url) => ({ tools: [{ type: "mcp", server_label: "s", server_url: url }] })],
-    [
-      "tools.0.input_image_mask.image_url",
-      (url) => ({ tools: [{ type: "image_generation", input_image_mask: { image_url: url } }] }),
-    ],
-    [
-      "input.0.tools.0.server_url",
-      (url) => ({
-        input: [
-          { type: "additional_tools", role: "developer", tools: [{ type: "mcp", server_label: "s", server_url: url }] },
-          { role: "user", content: "Go on." },
-        ],
-      }),
-    ],
-    ["image_config.reference", (url) => ({ options: { reference: url } })],
-    ["image_config.references.0", (url) => ({ options: { references: [url] } })],
-    ["reference", (url) => ({ extra: { reference: url } })],
-    ["chat_template_kwargs.images.0", (url) => ({ extra: { chat_template_kwargs: { images: [url] } } })],
-  ];
+    "input.0.content.1.input_audio.data",
+    (url) => part({ type: "input_audio", input_audio: { data: url, format: "mp3" } }),
+  ],
+  ["input.0.content.1.audio_url", (url) => part({ type: "input_text", text: "a", audio_url: url })],
+  [
+    "input.1.output.0.image_url",
+    (url) => ({
+      input: [
+        call,
+        { type: "function_call_output", call_id: "call_1", output: [{ type: "input_image", image_url: url }] },
+      ],
+    }),
+  ],
+  [
+    "input.1.output.image_url",
+    (url) => ({
+      input: [
+        computer,
+        { type: "computer_call_output", call_id: "call_2", output: { type: "computer_screenshot", image_url: url } },
+      ],
+    }),
+  ],
+  [
+    "input.0.content.0.image_url",
+    (url) => ({
+      input: [
+        { type: "agent_message", author: "a", recipient: "b", content: [{ type: "input_image", image_url: url }] },
+      ],
+    }),
+  ],
+  [
+    "input.0.outputs.0.url",
+    (url) => ({
+      input: [
+        {
+          type: "code_interpreter_call",
+          id: "ci_1",
+          code: "1",
+          container_id: "c",
+          outputs: [{ type: "image", url }],
+        },
+        { role: "user", content: "Go on." },
+      ],
+    }),
+  ],
+  [
+    "input.0.result",
+    (url) => ({
+      input: [
+        { type: "image_generation_call", id: "ig_1", result: url },
+        { role: "user", content: "Go on." },
+      ],
+    }),
+  ],
+  ["tools.0.server_url", (url) => ({ tools: [{ type: "mcp", server_label: "s", server_url: url }] })],
+  [
+    "tools.0.input_image_mask.image_url",
+    (url) => ({ tools: [{ type: "image_generation", input_image_mask: { image_url: url } }] }),
+  ],
+  [
+    "input.0.tools.0.server_url",
+    (url) => ({
+      input: [
+        { type: "additional_tools", role: "developer", tools: [{ type: "mcp", server_label: "s", server_url: url }] },
+        { role: "user", content: "Go on." },
+      ],
+    }),
+  ],
+  ["image_config.reference", (url) => ({ options: { reference: url } })],
+  ["image_config.references.0", (url) => ({ options: { references: [url] } })],
+  ["reference", (url) => ({ extra: { reference: url } })],
+  ["chat_template_kwargs.images.0", (url) => ({ extra: { chat_template_kwargs: { images: [url] } } })],
+];
 
 const json = (value: unknown) => (value === undefined ? new Uint8Array() : Buffer.from(JSON.stringify(value)));
 

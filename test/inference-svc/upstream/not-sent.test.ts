@@ -10,7 +10,7 @@ import { geminiBody } from "@sluice/inference-svc/upstream/gemini/request.js";
 import { messagesBody } from "@sluice/inference-svc/upstream/messages/request.js";
 import { mistralOcrBody } from "@sluice/inference-svc/upstream/mistral-ocr/request.js";
 import { responsesBody } from "@sluice/inference-svc/upstream/responses/request.js";
-import { parameterRequests } from "../../support/parameters.ts";
+import { parameterRequests } from "../../support/probes/parameters.ts";
 import { asking } from "../asking.js";
 
 const other: Target = { upstreamModel: "m", tier: "default", original: false };

@@ -2,10 +2,10 @@
 import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
 import { type Parameter, parameterList } from "@sluice/proto/contract/request/parameters.js";
 import { dial } from "@sluice/proto/runtime/rpc/dial.js";
-import { runTurn, turnRequest } from "../../support/answers/run-turn.ts";
-import { type House, startHouse } from "../../support/house.ts";
-import { parameterValues } from "../../support/parameters.ts";
-import { type Upstream, chatAnswer, startUpstream } from "../../support/providers/upstream.ts";
+import { runTurn, turnRequest } from "../support/answers/run-turn.ts";
+import { type House, startHouse } from "../support/house.ts";
+import { parameterValues } from "../support/probes/parameters.ts";
+import { type Upstream, chatAnswer, startUpstream } from "../support/providers/upstream.ts";
 
 const passed = { chat_template_kwargs: { enable_thinking: false }, num_ctx: 8_192, keep_alive: "5m" };
 const rare = parameterList.flatMap(({ name, isRare }) => (isRare ? [name] : []));

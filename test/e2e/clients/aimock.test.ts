@@ -10,93 +10,104 @@ const tool = {
   strict: false,
 };
 
-describe.each([
+/** Formats that the mock speaks, with the paths under which it does. */
+const formats = [
   ["chat", "/v1"],
   ["cohere", ""],
   ["converse", ""],
   ["gemini", "/v1beta"],
   ["messages", "/v1"],
   ["responses", "/v1"],
-])("a provider mock that nobody here wrote, spoken to in %s", (dialect, path) => {
-  const provider = new LLMock({ port: 0 });
-  let house: House;
-  let client: OpenAI;
+] as const;
 
-  beforeAll(async () => {
-    provider.onMessage("hello", { content: "Hi there, from far away!" });
-    provider.onMessage("think", { content: "Forty-two.", reasoning: "Six by nine." });
-    provider.onMessage("weather", { toolCalls: [{ name: "get_weather", arguments: '{"town":"Oslo"}' }] });
-    provider.onMessage("too many", { error: { message: "Slow down", type: "rate_limit_error" }, status: 429 });
-    provider.onMessage("overloaded", { error: { message: "Overloaded", type: "overloaded_error" }, status: 529 });
-    provider.onMessage("broken", { error: { message: "Server exploded", type: "server_error" }, status: 500 });
-    await provider.start();
-    house = await startHouse({
-      config: `
-providers:
-  - {id: far, dialect: ${dialect}, base_url: "${provider.url}${path}", api_keys: [mock]}
-models:
-  - {id: far/model, endpoints: [{provider: far, upstream_model: gpt-4o}]}
-`,
-    });
-    client = new OpenAI({ baseURL: house.baseUrl, apiKey: house.apiKey, maxRetries: 0 });
-  });
-  afterAll(async () => {
-    await house?.stop();
-    await provider.stop();
-  });
+const provider = new LLMock({ port: 0 });
+let house: House;
+let client: OpenAI;
 
-  test("a whole answer", async () => {
-    const response = await client.responses.create({ model: "far/model", input: "hello" });
-    expect(response).toMatchObject({
-      status: "completed",
-      model: "far/model",
-      output_text: "Hi there, from far away!",
-    });
-  });
-
-  test("a streamed answer", async () => {
-    const stream = client.responses.stream({ model: "far/model", input: "hello" });
-    let text = "";
-    stream.on("response.output_text.delta", (event) => {
-      text += event.delta;
-    });
-    const final = await stream.finalResponse();
-    expect([text, final.output_text]).toEqual(["Hi there, from far away!", "Hi there, from far away!"]);
-  });
-
-  test.each([true, false])("a function call (stream: %s)", async (streamed) => {
-    const request = { model: "far/model", input: "weather", tools: [tool] };
-    const response = streamed
-      ? await client.responses.stream(request).finalResponse()
-      : await client.responses.create(request);
-    // The mock streams a plan before calls of Cohere.
-    expect(response.output.slice(-1)).toMatchObject([
-      { type: "function_call", name: "get_weather", arguments: '{"town":"Oslo"}', status: "completed" },
-    ]);
-  });
-
-  test.each([true, false])("an answer after thought (stream: %s)", async (streamed) => {
-    const request = { model: "far/model", input: "think", reasoning: { effort: "low", summary: "auto" } } as const;
-    const response = streamed
-      ? await client.responses.stream(request).finalResponse()
-      : await client.responses.create(request);
-    const types = response.output.map(({ type }) => type);
-    // The mock writes thoughts of Cohere as text, which Cohere itself does not.
-    expect([types, response.output_text]).toEqual(
-      dialect === "cohere" ? [["message"], "Six by nine.Forty-two."] : [["reasoning", "message"], "Forty-two."],
-    );
-    expect(JSON.stringify(response.output[0])).toContain("Six by nine.");
-  });
-
-  test.each([true, false])("its failures keep their meaning (stream: %s)", async (stream) => {
-    await expect(client.responses.create({ model: "far/model", input: "too many", stream })).rejects.toBeInstanceOf(
-      OpenAI.RateLimitError,
-    );
-    await expect(client.responses.create({ model: "far/model", input: "overloaded", stream })).rejects.toMatchObject({
-      status: 529,
-    });
-    await expect(client.responses.create({ model: "far/model", input: "broken", stream })).rejects.toMatchObject({
-      status: 502,
-    });
-  });
+beforeAll(async () => {
+  provider.onMessage("hello", { content: "Hi there, from far away!" });
+  provider.onMessage("think", { content: "Forty-two.", reasoning: "Six by nine." });
+  provider.onMessage("weather", { toolCalls: [{ name: "get_weather", arguments: '{"town":"Oslo"}' }] });
+  provider.onMessage("too many", { error: { message: "Slow down", type: "rate_limit_error" }, status: 429 });
+  provider.onMessage("overloaded", { error: { message: "Overloaded", type: "overloaded_error" }, status: 529 });
+  provider.onMessage("broken", { error: { message: "Server exploded", type: "server_error" }, status: 500 });
+  await provider.start();
+  const providers = formats.map(([dialect, path]) => ({
+    id: dialect,
+    dialect,
+    base_url: `${provider.url}${path}`,
+    api_keys: ["mock"],
+  }));
+  const models = formats.map(([dialect]) => ({
+    id: `${dialect}/model`,
+    endpoints: [{ provider: dialect, upstream_model: "gpt-4o" }],
+  }));
+  house = await startHouse({ config: JSON.stringify({ providers, models }) });
+  client = new OpenAI({ baseURL: house.baseUrl, apiKey: house.apiKey, maxRetries: 0 });
 });
+afterAll(async () => {
+  await house?.stop();
+  await provider.stop();
+});
+
+describe.each(formats.map(([dialect]) => dialect))(
+  "a provider mock that nobody here wrote, spoken to in %s",
+  (dialect) => {
+    const model = `${dialect}/model`;
+
+    test("a whole answer", async () => {
+      const response = await client.responses.create({ model, input: "hello" });
+      expect(response).toMatchObject({
+        status: "completed",
+        model,
+        output_text: "Hi there, from far away!",
+      });
+    });
+
+    test("a streamed answer", async () => {
+      const stream = client.responses.stream({ model, input: "hello" });
+      let text = "";
+      stream.on("response.output_text.delta", (event) => {
+        text += event.delta;
+      });
+      const final = await stream.finalResponse();
+      expect([text, final.output_text]).toEqual(["Hi there, from far away!", "Hi there, from far away!"]);
+    });
+
+    test.each([true, false])("a function call (stream: %s)", async (streamed) => {
+      const request = { model, input: "weather", tools: [tool] };
+      const response = streamed
+        ? await client.responses.stream(request).finalResponse()
+        : await client.responses.create(request);
+      // The mock streams a plan before calls of Cohere.
+      expect(response.output.slice(-1)).toMatchObject([
+        { type: "function_call", name: "get_weather", arguments: '{"town":"Oslo"}', status: "completed" },
+      ]);
+    });
+
+    test.each([true, false])("an answer after thought (stream: %s)", async (streamed) => {
+      const request = { model, input: "think", reasoning: { effort: "low", summary: "auto" } } as const;
+      const response = streamed
+        ? await client.responses.stream(request).finalResponse()
+        : await client.responses.create(request);
+      const types = response.output.map(({ type }) => type);
+      // The mock writes thoughts of Cohere as text, which Cohere itself does not.
+      expect([types, response.output_text]).toEqual(
+        dialect === "cohere" ? [["message"], "Six by nine.Forty-two."] : [["reasoning", "message"], "Forty-two."],
+      );
+      expect(JSON.stringify(response.output[0])).toContain("Six by nine.");
+    });
+
+    test.each([true, false])("its failures keep their meaning (stream: %s)", async (stream) => {
+      await expect(client.responses.create({ model, input: "too many", stream })).rejects.toBeInstanceOf(
+        OpenAI.RateLimitError,
+      );
+      await expect(client.responses.create({ model, input: "overloaded", stream })).rejects.toMatchObject({
+        status: 529,
+      });
+      await expect(client.responses.create({ model, input: "broken", stream })).rejects.toMatchObject({
+        status: 502,
+      });
+    });
+  },
+);

@@ -154,6 +154,9 @@ const goodFates: ReadonlySet<string> = new Set(["carried", "named", "refused"]);
 /** Fields that do not exist are named by the doors; formats that get tools and settings as they were written get such fields, too. */
 const kindsOfUnknown: ReadonlySet<string> = new Set(["chat", "openai", "anthropic"]);
 
+/** Each field is sent to half of the kinds of providers, neighbours to the other half; to all of them with SILENCE=all. */
+const allKinds = process.env["SILENCE"] === "all";
+
 describe.each(probedDoors)("at %s", (door, name, body) => {
   const probes = new SchemaProbes({ schemas, ...probeRules })
     .of(schemas[name]!, body)
@@ -161,8 +164,10 @@ describe.each(probedDoors)("at %s", (door, name, body) => {
 
   async function findLost(kind: string): Promise<readonly string[]> {
     const lost: string[] = [];
-    for (const probe of probes) {
+    const offset = Object.keys(kinds).indexOf(kind);
+    for (const [index, probe] of probes.entries()) {
       if (isUnknown(probe) && !kindsOfUnknown.has(kind)) continue;
+      if (!allKinds && (index + offset) % 2 === 1) continue;
       const fate = await fateOf(door, kind, probe);
       if (!goodFates.has(fate)) lost.push(`${kind}: ${probe.label}: ${fate}`);
     }

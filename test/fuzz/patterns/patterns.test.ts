@@ -11,7 +11,7 @@ import { runToEnd, redacting } from "./trial.ts";
 const limits = { seed: fixedSeed, seconds: Number.POSITIVE_INFINITY };
 
 test("what streams is what the whole text gives, and nothing that is found goes out", () => {
-  const report = patternCampaign({ ...limits, subject: "patterns", count: 10_000 });
+  const report = patternCampaign({ ...limits, subject: "patterns", count: 6_000 });
   process.stdout.write(`${patternLine(report)}\n`);
   expect(report.complaints).toEqual([]);
   // Texts in which nothing is found show nothing.
@@ -21,7 +21,7 @@ test("what streams is what the whole text gives, and nothing that is found goes 
 }, 900_000);
 
 test("what is disguised goes as a whole, nothing else does, and all the same however it is cut", () => {
-  const report = patternCampaign({ ...limits, subject: "disguises", count: 5_000 });
+  const report = patternCampaign({ ...limits, subject: "disguises", count: 3_000 });
   process.stdout.write(`${patternLine(report)}\n`);
   expect(report.complaints).toEqual([]);
   expect(report.matches).toBeGreaterThan(report.runs / 2);

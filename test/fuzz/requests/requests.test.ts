@@ -12,14 +12,14 @@ import { rules } from "./rules.ts";
 
 describe("random requests", () => {
   test.each([
-    ["responses", 10_000],
-    ["chat", 4_000],
-    ["messages", 4_000],
-    ["count_tokens", 3_000],
-    ["compact", 3_000],
-    ["input_tokens", 3_000],
-    ["frames", 4_000],
-    ["embeddings", 4_000],
+    ["responses", 6_000],
+    ["chat", 3_000],
+    ["messages", 3_000],
+    ["count_tokens", 1_500],
+    ["compact", 1_500],
+    ["input_tokens", 1_500],
+    ["frames", 2_000],
+    ["embeddings", 2_000],
   ] as const)(
     "in the format %s are answered as the document says",
     async (name, count) => {

@@ -20,6 +20,8 @@ import type { Dialect, OnDropped, Target } from "@sluice/inference-svc/upstream/
 import { gemini } from "@sluice/inference-svc/upstream/gemini/dialect.js";
 import { messages } from "@sluice/inference-svc/upstream/messages/dialect.js";
 import { responses } from "@sluice/inference-svc/upstream/responses/dialect.js";
+import { fitNames, plainForm } from "@sluice/inference-svc/upstream/translate/names/name-rules.js";
+import { isLinear } from "../../support/clock.ts";
 import fc from "../../support/properties.ts";
 import { cohereLimits, findChatViolations, mistralLimits, openAiLimits } from "../../support/providers/rules/chat.ts";
 import { findConverseViolations } from "../../support/providers/rules/converse.ts";
@@ -370,3 +372,31 @@ test.each<[string, Vendor, Readonly<Record<string, string>>]>([
     );
   },
 );
+
+test("a slash in the name of a tool or of its namespace makes no two tools one", () => {
+  const { send, called } = vendors["OpenAI's chat completions"] as Vendor;
+  const inside = (namespace: string, name: string): NamespaceTool => {
+    const tools = [callable(name, false)];
+    const json = JSON.stringify({ type: "namespace", name: namespace, description: "d", tools: [] });
+    return { type: "namespace", name: namespace, description: "d", tools, json };
+  };
+  const tools = [inside("a/b", "c"), inside("a", "b/c")];
+  const input = [{ type: "message", role: "user", content: "Hi" }, ...historyOf(ownedBy(tools))];
+  expect(new Set(called(send(asking({ tools, input }), () => undefined)).map(([name]) => name)).size).toBe(2);
+});
+
+test("thousands of names that become one are told apart in linear time", async () => {
+  const fit = (size: number) =>
+    fitNames(
+      Array.from({ length: size }, (_, index) => `${index % 2 ? "." : "/"}x${"!".repeat(index % 97)}`),
+      plainForm.names,
+    );
+  expect(new Set(fit(2_000)).size).toBe(2_000);
+  const same = (size: number) =>
+    fitNames(
+      Array.from({ length: size }, () => "a/b"),
+      plainForm.names,
+    );
+  expect(new Set(same(2_000)).size).toBe(2_000);
+  expect(await isLinear(1_000, same)).toBe(true);
+});

@@ -93,17 +93,21 @@ export function fitOther(name: string, rule: NameRule, isTaken: (name: string) =
  */
 export function fitNames(names: readonly string[], rule: NameRule): readonly string[] {
   const taken = new Set<string>();
+  const counts = new Map<string, number>();
   const kept = names.map((name) => {
     const isKept = rule.form.test(name) && !taken.has(name);
     if (isKept) taken.add(name);
     return isKept;
   });
-  return names.map((name, index) => (kept[index] === true ? name : free(fitName(name, rule), taken, rule)));
+  return names.map((name, index) => (kept[index] === true ? name : free(fitName(name, rule), taken, counts, rule)));
 }
 
-function free(wanted: string, taken: Set<string>, rule: NameRule): string {
+/** @param counts last number that was tried behind each name: thousands of tools may become one name */
+function free(wanted: string, taken: Set<string>, counts: Map<string, number>, rule: NameRule): string {
   let name = wanted;
-  for (let count = 2; taken.has(name); count++) name = withEnd(wanted, `_${count}`, rule);
+  let count = counts.get(wanted) ?? 1;
+  while (taken.has(name)) name = withEnd(wanted, `_${++count}`, rule);
+  counts.set(wanted, count);
   taken.add(name);
   return name;
 }

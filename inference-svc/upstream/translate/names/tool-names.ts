@@ -78,7 +78,8 @@ export class SentTools {
   }
 }
 
-const keyOf = (name: string, namespace = ""): string => `${namespace}/${name}`;
+/** A name has no line break. */
+const keyOf = (name: string, namespace = ""): string => `${namespace}\n${name}`;
 
 /** Formats without namespaces have them as the beginnings of names. */
 const wholeName = (name: string, namespace?: string): string =>

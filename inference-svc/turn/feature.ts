@@ -38,11 +38,16 @@ export type FeatureOf<Kit, DryKit = Kit> = LocalFeature<DryKit> | AskingFeatureO
 
 type Applying = Pick<FeatureEntry, "applies">;
 
-/** The features that apply, a bit for each; a mask has room for 31. */
+/** Binary digits that a number has without rounding. */
+const maxFeatures = 53;
+
+/** The features that apply, a binary digit for each. Operators on bits would lose those above 32. */
 export function maskOf(features: readonly Applying[], request: TurnRequest, caller: Caller): number {
   let mask = 0;
-  for (let bit = 0; bit < features.length; bit++) {
-    if ((features[bit] as Applying).applies(request, caller)) mask |= 1 << bit;
+  let digit = 1;
+  for (const feature of features) {
+    if (feature.applies(request, caller)) mask += digit;
+    digit *= 2;
   }
   return mask;
 }
@@ -50,8 +55,12 @@ export function maskOf(features: readonly Applying[], request: TurnRequest, call
 /** Bounds the memory that clients with odd combinations of plugins can take: some 2 KB for each stack. */
 const maxStacks = 512;
 
-/** Runs each request through the layers of the features that apply to it, in a stack that is composed once per combination. */
+/**
+ * Runs each request through the layers of the features that apply to it, in a stack that is composed once per combination.
+ * @throws when there are more features than a mask has room for
+ */
 export function composeByMask(features: readonly Applying[], layers: readonly Layer[], innermost: Turn): Turn {
+  if (features.length > maxFeatures) throw new Error(`a stack has at most ${maxFeatures} features`);
   const stacks = new Map<number, Turn>();
   const stackFor = (mask: number): Turn => {
     const stack = compose(selectLayers(layers, mask), innermost);
@@ -65,4 +74,4 @@ export function composeByMask(features: readonly Applying[], layers: readonly La
 }
 
 export const selectLayers = (layers: readonly Layer[], mask: number): readonly Layer[] =>
-  layers.filter((_, bit) => (mask & (1 << bit)) !== 0);
+  layers.filter((_, place) => Math.floor(mask / 2 ** place) % 2 === 1);

@@ -47,8 +47,8 @@ export async function stackCampaign({ seed, count, from = 0, progress }: Limits)
       const tried = stackCase(new Random(seed, number), number, services.origin);
       const mask = maskOf(features, tried.request, tried.caller);
       masks.add(mask);
-      for (const [bit, { id }] of features.entries())
-        if (mask & (1 << bit)) applied.set(id, (applied.get(id) ?? 0) + 1);
+      for (const { id, applies } of features)
+        if (applies(tried.request, tried.caller)) applied.set(id, (applied.get(id) ?? 0) + 1);
       const { isAnswered, complaint } = await compareAgain(tried, turns);
       if (isAnswered) answered++;
       if (complaint) complaints.push(`--seed ${seed} --at ${number}\n${complaint}`);

@@ -2,7 +2,6 @@
 import { root } from "../support/processes.ts";
 import { findImportCircles } from "./circles.ts";
 import { countElliptical, hasPersonalPronoun, readComments } from "./comments.ts";
-import { measureFolders } from "./folders.ts";
 import { filesOfList, knownLists } from "./lists.ts";
 import { findSharedNames } from "./names.ts";
 import { type SourceFile, readSources, rooms } from "./sources.ts";
@@ -58,11 +57,6 @@ function printNames(): void {
 function printSizes(): void {
   const circles = findImportCircles(files).map((circle) => circle.join(" -> "));
   print(`${circles.length} import circles`, circles);
-  const largest = measureFolders(files).slice(0, 10);
-  print(
-    "Largest folders, by source files",
-    largest.map((folder) => `${folder.files} ${folder.folder}`),
-  );
 }
 
 printWalks();

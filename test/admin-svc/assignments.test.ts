@@ -22,6 +22,8 @@ import {
   unassign,
   operator,
 } from "./house.ts";
+import { Random } from "../fuzz/random.ts";
+import { fixedSeed } from "../support/runner/fixed-seed.ts";
 
 let house: AdminHouse;
 beforeAll(async () => {
@@ -38,10 +40,12 @@ const holders = async (keyHashes: string[]) => {
   return new Map(rows.map((row) => [row.key_hash, row.guardrail_id]));
 };
 
+const random = new Random(fixedSeed);
+
 function shuffled(list: readonly string[]): string[] {
   const copy = [...list];
   for (let i = copy.length - 1; i > 0; i--) {
-    const j = Math.floor(Math.random() * (i + 1));
+    const j = random.below(i + 1);
     [copy[i], copy[j]] = [copy[j] as string, copy[i] as string];
   }
   return copy;

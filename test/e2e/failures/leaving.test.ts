@@ -7,6 +7,10 @@ import { type House, startHouse } from "../../support/house.ts";
 import { eventually } from "../../support/processes.ts";
 import { rawRequest } from "../../support/raw-http.ts";
 import { type Upstream, chatChunk, chatStream, startUpstream } from "../../support/providers/upstream.ts";
+import { Random } from "../../fuzz/random.ts";
+import { fixedSeed } from "../../support/runner/fixed-seed.ts";
+
+const random = new Random(fixedSeed);
 
 const begun = { chunks: [{ sse: [chatChunk({ content: "begun " })] }], hang: true };
 
@@ -87,7 +91,7 @@ limits: {streams_per_key: 1000, status_gate_ms: 20, keep_alive_ms: 100}
       const before = upstream.requests.length;
       const leaving = Array.from({ length: 10 }, async (_, n) => {
         const socket = send(request(house.apiKey, stream, model));
-        await delay(Math.random() * windowMs);
+        await delay(random.next() * windowMs);
         leave[n % leave.length]?.(socket);
       });
       await Promise.all(leaving);

@@ -2,6 +2,10 @@ import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
 import { hashKey, mintKey, KeyKind } from "@sluice/proto/runtime/key.js";
 import pg from "pg";
 import { type House, startHouse } from "../../support/house.ts";
+import { Random } from "../../fuzz/random.ts";
+import { fixedSeed } from "../../support/runner/fixed-seed.ts";
+
+const random = new Random(fixedSeed);
 
 const keyCount = 500;
 const clients = 60;
@@ -39,7 +43,7 @@ describe("assigning and removing 500 keys from sixty clients at once", () => {
   });
 
   const bulk = async (guardrail: string, remove: boolean): Promise<Answer> => {
-    const shuffled = hashes.toSorted(() => Math.random() - 0.5);
+    const shuffled = hashes.toSorted(() => random.next() - 0.5);
     const response = await fetch(
       `${house.baseUrl}/guardrails/${guardrail}/assignments/keys${remove ? "/remove" : ""}`,
       {

@@ -43,7 +43,8 @@ const weights: Form<Record<string, number>, Record<string, number>, Readonly<Rec
 /** The field of a parameter at POST /messages. */
 interface MessagesField<Name extends string> {
   readonly name: Name;
-  readonly shape: Shape;
+  /** That of POST /responses when absent. */
+  readonly shape?: Shape;
   /** Value that counts as absent. */
   readonly unset?: number;
 }
@@ -138,34 +139,21 @@ export const parameters = {
       "Tokens are drawn only if their probability is at least this share of that of the likeliest token.",
     ),
     chat: ["min_p"],
-    messages: {
-      name: "min_p",
-      shape: sampler(
-        0,
-        1,
-        "Tokens are drawn only if their probability is at least this share of that of the likeliest token.",
-      ),
-    },
+    messages: { name: "min_p" },
     isRare: true,
   }),
   top_a: row({
     form: real,
     shape: sampler(0, 1, "Like min_p, with the square of the probability of the likeliest token."),
     chat: ["top_a"],
-    messages: {
-      name: "top_a",
-      shape: sampler(0, 1, "Like min_p, with the square of the probability of the likeliest token."),
-    },
+    messages: { name: "top_a" },
     isRare: true,
   }),
   repetition_penalty: row({
     form: real,
     shape: sampler(0, 2, "Makes tokens of the conversation less likely; 1 leaves them as they are."),
     chat: ["repetition_penalty"],
-    messages: {
-      name: "repetition_penalty",
-      shape: sampler(0, 2, "Makes tokens of the conversation less likely; 1 leaves them as they are."),
-    },
+    messages: { name: "repetition_penalty" },
     isRare: true,
   }),
   frequency_penalty: row({
@@ -265,5 +253,5 @@ export const chatParameters = Object.fromEntries(
 
 /** Shapes of the fields of POST /messages. */
 export const messagesParameters = Object.fromEntries(
-  parameterList.flatMap(({ messages }) => (messages ? [[messages.name, messages.shape]] : [])),
+  parameterList.flatMap(({ shape, messages }) => (messages ? [[messages.name, messages.shape ?? shape]] : [])),
 ) as Readonly<Record<string, Shape>>;

@@ -12,10 +12,14 @@ function numbered(count: number) {
   const features = Array.from({ length: count }, (_, index) => ({
     applies: ({ models }: { readonly models: readonly string[] }) => models.includes(`${index}`),
   }));
-  const layers = features.map((_, index): Layer => (inner) => (request, scope) => {
-    ran.push(index);
-    return inner(request, scope);
-  });
+  const layers = features.map(
+    (_, index): Layer =>
+      (inner) =>
+      (request, scope) => {
+        ran.push(index);
+        return inner(request, scope);
+      },
+  );
   const answer = {} as Answer;
   return { ran, turn: composeByMask(features, layers, () => answer) };
 }

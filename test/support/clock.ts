@@ -54,11 +54,11 @@ const yardstickMs = 14;
  * the limit.
  */
 export function findMinCpuMs(limitMs: number, attempt: () => Promise<number>): Promise<number> {
-  return findShortest(limitMs, async () => {
+  const scaled = async () => {
     const ms = await attempt();
-    if (ms < limitMs) return ms;
-    return ms / Math.max(1, (await measureCpuMs(yardstick)) / yardstickMs);
-  });
+    return ms < limitMs ? ms : ms / Math.max(1, (await measureCpuMs(yardstick)) / yardstickMs);
+  };
+  return findShortest(limitMs, scaled, 12);
 }
 
 /** Maximum processor time in ms for which the event loop is blocked while some work runs. */

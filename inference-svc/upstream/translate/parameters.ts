@@ -47,23 +47,35 @@ export class ParameterObject implements ParameterSink {
 
 export const noField = "the format has no field for it";
 
+interface FormatRow extends Pick<Parameter, "field"> {
+  readonly path: ParameterName;
+  /** Name in the format; undefined when it does not have the parameter. */
+  readonly sentName: string | undefined;
+  readonly fit: Fitted<unknown>["fit"] | undefined;
+}
+
 /** Writes the parameters that a format takes, and reports all others. */
 export class FormatParameters {
-  readonly #rows: readonly (readonly [row: Parameter, taken: Taken<unknown> | undefined])[];
+  readonly #rows: readonly FormatRow[];
   readonly #reason: string;
 
   /** @param reason why the other parameters are left out */
   constructor(taken: TakenParameters, reason = noField) {
-    this.#rows = parameterList.map((row) => [row, taken[row.name]] as const).filter(([, how]) => how !== elsewhere);
+    this.#rows = parameterList.flatMap(({ name: path, field }): readonly FormatRow[] => {
+      const how: Taken<unknown> | undefined = taken[path];
+      if (how === elsewhere) return [];
+      const { name: sentName, fit } = typeof how === "string" ? { name: how } : { name: undefined, ...how };
+      return [{ path, field, sentName, fit }];
+    });
     this.#reason = reason;
   }
 
   write(request: TurnRequest, target: Target, onDropped: OnDropped, body: ParameterSink): void {
-    for (const [{ name: path, field }, taken] of this.#rows) {
+    for (let index = 0; index < this.#rows.length; index++) {
+      const { path, field, sentName, fit } = this.#rows[index]!;
       const value: unknown = request[field];
       if (value === undefined) continue;
-      if (typeof taken === "string") body.add(taken, value);
-      else if (typeof taken === "object") body.add(taken.name, taken.fit(value, { path, target, onDropped }));
+      if (sentName !== undefined) body.add(sentName, fit ? fit(value, { path, target, onDropped }) : value);
       else if (target.passes?.has(path) === true) body.add(path, value);
       else onDropped(path, this.#reason);
     }

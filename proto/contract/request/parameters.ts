@@ -90,6 +90,7 @@ export const parameters = {
     form: whole,
     shape: described(answerTokens, "Tokens of the answer, reasoning among them."),
     chat: ["max_completion_tokens", "max_tokens"],
+    listed: ["max_tokens", "max_completion_tokens"],
     messages: {
       name: "max_tokens",
       shape: described(

@@ -4,7 +4,7 @@ import type { RunTurnRequest } from "@sluice/proto/gen/sluice/inference/v1/turn_
 
 interface DoorField {
   readonly row: Parameter;
-  /** Names in the body, of which the first that is set counts. */
+  /** Names in the body; the first one with a value counts. */
   readonly names: readonly string[];
   /** Value that counts as absent. */
   readonly unset?: number | undefined;

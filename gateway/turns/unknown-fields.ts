@@ -38,7 +38,7 @@ export class KnownFields {
     return found;
   }
 
-  /** @returns the fields that are not known as a JSON object in the client's bytes, for providers that get them; empty when there are none */
+  /** @returns a JSON object of the unknown fields in the client's bytes, within the limits of `extra_json`; empty when there are none */
   extraJson(body: Buffer, members: readonly JsonMember[]): Uint8Array {
     const parts: Buffer[] = [];
     // Each member stands behind a brace or a comma, and a brace ends the object.

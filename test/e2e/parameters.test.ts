@@ -33,7 +33,7 @@ afterAll(async () => {
 });
 
 interface Outcome {
-  /** What the provider got. */
+  /** The body of the request to the provider. */
   readonly sent: Readonly<Record<string, unknown>>;
   readonly warning: string | null;
   readonly params: { readonly not_sent?: readonly { readonly path: string }[]; readonly unknown_fields?: unknown };

@@ -12,7 +12,7 @@ import { boundCost } from "../price/worst-cost.ts";
 export interface PlannedAttempt {
   readonly endpoint: Endpoint;
   readonly losses: readonly DroppedField[];
-  /** Fields that the contract does not have and that would be sent all the same. */
+  /** Fields outside of the contract in the body. */
   readonly passedFields: readonly string[];
   /** Request body without credentials; undefined when no body would be sent. */
   readonly bodyJson: string | undefined;

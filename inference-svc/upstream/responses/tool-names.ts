@@ -34,7 +34,7 @@ class Scope {
     return this.#sent.has(name);
   }
 
-  /** Also for a tool that the request no longer has. */
+  /** The name to send. A tool that is only in the history gets a name that no tool of the request has. */
   sent(name: string): string {
     return this.#sent.get(name) ?? fitOther(name, rule, (other) => this.#own.has(other));
   }
@@ -93,7 +93,7 @@ export class ToolNames {
     if (name === undefined || !isNamed({ type })) return reference;
     if (typeof namespace === "string")
       return { ...reference, name: this.sent(name, namespace), namespace: this.sent(namespace) };
-    // Without a namespace it means the tool in any of them.
+    // A reference without a namespace names a tool at the top or in any namespace.
     const scope = [this.#top, ...this.#inside.values()].find((each) => each.knows(name));
     return { ...reference, name: (scope ?? this.#top).sent(name) };
   }

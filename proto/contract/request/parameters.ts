@@ -84,7 +84,7 @@ const orMinusOne = (shape: Shape): Shape => ({
 
 const answerTokens = nullable(integer({ min: 1 }));
 
-/** By their names at POST /responses. */
+/** The table: one row for each parameter, under its name at POST /responses. */
 export const parameters = {
   max_output_tokens: row({
     form: whole,

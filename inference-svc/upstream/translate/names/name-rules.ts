@@ -120,5 +120,5 @@ const shortened = (name: string, digest: string, rule: NameRule): string => with
 /** Long enough that two names of one request do not share it. */
 const digestOf = (name: string): string => createHash("sha256").update(name).digest("hex").slice(0, 8);
 
-/** What the receipt says of a name that was changed. */
+/** The reason in `not_sent` for a changed name. */
 export const describeRename = (sent: string, { why }: NameRule): string => `repaired: sent as ${sent}, because ${why}`;

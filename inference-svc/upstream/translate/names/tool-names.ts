@@ -12,7 +12,7 @@ export interface SentTool extends OfferedTool {
   readonly sentName: string;
   /** True for a custom tool that is sent as a function with one parameter, `input`. */
   readonly wrapped: boolean;
-  /** What the receipt says of a name that the format does not take. */
+  /** The reason in `not_sent` for a changed name; absent for a name that is sent unchanged. */
   readonly renaming?: string;
 }
 

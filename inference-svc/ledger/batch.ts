@@ -1,6 +1,6 @@
 /**
- * Puts records of finished calls and turns together to one message for admin-svc, as bytes: hundreds of objects that wait for its answer would
- * all be copied by the collector, twice.
+ * Joins records of finished calls and turns into one message for admin-svc, as bytes: the garbage collector would copy hundreds of objects
+ * twice while they wait for the answer.
  */
 import { create, fromBinary } from "@bufbuild/protobuf";
 import {
@@ -49,7 +49,7 @@ export class RecordBatch {
     ];
   }
 
-  /** Adds the record of a call in a line that has all of it. */
+  /** Adds the record of a call from a line with both its start and its end. */
   addWhole(bytes: Buffer, at: number, end: number): void {
     this.#begin(recordTag, end - at - 1);
     this.#copy(bytes, at + 1, end);
@@ -61,7 +61,7 @@ export class RecordBatch {
     this.#copy(bytes, at + 1, end);
   }
 
-  /** Adds the record of which one line has the start and another one the end. */
+  /** Adds a record whose start and end are in two lines. */
   addJoined(start: Buffer, startAt: number, startEnd: number, bytes: Buffer, at: number, end: number): void {
     const from = nameEnd(bytes, at);
     this.#begin(recordTag, startEnd - startAt - 2 + end - from);

@@ -19,7 +19,7 @@ import { type LongTurn, LongTurns, type Owner } from "./long-turns.ts";
 import { type HeldCall, type SettlementParts, Settlements } from "./settlements.ts";
 import { ConcurrencyLimit } from "./turnstile.ts";
 
-/** Timeout of one reservation, as long as that of a policy: the client waits for its first event all the while. */
+/** Timeout of one reservation, as long as that of a policy: the client waits for its first event meanwhile. */
 const timeoutMs = 2_000;
 
 /**
@@ -30,9 +30,9 @@ const maxWaitMs = 5_000;
 
 /** Maximum number of concurrent reservations; with far more, admin-svc answers after the timeout. */
 const maxConcurrentCalls = 64;
-/** Times after which a client that was refused for what is held may come back: most calls of a crowd have ended by then. */
+/** Retry-After range for a client refused because of held amounts: most calls of a crowd have ended by then. */
 const retryAfterMs = { least: 500, most: 1_500 };
-/** The parts of a scope that a reservation needs. */
+/** Parts of a scope needed for a reservation. */
 type Spender = Pick<Scope, "turnId" | "caller" | "trace"> & Partial<Pick<Scope, "generationId" | "signal" | "span">>;
 
 interface Reservation extends HeldCall {
@@ -47,23 +47,23 @@ interface Reservation extends HeldCall {
 interface Refusal {
   /** performance.now() */
   readonly askedAt: number;
-  /** The refused amount in 10^-12 USD, with what had to remain besides. */
+  /** The refused amount in 10^-12 USD, including the amount that had to remain. */
   readonly size: bigint;
   readonly answer: ReserveBudgetResponse;
 }
 
-/** The amount that the budgets hold for one call until the record of the call is stored. */
+/** Amount held by the budgets for one call until the record of the call is stored. */
 export interface Hold {
-  /** Tells the budget that the call costs at least so much, in 10^-12 USD. Never rejects, because the record of the call tells it again. */
+  /** Raises the hold to at least this cost, in 10^-12 USD. Never rejects, because the record of the call reports the cost again. */
   raise(pico: bigint): Promise<void>;
   /**
-   * Tells the budget what the call has cost, in 10^-12 USD; 0 releases the hold.
-   * @returns resolves once the budget knows it; undefined where no next call depends on that. Never rejects
+   * Reports the cost of the call to the budget, in 10^-12 USD; 0 releases the hold.
+   * @returns resolves once the budget knows it; undefined where no next call depends on it. Never rejects
    */
   settle(pico: bigint): Promise<void> | undefined;
 }
 
-/** Client of the budgets in admin-svc, which are kept in one place, so that any number of processes can spend from them. */
+/** Client of the budgets in admin-svc. They are kept in one place, so any number of processes can spend from them. */
 export class Budgets {
   readonly #parts: SettlementParts;
   readonly #turnstile = new ConcurrencyLimit(maxConcurrentCalls, maxWaitMs);
@@ -79,10 +79,10 @@ export class Budgets {
   }
 
   /**
-   * Holds the amount until the record of the call is stored. Waits for a moment for money that is held for other calls.
-   * @param pico 10^-12 USD: the most that the call can cost
-   * @throws Fault PAYMENT_REQUIRED when it does not fit into what is left, GUARDRAIL_BLOCKED when the budget is a guardrail's, BUDGET_HELD when it
-   *   does not fit beside what is held, UNAVAILABLE when admin-svc cannot be asked
+   * Holds the amount until the record of the call is stored. Waits briefly for amounts held for other calls.
+   * @param pico 10^-12 USD: the maximum cost of the call
+   * @throws Fault PAYMENT_REQUIRED when it exceeds the remaining budget, GUARDRAIL_BLOCKED when the budget is a guardrail's, BUDGET_HELD when only
+   * amounts held for other calls leave too little, UNAVAILABLE when admin-svc cannot be reached
    */
   async reserve(scope: Spender, pico: bigint): Promise<Hold> {
     const { caller, trace, signal } = scope;
@@ -103,7 +103,7 @@ export class Budgets {
     throw budgetRefusal(answer, decimal(pico));
   }
 
-  /** Announces a turn that may make further calls: once its first one is admitted, an amount is kept for the others. @returns ends the turn */
+  /** Announces a turn with possible further calls: once its first call is admitted, an amount is kept for the others. @returns ends the turn */
   begin({ generationId, caller }: Pick<Scope, "generationId" | "caller">): () => void {
     const end = this.#longTurns.begin(generationId, caller);
     return () => {
@@ -112,13 +112,13 @@ export class Budgets {
     };
   }
 
-  /** Tells the budgets what remains to be told. */
+  /** Reports the remaining costs to the budgets. */
   close(): Promise<void> {
     return this.#settlements.close();
   }
 
   #holdOf(call: HeldCall, { keyHash, workspaceId }: Owner, pico: bigint, answer: ReserveBudgetResponse): Hold {
-    // If another such call would not fit beside this one, the next call depends on what this one has cost.
+    // If a second call of this size would not fit, the next call depends on the cost of this one.
     const isNear = answer.remainingUsd !== undefined && toPico(answer.remainingUsd) < 2n * pico;
     return {
       raise: (more) => this.#raise(call, more),
@@ -130,8 +130,8 @@ export class Budgets {
   }
 
   /**
-   * Asks for a reservation. A refusal also answers other calls of the key that already waited when it was asked for and that need no less:
-   * so a crowd at an empty budget is refused in time, instead of being told that the budget cannot be checked.
+   * Requests a reservation. A refusal also answers other calls of the key that were already waiting at the time of the request and need no less:
+   * so a crowd at an empty budget is refused in time, instead of failing because the budget cannot be checked.
    */
   async #decided(
     held: HeldCall,
@@ -209,7 +209,7 @@ const amountText = (pico = 0n): string => (pico > 0n ? decimal(pico) : "");
 
 const callOf = ({ turnId, trace }: Spender): HeldCall => ({ turnId, attempt: trace.bills.length + 1 });
 
-/** Rounds a sum of floats to the places that amounts have. */
+/** Rounds a sum of floats to the precision of amounts. */
 const picosPerDollar = 1e12;
 
 const owners: Readonly<Record<BudgetScope, string>> = {
@@ -235,7 +235,7 @@ interface Amounts {
   /** Neither spent nor held. */
   readonly remaining: number;
   readonly held: number;
-  /** Amount that the call would hold. */
+  /** Amount needed for the call. */
   readonly needed: number;
 }
 
@@ -270,7 +270,7 @@ function spentRefusal(owner: string, amounts: Amounts): Fault {
 }
 
 function toStage(guardrailId: string, { caller }: Spender): Stage {
-  // A guardrail that was assigned after the turn began is unknown here.
+  // A guardrail assigned after the turn began is unknown here.
   const applied = appliedTo(caller).find(({ guardrail }) => guardrail.id === guardrailId);
   return {
     type: "guardrail",

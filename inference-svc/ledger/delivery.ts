@@ -18,11 +18,11 @@ import { callEncoded, codec, serviceMetadata } from "@sluice/proto/runtime/rpc/d
 import type { RecordBatch } from "./batch.ts";
 import type { Portion, SpoolReader } from "./reader.ts";
 
-/** Maximum number of records that admin-svc accepts in one call. */
+/** Maximum number of records per call to admin-svc. */
 const maxRecords = 500;
 /** Time to collect a batch, short enough that a client soon finds the record of its last turn. */
 const lingerMs = 200;
-/** Longest time for which a record waits for its batch to become full. */
+/** Maximum time a record waits for its batch to become full. */
 const maxLingerMs = 1_000;
 /** Bytes of the lines of some fifty calls: with fewer in `lingerMs` a batch does not become full in time. */
 const busyBytes = 48 * 1024;
@@ -38,11 +38,11 @@ export interface DeliveryParts {
   readonly client: Client;
   readonly token: ServiceToken;
   readonly log: Logger;
-  /** Folder for records that admin-svc refuses for good. */
+  /** Folder for records permanently refused by admin-svc. */
   readonly directory: string;
-  /** Called with the number of records of this start of the process that were delivered. */
+  /** Called with the number of delivered records written by this start of the process. */
   readonly onDelivered: (count: number) => void;
-  /** Called again and again once all that earlier starts of the process have left is read and delivered. */
+  /** Called repeatedly once the files of earlier starts of the process are read and delivered. */
   readonly onReadEarlier: () => void;
 }
 
@@ -62,7 +62,7 @@ export class Delivery {
   /** Whether a budget holds an amount until one of the unread records is stored. */
   #isUrgent = false;
   #closing = false;
-  /** True while delivery fails, so that the failure is logged once. */
+  /** True while delivery fails; the failure is logged once. */
   #failing = false;
 
   constructor(parts: DeliveryParts) {
@@ -143,7 +143,7 @@ export class Delivery {
     reader.advance(portion);
   }
 
-  /** Sends a batch. When admin-svc refuses it, each record is sent alone, so that the refused one is set aside and does not hold up the others. */
+  /** Sends a batch. If admin-svc refuses it, each record is sent by itself, so the refused record is set aside and does not hold up the others. */
   async #send(batch: RecordBatch): Promise<void> {
     try {
       await this.#record(batch.message);

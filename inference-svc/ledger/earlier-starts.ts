@@ -1,6 +1,6 @@
 /**
- * Earlier starts of this process whose files are in the spool. Once all that they have written is delivered, what budgets still hold for their
- * calls is released: those calls were never begun. Where a file is damaged, nobody knows, and the holds become charges.
+ * Earlier starts of this process with files in the spool. Once their records are delivered, the amounts still held for their calls are
+ * released: those calls never began. If a file is damaged, this is uncertain, and the holds become charges.
  */
 import { setTimeout as delay } from "node:timers/promises";
 import { Fault, FaultReason } from "@sluice/proto/runtime/fault.js";
@@ -22,7 +22,7 @@ export class EarlierStarts {
     this.#bootIds = new Set(segments.map(({ bootId }) => bootId));
   }
 
-  /** Notes a file that cannot be read to its end. */
+  /** Notes a file damaged before its end. */
   damaged({ bootId }: Segment): void {
     this.#bootIds.delete(bootId);
   }

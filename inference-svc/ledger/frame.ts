@@ -1,10 +1,10 @@
-/** Frames of lines in a file: each has its length and CRC-32, so that a half-written one is recognized. Lines are separated by a line feed. */
+/** Frames of lines in a file. Length and CRC-32 in each header expose a half-written frame. Lines are separated by a line feed. */
 import { crc32 } from "node:zlib";
 
 /** Two unsigned 32-bit numbers, big-endian: length of the lines, and their CRC-32 (IEEE). */
 const headerBytes = 8;
 
-/** Longest frame without its header. A larger length shows that the bytes are torn or foreign. */
+/** Longest frame without its header. A larger length means torn or foreign bytes. */
 const maxFrameBytes = 128 * 1024;
 
 const lineFeed = 0x0a;
@@ -22,14 +22,14 @@ export class FrameBuilder {
   add(line: string): boolean {
     const at = this.isEmpty ? this.#end : this.#end + 1;
     const room = this.#bytes.length - at;
-    // No UTF-16 unit takes more than three bytes, so that nearly every line is known to fit without being measured.
+    // No UTF-16 unit takes more than three bytes, so nearly every line is known to fit without being measured.
     if (3 * line.length > room && Buffer.byteLength(line) > room) return false;
     if (at > this.#end) this.#bytes[this.#end] = lineFeed;
     this.#end = at + this.#bytes.write(line, at);
     return true;
   }
 
-  /** Ends the frame. @returns bytes that the next line overwrites */
+  /** Ends the frame. @returns bytes, overwritten by the next line */
   finish(): Buffer {
     const frame = this.#bytes.subarray(0, this.#end);
     frame.writeUInt32BE(this.#end - headerBytes, 0);
@@ -48,7 +48,7 @@ export interface LineFrame {
 }
 
 /**
- * Reads the complete frame that begins at the position.
+ * Reads the complete frame at the position.
  * @returns `partial` when the bytes end before the frame does, and `broken` when they are damaged
  */
 export function readFrame(bytes: Buffer, at: number): LineFrame | "partial" | "broken" {
@@ -62,7 +62,7 @@ export function readFrame(bytes: Buffer, at: number): LineFrame | "partial" | "b
   return { start, end };
 }
 
-/** Position of the end of the line that begins at `from`. @param end of the frame */
+/** Position of the end of the line that starts at `from`. @param end of the frame */
 export function lineEnd(bytes: Buffer, from: number, end: number): number {
   const found = bytes.indexOf(lineFeed, from);
   return found === -1 || found > end ? end : found;

@@ -1,7 +1,7 @@
-/** The starts, ends and charges of calls that one write to the ledger puts on the disk, and the calls that wait for that write. */
+/** Starts, ends and charges of calls written to disk by one write, and the calls waiting for that write. */
 import { Fault, FaultOrigin, FaultReason } from "@sluice/proto/runtime/fault.js";
 
-/** A call whose start is to be written. */
+/** A call whose start is being written. */
 export interface StartingCall {
   /** Called once, in a microtask after the write. @param failure undefined when the start is on the disk */
   written(failure: Fault | undefined): void;
@@ -10,7 +10,7 @@ export interface StartingCall {
 export class Group {
   readonly starts: StartingCall[] = [];
   readonly ends: string[] = [];
-  /** Number of charges of calls that began earlier. */
+  /** Number of charges for calls started earlier. */
   charges = 0;
   isSettled = false;
   failure: Fault | undefined;

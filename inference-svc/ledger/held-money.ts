@@ -1,18 +1,18 @@
 /**
- * Lines of calls that wait for money that is held for other calls. A call that can be paid in a moment is better kept for that moment than
- * refused: a client that comes back later finds others there. The first of each line asks again; calls of turns that have begun stand in front,
- * because what was paid for them is lost when they are refused.
+ * Queues of calls waiting for amounts held for other calls. A call that can be paid in a moment should wait rather than be refused: a client
+ * that retries later finds the money held again. The first of each queue retries; calls of started turns go first, because refusing them
+ * wastes what was already paid for the turn.
  */
 import type { TurnSignal } from "../turn/signal.ts";
 import type { Owner } from "./long-turns.ts";
 
 /** Longest wait of the first call of a turn. */
 const newTurnMs = 1_000;
-/** Longest wait of a call of a turn that has begun, in which some other call ends. */
+/** Longest wait of a call in a started turn: time for some other call to end. */
 const begunTurnMs = 30_000;
 /** Pause before the first of a line asks again, longer each time. Costs of calls of other processes show only so. */
 const pollMs = 100;
-/** Most new turns that wait in one line: with more of them the last ones would not be served in time. */
+/** Maximum number of new turns per queue: with more of them the last would not be served in time. */
 const maxNewTurns = 32;
 
 interface Waiter {
@@ -35,9 +35,9 @@ export class HeldMoney<Answer extends { readonly held: boolean }> {
   }
 
   /**
-   * Waits until the call is decided by more than what is held for others, or for as long as such a call may wait.
+   * Waits until the decision no longer depends on amounts held for others, or until the maximum wait of such a call.
    * @param owner hash of the key or id of the workspace whose budget had no room
-   * @param refusal that the call has got
+   * @param refusal of the call so far
    * @param ask decides about the call anew
    * @returns the last decision
    */

@@ -7,16 +7,16 @@ import { Answer, type Next, type Turn } from "../turn/turn.ts";
 import { totalCost } from "../turn/usage.ts";
 import type { Budgets, Hold } from "./budget.ts";
 
-/** Interval at which the cost of a running stream is compared with the amount that the budgets hold. */
+/** Interval for comparing the cost of a running stream with the held amount. */
 const lookMs = 250;
 
-/** Maximum cost of a call, in 10^-12 USD, and its request with limits that ensure it. */
+/** Maximum cost of a call, in 10^-12 USD, and its request with limits to ensure it. */
 export interface CostBound {
   readonly request: TurnRequest;
   readonly pico: bigint;
 }
 
-/** A turn that holds the maximum cost of its call in the budgets. @param worst computes that cost; undefined when no price is known */
+/** Wraps a turn so that the budgets hold the maximum cost of its call. @param worst computes that cost; undefined when no price is known */
 export const budgeted =
   (budgets: Pick<Budgets, "reserve">, worst: (request: TurnRequest) => CostBound | undefined, turn: Turn): Turn =>
   (request, scope) => {
@@ -28,10 +28,10 @@ export const budgeted =
 async function held(hold: Hold, { request, pico }: CostBound, turn: Turn, scope: Scope): Promise<Answer> {
   const watch = new HoldWatch(hold, pico, scope, scope.trace.bills.length);
   try {
-    // A turn that was cancelled meanwhile ends before its call is made, and the record of the call releases the hold.
+    // A turn cancelled meanwhile ends before its call is made, and the record of the call releases the hold.
     return new HeldAnswer(turn(request, scope), watch);
   } catch (error) {
-    // Nothing was recorded, so that no record will release it.
+    // Nothing was recorded, so no record will release the hold.
     await hold.settle(0n);
     throw error;
   }
@@ -44,9 +44,9 @@ class HoldWatch {
   readonly #hold: Hold;
   readonly #scope: Scope;
   readonly #attempt: number;
-  /** The amount that is held. */
+  /** The held amount. */
   #pico: bigint;
-  /** The cost that the budget was told at the end; undefined before. */
+  /** The final cost reported to the budget; undefined before. */
   #settled: bigint | undefined;
   #lookedAt = performance.now();
 
@@ -59,7 +59,7 @@ class HoldWatch {
     scope.signal.addEventListener("abort", this.#onAbort);
   }
 
-  /** Tells the budget the final cost of the call. @returns undefined when nothing has to wait for the budget */
+  /** Reports the final cost of the call to the budget. @returns undefined when nothing has to wait for the budget */
   end(): Promise<void> | undefined {
     this.#scope.signal.removeEventListener("abort", this.#onAbort);
     const cost = this.#cost;
@@ -81,7 +81,7 @@ class HoldWatch {
     void this.#hold.raise(cost);
   }
 
-  /** Cost of the call so far, in 10^-12 USD; 0 when nothing is known or no provider was asked. */
+  /** Cost of the call so far, in 10^-12 USD; 0 when nothing is known or no provider was called. */
   get #cost(): bigint {
     const bill: Bill | undefined = this.#scope.trace.bills[this.#attempt];
     const cost = bill?.usage?.cost;
@@ -93,7 +93,7 @@ class HoldWatch {
 class HeldAnswer extends Answer {
   readonly #answer: Answer;
   readonly #watch: HoldWatch;
-  /** Returns the batch or the end that is held back until the budget knows the cost of the call. */
+  /** Returns the batch or end held back until the budget knows the cost of the call. */
   #held: (() => Next) | undefined;
   #isTelling = false;
   #wake = () => {};

@@ -1,7 +1,7 @@
 /**
- * The ledger of this process. Every call to a provider is written down before it is made, and its end before the client is told; so is the
- * end of every turn. Ends are delivered to admin-svc from the files of the spool. A process that is killed leaves its open calls there, and its
- * next start records each of them as lost.
+ * The ledger of this process. Every call to a provider is recorded before it is made, its end before the client receives it, and so is the
+ * end of every turn. Ends are delivered to admin-svc from the spool files. A killed process leaves its open calls there; its next start
+ * records each of them as lost.
  */
 import type { ServiceToken } from "@sluice/proto/runtime/rpc/service-token.js";
 import { randomUUID } from "node:crypto";
@@ -31,7 +31,7 @@ import { RecordWriter } from "./writer.ts";
 const limitBytes = 1024 * 1024 * 1024;
 
 export interface LedgerOptions {
-  /** Folder of this process alone; records that an earlier start left in it are delivered first. */
+  /** Folder used only by this process; records left in it by an earlier start are delivered first. */
   readonly directory: string;
   /** Name of the process. */
   readonly instance: string;
@@ -63,9 +63,9 @@ export type OnStarted = (failure: Fault | undefined) => void;
 export interface Entry {
   /** Span of the call; undefined when tracing is off. */
   readonly span: Span | undefined;
-  /** Records the end of the call; only the first end counts. It is on the disk before anything more is said to a client. */
+  /** Records the end of the call; only the first end counts. It is on the disk before the client receives anything more. */
   close(closed: CallEnd): void;
-  /** Records the charge for the case that this process is killed before the end. */
+  /** Records the charge that applies if this process is killed before the end. */
   note(noted: CallCharge): void;
 }
 
@@ -75,7 +75,7 @@ export type FindTask = (request: TurnRequest, scope: Scope) => string | undefine
 export interface CallRecording {
   readonly ledger: CallLedger;
   readonly callee: Pick<CallStart, "model" | "provider" | "upstreamModel">;
-  /** Usage of the request alone, charged when this process is killed before more is known. */
+  /** Usage of the request by itself, charged when this process is killed before more is known. */
   readonly sent: (request: TurnRequest) => Usage;
   readonly findTask: FindTask;
 }
@@ -91,7 +91,7 @@ export class Ledger implements CallLedger {
   #sequence = 0;
   /** Number of the last turn. */
   #turnSequence = 0;
-  /** Number of delivered records among those that this start of the process has written. */
+  /** Number of delivered records among the records written by this start of the process. */
   #delivered = 0;
   /** performance.now() of the last delivery, or of the first record after all were delivered; undefined while none waits. */
   #waitingSince: number | undefined;
@@ -157,7 +157,7 @@ export class Ledger implements CallLedger {
     return call;
   }
 
-  /** Whether a record that comes now is written at once. */
+  /** Whether a new record is written at once. */
   get hasRoom(): boolean {
     return this.#spool.size < limitBytes && !this.#writer.isWaiting;
   }
@@ -168,7 +168,7 @@ export class Ledger implements CallLedger {
     return failure && unwritable(failure);
   }
 
-  /** Records a turn at its end. It is on the disk before anything more is said to a client. */
+  /** Records a turn at its end. It is on the disk before the client receives anything more. */
   recordTurn(turn: TurnFacts): void {
     const sequence = ++this.#turnSequence;
     this.#writer.end(turnLine(turn, { bootId: this.bootId, sequence, instance: this.#options.instance }));
@@ -176,7 +176,7 @@ export class Ledger implements CallLedger {
     this.#delivery.wake(false);
   }
 
-  /** Writes everything that was recorded so far. Called before anything is said to a client. */
+  /** Writes everything recorded so far. Called before anything is sent to a client. */
   flush(): void {
     this.#writer.flush();
   }
@@ -186,7 +186,7 @@ export class Ledger implements CallLedger {
     const isWritten = this.#writer.close();
     await this.#delivery.close(limitMs);
     const isDelivered = isWritten && this.#open === 0 && this.#delivered === this.#written;
-    // Without an answer, a hold whose release was lost becomes a charge that an operator can see and release.
+    // If admin-svc does not answer, a hold whose release was lost becomes a charge, which an operator can see and release.
     if (isDelivered && this.#isHeld) await endHolds(this.#options, this.bootId).catch(() => {});
     this.#spool.close(isDelivered);
   }
@@ -195,7 +195,7 @@ export class Ledger implements CallLedger {
     return this.#sequence + this.#turnSequence;
   }
 
-  /** Counts delivered records, without those that were written before this start of the process. */
+  /** Counts delivered records, except records written before this start of the process. */
   #count(count: number): void {
     this.#delivered += count;
     this.#waitingSince = this.#delivered === this.#written ? undefined : performance.now();

@@ -1,14 +1,14 @@
 /**
- * The lines of the spool that record calls to providers: a letter and a JSON object, which begins with the turn and the attempt of the call.
+ * Spool lines about calls to providers: a letter and a JSON object, which begins with the turn and the attempt of the call.
  * Lines of turns are in `turn-line.ts`.
  *
  * - `o`: the start of a call
  * - `p`: the charge of the call in case the process is killed before it writes an end
- * - `e`: the end of the call, without the members that its line `o` has
+ * - `e`: the end of the call, without the members in its line `o`
  * - `c`: start and end of a call together, as version 0.1.0 wrote them
  *
- * The members of `o` and `e` together are a UsageRecord in the JSON mapping of protobuf. They are put together by hand, because that takes a
- * fraction of the time of JSON.stringify; texts that a client chooses are quoted.
+ * The members of `o` and `e` together are a UsageRecord in the JSON mapping of protobuf. They are concatenated by hand, which takes a fraction
+ * of the time of JSON.stringify; texts chosen by a client are quoted.
  */
 import { CallKind } from "@sluice/proto/gen/sluice/admin/v1/ledger_service_pb.js";
 import { type CallPurpose, callKind } from "@sluice/proto/runtime/call-operation.js";
@@ -22,7 +22,7 @@ const statuses: Readonly<Record<CallStatus, string>> = {
   lost: "ATTEMPT_STATUS_LOST",
 };
 
-/** The members with which every line about a call begins; they identify the call. */
+/** First members of every line about a call; they identify the call. */
 export const callName = ({ turnId, attempt }: Pick<CallStart, "turnId" | "attempt">): string =>
   `"turnId":"${turnId}","attempt":${attempt}`;
 
@@ -36,7 +36,7 @@ export function startLine(call: string, start: CallStart): string {
   return `${line}${purposeMembers(start)}}`;
 }
 
-/** Left out for answers of the key, which are most calls. */
+/** Empty for answers of the key: most calls are. */
 function purposeMembers(purpose: CallPurpose): string {
   const { operation, payer } = purpose;
   if (operation === "turn" && payer === "key") return "";
@@ -65,7 +65,7 @@ const tokensJson = ({ input, cached, cacheWrite, output, reasoning }: Tokens): s
     ? `{"input":${input},"cached":0,"cacheWrite":0,"output":${output},"reasoning":0}`
     : `{"input":${input},"cached":${cached},"cacheWrite":${cacheWrite},"output":${output},"reasoning":${reasoning}}`;
 
-/** JSON of names from the configuration file and of known words, so that they are few. */
+/** JSON of names from the configuration file and of known words: a small set. */
 const names = new Map<string, string>();
 const maxNames = 10_000;
 
@@ -80,7 +80,7 @@ export function quoteName(name: string): string {
 
 export type LineKind = "start" | "charge" | "end" | "whole" | "turn";
 
-/** @returns undefined for a kind that only a later version writes */
+/** @returns undefined for a kind written only by later versions */
 export function lineKind(bytes: Buffer, at: number): LineKind | undefined {
   switch (bytes[at]) {
     case 0x6f:
@@ -100,10 +100,10 @@ export function lineKind(bytes: Buffer, at: number): LineKind | undefined {
 
 const comma = 0x2c;
 
-/** Position of the second comma of a line, which ends its turn and attempt: a turn's id contains no comma. */
+/** Position of the second comma of a line, after its turn and attempt: a turn's id contains no comma. */
 export const nameEnd = (bytes: Buffer, at: number): number => bytes.indexOf(comma, bytes.indexOf(comma, at) + 1);
 
-/** The call that a line is about, in the words of `callName`. */
+/** The call that a line is about, in the format of `callName`. */
 export const calledIn = (bytes: Buffer, at: number): string => bytes.toString("latin1", at + 2, nameEnd(bytes, at));
 
 /** The charge in a line. */

@@ -1,10 +1,10 @@
 /**
- * Turns of this process that may make further calls. From its first call on an amount is kept for the others of each, which no new turn is
- * granted: otherwise a crowd of such turns would all be begun and paid for, and none could be ended.
+ * Turns of this process with possible further calls. From the first call on, an amount is kept for the further calls of each, out of reach of
+ * new turns: otherwise a crowd of such turns would all start and be paid for, and none could finish.
  */
 import type { Caller } from "@sluice/proto/gen/sluice/admin/v1/access_service_pb.js";
 
-/** Further calls of the size of its first that are kept for a turn. */
+/** Number of further calls, of the size of the first, to keep money for. */
 const callsAhead = 2n;
 
 export type Owner = Pick<Caller, "keyHash" | "workspaceId">;
@@ -15,9 +15,9 @@ export interface LongTurn {
   isBegun: boolean;
   /** Whether it has ended. */
   isOver: boolean;
-  /** Number of calls that were asked for and are not decided. */
+  /** Number of requested but undecided calls. */
   asking: number;
-  /** Amount in 10^-12 USD that is kept for its further calls. */
+  /** Amount in 10^-12 USD kept for further calls of the turn. */
   ahead: bigint;
 }
 
@@ -26,7 +26,7 @@ export class LongTurns {
   /** Sums of what is kept, by the hashes of keys and by the ids of workspaces. */
   readonly #ahead = new Map<string, bigint>();
 
-  /** @param name of the turn, which its calls know. @returns ends the turn */
+  /** @param name of the turn, known to its calls. @returns ends the turn */
   begin(name: string, { keyHash, workspaceId }: Owner): () => void {
     const turn = { owner: { keyHash, workspaceId }, isBegun: false, isOver: false, asking: 0, ahead: 0n };
     this.#turns.set(name, turn);
@@ -42,8 +42,8 @@ export class LongTurns {
   }
 
   /**
-   * The amount that has to remain of a budget of this owner beside a call, for turns that have begun and for its own; 0 for a call of a turn that
-   * has begun, and where there is no such turn.
+   * Amount that must remain in a budget of this owner after a call: kept for started turns and for the turn's further calls. 0 for a call of a
+   * started turn, and if no turn has an amount kept.
    */
   besides(owner: string, pico: bigint, turn: LongTurn | undefined): bigint {
     if (turn?.isBegun === true) return 0n;
@@ -51,7 +51,7 @@ export class LongTurns {
     return others > 0n && turn ? others + callsAhead * pico : others;
   }
 
-  /** Asks for a call of the turn. What is kept for its further calls counts from the question on, because others are asked beside it. */
+  /** Requests a call of the turn. The amount for its further calls is kept from the request on, because other calls are requested concurrently. */
   async asking<Answer extends { readonly admitted: boolean }>(
     turn: LongTurn,
     pico: bigint,

@@ -40,7 +40,7 @@ class MeteredCall {
   readonly #service: PricedService;
   readonly #price: bigint;
   readonly #caller: ServiceCaller;
-  /** Scope of the call alone. What guardrails do to it stands in the receipt of the turn. */
+  /** Scope of this call only. The receipt of the turn shows what guardrails do to it. */
   readonly #scope: Scope;
   #entry: ServiceEntry | undefined;
   #hold: Hold | undefined;
@@ -67,7 +67,7 @@ class MeteredCall {
     try {
       this.#entry = await ServiceEntry.open(ledger, callee, this.#scope);
     } catch (error) {
-      // Nothing was recorded, so that no record will release it.
+      // Nothing was recorded, so no record will release the hold.
       await this.#hold?.settle(0n);
       throw error;
     }
@@ -77,7 +77,7 @@ class MeteredCall {
   async run<Answer>({ send, isCharged }: MeteredRequest<Answer>): Promise<Answer> {
     let isSent = false;
     try {
-      // The record of a call that was cancelled meanwhile releases what the budgets hold for it.
+      // The record of a call cancelled meanwhile releases its hold.
       throwIfAborted(this.#caller.signal);
       const answer = await send(() => (isSent = true));
       if (isCharged(answer)) await this.#close(answeredCall, true);
@@ -110,7 +110,7 @@ class MeteredCall {
     this.#caller.scope.trace.parts.push(trace);
   }
 
-  /** Tells what the call cost in the receipt. */
+  /** Adds the cost of the call to the receipt. */
   #tell({ status }: ServiceEnd, isPaid: boolean, isEstimated: boolean): void {
     const { operation, provider } = this.#service;
     const outcome = status === "completed" ? "answered" : status === "cancelled" ? status : "failed";
@@ -142,7 +142,7 @@ const usageOf = (cost: bigint, isEstimated: boolean): Usage => ({
   cost: { input: 0n, output: 0n, serverTools: cost },
 });
 
-/** The end of a call that was given up while the service was at work; undefined for a call that failed by itself. */
+/** The end of a call abandoned while the service was working; undefined for a call that failed by itself. */
 function givenUp(error: unknown, { scope, signal }: ServiceCaller): ServiceEnd | undefined {
   const { aborted, reason } = scope.signal;
   if (aborted) return reason instanceof Fault ? late(reason.attemptStatus) : cancelledCall;

@@ -1,11 +1,11 @@
-/** Reads the records of finished calls and turns from the spool, in the order in which they were written, while it is being written. */
+/** Reads the records of finished calls and turns from the spool, in the order of writing, while it is being written. */
 import { type FileHandle, open } from "node:fs/promises";
 import { RecordBatch } from "./batch.ts";
 import { type LineFrame, lineEnd, readFrame } from "./frame.ts";
 import { calledIn, lineKind } from "./line.ts";
 import type { Segment, Spool } from "./spool.ts";
 
-/** Size of the read buffer: enough for the lines of all calls that are delivered together, and for the longest frame. */
+/** Size of the read buffer: enough for all calls of one delivery, and for the longest frame. */
 const readBytes = 1024 * 1024;
 
 /** A position in the spool. */
@@ -14,11 +14,11 @@ export interface Position {
   readonly offset: number;
 }
 
-/** The records and starts of calls that the spool holds between two positions. */
+/** Records and call starts between two positions of the spool. */
 export class Portion {
   /** Valid until the next portion is read: a buffer of its own for each would be freed by full collections only. */
   readonly records: RecordBatch;
-  /** The lines of starts whose end is not in the portion, by the names of their calls. */
+  /** Lines of starts without an end in the portion, by call name. */
   readonly opened = new Map<string, string>();
   /** Names of calls whose start is in an earlier portion. */
   readonly ended: string[] = [];
@@ -31,13 +31,13 @@ export class Portion {
   }
 }
 
-/** Place of a line in the bytes that were read. */
+/** Place of a line in the read bytes. */
 interface Line {
   readonly at: number;
   readonly end: number;
 }
 
-/** The start of a call whose end is not delivered. */
+/** The start of a call whose end is not yet delivered. */
 interface Start {
   readonly segment: Segment;
   readonly line: string;
@@ -50,7 +50,7 @@ export class SpoolReader {
   /** No record is longer than its lines. */
   readonly #records = new RecordBatch(readBytes);
   readonly #starts = new Map<string, Start>();
-  /** The lines of the frame that was read last. */
+  /** Lines of the last frame. */
   readonly #lines: Line[] = [];
   #position: Position;
   #file: { readonly path: string; readonly handle: FileHandle } | undefined;
@@ -62,7 +62,7 @@ export class SpoolReader {
     this.#position = { segment: spool.segments[0] as Segment, offset: 0 };
   }
 
-  /** Number of bytes in the spool that are not read yet. */
+  /** Number of unread bytes in the spool. */
   get unreadBytes(): number {
     const { segments } = this.#spool;
     let bytes = -this.#position.offset;
@@ -72,7 +72,7 @@ export class SpoolReader {
     return bytes;
   }
 
-  /** Whether nothing that earlier starts of the process have written is left to read. */
+  /** Whether all files of earlier starts of the process are read. */
   get hasReadEarlier(): boolean {
     return this.#position.segment.isOwn || this.unreadBytes === 0;
   }
@@ -111,7 +111,7 @@ export class SpoolReader {
     this.#file = undefined;
   }
 
-  /** Leaves out the rest of a file that cannot be read. */
+  /** Skips the rest of an unreadable file. */
   #skip(segment: Segment, offset: number): Portion {
     if (segment.size > offset) this.#onBroken(segment, offset);
     this.#records.clear();
@@ -165,7 +165,7 @@ export class SpoolReader {
     return count;
   }
 
-  /** Adds the lines that were found. @param opened the starts so far, without those whose end was found */
+  /** Adds the lines of the last frame. @param opened starts without an end so far */
   #take(bytes: Buffer, portion: Portion, opened: Map<string, Line>): void {
     for (const line of this.#lines) {
       const kind = lineKind(bytes, line.at);
@@ -184,7 +184,7 @@ export class SpoolReader {
     else this.#endEarlier(call, bytes, line, records);
   }
 
-  /** Adds a record whose start was in an earlier portion. An end whose start is gone was delivered by an earlier start of the process. */
+  /** Adds a record whose start was in an earlier portion. An end without a start was delivered by an earlier start of the process. */
   #endEarlier(call: string, bytes: Buffer, line: Line, records: RecordBatch): void {
     const earlier = this.#starts.get(call);
     if (earlier === undefined) return;

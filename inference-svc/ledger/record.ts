@@ -1,7 +1,7 @@
 /** A call to a provider, as the ledger records it. */
 import type { CallPurpose } from "@sluice/proto/runtime/call-operation.js";
 
-/** The facts that are known when a call begins. */
+/** Facts known when a call begins. */
 export interface CallStart extends CallPurpose {
   /** UUID version 7 of the turn. */
   readonly turnId: string;
@@ -20,9 +20,9 @@ export interface CallStart extends CallPurpose {
   readonly streamed: boolean;
   readonly user: string | undefined;
   readonly sessionId: string | undefined;
-  /** Format in which the client spoke; undefined means responses. */
+  /** API format of the client; undefined means responses. */
   readonly door: string | undefined;
-  /** Kind of task; undefined for calls that routers learn nothing from. */
+  /** Kind of task; undefined for calls from which routers learn nothing. */
   readonly task: string | undefined;
   /** Whether a budget holds an amount for the call until its record is stored. Not part of the record. */
   readonly isHeld: boolean;
@@ -45,18 +45,18 @@ export interface CallCharge {
 
 export type CallStatus = "completed" | "incomplete" | "failed" | "cancelled" | "lost";
 
-/** The facts that are known when a call is over. */
+/** Facts known when a call is over. */
 export interface CallEnd {
   readonly status: CallStatus;
   /** HTTP status of the contract. */
   readonly httpStatus: number;
   readonly durationMs: number;
-  /** Tier that served; empty when the call failed before it was known. */
+  /** Tier served; empty when the call failed before it was known. */
   readonly serviceTier: string;
   /** Tokens of the call; undefined when nothing is known. */
   readonly tokens: Tokens | undefined;
   readonly isEstimated: boolean;
-  /** Figures of the provider that could not be right, and are estimated; undefined when all could. Not part of the record. */
+  /** Implausible figures of the provider, replaced by estimates; undefined when all were plausible. Not part of the record. */
   readonly doubted?: ReadonlySet<string> | undefined;
   /** Decimal USD; undefined when no price or no usage is known. */
   readonly costUsd: string | undefined;
@@ -66,7 +66,7 @@ export interface CallEnd {
   readonly finishReason: "stop" | "tool_calls" | "length" | "content_filter" | undefined;
 }
 
-/** The end of a call whose answer is unknown. */
+/** End of a call whose answer is unknown. */
 export const endUnanswered = (status: CallStatus, httpStatus: number, durationMs: number): CallEnd => ({
   status,
   httpStatus,
@@ -80,7 +80,7 @@ export const endUnanswered = (status: CallStatus, httpStatus: number, durationMs
 });
 
 /**
- * The end of a call whose process was killed.
+ * End of a call whose process was killed.
  * @param noted undefined when nothing is known of its charge
  */
 export const endLostCall = (noted: CallCharge | undefined): CallEnd => ({
@@ -90,7 +90,7 @@ export const endLostCall = (noted: CallCharge | undefined): CallEnd => ({
   costUsd: noted?.costUsd,
 });
 
-/** Number of an end among those that one start of a process writes; the numbers have no gaps. */
+/** Number of an end among all ends written by one start of a process; the numbers have no gaps. */
 export interface CallSequence {
   readonly bootId: string;
   readonly sequence: number;

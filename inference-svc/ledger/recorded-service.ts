@@ -1,4 +1,4 @@
-/** Records calls to services that are no model, such as a moderation endpoint or a search engine, like calls to models. */
+/** Records calls to services other than models, such as a moderation endpoint or a search engine, like calls to models. */
 import { newUuid } from "@sluice/proto/runtime/id.js";
 import type { OperationWord } from "@sluice/proto/runtime/call-operation.js";
 import { decimal } from "@sluice/proto/runtime/money.js";
@@ -14,7 +14,7 @@ export const answeredCall: ServiceEnd = { status: "completed", httpStatus: 200 }
 export const failedCall: ServiceEnd = { status: "failed", httpStatus: 502 };
 export const cancelledCall: ServiceEnd = { status: "cancelled", httpStatus: clientLeft };
 
-/** A call whose start is on the disk. */
+/** A call recorded as started on disk. */
 export class ServiceEntry {
   readonly #entry: Entry;
   readonly #startedAt = performance.now();
@@ -25,7 +25,7 @@ export class ServiceEntry {
 
   /**
    * Settles once the start of the call is on the disk.
-   * @param scope of the call alone, with its own turn id
+   * @param scope used only for this call, with a separate turn id
    * @throws Fault UNAVAILABLE
    */
   static open(ledger: CallLedger, callee: Callee, scope: Scope): Promise<ServiceEntry> {
@@ -41,7 +41,7 @@ export class ServiceEntry {
     return Math.round(performance.now() - this.#startedAt);
   }
 
-  /** Records the charge for the case that this process is killed before the end. @param pico 10^-12 USD */
+  /** Records the charge that applies if this process is killed before the end. @param pico 10^-12 USD */
   note(pico: bigint): void {
     this.#entry.note(chargeOf(pico));
   }

@@ -1,4 +1,4 @@
-/** Records a call to a provider: on the disk before it is made, and at its end before the client is told. */
+/** Records a call to a provider: on the disk before it is made, and at its end before the client receives the end. */
 import { Fault } from "@sluice/proto/runtime/fault.js";
 import { decimal } from "@sluice/proto/runtime/money.js";
 import { throwIfAborted } from "../turn/abort.ts";
@@ -57,7 +57,7 @@ class RecordedCall {
     signal.addEventListener("abort", this.#onAbort);
   }
 
-  /** The scope of the call itself, in which headers name the span of the call. */
+  /** Scope of the call: headers name the span of the call. */
   get scope(): Scope {
     const { span } = this.#entry;
     return span ? this.#scope.with({ span }) : this.#scope;
@@ -71,7 +71,7 @@ class RecordedCall {
     else if (performance.now() - this.#heardAt >= heardMs) this.heard(this.#billed);
   }
 
-  /** Records the charge for the case that this process is killed now. */
+  /** Records the charge that applies if this process is killed now. */
   heard(usage: Usage | undefined): void {
     this.#heardAt = performance.now();
     if (usage) this.#entry.note(chargeOf(usage));
@@ -161,7 +161,7 @@ interface CallToRecord {
   readonly begin: (scope: Scope) => Answer;
 }
 
-/** The answer of a call that is made once its start is on the disk. It records the events that pass. */
+/** Answer of a call made once its start is on the disk. Records the events on their way. */
 class RecordedAnswer extends Answer {
   /** Undefined once it was called: it keeps the request. */
   #begin: ((scope: Scope) => Answer) | undefined;
@@ -224,7 +224,7 @@ class RecordedAnswer extends Answer {
 
 const cutReasons = { max_output_tokens: "length", content_filter: "content_filter" } as const;
 
-/** Whether the event starts a call that the client or Sluice answers; a provider answers its own calls and goes on. */
+/** Whether the event starts a call to be answered by the client or Sluice; a provider answers its own calls and goes on. */
 const isToolCall = (event: TurnEvent): boolean =>
   event.type === "item.start" && (event.item.type === "function_call" || event.item.type === "custom_tool_call");
 

@@ -1,4 +1,4 @@
-/** Finds calls that an earlier start of the process began and whose end was never written. */
+/** Finds calls begun by an earlier start of the process and never ended. */
 import { readFileSync } from "node:fs";
 import { lineEnd, readFrame } from "./frame.ts";
 import { calledIn, chargeIn, lineKind } from "./line.ts";

@@ -1,6 +1,6 @@
 /**
- * Tells the budgets what calls have cost: at once where the next call of the account may depend on it, else once a second, because the record of
- * the call says the same soon. What cannot be told is told again: an amount that nobody releases is held for as long as this process lives.
+ * Reports the costs of calls to the budgets: at once if the next call of the account may depend on it, else once a second, because the record
+ * of the call soon reports the same. Failed reports are repeated: an unreleased amount is held for as long as this process lives.
  */
 import type { ServiceToken } from "@sluice/proto/runtime/rpc/service-token.js";
 import type { Client } from "@grpc/grpc-js";
@@ -18,16 +18,16 @@ import { decimal } from "@sluice/proto/runtime/money.js";
 import { call, serviceMetadata } from "@sluice/proto/runtime/rpc/dial.js";
 import type { Owner } from "./long-turns.ts";
 
-/** Interval at which costs are told that no call depends on. */
+/** Report interval for costs on which no call depends. */
 const lateMs = 1_000;
 /** Interval of renewal. The budgets take what is held for a charge after ten minutes without one. */
 const renewMs = 2 * 60_000;
-/** Timeout of a message, for which the end of an answer may wait. */
+/** Timeout of a message; the end of an answer may wait for it. */
 const timeoutMs = 2_000;
 /** Largest number of calls in one message. */
 const maxCalls = 500;
 const outages: ReadonlySet<FaultReason> = new Set([FaultReason.UNAVAILABLE, FaultReason.DEADLINE_EXCEEDED]);
-/** Most calls that wait while admin-svc is away. The oldest are given up beyond it: most of those never reached it. */
+/** Maximum number of waiting calls while admin-svc is away. Beyond it the oldest are dropped: most of those never reached admin-svc. */
 const maxWaiting = 20_000;
 
 export interface HeldCall {
@@ -46,7 +46,7 @@ export interface SettlementParts {
   readonly instance: string;
 }
 
-/** A call that has ended. */
+/** A finished call. */
 export interface EndedCall extends HeldCall {
   /** Payer of the call. */
   readonly owner: Owner;
@@ -59,10 +59,10 @@ export class Settlements {
   /** Called for each call whose cost the budgets know. */
   readonly #onTold: (owner: Owner) => void;
   readonly #waiting: EndedCall[] = [];
-  /** Number of calls that were noted, and of those that have left the list. */
+  /** Number of noted calls, and number of calls removed from the list. */
   #added = 0;
   #taken = 0;
-  /** True while admin-svc is away, so that it is logged once. */
+  /** True while admin-svc is away; this is logged once. */
   #isFailing = false;
   #telling: Promise<void> | undefined;
   #late: NodeJS.Timeout | undefined;
@@ -80,14 +80,14 @@ export class Settlements {
     void this.#renew();
   }
 
-  /** Notes the cost of a call. A call that cost nothing holds nothing any more. */
+  /** Notes the cost of a call. A cost of 0 releases the hold. */
   add(ended: EndedCall): void {
     this.#added++;
     if (this.#waiting.push(ended) > maxWaiting) this.#take(1);
     this.#late ??= setTimeout(this.#tellLate, lateMs).unref();
   }
 
-  /** Tells all costs that were noted. Never rejects: the records of the calls tell them again. @returns once admin-svc knows them, or cannot be told */
+  /** Reports all noted costs. Never rejects: the records of the calls report them again. @returns once admin-svc knows them, or cannot be reached */
   async tell(): Promise<void> {
     // Later notes are not waited for: under load there is always another one.
     const last = this.#added;
@@ -95,7 +95,7 @@ export class Settlements {
       this.#telling ??= this.#tellNext().finally(() => (this.#telling = undefined));
       await this.#telling;
     }
-    // The last of them may be in the message that is under way.
+    // The last of them may be in the message under way.
     await this.#telling;
   }
 
@@ -140,14 +140,14 @@ export class Settlements {
     }
   }
 
-  /** Tells the calls again later when admin-svc is away. */
+  /** Repeats the report later when admin-svc is away. */
   #again(ended: readonly EndedCall[], err: unknown): void {
     if (!this.#isFailing) this.#parts.log.warn({ err }, "the budgets cannot be told what calls have cost");
     this.#isFailing = true;
     if (err instanceof Fault && outages.has(err.reason)) this.#later(ended);
   }
 
-  /** Tells the calls again a little later. */
+  /** Repeats the report a little later. */
   #later(ended: readonly EndedCall[]): void {
     setTimeout(() => ended.forEach((each) => this.add(each)), lateMs).unref();
   }
@@ -161,7 +161,7 @@ export class Settlements {
   }
 }
 
-/** Releases what is held for calls that a start of a process never began. @throws when admin-svc cannot be reached */
+/** Releases amounts held for calls that a process start never began. @throws when admin-svc cannot be reached */
 export async function endHolds(
   { client, token }: Pick<SettlementParts, "client" | "token">,
   bootId: string,

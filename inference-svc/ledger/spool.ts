@@ -1,8 +1,8 @@
 /**
- * The files in which records wait until they are in the database. A frame that `append` has written survives the end of this process,
- * however it ends; one that is older than the sync interval survives that of the machine, too.
+ * Files of records on their way to the database. A frame written by `append` survives any end of this process; a frame older than the sync
+ * interval also survives a crash of the machine.
  *
- * Files are numbered and removed only from the oldest on, once the end of every call that began in them is delivered: an end is of no use
+ * Files are numbered and removed only from the oldest on, once the end of every call started in them is delivered: an end is of no use
  * without its start.
  */
 import { closeSync, fdatasync, ftruncateSync, openSync, readdirSync, rmSync, statSync, writeSync } from "node:fs";
@@ -23,25 +23,25 @@ export interface Segment {
   size: number;
   /** True when the file gets no more records. */
   sealed: boolean;
-  /** Start of the process that has written it. */
+  /** Start of the process that wrote the file. */
   readonly bootId: string;
-  /** Whether that is this start. */
+  /** Whether this is the current start. */
   readonly isOwn: boolean;
-  /** Number of calls that began in the part of this file that was read, and whose end is not delivered. */
+  /** Number of calls started in the part of this file already read, with their end not yet delivered. */
   open: number;
 }
 
 /**
- * Name of a file: when its process started, its process, its number. Version 0.1.0 wrote names without `v2` and leaves names with it alone, so
- * that a rollback removes no file that it cannot read.
+ * Name of a file: start of its process, process, number. Version 0.1.0 wrote names without `v2` and ignores names with it, so a rollback
+ * removes no file it cannot read.
  */
 const fileName = /^usage-(\d{13})-([0-9a-f-]{36})-\d{6}(?:\.v2)?\.log$/;
 
 export interface SpoolOptions {
-  /** Folder of this process alone. */
+  /** Folder used only by this process. */
   readonly directory: string;
   readonly bootId: string;
-  /** Start by the clock of this process, which may have been set back since an earlier one. */
+  /** Start by the clock of this process, which may have been set back since an earlier start. */
   readonly startedAtMs: number;
   /** Called when a sync of the file with the disk fails; no call waits for a sync. */
   readonly onSyncFailure: (error: Error) => void;
@@ -56,7 +56,7 @@ export class Spool {
   readonly #options: SpoolOptions;
   /** Files, oldest first; the last one is being written. */
   readonly segments: Segment[];
-  /** First part of the names of files, which sorts them after those of earlier starts. */
+  /** First part of file names, which sorts them after the files of earlier starts. */
   readonly #stamp: string;
   #file = -1;
   #number = 0;
@@ -105,7 +105,7 @@ export class Spool {
     try {
       writeWhole(this.#file, frame);
     } catch (error) {
-      // A half-written frame would hide everything that is written after it.
+      // A half-written frame would hide everything written after it.
       ftruncateSync(this.#file, segment.size);
       throw error;
     }
@@ -113,8 +113,8 @@ export class Spool {
   }
 
   /**
-   * Finds out whether frames can be written and found again, by writing a file beside them. A file of frames that was removed from outside is followed by
-   * a new one, once there is a folder for it.
+   * Checks whether frames can be written and read back, with a test file in the same folder. If a file of frames was removed from outside, a new
+   * file follows once there is a folder for it.
    * @returns the failure
    */
   async try(): Promise<Error | undefined> {
@@ -134,13 +134,13 @@ export class Spool {
     }
   }
 
-  /** Removes files without which nothing is lost. @param delivered whether all of a file is read and delivered */
+  /** Removes files no longer needed. @param delivered whether all of a file is read and delivered */
   trim(delivered: (segment: Segment) => boolean): void {
     for (;;) {
       const [oldest] = this.segments;
       if (!oldest?.sealed || oldest.open > 0 || !delivered(oldest)) return;
       this.segments.shift();
-      // Files are removed in the background, because freeing sixteen megabytes takes long, and one by one, because an end must not go before its
+      // Files are removed in the background, because freeing sixteen megabytes takes long, and sequentially, because an end must not go before its
       // start. A file whose removal fails is delivered again, and stored once.
       this.#removing = this.#removing.then(() => unlink(oldest.path)).catch(() => {});
     }
@@ -189,14 +189,14 @@ export class Spool {
     const file = this.#file;
     fdatasync(file, (error) => {
       this.#syncing = false;
-      // A file that was followed by another one meanwhile was synced when it was closed.
+      // A file replaced by another meanwhile was synced when it was closed.
       if (error && file === this.#file) this.#options.onSyncFailure(error);
       if (this.#unsynced) this.#syncSoon();
     });
   }
 }
 
-/** Files that earlier starts have left. */
+/** Files left by earlier starts. */
 function findSegments(directory: string): Segment[] {
   return readdirSync(directory)
     .filter((name) => fileName.test(name))

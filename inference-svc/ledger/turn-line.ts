@@ -1,7 +1,4 @@
-/**
- * The line of the spool that records a turn: the letter `t` and a TurnRecord in the JSON mapping of protobuf. Versions that do not know the
- * letter skip the line.
- */
+/** Spool line for a turn: the letter `t` and a TurnRecord in the JSON mapping of protobuf. Versions without support for the letter skip the line. */
 import { FilterAction } from "@sluice/proto/gen/sluice/admin/v1/access_service_pb.js";
 import { CallOperation, TurnOutcome } from "@sluice/proto/gen/sluice/admin/v1/ledger_service_pb.js";
 import type { TurnFacts } from "@sluice/proto/runtime/turns/turn-facts.js";
@@ -19,7 +16,7 @@ export function turnLine(turn: TurnFacts, { bootId, sequence, instance }: CallSe
   return `${line}${failureMembers(turn)},"bootId":"${bootId}","sequence":${sequence},"instance":${quoteName(instance)}}`;
 }
 
-/** Left out for turns without a failure and without a finding, which are most of them. */
+/** Empty for turns without failures and findings: most turns are. */
 function failureMembers(turn: TurnFacts): string {
   const { errorType, guardrailId, guardrailAction, rule } = turn;
   if (errorType === "" && guardrailId === "") return "";

@@ -1,4 +1,4 @@
-/** Limits how many calls run at the same time. A call that waits here was never sent, so that it needs no undoing when it times out. */
+/** Limits how many calls run at the same time. A call waiting here was never sent, so a timeout needs no undoing. */
 
 export class ConcurrencyLimit {
   readonly #limitMs: number;
@@ -11,7 +11,7 @@ export class ConcurrencyLimit {
     this.#limitMs = limitMs;
   }
 
-  /** Number of calls that wait for a place. */
+  /** Number of calls waiting for a place. */
   get waiting(): number {
     return this.#waiting.size;
   }
@@ -41,7 +41,7 @@ export class ConcurrencyLimit {
     });
   }
 
-  /** Passes the place to the call that has waited longest. */
+  /** Passes the place to the call with the longest wait. */
   #leave(): void {
     const next = this.#waiting.values().next();
     if (next.done === true) return void this.#free++;

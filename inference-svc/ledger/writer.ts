@@ -1,14 +1,14 @@
 /**
- * Writes the lines of the ledger: all lines of one turn of the event loop at once, as one frame. A caller that needs a line on the disk waits for
- * its group, or writes it at once with `flush`. A write that fails fails the start of every call in its group; ends are kept in
- * memory until there is room.
+ * Writes the lines of the ledger: all lines of one turn of the event loop at once, as one frame. A caller that needs a line on the disk waits
+ * for its group, or writes it at once with `flush`. A failed write fails the start of every call in its group; ends are kept in memory until
+ * there is room.
  */
 import type { Logger } from "@sluice/proto/runtime/log/log.js";
 import { FrameBuilder } from "./frame.ts";
 import { Group, type StartingCall, unavailable } from "./group.ts";
 import type { Spool } from "./spool.ts";
 
-/** Interval at which a full disk is tried again. */
+/** Retry interval while the disk is full. */
 const retryMs = 250;
 
 export class RecordWriter {
@@ -17,7 +17,7 @@ export class RecordWriter {
   readonly #frame = new FrameBuilder();
   #group = new Group();
   #isArmed = false;
-  /** Ends that wait for room on the disk, in order. */
+  /** Ends waiting for room on the disk, in order. */
   #waiting: string[] = [];
   #retry: NodeJS.Timeout | undefined;
 
@@ -27,8 +27,8 @@ export class RecordWriter {
   }
 
   /**
-   * Writes the start of a call, which the group tells of the outcome.
-   * @throws Fault UNAVAILABLE when it is certain already that the line cannot be written
+   * Writes the start of a call; the group reports the outcome to the call.
+   * @throws Fault UNAVAILABLE when it is already certain that the line cannot be written
    */
   start(line: string, call: StartingCall): Group {
     if (!this.#writeWaiting() || !this.#add(line))
@@ -40,7 +40,7 @@ export class RecordWriter {
   /** Writes the charge of a running call. On a full disk it is dropped, and the one before it stands. */
   charge(line: string, start: Group): void {
     if (this.#waiting.length > 0 || !this.#add(line)) return;
-    // A charge that comes with the start of its call fails with it.
+    // A charge written together with the start of its call fails with it.
     if (this.#group !== start) this.#group.charges++;
   }
 
@@ -56,7 +56,7 @@ export class RecordWriter {
     return this.#waiting.length > 0;
   }
 
-  /** Writes the collected lines. Called before anything is said to a client, so that the client hears of nothing that is not on the disk. */
+  /** Writes the collected lines. Called before anything is sent to a client, so the client learns only of facts already on the disk. */
   flush(): void {
     if (this.#frame.isEmpty) return;
     const group = this.#group;
@@ -79,9 +79,9 @@ export class RecordWriter {
   }
 
   /**
-   * Adds the line to the group. There is no group while ends wait, so that lines are written in their order.
-   * @returns false when ends wait since the group before it was written
-   * @throws Fault UNAVAILABLE for a line that is longer than a frame may be
+   * Adds the line to the group. There is no group while ends wait, so lines are written in order.
+   * @returns false when ends have been waiting since an earlier group
+   * @throws Fault UNAVAILABLE for a line longer than the maximum frame
    */
   #add(line: string): boolean {
     if (!this.#frame.add(line)) {

@@ -1,4 +1,4 @@
-/** The library that signs requests to Amazon with Signature Version 4 (https://docs.aws.amazon.com/IAM/latest/UserGuide/reference_sigv.html). */
+/** The signing library for Amazon's Signature Version 4 (https://docs.aws.amazon.com/IAM/latest/UserGuide/reference_sigv.html). */
 import { type Hash, type Hmac, createHash, createHmac } from "node:crypto";
 import type { SignatureV4 } from "@smithy/signature-v4";
 
@@ -24,7 +24,7 @@ export async function openSigner(scope: SignatureScope): Promise<RequestSigner> 
   return new Signer({ ...scope, sha256: Sha256, applyChecksum: isS3, uriEscapePath: !isS3 });
 }
 
-/** The hash that the library asks for: SHA-256, or its HMAC when a key is given. */
+/** The hash interface of the signing library: SHA-256, or its HMAC when a key is given. */
 class Sha256 {
   readonly #hash: Hash | Hmac;
 

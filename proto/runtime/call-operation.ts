@@ -1,4 +1,4 @@
-/** Purpose and payer of a call: the words of the ledger, and the kinds in which older processes say both at once. */
+/** Purpose and payer of a call: the words of the ledger, and the older `kind` values in which earlier processes send both together. */
 import { CallKind, CallOperation, CallPayer } from "../gen/sluice/admin/v1/ledger_service_pb.ts";
 
 export const callOperations = {
@@ -35,13 +35,13 @@ export const operationWords = Object.keys(callOperations) as readonly OperationW
 const operationByNumber = byNumber(callOperations);
 const payerByNumber = byNumber(callPayers);
 
-/** Undefined for an operation that only a newer build knows, and where none is said. */
+/** Undefined when absent, and for an operation added by a newer build. */
 export const operationWord = (operation: CallOperation): OperationWord | undefined => operationByNumber.get(operation);
 
-/** Operations that answer a request; the others help with one. */
+/** Operations that answer a request; all other operations support one of these. */
 export const answeringOperations = ["turn", "embed"] as const satisfies readonly OperationWord[];
 
-/** Operations of services that are no model. */
+/** Operations of services other than models. */
 export const serviceOperations: ReadonlySet<OperationWord> = new Set(["search", "fetch", "sandbox", "mcp"]);
 
 const purposeByKind: ReadonlyMap<CallKind, CallPurpose> = new Map([
@@ -66,7 +66,7 @@ const kindByPurpose: ReadonlyMap<string, CallKind> = new Map(
 
 /** The purpose of a record without a kind, as processes write it for most calls. */
 const usualPurpose: CallPurpose = { operation: "turn", payer: "key" };
-/** The purpose of a kind that only a newer build knows: it answers no request, so the operator pays. */
+/** The purpose of a kind added by a newer build: it answers no request, so the operator pays. */
 const unknownPurpose: CallPurpose = { operation: "judge", payer: "operator" };
 
 /** The closest kind: the payer is always right, because older processes charge by it, and no call but an answer counts as a request. */
@@ -74,7 +74,7 @@ export const callKind = ({ operation, payer }: CallPurpose): CallKind =>
   kindByPurpose.get(`${operation} ${payer}`) ??
   (payer === "operator" ? CallKind.JUDGE : operation === "embed" ? CallKind.PRIMARY : CallKind.ADVISOR);
 
-/** The purpose in a record: an operation or payer that only a newer build knows counts as the closest kind says. */
+/** The purpose of a call in a record. For an operation or payer added by a newer build, the closest kind decides. */
 export function purposeOfRecord(record: {
   readonly operation: CallOperation;
   readonly payer: CallPayer;

@@ -39,7 +39,7 @@ const beforeDashes = (args: readonly string[]): readonly string[] =>
 
 export const isHelp = (argument: string | undefined): boolean => argument === "--help" || argument === "-h";
 
-/** Whether a command line asks for the version of Sluice alone. */
+/** Whether a command line only requests the version of Sluice. */
 export const isVersion = ([first]: readonly string[]): boolean => first === "--version";
 
 export function printVersion(print: Terminal["print"]): 0 {
@@ -47,7 +47,7 @@ export function printVersion(print: Terminal["print"]): 0 {
   return 0;
 }
 
-/** Runs a command or prints its help, and resolves to the exit code. @throws UsageError that ends with the usage of the command */
+/** Runs a command or prints its help, and resolves to the exit code. @throws UsageError whose text ends with the usage of the command */
 export async function runCommand<Context extends Terminal>(
   name: string,
   command: Command<Context>,
@@ -67,7 +67,7 @@ export async function runCommand<Context extends Terminal>(
   }
 }
 
-/** True for a UsageError, and for an error that `parseArgs` of Node throws. */
+/** True for a UsageError, and for errors of Node's `parseArgs`. */
 export function isUsageError(error: unknown): error is Error {
   if (error instanceof UsageError) return true;
   const coded = typeof error === "object" && error !== null && "code" in error;
@@ -76,12 +76,12 @@ export function isUsageError(error: unknown): error is Error {
 
 type Options = Readonly<Record<string, { readonly type: "boolean" | "string" }>>;
 
-/** Values of the options that were given. */
+/** Values of the given options. */
 type Values<Given extends Options> = {
   readonly [Name in keyof Given]?: Given[Name]["type"] extends "boolean" ? boolean : string;
 };
 
-/** Parses options and positional arguments; the names say which arguments are required. @throws UsageError when there are fewer or more */
+/** Parses options and positional arguments. `names` lists the required arguments. @throws UsageError when there are fewer or more */
 export function readArguments<Given extends Options, Name extends string>(
   args: string[],
   options: Given,

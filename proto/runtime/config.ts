@@ -12,7 +12,7 @@ export class ConfigError extends Error {
   }
 }
 
-/** Ends a process with wrong settings by their problems alone, because an operator overlooks them above a stack trace. */
+/** Exits on invalid settings and prints only their problems: below a stack trace an operator overlooks them. */
 export function endOnConfigError(room: string): void {
   process.on("uncaughtExceptionMonitor", (error) => {
     if (!(error instanceof ConfigError)) return;
@@ -25,7 +25,7 @@ export function endOnConfigError(room: string): void {
 export const problemsOf = (error: z.ZodError): string[] =>
   error.issues.map((issue) => `${issue.path.join(".") || "(root)"}: ${issue.message}`);
 
-/** Reads the variables that the schema names. An empty variable counts as unset. */
+/** Reads the environment variables named by the schema. An empty variable counts as unset. */
 export function readEnvironment<Schema extends z.ZodObject>(
   schema: Schema,
   environment: NodeJS.ProcessEnv,
@@ -53,12 +53,12 @@ const portRule = "must be a port, 0 to 65535";
 export const port = (fallback: number) =>
   z.coerce.number(portRule).int(portRule).min(0, portRule).max(65535, portRule).default(fallback);
 
-/** A TCP port that stays closed unless it is set. */
+/** An optional TCP port; unset means closed. */
 export const optionalPort = z.coerce.number().int().min(0).max(65535).optional();
 
 const hostRule = "must be an address of this machine, such as 127.0.0.1, or 0.0.0.0 for all of them";
 
-/** Address on which a port for clients listens. */
+/** Listen address for client connections. */
 export const host = z.union([z.ipv4(), z.ipv6(), z.literal("localhost")], hostRule);
 
 /** Address of all other ports. IPv6 addresses do not fit into lists of service addresses. */
@@ -67,10 +67,10 @@ export const internalHost = z.union([z.ipv4(), z.literal("::"), z.literal("local
 /** A duration in milliseconds. */
 export const milliseconds = (fallback: number) => z.coerce.number().int().min(0).max(3_600_000).default(fallback);
 
-/** Longest time for which a process runs requests of its own before it is ready; none with 0. */
+/** Maximum duration of the warm-up requests before a process is ready; 0 turns the warm-up off. */
 export const warmUpMs = milliseconds(1_500);
 
-/** At least 32 characters, so that it cannot be guessed; 256 bits in hexadecimal have 64. */
+/** At least 32 characters, to prevent guessing; 256 bits in hexadecimal have 64. */
 export const secret = z.string().min(32, "at least 32 characters");
 
 const addressRule = "host:port, several separated by commas";
@@ -91,7 +91,7 @@ export const addresses = z
       .min(1),
   );
 
-/** Redis in which processes count limits together; without it, each process counts alone. */
+/** Redis for limits shared between processes; without it, each process counts only its own requests. */
 export const redisUrl = z
   .url({ protocol: /^rediss?$/, error: "must be redis://host:port, or rediss:// with TLS" })
   .optional();

@@ -5,7 +5,7 @@ export interface EndpointName {
   readonly provider: string;
   /** Slug of the model. */
   readonly model: string;
-  /** The tier that served; empty when unknown. */
+  /** Service tier of the answer; empty when unknown. */
   readonly serviceTier?: string;
 }
 

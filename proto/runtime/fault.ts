@@ -1,4 +1,4 @@
-/** A failure with a reason: the only kind of error whose text clients may see. */
+/** A failure with a reason: the only kind of error shown to clients with its text. */
 import { create } from "@bufbuild/protobuf";
 import { Code } from "@connectrpc/connect";
 import { type Fault as FaultMessage, FaultOrigin, FaultReason, FaultSchema } from "../gen/sluice/common/v1/fault_pb.ts";
@@ -10,13 +10,13 @@ interface Row {
   readonly status: number;
   /** `error_type` of the response object and of `error.metadata`. */
   readonly errorType: string;
-  /** `error.code` of a response object whose status is failed. */
+  /** `error.code` of a response object with status `failed`. */
   readonly responseCode: string;
   /** gRPC status code. */
   readonly code: Code;
   /** `x-should-retry` unless the fault overrides it. The official clients retry every 5xx without this header. */
   readonly retry: boolean;
-  /** Text for a fault that carries none. */
+  /** Default text of a fault. */
   readonly message: string;
 }
 
@@ -123,26 +123,23 @@ export interface FaultOptions {
   readonly origin?: FaultOrigin;
   /** `service_metadata` as JSON. */
   readonly serviceMetadataJson?: Uint8Array;
-  /** JSON of the usage of an answer that was withheld. Only for callers that no event has told it. */
+  /** Usage of a withheld answer, as JSON. Only for callers that got no usage from an event. */
   readonly usageJson?: Uint8Array;
   /** Overrides the table: false once work was billed, true when a retry is known to be safe. */
   readonly shouldRetry?: boolean;
   /** HTTP status of the provider's answer. It stays in the process; clients see the status of the contract. */
   readonly providerStatus?: number;
-  /**
-   * Whether the provider may be asked again: `now` when nothing of the request has reached it, `later` after a pause. It stays in the
-   * process.
-   */
+  /** Whether the provider call may be retried: `now` when the provider received nothing of the request, `later` after a pause. It stays in the process. */
   readonly repeat?: "now" | "later";
-  /** Whether another process has made it, and has told what it has to tell of it. */
+  /** Whether another process created this fault, and has already logged and recorded it. */
   readonly isForwarded?: boolean;
-  /** Whether a process could not begin the work, for a cause that need not hold in another one: it has called no provider and recorded nothing. */
+  /** Whether the process could not start the work for a local cause, so that another process may succeed. No provider was called and nothing was recorded. */
   readonly isUnbegun?: boolean;
   /** Cause for the log only. */
   readonly cause?: unknown;
 }
 
-/** Throw a Fault, and nothing else, for a failure that a client should understand. */
+/** Throw a Fault, and nothing else, for failures shown to clients. */
 export class Fault extends Error {
   override readonly name = "Fault";
   readonly reason: FaultReason;

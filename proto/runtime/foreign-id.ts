@@ -1,6 +1,6 @@
 /**
- * Ids that clients and providers made. They only tell things apart and pair calls with results, so that one which could be a text is replaced:
- * the same id always by the same one, and pairs stay pairs.
+ * Ids made by clients and providers. They only distinguish things and pair calls with results. An id that could be free text is replaced by a hash, so
+ * equal ids stay equal and pairs stay pairs.
  */
 import { createHash } from "node:crypto";
 
@@ -10,12 +10,12 @@ import { createHash } from "node:crypto";
  */
 const plain = /^[\w.:=+/|-]{1,128}$/;
 
-/** Kinds that providers tell by the beginning of an id. */
+/** Prefixes by which providers mark the kind of an id. */
 const kind = /^(?:call|fc|ctc|msg|rs|ws|fs|ci|ig|cu|mcp|mcpl|mcpr|cmp|toolu|srvtoolu|tooluse)_/;
 
 const digest = (id: string): string => createHash("sha256").update(id).digest("base64url").slice(0, 22);
 
-/** The id as it is, or one of 22 characters in the place of an id that is no plain word of at most 128 characters. */
+/** The id itself, or its prefix and a 22-character hash when it is not a plain word of at most 128 characters. */
 export const plainId = (id: string): string =>
   id === "" || plain.test(id) ? id : `${kind.exec(id)?.[0] ?? "id_"}${digest(id)}`;
 
@@ -27,7 +27,7 @@ export const isOpaque = (sealed: string): boolean => opaque.test(sealed);
 
 const word = /^[\w-]+$/;
 
-/** An id of letters, digits, _ and - for formats that know no others. Different ids stay different. */
+/** An id of letters, digits, _ and -, for formats with these characters only. Different ids stay different. */
 export function wordId(id: string): string {
   if (word.test(id)) return id;
   return `${id.replaceAll(/[^\w-]/g, "_")}_${createHash("sha256").update(id).digest("hex").slice(0, 8)}`;

@@ -1,6 +1,6 @@
 /**
- * Causes of its own for which a process cannot do its work, such as a full disk. Each is looked at once a second, without traffic, so that a process is
- * ready again within a second of the repair.
+ * Local causes, such as a full disk, that stop or slow down a process. Each is checked once a second, even without traffic, so a process is ready again
+ * within a second of the repair.
  */
 import { open } from "node:fs/promises";
 import type { Logger } from "./log/log.ts";
@@ -38,7 +38,7 @@ export class Hindrances {
     this.#log = log;
   }
 
-  /** The cause that counts: one that stops the process before one that only impairs it. */
+  /** The most severe current cause: a full stop counts before an impairment. */
   get current(): Hindrance | undefined {
     let partial: Hindrance | undefined;
     for (const [cause, { found }] of this.#watched) {
@@ -48,13 +48,13 @@ export class Hindrances {
     return partial;
   }
 
-  /** The cause for which the process can do none of its work; undefined when it can. */
+  /** The cause that stops all work of the process; undefined while it works. */
   get whole(): Hindrance | undefined {
     const { current } = this;
     return current?.isPartial ? undefined : current;
   }
 
-  /** Every cause that is looked at, and what was found last. */
+  /** Every watched cause with its last finding. */
   *[Symbol.iterator](): Iterator<readonly [Cause, Finding | undefined]> {
     for (const [cause, { found }] of this.#watched) yield [cause, found];
   }
@@ -68,7 +68,7 @@ export class Hindrances {
     if (found) this.#tell();
   }
 
-  /** Looks at once: something has happened that tells of the cause. Never rejects. */
+  /** Checks a cause at once, after an event that points to it. Never rejects. */
   async look(cause: Cause): Promise<void> {
     const watched = this.#watched.get(cause);
     if (!watched || watched.isLooking) return;

@@ -27,16 +27,16 @@ export type {
 
 export interface LoadedHouse {
   readonly file: HouseFile;
-  /** Providers that were left out because every variable they name is unset. */
+  /** Providers omitted because every variable they name is unset. */
   readonly leftOut: readonly LeftOut[];
-  /** Files that the configuration refers to: a change of one reloads it. */
+  /** Files referenced by the configuration: a change of any of them triggers a reload. */
   readonly files: readonly string[];
 }
 
 /**
  * Reads the file, replaces `${VAR}` and `${file:/path}` in every string, and checks all of it.
- * A provider whose variables are all unset is left out, together with the endpoints and models that only it serves. The built-in catalogue
- * fills in what the file does not set.
+ * A provider whose variables are all unset is left out, together with the endpoints and models served only by it. Values missing in the file are filled in
+ * from the built-in catalogue.
  * @throws ConfigError with every problem and its path
  */
 export function loadHouse(path: string, environment: NodeJS.ProcessEnv, seed: Seed): LoadedHouse {
@@ -48,7 +48,7 @@ export function loadHouse(path: string, environment: NodeJS.ProcessEnv, seed: Se
 }
 
 /**
- * Checks the definitions of providers that are left out, and of their models, as far as they do not depend on the unset variables.
+ * Checks the definitions of omitted providers and of their models, as far as these do not depend on the unset variables.
  * @returns every problem with its path
  * @throws ConfigError when the file cannot be read
  */
@@ -56,7 +56,7 @@ export function problemsOfLeftOut(path: string, environment: NodeJS.ProcessEnv, 
   return check(partition(readShared(path), environment).absent, environment, seed).problems;
 }
 
-/** The sections without those that have secrets of another service. */
+/** The sections of the file, except those with secrets of another service. */
 const readShared = (path: string): Record<string, unknown> => withSignIn(withoutSinks(parseYaml(path)), undefined);
 
 const idsOf = ({ models }: Section): readonly string[] =>
@@ -70,7 +70,7 @@ interface Check {
   readonly problems: readonly string[];
 }
 
-/** @param unserved slugs of models whose providers are left out */
+/** @param unserved slugs of models of omitted providers */
 function check(
   { file: raw, asWritten }: Part,
   environment: NodeJS.ProcessEnv,
@@ -84,7 +84,7 @@ function check(
   const problems = [...unknown, ...(result.success ? dangling(result.data) : problemsOf(result.error))];
   const withoutProvider = new Set([...unserved, ...seed.models.map(({ id }) => id)]);
   const file = result.success ? withServedAliases(withAddresses(result.data), withoutProvider, problems) : undefined;
-  // A reference without a value also makes its string wrong; that is not a second problem.
+  // An unresolved reference also makes its string invalid; this is not reported a second time.
   const known = new Set([...unresolved.unset, ...unresolved.unreadable].map(pathOf));
   const others = problems.filter((problem) => !known.has(pathOf(problem)) && !known.has(urlOfVendor(problem)));
   return {
@@ -110,7 +110,7 @@ function withServedAliases(file: HouseFile, unserved: ReadonlySet<string>, probl
 }
 
 /**
- * Leaves out providers that turned out to be unusable after the file was read, with the endpoints and models that only they serve.
+ * Removes providers found unusable after the file was read, with the endpoints and models served only by them.
  * @param unusable reasons by provider id
  * @throws ConfigError when the rest of the file refers to a removed entry
  */
@@ -137,7 +137,7 @@ const pathOf = (problem: string): string => problem.split(": ", 1)[0] as string;
 const urlOfVendor = (problem: string): string => pathOf(problem).replace(/\.known_models$/, ".base_url");
 
 /**
- * Reads the sections that a process without providers uses. Other sections are checked by the process that uses them.
+ * Reads the sections for a process without providers. Other sections are checked by the process that uses them.
  * @throws ConfigError with every problem and its path
  */
 export function loadEdge(path: string, environment: NodeJS.ProcessEnv): EdgeSettings {
@@ -146,12 +146,12 @@ export function loadEdge(path: string, environment: NodeJS.ProcessEnv): EdgeSett
   const signIn = expand(signInOf(raw), environment, signInPath, unresolved);
   const result = edgeSchema.safeParse(withSignIn(raw, signIn));
   const missing = [...unresolved.unset, ...unresolved.unreadable];
-  // A reference without a value also makes its string wrong; that is not a second problem.
+  // An unresolved reference also makes its string invalid; this is not reported a second time.
   const known = new Set(missing.map(pathOf));
   const wrong = result.success ? [] : problemsOf(result.error).filter((problem) => !known.has(pathOf(problem)));
   if (!result.success || missing.length > 0) throw new ConfigError(path, [...missing, ...wrong]);
   return result.data;
 }
 
-/** Files that these sections refer to. */
+/** Files referenced by these sections. */
 export const edgeFiles = (path: string): string[] => filesOf(signInOf(parseYaml(path)));

@@ -1,4 +1,4 @@
-/** Prints the JSON Schema of the configuration file, for editors. `npm run gen` updates the copy beside the default file. */
+/** Prints the JSON Schema of the configuration file, for editors. `npm run gen` updates the copy next to the default file. */
 import { z } from "zod";
 import { houseSchema } from "./house/schema.ts";
 

@@ -30,7 +30,7 @@ function randomDigit(): number {
   }
 }
 
-/** An id is made of bytes, since text that is put together digit by digit keeps an object for each of them. */
+/** An id is made of bytes, since text concatenated digit by digit keeps an object for each digit. */
 const text = Buffer.alloc(64);
 
 /** @param prefix of ASCII */
@@ -55,8 +55,8 @@ const groups: ReadonlySet<number> = new Set([4, 6, 8, 10]);
 const uuidLength = 36;
 
 /**
- * UUID version 7 (RFC 9562, 5.7): 48 bits of time in milliseconds, so that they sort by creation, and 74 random bits. Made of bytes as well:
- * the text of Node's `randomUUID`, cut and put together anew, took a kilobyte.
+ * UUID version 7 (RFC 9562, 5.7): 48 bits of time in milliseconds, to sort by creation, and 74 random bits. Made of bytes as well: cutting and
+ * concatenating the text of Node's `randomUUID` took a kilobyte.
  */
 export function newUuid(): string {
   const time = Date.now();

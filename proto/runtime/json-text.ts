@@ -1,5 +1,5 @@
-/** Reads JSON that travels as bytes. */
+/** Reads JSON from bytes. */
 
-/** The text of UTF-8 bytes, which are not copied first. */
+/** Decodes UTF-8 bytes without copying them first. */
 export const textOf = (bytes: Uint8Array): string =>
   Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString();

@@ -1,4 +1,4 @@
-/** Form of a key: `sk-sl-` or `mk-sl-`, 43 random base62 characters, and the CRC-32 of all that as 6 base62 digits. */
+/** Form of a key: `sk-sl-` or `mk-sl-`, 43 random base62 characters, and the CRC-32 of the preceding text as 6 base62 digits. */
 import { hash } from "node:crypto";
 import { crc32 } from "node:zlib";
 import { KeyKind } from "../gen/sluice/admin/v1/access_service_pb.ts";
@@ -33,7 +33,7 @@ export function kindOfKey(key: string): KeyKind.INFERENCE | KeyKind.MANAGEMENT |
   return key.startsWith("sk") ? KeyKind.INFERENCE : KeyKind.MANAGEMENT;
 }
 
-/** SHA-256 of the whole key in lower-case hexadecimal: the form in which a key is stored and addressed. */
+/** SHA-256 of the whole key in lower-case hexadecimal, the stored form and address of a key. */
 export function hashKey(key: string): string {
   return hash("sha256", key, "hex");
 }

@@ -1,11 +1,11 @@
-/** Start, readiness and end of a process. SIGTERM drains, so that no request fails because of it. */
+/** Start, readiness and end of a process. SIGTERM drains, so no request fails because of it. */
 import { Hindrances } from "./hindrances.ts";
 import type { Logger } from "./log/log.ts";
 
 /** A step of the drain; later steps begin when earlier ones are done. */
 export type DrainStep = () => void | Promise<void>;
 
-/** Time before the drain limit, at most half of it, at which open streams are told to end. */
+/** Time before the drain limit, at most half of it, at which open streams are asked to end. */
 const lastWordsMs = 5_000;
 
 export class Lifecycle {
@@ -31,7 +31,7 @@ export class Lifecycle {
     return this.#started && !this.#draining && this.hindrances.whole === undefined;
   }
 
-  /** Why the process is not ready, or which hindrance it has although it is; undefined without one. */
+  /** Why the process is not ready, or its current hindrance while ready; undefined without any. */
   get reason(): string | undefined {
     const { current } = this.hindrances;
     return current && `${current.cause}: ${current.reason}`;
@@ -41,7 +41,7 @@ export class Lifecycle {
     return this.#draining;
   }
 
-  /** Adds a step; steps run in the order in which they were added. */
+  /** Adds a drain step; steps run in this order. */
   onDrain(step: DrainStep): void {
     this.#steps.push(step);
   }
@@ -51,7 +51,7 @@ export class Lifecycle {
     this.#lastSteps.push(step);
   }
 
-  /** Calls the watcher at once and at every change; returns a function that stops it. */
+  /** Calls the watcher at once and at every change; returns a function to stop it. */
   watch(watcher: (ready: boolean) => void): () => void {
     this.#watchers.add(watcher);
     watcher(this.ready);
@@ -64,10 +64,10 @@ export class Lifecycle {
   }
 
   /**
-   * Drains on SIGTERM and SIGINT, then exits 0; exits at once when the process has not started yet. Call it before anything is awaited: the
-   * first process of a container gets only signals that it has a handler for.
-   * @param delayMs between "not ready" and the first step, so that load balancers look elsewhere
-   * @param limitMs after which the process exits 1 although a step has not finished
+   * Drains on SIGTERM and SIGINT, then exits 0; exits at once when the process has not started yet. Call it before the first await: the first process of a
+   * container gets only signals with a handler.
+   * @param delayMs between "not ready" and the first step, so that load balancers stop sending traffic
+   * @param limitMs after which the process exits 1 with unfinished steps
    */
   handleSignals(delayMs: number, limitMs: number): void {
     const stop = (signal: NodeJS.Signals) => {

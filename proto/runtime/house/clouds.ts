@@ -1,7 +1,7 @@
 /** Settings of providers on the clouds of Amazon, Google and Microsoft: the identity behind a request, and the address that follows. */
 import { z } from "zod";
 
-/** A setting of a provider that names its cloud. */
+/** The provider setting that names its cloud. */
 export type Cloud = "aws" | "google" | "azure";
 
 const clouds = ["aws", "google", "azure"] as const satisfies readonly Cloud[];
@@ -45,7 +45,7 @@ export const azureSettings = z.strictObject({
     .describe("Scope of tokens of Entra ID, which are used when api_keys is absent."),
 });
 
-/** The settings of a provider that depend on its cloud. */
+/** The cloud-specific settings of a provider. */
 interface CloudProvider {
   readonly dialect: string;
   readonly base_url?: string | undefined;
@@ -55,11 +55,11 @@ interface CloudProvider {
   readonly azure?: z.infer<typeof azureSettings> | undefined;
 }
 
-/** The cloud that a provider runs on; undefined for one that names none. */
+/** The cloud of a provider; undefined when it names none. */
 export const cloudOf = (provider: CloudProvider): Cloud | undefined =>
   clouds.find((cloud) => provider[cloud] !== undefined);
 
-/** The base URL that the settings of a cloud stand for; undefined when they do not say enough. */
+/** The base URL built from the cloud settings; undefined when they are incomplete. */
 export function cloudAddress({ dialect = "", aws, google, azure }: Partial<CloudProvider>): string | undefined {
   if (aws) return `https://bedrock-runtime.${aws.region}.amazonaws.com`;
   if (google?.project !== undefined && google.location !== undefined) {
@@ -85,8 +85,8 @@ function vertexHost(location: string): string {
 }
 
 /**
- * Problems of the settings of clouds; each begins with the path below the provider.
- * @param spoken clouds on which a service speaks the dialect of the provider
+ * Problems of the cloud settings; each begins with the path below the provider.
+ * @param spoken clouds that offer the provider's dialect
  */
 export function cloudProblems(provider: CloudProvider, spoken: readonly Cloud[]): string[] {
   const [cloud, ...others] = clouds.filter((each) => provider[each] !== undefined);
@@ -107,7 +107,7 @@ function keyProblems({ aws }: CloudProvider): string[] {
   return ["aws.session_token: belongs to an access key; remove it for the default chain of AWS"];
 }
 
-/** An address in two ways would leave open which one counts. */
+/** Refuses an address given in two ways, because the effective one would be unclear. */
 function addressProblems({ base_url: url, google, azure }: CloudProvider): string[] {
   if (google && url !== undefined && (google.project ?? google.location) !== undefined)
     return ["google: give either base_url, or project and location"];

@@ -1,4 +1,4 @@
-/** `detectors`: external services that find things in texts. Guardrails name them; without an entry there is none. */
+/** `detectors`: external services for the detection of sensitive text. Guardrails refer to them by name; none by default. */
 import { z } from "zod";
 
 const name = z
@@ -53,7 +53,7 @@ export const detector = z.strictObject({
     .describe("Time to cache the findings of a text, without the text, in memory; 0 turns the cache off."),
 });
 
-/** The part of a detector that the gateway needs: it validates guardrails and calls no detector. */
+/** The part of a detector needed by the gateway: it validates guardrails and calls no detector. */
 export const namedDetector = z.object({ id: z.string(), categories: z.record(z.string(), z.unknown()) });
 
 export type NamedDetector = z.infer<typeof namedDetector>;

@@ -1,4 +1,4 @@
-/** `file_search`: the operator's vector stores, which Sluice searches for models whose provider cannot. */
+/** `file_search`: the operator's vector stores. Sluice searches them for models whose provider has no file search. */
 import { z } from "zod";
 import { callPricing } from "./scalars.ts";
 

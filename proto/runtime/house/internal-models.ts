@@ -99,7 +99,7 @@ const moderation = z
   })
   .refine(({ model, provider }) => (model === undefined) !== (provider === undefined), "give either model or provider");
 
-/** A model that chooses among models. @param limits in milliseconds */
+/** A model for choosing the model of a request. @param limits in milliseconds */
 const chooser = (limits: { readonly timeout: number; readonly total: number }) =>
   judge.omit({ logprobs: true, calibration: true }).extend({
     timeout_ms: judge.shape.timeout_ms.unwrap().default(limits.timeout).describe("Time limit of one call."),
@@ -198,5 +198,5 @@ export type ModerationRole = z.infer<typeof moderation>;
 export const readsImages = ({ provider, images, upstream_model: name }: ModerationRole): boolean =>
   provider !== undefined && (images ?? name.startsWith("omni-moderation"));
 
-/** Slug of a moderation model that is not a model of the file. */
+/** Slug of a moderation model outside the file's own `models`. */
 export const serviceSlug = ({ provider, upstream_model }: ModerationRole): string => `${provider}/${upstream_model}`;

@@ -1,4 +1,4 @@
-/** Leaves out providers whose variables are all unset, with the endpoints and models that only they serve, and such aliases. */
+/** Leaves out providers whose variables are all unset, with the endpoints, models and aliases that depend only on them. */
 import { variablesOf } from "./variables.ts";
 
 export type Section = Record<string, unknown>;
@@ -6,7 +6,7 @@ export type Section = Record<string, unknown>;
 export interface LeftOut {
   /** Id of the provider. */
   readonly provider: string;
-  /** Unset variables that the provider names. */
+  /** Unset variables named by the provider. */
   readonly unset: readonly string[];
   /** Another reason, as a clause, such as a package that cannot be loaded. */
   readonly problem?: string;
@@ -27,9 +27,9 @@ export interface Part {
 }
 
 export interface Parts {
-  /** Entries that this environment can use. */
+  /** Entries usable in this environment. */
   readonly present: Part;
-  /** Providers that are left out, their endpoints, and models that only they serve. */
+  /** Omitted providers, their endpoints, and models served only by them. */
   readonly absent: Part;
   readonly leftOut: readonly LeftOut[];
 }
@@ -70,7 +70,7 @@ function unsetOf(entry: unknown, environment: NodeJS.ProcessEnv): readonly strin
 interface Numbered {
   readonly index: number;
   readonly value: unknown;
-  /** Indices of the endpoints that are kept; undefined when all are kept. */
+  /** Indices of the remaining endpoints; undefined when all remain. */
   readonly endpoints?: readonly number[];
 }
 
@@ -78,7 +78,7 @@ const listOf = (value: unknown): readonly unknown[] => (Array.isArray(value) ? v
 const numbered = (value: unknown): Numbered[] => listOf(value).map((entry, index) => ({ index, value: entry }));
 const idOf = (entry: unknown): string => String((entry as { id?: unknown } | null)?.id);
 
-/** @param whole keeps a model without endpoints as well, so that its problems are reported */
+/** @param whole keeps a model even without endpoints, so that its problems are reported */
 function modelWith({ index, value }: Numbered, keeps: (provider: string) => boolean, whole: boolean): Numbered[] {
   const endpoints = (value as { endpoints?: unknown } | null)?.endpoints;
   if (!Array.isArray(endpoints) || endpoints.length === 0) return whole ? [{ index, value }] : [];

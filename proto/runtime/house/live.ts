@@ -15,7 +15,7 @@ const looksBetweenTrials = 10;
 /** A file can have as many problems as lines. */
 const maxProblems = 20;
 
-/** An error that is no problem of the file may quote what people must not see. */
+/** The text of an unexpected error may quote secrets, so clients see this text instead. */
 const unexpected = "the file could not be put into force; the log of this process says why";
 
 export interface LiveParts<Loaded> {
@@ -23,17 +23,17 @@ export interface LiveParts<Loaded> {
   readonly path: string;
   /** @throws ConfigError with every problem */
   readonly load: () => Loaded;
-  /** Other files that the configuration refers to; their changes count as well. */
+  /** Other files referenced by the configuration; changes of them count as well. */
   readonly files: (loaded: Loaded) => readonly string[];
   readonly log: Logger;
   readonly registry: Registry;
 }
 
-/** A changed file that is not in force. */
+/** A changed file whose settings were refused. */
 interface Refusal {
   /** Milliseconds since 1970. */
   readonly atMs: number;
-  /** Texts for administrators, each with the field that it is about. */
+  /** Texts for administrators; each names the field of the problem. */
   readonly problems: readonly string[];
 }
 
@@ -43,7 +43,7 @@ export class LiveFile<Loaded> {
   #current: Loaded;
   /** State of each file before it was last read. */
   #read: ReadonlyMap<string, string>;
-  /** State of the files at the previous look, after a change: a file that is still being written is read later. */
+  /** State of the files at the previous check, after a change: a file still being written is read later. */
   #changing = "";
   #looksSinceFailure = 0;
   #refusal: Refusal | undefined;
@@ -95,13 +95,13 @@ export class LiveFile<Loaded> {
     const looks = textOf(looksOf([...this.#read.keys()]));
     if (looks === textOf(this.#read)) {
       this.#changing = "";
-      // A missing file may appear later, such as a secret that is mounted after the configuration file.
+      // A missing file may appear later, such as a secret mounted after the configuration file.
       if (this.#refusal && ++this.#looksSinceFailure % looksBetweenTrials === 0) this.#reload(apply, true);
     } else if (looks === this.#changing) this.#reload(apply);
     else this.#changing = looks;
   }
 
-  /** @param again repeats a load that failed before, without logging the same failure twice */
+  /** @param again repeats a failed load without logging the same failure twice */
   #reload(apply: (loaded: Loaded) => void, again = false): void {
     this.#changing = "";
     try {
@@ -120,7 +120,7 @@ export class LiveFile<Loaded> {
 
   #load(): Loaded {
     const { path, load, files } = this.#parts;
-    // Taken before the files are read, so that a change in between is seen at the next look.
+    // Taken before the files are read, so that the next check sees any change in between.
     this.#read = looksOf([...this.#read.keys()]);
     const loaded = load();
     this.#read = new Map([path, ...files(loaded)].map((file) => [file, this.#read.get(file) ?? lookOf(file)]));

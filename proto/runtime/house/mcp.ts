@@ -1,10 +1,10 @@
-/** `mcp`: servers of the Model Context Protocol that Sluice calls for requests with the tool `mcp`. */
+/** `mcp`: servers of the Model Context Protocol, called for requests with the tool `mcp`. */
 import { z } from "zod";
 import { callPricing } from "./scalars.ts";
 
 const isOrigin = (text: string): boolean => URL.canParse(text) && new URL(text).origin === text;
 
-/** Fields that the protocol or HTTP itself sets. */
+/** Header fields set by the protocol or by HTTP itself. */
 const ownFields =
   /^(?:host|connection|content-.*|transfer-encoding|te|trailer|upgrade|expect|keep-alive|proxy-.*|accept|accept-encoding|mcp-.*)$/i;
 
@@ -15,7 +15,7 @@ export function problemOfField(name: string, value: string): string | undefined 
   return /^[\x20-\x7e\t]{0,8192}$/.test(value) ? undefined : `${name} has a value that no header field can have`;
 }
 
-/** Header fields of requests to a server, beside those that HTTP or its protocol sets. */
+/** Additional header fields of requests to a server; those set by HTTP or its protocol are refused. */
 export const headerFields = z.record(z.string(), z.string()).superRefine((given, context) => {
   for (const [name, value] of Object.entries(given)) {
     const message = problemOfField(name, value);

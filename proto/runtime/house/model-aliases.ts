@@ -1,4 +1,4 @@
-/** `model_aliases`: names by which clients may ask for models. */
+/** `model_aliases`: alternative names of models for clients. */
 import { z } from "zod";
 import { slug } from "./scalars.ts";
 
@@ -29,16 +29,16 @@ export const modelAliases = z
 
 type Aliases = z.infer<typeof modelAliases>;
 
-/** The routers, which are no models of the catalogue. */
+/** The routers, which are not models of the catalogue. */
 const routers: ReadonlySet<string> = new Set(
   ["auto", "auto-beta", "pareto-code", "switchyard", "jev-router", "fusion"].map((name) => `service/${name}`),
 );
 
 /**
  * Finds the aliases whose model is served.
- * @param served slugs of the models that are served
- * @param unserved slugs of models whose providers are not set up: their aliases are passed over
- * @param problems receives aliases of models that nobody knows
+ * @param served slugs of the served models
+ * @param unserved slugs of models whose providers are not set up: their aliases are skipped
+ * @param problems receives aliases of unknown models
  */
 export function servedAliases(
   aliases: Aliases,

@@ -1,4 +1,4 @@
-/** `models`: models that requests can name, and the endpoints that serve them. */
+/** `models`: the models offered to clients, and the endpoints that serve them. */
 import { z } from "zod";
 import { dialectParameters } from "./provider.ts";
 import { modality, outputModality, price, slug } from "./scalars.ts";

@@ -6,9 +6,9 @@ import { slug } from "./scalars.ts";
 interface DialectTraits {
   /** Whether clients mark what the provider caches; otherwise it caches by itself. */
   readonly cacheMarks?: true;
-  /** Clouds on which a service speaks the format. */
+  /** Clouds that offer the format. */
   readonly clouds?: readonly Cloud[];
-  /** Parameters that an endpoint may name in `supported_parameters` beyond the names of the request, and when it should. */
+  /** Additional parameters allowed in `supported_parameters` of an endpoint, and when to list them. */
   readonly parameters?: string;
 }
 
@@ -53,7 +53,7 @@ export const dialectTraits = (dialect: string): DialectTraits =>
 const commonParameters =
   "all endpoints reasoning.effort.<level> for each effort that the model knows (others are sent as the nearest one), samplers.without_reasoning where temperature, top_p and top_logprobs are taken only while the model does not reason, and reasoning.on_request where it reasons only when an effort is asked for";
 
-/** Parameters that endpoints may name in `supported_parameters`, by the format of their provider. */
+/** Additional parameters for `supported_parameters` of endpoints, by the format of their provider. */
 export const dialectParameters = [
   ...dialects.flatMap((dialect) => {
     const { parameters } = dialectTraits(dialect);
@@ -64,7 +64,7 @@ export const dialectParameters = [
 
 const dialectsOn = (cloud: Cloud): string =>
   dialects.filter((dialect) => dialectTraits(dialect).clouds?.includes(cloud)).join(", ");
-/** Package name in the form that npm allows. */
+/** A package name as npm allows it. */
 const sdkPackage = /^ai-sdk:(@[a-z0-9~-][a-z0-9._~-]*\/)?[a-z0-9~-][a-z0-9._~-]*$/;
 const notADialect = `must be one of ${dialects.join(", ")}, or ai-sdk:<package>`;
 

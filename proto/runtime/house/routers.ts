@@ -1,4 +1,4 @@
-/** `fusion`: panels of models that a request can name by one word. `auto_router`: how `service/auto` and `service/auto-beta` rank models. */
+/** `fusion`: named panels of models for requests. `auto_router`: how `service/auto` and `service/auto-beta` rank models. */
 import { z } from "zod";
 import { slug } from "./scalars.ts";
 

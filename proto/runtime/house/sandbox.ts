@@ -1,4 +1,4 @@
-/** `sandbox`: the service that runs commands and code for server tools. Without the section there is none. */
+/** `sandbox`: the service that runs commands and code for server tools. Without the section none is used. */
 import { z } from "zod";
 import { callPricing } from "./scalars.ts";
 

@@ -1,4 +1,4 @@
-/** Value types that several sections of the configuration file share. */
+/** Value types shared by sections of the configuration file. */
 import { z } from "zod";
 
 export const slug = z.string().regex(/^[A-Za-z0-9][\w.:/@-]*$/, "letters, digits and . _ - : / @");
@@ -8,14 +8,14 @@ export const modality = z.enum(["text", "image", "file", "audio", "video"]);
 /** A model gives answers in these forms, or embeddings and nothing else. */
 export const outputModality = z.enum([...modality.options, "embeddings"]);
 
-/** USD per call of a service that is no model; the sum over a request stays far below what 64 bits hold. */
+/** USD per call of a service other than a model; bounded so that the sum over a request stays far below 64 bits. */
 const callPrice = price.refine((text) => Number(text) <= 1_000, "at most 1000");
 
-/** Prices of a service that is no model. @param call what is paid for, such as "search" */
+/** Prices of a service other than a model. @param call the billed unit, such as "search" */
 export const callPricing = (call: string) =>
   z.strictObject({ request: callPrice.optional().describe(`USD per ${call}; free when absent.`) });
 
-/** Prices of a vendor that searches, and reads pages. */
+/** Prices of a vendor for searches and for reading pages. */
 export const searchAndPagePricing = callPricing("search").extend({
   page: callPrice.optional().describe("USD per page; free when absent."),
 });

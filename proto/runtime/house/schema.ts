@@ -48,7 +48,7 @@ export const houseSchema = z.strictObject({
   ...sinkSections,
 });
 
-/** Sections that the gateway reads. */
+/** Sections read by the gateway. */
 export const edgeSchema = z.object({
   host: gatewayHost,
   console: consoleSection.prefault({}),

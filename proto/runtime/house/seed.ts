@@ -4,7 +4,7 @@
  */
 import { readFileSync } from "node:fs";
 
-/** Values under the names of the configuration file, so that they can be copied as they are. */
+/** Values under the names of the configuration file, ready to be copied. */
 export type Facts = Readonly<Record<string, unknown>>;
 
 /** An offer of a model by one vendor. */
@@ -31,7 +31,7 @@ export interface Seed {
 /** A catalogue without content. */
 export const emptySeed: Seed = { date: "1970-01-01", vendors: {}, models: [] };
 
-/** @param path of the seed.json that `npm run catalogue` writes */
+/** @param path of the seed.json written by `npm run catalogue` */
 export const readSeed = (path: string | URL): Seed => JSON.parse(readFileSync(path, "utf8")) as Seed;
 
 /** The date at the end of a snapshot's name: claude-haiku-4-5-20251001, gpt-4o-2024-08-06. */
@@ -44,7 +44,7 @@ export function offerNamed({ models }: Seed, vendor: string | undefined, name: s
   return named(name) ?? named(name.replace(snapshot, ""));
 }
 
-/** A provider of the configuration file, as far as it says on which cloud it runs. */
+/** The settings of a provider that show its cloud. */
 export interface CloudService {
   readonly dialect?: unknown;
   readonly base_url?: unknown;
@@ -61,13 +61,13 @@ const bedrockName = /^(?:.*\/)?(?:([a-z-]+)\.)?anthropic\.(claude-[a-z0-9-]+?)(?
 /** The version of a name on Vertex AI: claude-haiku-4-5@20251001, gemini-2.5-flash-001. */
 const vertexVersion = /@\w+$|-00\d$/;
 
-/** Settings of Anthropic's own API that clouds do not have. */
+/** Settings of Anthropic's own API without a counterpart on clouds. */
 const ownApiOnly: ReadonlySet<string> = new Set(["anthropic_betas", "context_management"]);
 
 /** Regional endpoints of clouds cost a tenth more than global ones (https://platform.claude.com/docs/en/about-claude/pricing). */
 const regionalFactor = 1.1;
 
-/** What is known of a model of Anthropic or Google that a cloud serves under a name of its own; undefined for other models and services. */
+/** Known facts about a model of Anthropic or Google under its name on a cloud; undefined for other models and services. */
 export function cloudOffer(seed: Seed, provider: CloudService, name: string): Facts | undefined {
   const { dialect, google, azure } = provider;
   const [, region, onBedrock] = (dialect === "converse" && bedrockName.exec(name)) || [];

@@ -1,4 +1,4 @@
-/** Fills in values of the built-in catalogue that the configuration file does not set, before the file is checked. */
+/** Fills in values of the built-in catalogue for unset values of the configuration file, before the file is checked. */
 import { cloudAddress } from "./clouds.ts";
 import { type Facts, type Seed, type SeedEndpoint, cloudOffer, offerNamed } from "./seed.ts";
 
@@ -10,7 +10,7 @@ const sections = (value: unknown): Section[] => (Array.isArray(value) ? value.fi
 /**
  * Values of the file stay as they are, and its models keep their order.
  * @param file with its variables replaced
- * @param problems receives the values that the catalogue would need and does not have
+ * @param problems receives the values needed but missing in the catalogue
  */
 export function seeded(file: Section, seed: Seed, problems: string[]): Section {
   const vendors = new Map<unknown, string>();
@@ -36,7 +36,7 @@ export function seeded(file: Section, seed: Seed, problems: string[]): Section {
 const unknown = ({ vendors }: Seed): string =>
   `the catalogue does not know this provider; it knows ${Object.keys(vendors).join(", ")}`;
 
-/** The vendor that the provider names, else the vendor of its host. */
+/** The vendor named by the provider, else the vendor of its host. */
 function vendorOf(provider: Section, { vendors }: Seed): string | undefined {
   const { vendor, base_url: url = cloudAddress(provider) } = provider;
   if (typeof vendor === "string") return Object.hasOwn(vendors, vendor) ? vendor : undefined;
@@ -48,7 +48,7 @@ function vendorOf(provider: Section, { vendors }: Seed): string | undefined {
 
 type Vendors = ReadonlyMap<unknown, string>;
 
-/** The providers of the file by their ids, with the vendors of those that are known. */
+/** The providers of the file by id, and their known vendors. */
 interface Known {
   readonly vendors: Vendors;
   readonly providers: ReadonlyMap<unknown, Section>;
@@ -101,7 +101,7 @@ function offerOf(model: Section, endpoint: unknown, { vendors, providers }: Know
   return offerNamed(seed, vendor, name) ?? cloudOffer(seed, providers.get(provider) ?? {}, name);
 }
 
-/** Models of providers with `known_models`, except those that the file lists itself. */
+/** Models of providers with `known_models`, except those listed in the file itself. */
 function unlisted(file: Section, vendors: Vendors, seed: Seed): Section[] {
   const serving = sections(file.providers).filter(({ known_models: known }) => known === true);
   const own = new Set(sections(file.models).map(({ id }) => id));
@@ -141,8 +141,9 @@ const echoEntry = {
 };
 
 /**
- * Adds the built-in model, which needs no provider and answers the same at any time, after those of the file. A file that has a provider or a model of that name keeps its own.
- * @param environment SLUICE_ECHO decides where the file does not
+ * Adds the built-in echo model after the models of the file. It needs no provider and always answers the same. A provider or model of the file with the
+ * same name takes precedence.
+ * @param environment SLUICE_ECHO decides when the file does not
  */
 export function withEcho(file: Section, environment: NodeJS.ProcessEnv): Section {
   const { echo: asked = environment["SLUICE_ECHO"] === "true", providers = [], models = [] } = file;

@@ -1,4 +1,4 @@
-/** `tools`: handling of tools that no provider of a model runs. */
+/** `tools`: settings of tools not run by a model's provider. */
 import { z } from "zod";
 
 export const tools = z.strictObject({

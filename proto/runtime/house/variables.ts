@@ -6,14 +6,14 @@ const reference = /\$\{(file:[^}]+|[A-Za-z_]\w*)\}/g;
 /** Temporary credentials of a machine have a session token, permanent ones have none. */
 const temporary = /\.aws\.session_token$/;
 
-/** Names of the variables that a value refers to, at any depth. A file reference counts as set. */
+/** Names of the variables referenced by a value, at any depth. A file reference counts as set. */
 export function variablesOf(value: unknown, environment: NodeJS.ProcessEnv): { set: string[]; unset: string[] } {
   const names = [...JSON.stringify(value ?? null).matchAll(reference)].map((match) => match[1] as string);
   const set = names.filter((name) => name.startsWith("file:") || (environment[name] ?? "") !== "");
   return { set, unset: names.filter((name) => !set.includes(name)) };
 }
 
-/** Files that a value refers to. */
+/** Files referenced by a value. */
 export const filesOf = (value: unknown): string[] =>
   [...JSON.stringify(value ?? null).matchAll(reference)].flatMap(([, name = ""]) =>
     name.startsWith("file:") ? [name.slice(5)] : [],

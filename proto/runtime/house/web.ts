@@ -1,4 +1,4 @@
-/** `search` and `fetch`: search engines, and which addresses the fetcher may read. */
+/** `search` and `fetch`: search engines, and the addresses allowed for the fetcher. */
 import { z } from "zod";
 import { callPricing, searchAndPagePricing } from "./scalars.ts";
 
@@ -13,7 +13,7 @@ const searxng = z.strictObject({
   pricing: callPricing("search").optional(),
 });
 
-/** An engine of a vendor, with a key. @param pagesPath where its pages are read for service:web_fetch, beside the search */
+/** A vendor's engine with an API key. @param pagesPath path for reading pages (service:web_fetch); empty when the vendor only searches */
 const vendor = (baseUrl: string, { path = "/search", pagesPath = "" } = {}) =>
   z.strictObject({
     api_key: z.string().min(1).describe("Your key at the vendor."),
@@ -44,7 +44,7 @@ const engines = z.strictObject({
 
 export type SearchEngineId = keyof z.infer<typeof engines>;
 
-/** Engines that `search.engines` can configure; a request that names another engine is refused. */
+/** Engines configurable in `search.engines`; a request for another engine is refused. */
 export const searchEngines = engines.keyof().options;
 
 export const search = z.strictObject({

@@ -32,7 +32,7 @@ function syntaxProblem(message: string): string {
   return message.split("\n", 1)[0]?.replace(/:$/, "") ?? "";
 }
 
-/** Replaces aliases by their values. @throws ConfigError for aliases that cannot be replaced, or that exceed the limit */
+/** Replaces aliases by their values. @throws ConfigError for aliases that are irreplaceable or exceed the limit */
 function expandAliases(document: Document, path: string): unknown {
   let value: unknown;
   try {

@@ -1,7 +1,7 @@
 /**
- * Cross-origin requests: lists the pages whose scripts may call. Off unless origins are configured.
+ * Cross-origin requests from the scripts of listed pages. Off unless origins are configured.
  *
- * Keys travel in a header that the page sets itself, so credentials of the browser are never allowed.
+ * Keys travel in a header set by the page itself, so the browser's credentials are never allowed.
  */
 import type { IncomingMessage, ServerResponse } from "node:http";
 
@@ -10,7 +10,7 @@ const maxAgeSeconds = 7_200;
 
 const preflightHeaders = {
   "access-control-allow-methods": "GET, POST, PUT, PATCH, DELETE",
-  // For requests without credentials, * covers every header except authorization, and so all headers by which SDKs describe themselves.
+  // For requests without credentials, * covers every header except authorization, including the headers by which SDKs describe themselves.
   "access-control-allow-headers":
     "authorization, content-type, x-service-metadata, x-session-id, idempotency-key, x-request-id, x-request-timeout-ms, *",
   "access-control-max-age": String(maxAgeSeconds),
@@ -21,7 +21,7 @@ export type Cors = (request: IncomingMessage, response: ServerResponse) => boole
 
 /**
  * @param origins of pages, or `*` for all. Undefined when the list is empty.
- * @param exposed headers of an answer that pages may read
+ * @param exposed response headers readable by pages
  */
 export function corsFor(origins: readonly string[], exposed: readonly string[]): Cors | undefined {
   if (origins.length === 0) return undefined;

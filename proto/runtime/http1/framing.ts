@@ -1,10 +1,10 @@
-/** Refuses requests that two servers could read differently: whose body could end in two places (request smuggling), or of another version of HTTP. */
+/** Refuses requests that two servers could read differently: ambiguous ends of the body (request smuggling), and other versions of HTTP. */
 import { type IncomingMessage, STATUS_CODES, type ServerResponse } from "node:http";
 import type { Duplex } from "node:stream";
 
 /**
- * True for transfer codings that Sluice does not decode, and for any coding in HTTP/1.0. Node reads `gzip, chunked` as chunked and passes
- * the compressed bytes on. Its parser refuses two lengths, and a length beside chunks.
+ * True for transfer codings unknown to Sluice, and for any coding in HTTP/1.0. Node reads `gzip, chunked` as chunked and passes the compressed bytes on.
+ * Its parser refuses two lengths, and a length together with chunks.
  */
 export function hasUnknownFraming({ headers, httpVersion }: IncomingMessage): boolean {
   const coding = headers["transfer-encoding"];
@@ -16,17 +16,17 @@ export const versionRefusal = {
   message: "HTTP version not supported: this port speaks HTTP/1.1",
 } as const;
 
-/** True for a version that Node's parser reads in the form of HTTP/1, and would answer: 0.9 and 2.0. */
+/** True for the versions 0.9 and 2.0, which Node's parser reads in the form of HTTP/1 and would answer. */
 export const hasOtherVersion = ({ httpVersion }: IncomingMessage): boolean =>
   httpVersion !== "1.1" && httpVersion !== "1.0";
 
-/** Whether Node's parser has refused the version. It has the same code for a line feed alone after it. */
+/** Whether Node's parser refused the version. It reports the same code for a bare line feed after the version. */
 export const isVersionError = ({ code, message }: NodeJS.ErrnoException): boolean =>
   code === "HPE_INVALID_VERSION" && !message.includes("CRLF");
 
 /**
- * For servers whose answers are no JSON.
- * @returns whether the request was refused, because it cannot be read safely
+ * For servers without JSON answers.
+ * @returns whether the request was refused as ambiguous
  */
 export function refusesUnsafe(request: IncomingMessage, response: ServerResponse): boolean {
   const isOther = hasOtherVersion(request);
@@ -36,7 +36,7 @@ export function refusesUnsafe(request: IncomingMessage, response: ServerResponse
   return true;
 }
 
-/** Listener of `clientError` for servers whose answers are no JSON: it answers as Node does, and names the version where that is the cause. */
+/** `clientError` listener for servers without JSON answers: it answers as Node does, and names the version when this is the cause. */
 export function answerParseError(error: NodeJS.ErrnoException, socket: Duplex): void {
   if (error.code === "ECONNRESET" || !socket.writable) return void socket.destroy();
   const [status, text] = isVersionError(error) ? [versionRefusal.status, `${versionRefusal.message}\n`] : [400, ""];

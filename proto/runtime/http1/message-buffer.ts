@@ -16,7 +16,7 @@ export class MessageBuffer {
   #bytes = Buffer.allocUnsafeSlow(headBytes + bodyBytes);
 
   /**
-   * Writes a message to a connection in clear text on which nothing waits.
+   * Writes a message to an idle clear-text connection.
    * @param head start line and fields with their line ends, without the length and the empty line; a character for each byte
    * @returns false when the message is not for this buffer: then nothing was written
    */
@@ -32,7 +32,7 @@ export class MessageBuffer {
     const headAt = lengthAt - head.length;
     bytes.write(head, headAt, "latin1");
     socket.write(bytes.subarray(headAt, end));
-    // A socket that has not passed on everything goes on to read from the buffer.
+    // A socket with unsent bytes keeps reading from the buffer, so the next message gets a new one.
     if (socket.writableLength > 0) this.#bytes = Buffer.allocUnsafeSlow(headBytes + bodyBytes);
     return true;
   }

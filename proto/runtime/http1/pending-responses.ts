@@ -4,11 +4,11 @@ import type { Duplex } from "node:stream";
 
 /** Stored on the socket itself: a WeakMap kept every finished response alive through young collections, a tenth of a gateway's time. */
 const pendingResponses = Symbol("owed");
-/** Set while a connection that no longer speaks HTTP has work under way. */
+/** Set while a connection upgraded to another protocol has work under way. */
 const inUse = Symbol("in use");
 type TrackedSocket = Duplex & { [pendingResponses]?: ServerResponse[]; [inUse]?: boolean };
 
-/** Tells whether a connection that was upgraded to another protocol has work under way. */
+/** Marks whether a connection upgraded to another protocol has work under way. */
 export function setInUse(socket: Duplex, isInUse: boolean): void {
   (socket as TrackedSocket)[inUse] = isInUse;
 }
@@ -26,13 +26,13 @@ export function addPendingResponse(socket: Duplex, response: ServerResponse): vo
   });
 }
 
-/** The response that is sent next. */
+/** The next response to send. */
 export const firstPendingResponse = (socket: Duplex): ServerResponse | undefined =>
   (socket as TrackedSocket)[pendingResponses]?.[0];
 
 function trackResponses(socket: Duplex): ServerResponse[] {
   const responses: ServerResponse[] = [];
-  // When a client leaves, Node closes the response under way, and tells nothing to those that wait behind it.
+  // When a client leaves, Node closes the response under way without notifying the responses queued behind it.
   socket.once("close", () => {
     for (const response of responses.splice(0)) if (!response.socket) response.destroy().emit("close");
   });

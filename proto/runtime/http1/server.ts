@@ -3,28 +3,27 @@ import type { Server, ServerResponse } from "node:http";
 import { type AddressInfo, Server as NetServer, type Socket } from "node:net";
 import { isInUse } from "./pending-responses.ts";
 
-/** Longer than the 60 s of common proxies: the proxy must be the side that closes an idle connection, or requests are lost. */
+/** Longer than the 60 s of common proxies: the proxy must be the side to close an idle connection, or requests are lost. */
 export const keepAliveMs = 65_000;
 const headersMs = 10_000;
 /** Limit for headers and body together. */
 const requestMs = 40_000;
 
-/** Interval at which Node looks for requests whose headers or bodies take too long, for `createServer`. */
+/** Interval of Node's check for requests with slow headers or bodies, for `createServer`. */
 export const connectionsCheckingInterval = 5_000;
 
 /**
- * Backlog of connections for a busy process. When it is full, the kernel resets connections whose client has already sent its request. With
- * 511, Node's default, that began after five seconds of 100 connections each. Linux accepts no more than net.core.somaxconn, which has the
- * same value.
+ * Backlog of connections for a busy process. When it is full, the kernel resets connections whose client has already sent its request. With 511, Node's
+ * default, resets began after five seconds of 100 connections each. Linux accepts no more than net.core.somaxconn, which has the same value.
  */
 const backlog = 4_096;
 
-/** Time for a client to send its next request on a connection that is about to end. */
+/** Time for a client to send its next request before its connection ends. */
 const lingerMs = 500;
 
 /** Longest wait for the first bytes of a client while others wait for a connection. */
 const idleMs = 1_000;
-/** Maximum number of connections to search for one that can end: a flood of new ones must not cost more. */
+/** Maximum number of connections searched for a closable one, so a flood of new connections costs no more. */
 const maxLooks = 256;
 /** Maximum number of refused connections kept open until their clients have read the reason. */
 const maxLingering = 16;
@@ -45,7 +44,7 @@ export function listen(server: Server, port: number, options: ListenOptions = {}
   server.keepAliveTimeout = keepAliveMs;
   server.headersTimeout = headersMs;
   server.requestTimeout = requestMs;
-  /** Time at which each connection was opened. */
+  /** Opening time of each connection. */
   const open = new Map<Socket, number>();
   connections.set(server, open);
   server.on("connection", (socket: Socket) => {
@@ -73,7 +72,7 @@ function makeRoom(open: ReadonlyMap<Socket, number>, newest: Socket, options: Li
   for (const [socket, openedAt] of open) {
     if (++looks > maxLooks) break;
     if (socket === newest || !isUnused(socket, now - openedAt)) continue;
-    // A busy process may not have read yet what arrived on a connection that seems unused.
+    // A busy process may not have read yet what arrived on a seemingly unused connection.
     return socket.bytesWritten > 0 ? void socket.destroy() : refuse(socket, refusal, false);
   }
   refuse(newest, refusal, open.size <= maxConnections + maxLingering);
@@ -104,8 +103,8 @@ const isUnused = (socket: Socket, ageMs: number): boolean =>
   !isInUse(socket) && (socket.bytesWritten > 0 || (socket.bytesRead === 0 && ageMs > idleMs));
 
 /**
- * Settles when the last answer is out. A connection stays open for a moment after an answer, because its client may already be sending the
- * next request: that one is answered too, and told that the connection ends.
+ * Settles when the last answer is out. A connection stays open for a moment after an answer, because its client may already be sending the next request: it
+ * is answered too, with `connection: close`.
  */
 export function close(server: Server): Promise<void> {
   server.keepAliveTimeout = lingerMs;
@@ -117,7 +116,7 @@ export function close(server: Server): Promise<void> {
   return new Promise((resolve) => void NetServer.prototype.close.call(server, () => resolve()));
 }
 
-/** Connections without a pending response, and the bytes that each has received. */
+/** Connections without a pending response, and the bytes received on each. */
 const silentOf = (server: Server): ReadonlyMap<Socket, number> =>
   new Map(
     [...(connections.get(server)?.keys() ?? [])]

@@ -1,4 +1,4 @@
-/** The events of a generation so far, kept for clients that join later or read more slowly than others. */
+/** The events of a generation so far, kept for clients that join late or read slowly. */
 import type { TurnEvent } from "../../gen/sluice/inference/v1/turn_pb.ts";
 
 interface LoggedBatch {
@@ -9,7 +9,7 @@ interface LoggedBatch {
   readonly costBefore: number;
 }
 
-/** The memory that the logs of all generations share. */
+/** The memory shared by the logs of all generations. */
 export class LogRoom {
   readonly #maxBytes: number;
   usedBytes = 0;
@@ -26,7 +26,7 @@ export class LogRoom {
 export class EventLog {
   readonly #room: LogRoom;
   #batches: LoggedBatch[] = [];
-  /** Number of the first batch that is still kept. */
+  /** Number of the first batch still kept. */
   #first = 0;
   #total = 0;
   /** Sum over all kept batches. */

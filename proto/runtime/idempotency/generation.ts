@@ -1,6 +1,6 @@
 /**
- * A turn that is shared by all requests of a key with the same Idempotency-Key and the same body that run at the same time. Each client gets
- * every event from the beginning. The turn runs at the pace of the fastest client, and is cancelled when the last one has left.
+ * A turn shared by concurrent requests of a key with the same Idempotency-Key and the same body. Each client gets every event from the beginning. The turn
+ * runs at the pace of the fastest client, and is cancelled when the last client has left.
  */
 import { equals } from "@bufbuild/protobuf";
 import { type Caller, CallerSchema } from "../../gen/sluice/admin/v1/access_service_pb.ts";
@@ -10,12 +10,12 @@ import type { TurnControl, TurnListener } from "../session/turn-listener.ts";
 import { EventLog, type LogRoom } from "./event-log.ts";
 import { TurnFollower, type Source } from "./turn-follower.ts";
 
-/** Bytes of events that are kept for clients that join later, and the distance that a client may lag behind the fastest one. */
+/** Bytes of events kept for clients that join later, and the maximum lag of a client behind the fastest. */
 const maxLoggedBytes = 4_194_304;
 /** Maximum of clients of a generation. */
 const maxClients = 1_024;
 
-/** Refuses a request that cannot join the running one: its client has to retry when that is over. */
+/** Refuses a request that cannot join the running turn: its client has to retry after the end of the turn. */
 const inFlight = (): Fault =>
   new Fault(FaultReason.RATE_LIMITED, "A request with this Idempotency-Key is running", {
     retryAfterMs: 1_000,
@@ -23,7 +23,7 @@ const inFlight = (): Fault =>
     metadata: { error_type: "rate_limit_exceeded" },
   });
 
-/** A prepared turn that further requests can join. */
+/** A prepared turn, open to further requests. */
 export interface KeyedTurn {
   /** The key of the turn with its policy. */
   readonly key: Caller;
@@ -37,7 +37,7 @@ export interface JoinedRequest {
   readonly leave: () => void;
 }
 
-/** The calls by which a shared turn tells the request that opened it how far it has come. */
+/** Progress callbacks of a shared turn for the request that opened it. */
 interface OpenedHooks {
   /** Called once, when inference-svc has the whole request. */
   readonly accepted?: () => void;
@@ -69,7 +69,7 @@ export class Generation<Turn extends KeyedTurn> implements TurnListener, Source 
   #isClosed = false;
   end: Source["end"];
 
-  /** @param closed called when no further request may join, so that the next one opens a new generation */
+  /** @param closed called when no further request may join, so the next request opens a new generation */
   constructor(room: LogRoom, closed: () => void) {
     this.log = new EventLog(room);
     this.#room = room;
@@ -94,12 +94,12 @@ export class Generation<Turn extends KeyedTurn> implements TurnListener, Source 
     return { follow: (listener, cut) => (follower = this.#follow(listener, cut)), leave };
   }
 
-  /** Called when the first request has been read. @param fingerprint of its body and of all else that decides about the answer */
+  /** Called when the first request has been read. @param fingerprint of its body and of everything else that determines the answer */
   read(fingerprint: string): void {
     this.#fingerprint = fingerprint;
   }
 
-  /** @param open throws where no turn can be opened; nothing is told then */
+  /** @param open throws when no turn can be opened; no hook is called then */
   opened(turn: Turn, open: (listener: TurnListener) => TurnControl, hooks: OpenedHooks): void {
     this.#control = open(this);
     this.#hooks = hooks;
@@ -113,8 +113,7 @@ export class Generation<Turn extends KeyedTurn> implements TurnListener, Source 
   }
 
   /**
-   * Waits for the prepared turn. A request cannot join one under another policy, because a policy change holds for every request that comes
-   * after it.
+   * Waits for the prepared turn. A request cannot join under another policy, because a policy change applies to every later request.
    * @throws Fault of the first request for an equal one; UNPROCESSABLE for a different request; RATE_LIMITED when they cannot be compared
    */
   async prepared(fingerprint: string, key: Caller): Promise<Turn> {
@@ -172,7 +171,7 @@ export class Generation<Turn extends KeyedTurn> implements TurnListener, Source 
     if (!this.log.isWhole) throw inFlight();
     const follower = new TurnFollower(this, listener, cut);
     this.#followers.add(follower);
-    // The listener needs the returned control before the first event, since it may pause at that event.
+    // The listener needs the returned control before the first event, since it may pause at this event.
     queueMicrotask(() => {
       follower.pump();
       this.moved();
@@ -180,7 +179,7 @@ export class Generation<Turn extends KeyedTurn> implements TurnListener, Source 
     return follower;
   }
 
-  /** Drops batches that no client needs, once no further request can join. A client too far behind the fastest is cut off. */
+  /** Drops batches no longer needed by any client, once no further request can join. A client too far behind the fastest is disconnected. */
   #forget(): void {
     for (;;) {
       const places = [...this.#followers].map(({ next }) => next);

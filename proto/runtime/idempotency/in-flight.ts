@@ -1,10 +1,10 @@
-/** Running generations by key and Idempotency-Key, which later requests can join. A generation that has ended is not kept. */
+/** Running generations by key and Idempotency-Key, for later requests to join. Ended generations are removed. */
 import { type Registry, gauge } from "../metrics.ts";
 import { invalid } from "../validation/problems.ts";
 import { LogRoom } from "./event-log.ts";
 import { Generation, type KeyedTurn } from "./generation.ts";
 
-/** Bytes of events of all generations together. Above it, a generation that grows can no longer be joined. */
+/** Limit for the bytes of events of all generations together. Above it, a growing generation can no longer be joined. */
 const maxLoggedBytes = 67_108_864;
 
 const form = /^[\x21-\x7e]{1,255}$/;
@@ -42,5 +42,5 @@ export class InFlight<Turn extends KeyedTurn> {
   }
 }
 
-/** Contains the key, so that the same Idempotency-Key of another key names another generation. */
+/** Includes the key, because two keys may use the same Idempotency-Key. */
 const nameOf = (keyHash: string, idempotencyKey: string): string => `${keyHash}:${idempotencyKey}`;

@@ -1,4 +1,4 @@
-/** A client that reads a generation at its own pace. */
+/** A client of a generation, reading at its own pace. */
 import { Fault } from "../fault.ts";
 import type { TurnControl, TurnListener } from "../session/turn-listener.ts";
 import type { EventLog } from "./event-log.ts";
@@ -16,12 +16,12 @@ export class TurnFollower implements TurnControl {
   readonly #source: Source;
   readonly #listener: TurnListener;
   readonly #cut: () => void;
-  /** Number of the batch that the client gets next. */
+  /** Number of the client's next batch. */
   next = 0;
   #paused = false;
   #over = false;
 
-  /** @param cut breaks the connection of a client that reads too slowly */
+  /** @param cut closes the connection of a client that reads too slowly */
   constructor(source: Source, listener: TurnListener, cut: () => void) {
     this.#source = source;
     this.#listener = listener;
@@ -33,7 +33,7 @@ export class TurnFollower implements TurnControl {
     return !this.#paused && this.next === this.#source.log.end;
   }
 
-  /** Writes all batches that the client has not got yet, until it takes no more. */
+  /** Writes all batches the client has not received yet, until its connection is full. */
   pump(): void {
     try {
       while (!this.#paused && !this.#over) {

@@ -1,21 +1,21 @@
 /**
  * Buckets that refill over a minute: the whole limit at once, then evenly (the generic cell rate algorithm).
  *
- * A bucket is one time: the moment until which its use is paid for. Its distance from now tells what is left under any limit, so a limit
- * may change at any time.
+ * A bucket is a single time: the moment until which its use is paid for. Its distance from now gives the remainder under any limit, so a limit may change
+ * at any time.
  */
 
-/** Time in which a bucket refills. */
+/** Refill time of a bucket. */
 export const periodMs = 60_000;
 /** Use beyond this time ahead is forgiven, which bounds the wait. */
 const maxAheadMs = 3_600_000;
 /** Tolerance in units: sums of fractions miss the last unit by less. */
 const tolerance = 0.01;
 
-/** Time that one unit moves a bucket ahead. */
+/** Time by which one unit moves a bucket ahead. */
 const stepMs = (limit: number): number => periodMs / limit;
 
-/** Whole units that are left. */
+/** Remaining whole units. */
 export const remainingOf = (limit: number, aheadMs: number): number =>
   Math.max(0, Math.floor((periodMs - aheadMs) / stepMs(limit) + tolerance));
 

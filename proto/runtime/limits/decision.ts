@@ -11,11 +11,11 @@ export interface Ask {
   readonly tokens: boolean;
 }
 
-/** A request that opens a turn. */
+/** A request for a new turn. */
 export const openTurn: Ask = { request: true, turn: true, tokens: true };
-/** A request that shares a running turn. */
+/** A request sharing a running turn. */
 export const joinTurn: Ask = { request: true, turn: false, tokens: true };
-/** A request that only reads, such as a list of models: it uses no tokens, so a key without tokens may still send it. */
+/** A read-only request, such as a list of models: it uses no tokens, so a key without tokens may still send it. */
 export const readOnly: Ask = { request: true, turn: false, tokens: false };
 
 export type LimitName = "requests" | "tokens" | "concurrency";
@@ -27,7 +27,7 @@ export interface Ahead {
 }
 
 export interface Decision {
-  /** The limit that refuses the request; undefined when it was admitted and counted. */
+  /** The limit that refused the request; undefined when it was admitted and counted. */
   readonly refusedBy: LimitName | undefined;
   /** Use of the buckets, including this request if it was admitted. */
   readonly ahead: Ahead;

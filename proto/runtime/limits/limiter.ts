@@ -20,7 +20,7 @@ export interface LimiterOptions {
   readonly house: () => HouseLimits;
   readonly origin: FaultOrigin.GATEWAY | FaultOrigin.INFERENCE;
   readonly registry: Registry;
-  /** Redis; without it this process counts alone. */
+  /** Redis; without it this process counts by itself. */
   readonly shared?: SharedOptions | undefined;
 }
 

@@ -3,9 +3,7 @@ import { Bucket, remainingOf } from "./bucket.ts";
 import type { Ahead, Ask, Decision } from "./decision.ts";
 import type { KeyLimits } from "./settings.ts";
 
-/**
- * State of a key while Redis is unreachable: what this process has admitted alone, and the last answer of Redis, which may lose its data.
- */
+/** State of a key while Redis is unreachable: requests admitted by this process, and the last answer of Redis, which may lose its data. */
 export class Alone {
   readonly heard: Ahead;
   readonly requests = new Bucket();
@@ -36,7 +34,7 @@ export class KeyUse {
   }
 }
 
-/** @param share part of the limits that this process may give out, at most 1 */
+/** @param share fraction of the limits available to this process, at most 1 */
 export function decide(use: KeyUse, limits: KeyLimits, ask: Ask, share: number, now: number): Decision {
   const { requestsPerMinute } = limits;
   const refusedBy = findReached(use, limits, ask, share, now);
@@ -47,7 +45,7 @@ export function decide(use: KeyUse, limits: KeyLimits, ask: Ask, share: number, 
   return { refusedBy, ahead: use.ahead(now) };
 }
 
-/** The first limit that has nothing left. */
+/** The first exhausted limit. */
 function findReached(use: KeyUse, limits: KeyLimits, ask: Ask, share: number, now: number): Decision["refusedBy"] {
   const { requestsPerMinute, tokensPerMinute, concurrentRequests } = limits;
   if (ask.request && isReached(requestsPerMinute, use.requests, share, now)) return "requests";
@@ -66,7 +64,7 @@ export function charge(use: KeyUse, limit: number, tokens: number, share: number
 
 const partOf = (limit: number, share: number): number => Math.max(1, Math.floor(limit * share));
 
-/** Number of keys from which unused entries are swept. */
+/** Number of keys above which unused entries are swept. */
 const sweepFrom = 1_024;
 
 /** Every key with open turns or recent use. */

@@ -1,15 +1,15 @@
 /**
- * The connection to Redis and its health: a call waits only a moment for it, and not at all once it is known to be gone.
+ * The connection to Redis and its health: a call waits only a moment for it, and not at all while it is known to be down.
  *
- * Redis that takes no writes counts as gone. After a failover the address leads to another server, while a connection to the one that has become a
- * replica may stay open, so such a connection is made anew.
+ * A read-only Redis counts as down. After a failover the address leads to another server, while a connection to the demoted replica may stay open, so such
+ * a connection is replaced.
  */
 import { createHash } from "node:crypto";
 import { Redis } from "ioredis";
 import type { Logger } from "../log/log.ts";
 import { Counter, type Registry, gauge } from "../metrics.ts";
 
-/** A step takes a fraction of a millisecond, so this much silence means that Redis is gone. */
+/** A step takes a fraction of a millisecond, so a silence of this length means a dead Redis. */
 const silenceMs = 100;
 /** Longest wait for one answer while others arrive. */
 const stepLimitMs = 250;
@@ -17,7 +17,7 @@ const probeEveryMs = 250;
 const maxBackoffMs = 1_000;
 
 const options = {
-  // Commands are never queued: a limit that cannot be checked in Redis now is decided in this process now.
+  // Commands are never queued: when Redis cannot check a limit now, this process decides it now.
   enableOfflineQueue: false,
   maxRetriesPerRequest: 0,
   connectTimeout: 1_000,
@@ -32,11 +32,11 @@ export interface Step {
 
 export interface RedisLinkOptions {
   readonly url: string;
-  /** A step that writes, by which the link finds out whether Redis can be used. */
+  /** A writing step, used to test whether Redis is usable. */
   readonly probe: Step;
   readonly log: Pick<Logger, "info" | "warn">;
   readonly registry: Registry;
-  /** Called when Redis answers again. Commands that it sends come before all later ones. */
+  /** Called when Redis answers again. Its commands precede all later ones. */
   readonly returned: () => void;
 }
 
@@ -126,7 +126,7 @@ export class RedisLink {
     }
   }
 
-  /** Keeps a stalled event loop from looking like a silent Redis: answers that have arrived when the timer is late are read first. */
+  /** Keeps a stalled event loop from looking like a silent Redis: answers received before a late timer are read first. */
   #inTime<Answer>(answer: Promise<Answer>): Promise<Answer> {
     return new Promise((resolve, reject) => {
       const askedAt = performance.now();

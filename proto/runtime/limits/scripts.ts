@@ -1,7 +1,6 @@
 /**
- * Scripts that Redis runs atomically. Each key has one hash: r and t are the times until which requests and tokens are paid for, in
- * milliseconds of Redis' clock; p:<process> is the number of a process's open turns, with the time until which it is valid unless renewed,
- * so that a dead process holds nothing for long.
+ * Lua scripts, which Redis runs atomically. Each key has one hash: r and t are the times until which requests and tokens are paid for, in milliseconds of
+ * Redis' clock; p:<process> is the number of a process's open turns, with its expiry time unless renewed, so a dead process frees its turns soon.
  */
 
 /** ARGV[1]: process, ARGV[2]: how long its count of turns is valid, in milliseconds. */
@@ -47,7 +46,7 @@ if turn then own = own + 1 end
 keep()
 return answer('')`;
 
-/** ARGV[3]: number of ended turns; [4], [5]: tokens that they used and the limit of tokens, 0 for no limit. */
+/** ARGV[3]: number of ended turns; [4], [5]: tokens used by them and the limit of tokens, 0 for no limit. */
 const leave = `${read}
 own = math.max(0, own - tonumber(ARGV[3]))
 if tonumber(ARGV[5]) > 0 then ahead.t = ahead.t + tonumber(ARGV[4]) * 60000 / tonumber(ARGV[5]) end

@@ -1,10 +1,10 @@
-/** `console`: the pages of the gateway for people, and the services that tell who a person is. */
+/** `console`: the web console of the gateway, and the identity services for its sign-in. */
 import { z } from "zod";
 import { roles } from "../../policy/role.ts";
 
 const email = /^(?:\*|[^\s@,*]+)@[^\s@,*]+$/;
 
-/** Lower case, so that no rule is missed for the spelling of an address. */
+/** Lower case, so that the spelling of an address cannot evade a rule. */
 const user = z
   .string()
   .max(254)
@@ -66,7 +66,7 @@ const trustedHeader = z.strictObject({
   roles: rules,
 });
 
-/** Path of the gateway to which the service sends people back. */
+/** Path of the gateway to which the identity service redirects people after the sign-in. */
 export const callbackPath = "/console/oidc/callback";
 
 const isPrivate = ({ protocol, hostname }: URL): boolean =>

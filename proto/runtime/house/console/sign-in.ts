@@ -1,4 +1,4 @@
-/** Settings of the sign-in by another service. They have a secret, which the gateway alone knows, and other services therefore leave them out. */
+/** Settings of the sign-in through an identity service. They contain a secret for the gateway only, so other services skip them. */
 import { variablesOf } from "../variables.ts";
 import { parseYaml } from "../yaml.ts";
 
@@ -21,6 +21,6 @@ export function withSignIn(raw: Raw, signIn: unknown): Record<string, unknown> {
   return { ...raw, console: signIn === undefined ? rest : { ...rest, oidc: signIn } };
 }
 
-/** Names of the environment variables that the section refers to. */
+/** Names of the environment variables referenced by the section. */
 export const signInVariables = (path: string, environment: NodeJS.ProcessEnv): readonly string[] =>
   variablesOf(signInOf(parseYaml(path)), environment).set.filter((name) => !name.startsWith("file:"));

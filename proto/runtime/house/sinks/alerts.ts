@@ -1,8 +1,8 @@
-/** `alerts`: services outside Sluice that are told when a budget is nearly used up, and when a guardrail finds something. */
+/** `alerts`: external services to notify when a budget is nearly used up, and when a guardrail finds something. */
 import { z } from "zod";
 import { address, exactlyOne, sinkName, sinkWorkspace, uniquelyNamed, webhook } from "./common.ts";
 
-/** Alerts that a sink can ask for. */
+/** Alert types a sink can subscribe to. */
 export const alertEvents = ["budget", "guardrail_block", "guardrail_redact", "guardrail_flag"] as const;
 
 const slack = z.strictObject({

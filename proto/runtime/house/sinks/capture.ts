@@ -1,4 +1,4 @@
-/** `capture`: prompts and answers of the keys that opt in, stored encrypted for a while. */
+/** `capture`: prompts and answers of keys with `capture_content`, stored encrypted for a limited time. */
 import { z } from "zod";
 
 const keyBytes = 32;
@@ -46,7 +46,7 @@ export const capture = z
   .optional()
   .describe("Captures prompts and answers of the keys that have `capture_content`.");
 
-/** The part that the gateway reads: it captures, and does not know the key. */
+/** The part for the gateway, which captures content but does not know the encryption key. */
 export const edgeCapture = z.object({ max_bytes: capturedBytes }).optional();
 
 export type CaptureSettings = NonNullable<z.infer<typeof capture>>;

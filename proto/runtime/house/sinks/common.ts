@@ -1,4 +1,4 @@
-/** Settings that entries of `alerts` and `exports` share. */
+/** Settings shared by the entries of `alerts` and `exports`. */
 import { z } from "zod";
 
 export const sinkName = z.string().regex(/^[A-Za-z0-9_-]{1,64}$/, "1 to 64 letters, digits, _ and -");
@@ -34,7 +34,7 @@ export const sinkWorkspace = z
   .optional()
   .describe("Name or id of the only workspace that is meant; every workspace when absent.");
 
-/** @param kinds names of the settings of which an entry has exactly one */
+/** @param kinds mutually exclusive settings; an entry has exactly one of them */
 export const exactlyOne =
   (...kinds: readonly string[]) =>
   (entry: object, context: z.core.$RefinementCtx) => {
@@ -42,7 +42,7 @@ export const exactlyOne =
     if (given.length !== 1) context.addIssue({ code: "custom", message: `exactly one of ${kinds.join(", ")}` });
   };
 
-/** @returns a list whose entries have names of their own */
+/** @returns a list of entries with distinct names */
 export const uniquelyNamed = <Entry extends z.ZodType<{ readonly name: string }>>(entry: Entry) =>
   z
     .array(entry)

@@ -1,4 +1,4 @@
-/** `exports`: services outside Sluice that get the records of turns. */
+/** `exports`: external services that receive the records of turns. */
 import { z } from "zod";
 import { headerFields } from "../mcp.ts";
 import { address, exactlyOne, sinkName, sinkWorkspace, uniquelyNamed, webhook } from "./common.ts";

@@ -1,4 +1,4 @@
-/** Answers of a running house match the OpenAPI document: success, streams, failures, administration, the catalogue. */
+/** Answers of running processes match the OpenAPI document: success, streams, failures, administration, the catalogue. */
 import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
 import { hashKey } from "@sluice/proto/runtime/key.js";
 import { type House, startHouse } from "../support/house.ts";
@@ -25,7 +25,7 @@ const failing = (status: number, headers: Record<string, string> = {}): Reply =>
 const toolCall = { index: 0, id: "call_1", type: "function", function: { name: "f", arguments: "{}" } };
 const tools = [{ type: "function", name: "f", description: "Does", parameters: { type: "object" } }];
 
-describe("answers of a house", () => {
+describe("answers of running services", () => {
   let chat: Upstream;
   let responses: Upstream;
   let house: House;
@@ -111,13 +111,13 @@ limits: {body_bytes: 20000, turn_ms: 4000}
   });
 
   describe("a stream", () => {
-    test("of text", async () => {
+    test("completes for a text answer", async () => {
       chat.script([chatStream("One, ", "two.")]);
       const types = await expectStream(await respond({ ...ask, stream: true }), "response.completed");
       expect(types).toContain("response.output_text.delta");
     });
 
-    test("of reasoning and a call, with the body that the provider was sent", async () => {
+    test("reports reasoning, a call and the body sent to the provider", async () => {
       const deltas = [{ reasoning_content: "Hm" }, { content: "Calling" }, { tool_calls: [toolCall] }];
       chat.script([
         { chunks: [{ sse: [...deltas.map((delta) => chatChunk(delta)), chatChunk({}, "tool_calls"), "[DONE]"] }] },
@@ -127,12 +127,12 @@ limits: {body_bytes: 20000, turn_ms: 4000}
       expect(types).toEqual(expect.arrayContaining(["response.debug", "response.function_call_arguments.done"]));
     });
 
-    test("that breaks off", async () => {
+    test("ends in response.failed when the provider breaks off", async () => {
       chat.script([{ chunks: [{ sse: [chatChunk({ content: "The first" })] }], cut: true }]);
       await expectStream(await respond({ ...ask, stream: true }), "response.failed");
     });
 
-    test("of a search that the provider makes, and of an item and an event that nobody knows", async () => {
+    test("passes on a provider's own search, and unknown items and events", async () => {
       const search = {
         type: "web_search_call",
         id: "ws_1",
@@ -190,7 +190,7 @@ limits: {body_bytes: 20000, turn_ms: 4000}
       [503, 502],
       [504, 524],
       [529, 529],
-    ])("of a provider: %i is %i", async (said, status) => {
+    ])("a provider's status %i is answered with %i", async (said, status) => {
       chat.script([failing(said, { "retry-after": "1" })]);
       await expectFailure(await respond(ask), status);
       await expectFailure(await respond({ ...ask, stream: true }), status);

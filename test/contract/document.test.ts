@@ -18,7 +18,7 @@ describe("the published document", () => {
     expect(validator.version).toBe("3.1");
   });
 
-  test.each(Object.keys(document.components.schemas))("has a schema %s that a validator can use", (name) => {
+  test.each(Object.keys(document.components.schemas))("has a schema %s usable by a validator", (name) => {
     // An unknown keyword or a reference to nothing throws.
     expect(() => validate(name, null)).not.toThrow();
   });
@@ -30,7 +30,7 @@ describe("the published document", () => {
     expect(document.info.version).toBe(version);
   });
 
-  test("says of every array what stands in it, without which generators of clients stop", () => {
+  test("gives every array its item type; client generators stop without it", () => {
     const arrays: unknown[] = [];
     JSON.stringify(document, (_, value: unknown) => {
       const { type } = (value ?? {}) as { readonly type?: unknown };
@@ -41,7 +41,7 @@ describe("the published document", () => {
     expect(arrays.filter((schema) => (schema as { readonly items?: unknown }).items === undefined)).toEqual([]);
   });
 
-  test("has no pattern with a slash at its end, which generators of clients would cut off with the escape before it", () => {
+  test("has no pattern ending in a slash: client generators would cut off the slash and its escape", () => {
     const patterns: string[] = [];
     JSON.stringify(document, (key, value: unknown) => {
       if (key === "pattern" && typeof value === "string") patterns.push(value);
@@ -144,7 +144,7 @@ describe("the published document", () => {
       content,
     ]),
   ];
-  test.each(contents)("%s: its examples are what its schema says", (_, content) => {
+  test.each(contents)("%s: its examples match its schema", (_, content) => {
     for (const { schema, examples = {} } of Object.values(content)) {
       for (const { value } of Object.values(examples)) expect(validateAgainst(schema, value)).toEqual([]);
     }

@@ -1,4 +1,4 @@
-/** Every failure that the house knows, as the edge writes it. */
+/** Every known failure, as written to the client. */
 import { once } from "node:events";
 import { type Server, createServer } from "node:http";
 import type { AddressInfo } from "node:net";
@@ -34,19 +34,19 @@ describe("a failure as it is written", () => {
   });
 
   test.each(["ERR_HTTP_REQUEST_TIMEOUT", "HPE_CHUNK_EXTENSIONS_OVERFLOW", "HPE_HEADER_OVERFLOW", "HPE_INVALID"])(
-    "of the HTTP parser: %s",
+    "an error of the HTTP parser is documented: %s",
     async (code) => {
       await expectPublished(toClientFault(Object.assign(new Error(code), { code })));
     },
   );
 
-  test("of thirty fields", async () => {
+  test("a failure with thirty fields is documented", async () => {
     const problems = new Problems();
     for (let index = 0; index < 30; index++) problems.add(`input.${index}`, "must be an object");
     await expectPublished(Fault.from(thrownBy(() => problems.throwIfAny())));
   });
 
-  test("with its receipt", async () => {
+  test("a failure with its receipt is documented", async () => {
     const receipt = {
       attempt: 0,
       endpoints: { available: [], total: 0 },

@@ -67,7 +67,7 @@ test("null inside of what was replayed is unset, too", () => {
 
 describe("refused with the field's path", () => {
   const wrong = (value: unknown): unknown => (typeof value === "string" || Array.isArray(value) ? 5 : "x");
-  /** Fields that take any JSON, because a provider or a tool fills them. */
+  /** Fields of any JSON type, filled by a provider or a tool. */
   const open = new Set(["computer_call.action", "tool_search_call.arguments", "service:files.result"])
     .add("mcp_list_tools.error")
     .add("mcp_call.error");
@@ -149,7 +149,7 @@ describe("items together", () => {
       ],
       1,
     ],
-  ])("a reference to an item that is %s is an invalid prompt", (_, input, index) => {
+  ])("a reference to %s item is an invalid prompt", (_, input, index) => {
     const caught = (): Fault => {
       try {
         parseTurnRequest({ input });
@@ -165,7 +165,7 @@ describe("items together", () => {
     );
   });
 
-  test("two configuration updates in a row", () => {
+  test("two configuration updates in a row are refused", () => {
     const update = clientItems["configuration_update"];
     expect(listProblems({ input: [update, update] })).toEqual(["input.1: follows another configuration_update"]);
     expect(listProblems({ input: [update, { role: "user", content: "x" }, update] })).toEqual([]);

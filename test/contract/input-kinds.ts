@@ -1,4 +1,4 @@
-/** Items of every kind that an input can hold; those of answers have every field that an answer gives. */
+/** Input items of every kind. Items from answers have every field of an answer. */
 type Item = { readonly type: string; readonly [field: string]: unknown };
 
 const settled = { id: "i_1", status: "completed" };
@@ -173,7 +173,7 @@ export const clientItems: Readonly<Record<string, Item>> = {
   configuration_update: { type: "configuration_update", reasoning: { effort: "low" } },
 };
 
-/** Outputs with the call that must come before them. */
+/** Output types by the call required before them. */
 export const answersTo: Readonly<Record<string, string>> = {
   function_call_output: "function_call",
   custom_tool_call_output: "custom_tool_call",

@@ -35,7 +35,7 @@ const resolved = (schema: JsonSchema): JsonSchema => {
   return resolved(document.components.schemas[reference.replace("#/components/schemas/", "")] as JsonSchema);
 };
 
-/** The least value that a schema accepts. */
+/** The minimal value of a schema. */
 function least(of: JsonSchema): unknown {
   const schema = resolved(of);
   if (schema["const"] !== undefined) return schema["const"];
@@ -66,7 +66,7 @@ function textFor({ pattern = "", minLength }: JsonSchema): string {
   return String(pattern).includes("\\d") ? "1" : "a".repeat(Number(minLength ?? 0));
 }
 
-/** A value of a type that the schema does not accept; undefined when it accepts any. */
+/** A value of a type outside the schema; undefined if the schema accepts any type. */
 function wrong(of: JsonSchema): unknown {
   return [true, "\0not this", -1.5, [[]], { not: "this" }].find((value) => !acceptsType(of, value));
 }
@@ -112,7 +112,7 @@ describe.each(kinds)("%s", (name, shape) => {
   const properties = Object.entries((schema["properties"] ?? {}) as Readonly<Record<string, JsonSchema>>);
   const both = (value: unknown) => [validate(name, value).length === 0, accepts(shape, value)];
 
-  test("takes the least that it asks for", () => {
+  test("accepts its minimal value", () => {
     expect(both(good)).toEqual([true, true]);
   });
 
@@ -130,7 +130,7 @@ describe.each(kinds)("%s", (name, shape) => {
     }
   });
 
-  test.each([null, 1, "text", [[]]])("is not %j", (value) => {
+  test.each([null, 1, "text", [[]]])("refuses %j", (value) => {
     expect(both(value)).toEqual([false, false]);
   });
 });

@@ -6,7 +6,7 @@ import { pluginContracts } from "@sluice/proto/contract/plugins.js";
 import { FusionPluginSchema, PluginSchema } from "@sluice/proto/gen/sluice/inference/v1/turn_pb.js";
 import type { ObjectShape } from "@sluice/proto/runtime/validation/shape.js";
 
-/** Every setting that travels, with a value other than its default. */
+/** Every setting sent to inference-svc, with a value other than its default. */
 const settings: Readonly<Record<string, Readonly<Record<string, unknown>>>> = {
   alignment: { rules: ["no jokes"], mode: "audit", instruct: false, max_retries: 0, threshold: 0.5 },
   "auto-router": {
@@ -54,7 +54,7 @@ const settings: Readonly<Record<string, Readonly<Record<string, unknown>>>> = {
   },
 };
 
-/** Settings that are accepted and do nothing here; `enabled: false` is carried out by leaving the plugin out. */
+/** Settings accepted without effect; `enabled: false` is carried out by leaving the plugin out. */
 const notCarried: Readonly<Record<string, readonly string[]>> = { web: ["mode", "x_search"] };
 
 const fieldsOf = (id: string): readonly string[] => Object.keys((pluginContracts[id]!.shape as ObjectShape).fields);
@@ -67,7 +67,7 @@ describe.each(Object.keys(pluginContracts))("the plugin %s", (id) => {
     expect(pluginJson(message!)).toEqual(json);
   });
 
-  test("has no setting that its message loses", () => {
+  test("keeps every setting in its message", () => {
     const lost = fieldsOf(id).filter((name) => !["id", "enabled"].includes(name) && !(name in settings[id]!));
     expect(lost).toEqual(notCarried[id] ?? []);
   });
@@ -79,17 +79,17 @@ describe.each(Object.keys(pluginContracts))("the plugin %s", (id) => {
   });
 });
 
-test("a setting that is null is unset", () => {
+test("a setting of null is unset", () => {
   const [web] = pluginMessages([{ id: "web", user_location: null, max_results: null }]);
   expect(pluginJson(web!)).toEqual({ id: "web" });
 });
 
-test("a plugin that is turned off does not travel, unless it runs without being asked for", () => {
+test("a disabled plugin is left out, unless it runs by default", () => {
   const off = Object.keys(pluginContracts).flatMap((id) => pluginMessages([{ id, enabled: false }]).map(() => id));
   expect(off).toEqual(["context-compression", "file-parser"]);
 });
 
-test("bytes that are no JSON are null, which the shape refuses", () => {
+test("bytes outside JSON are null, and refused by the shape", () => {
   const value = create(FusionPluginSchema, { toolsJson: new TextEncoder().encode("[") });
   const message = create(PluginSchema, { plugin: { case: "fusion", value } });
   expect(pluginJson(message)).toEqual({ id: "fusion", tools: null });

@@ -103,7 +103,7 @@ describe("a plugin", () => {
   ])("%s with %j, but not %j", (id, within, beyond, problem) => {
     expect(wrong(plugins, [{ id, ...within }], "plugins")).toEqual([]);
     expect(wrong(plugins, [{ id, ...beyond }], "plugins")).toEqual([`plugins.0.${problem}`]);
-    // A whole request says the same.
+    // A whole request has the same problems.
     expect(listProblems({ plugins: [{ id, ...within }] })).toEqual([]);
     expect(listProblems({ plugins: [{ id, ...beyond }] })).toEqual([`plugins.0.${problem}`]);
   });
@@ -117,7 +117,7 @@ describe("a plugin", () => {
     ["alignment", rules(1), rules(1)],
     ["moderation", {}, { enabled: false }],
     ["web", { enabled: false }, {}],
-  ])("is given once: %s", (id, one, other) => {
+  ])("appears only once: %s", (id, one, other) => {
     const given = [{ id, ...one }, { id: "context-compression" }, { id, ...other }];
     expect(wrong(plugins, given, "plugins")).toEqual([`plugins.2: plugin ${id} is given twice`]);
   });
@@ -214,16 +214,22 @@ describe("settings", () => {
 
   const once = { type: "step_count_is", step_count: 1 };
 
-  test.each([1, 30, 31, 0, -1])("max_tool_calls %j is ignored beside stop_server_tools_when", (max_tool_calls) => {
-    expect(parseTurnRequest({ max_tool_calls, stop_server_tools_when: once })).toEqual(
-      parseTurnRequest({ stop_server_tools_when: once }),
-    );
-  });
+  test.each([1, 30, 31, 0, -1])(
+    "max_tool_calls %j is ignored together with stop_server_tools_when",
+    (max_tool_calls) => {
+      expect(parseTurnRequest({ max_tool_calls, stop_server_tools_when: once })).toEqual(
+        parseTurnRequest({ stop_server_tools_when: once }),
+      );
+    },
+  );
 
-  test.each(["31", 1.5, true, []])("max_tool_calls %j is of a wrong type beside it as well", (max_tool_calls) => {
-    const says = ["max_tool_calls: must be an integer or null"];
-    expect(listProblems({ max_tool_calls, stop_server_tools_when: once })).toEqual(says);
-  });
+  test.each(["31", 1.5, true, []])(
+    "max_tool_calls %j of a wrong type is refused together with stop_server_tools_when as well",
+    (max_tool_calls) => {
+      const says = ["max_tool_calls: must be an integer or null"];
+      expect(listProblems({ max_tool_calls, stop_server_tools_when: once })).toEqual(says);
+    },
+  );
 
   test("become the turn's", () => {
     const image = '{ "size":"1024x1024" }';

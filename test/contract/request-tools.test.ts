@@ -375,14 +375,14 @@ describe("a choice", () => {
   });
 
   test.each(all.filter(({ type }) => !["function", "custom", "mcp"].includes(type)).map(({ type }) => [type]))(
-    "of type %s",
+    "needs a tool of type %s",
     (type) => {
       const choice = { type: "tool", tool: { type } };
       expect(parseTurnRequest({ tools: [minimal[type]], tool_choice: { type } }).toolChoice).toEqual(choice);
     },
   );
 
-  test("by another spelling of the kind means the tool that is there", () => {
+  test("in another spelling of the kind means the given tool", () => {
     const tools = [{ type: "service:web_search" }];
     expect(parseTurnRequest({ tools, tool_choice: { type: "web_search_preview" } }).toolChoice).toEqual({
       type: "tool",
@@ -419,7 +419,7 @@ describe("domains", () => {
     "b\u00fccher.example",
     "[::1]",
   ];
-  // None of them matches any address, so a page that they shall keep out would be read.
+  // None of them matches any address, so a page on a deny list would still be read.
   const wrong = ["not a domain", " a.test", "a.*", "*a.test", "a.test/*", "ftp://a.test", "*", "*.", "https://"];
 
   test.each(right)("%j is one", (pattern) => {
@@ -435,7 +435,7 @@ describe("domains", () => {
   });
 });
 
-describe("with another prefix configured", () => {
+describe("with another configured prefix", () => {
   const aliases = ["vendor:"];
 
   test("kinds are neutral, the spelling stays the client's", () => {
@@ -466,7 +466,7 @@ describe("with another prefix configured", () => {
     expect(request.input.map(({ type }) => type)).toEqual(["service:web_search", "additional_tools"]);
   });
 
-  test("what no kind is called stays unknown, as it was spelled", () => {
+  test("unknown kinds keep their spelling", () => {
     expect(listProblems({ tools: [{ type: "vendor:spoon" }] }, { aliases })).toEqual([
       "tools.0.type: unknown type vendor:spoon",
     ]);

@@ -1,4 +1,4 @@
-/** The 21 worked examples of the contract against the published document, and against the shapes that the house checks by. */
+/** The 21 worked examples of the contract, checked against the published document and against the shapes used at run time. */
 import { describe, expect, test } from "@jest/globals";
 import { keyHashes } from "@sluice/proto/contract/operations/administration.js";
 import { endUserAnswer, endUserChange } from "@sluice/proto/contract/records/end-users.js";

@@ -18,9 +18,9 @@ import { requests, responses } from "./messages.ts";
 const runs = { numRuns: 200 };
 const prefixBytes = 5;
 
-/** The bytes of a message in the general way, by which two messages are compared: NaN included, which equals nothing. */
+/** A message serialized for comparison by the general codec: NaN included, which equals nothing. */
 const bytesOf = <Desc extends DescMessage>(schema: Desc, message: MessageShape<Desc>): string =>
-  // A batch that is decoded late drops the fields of later builds, which nothing reads.
+  // Late decoding of a batch drops the fields of later builds, which nothing reads.
   Buffer.from(
     toBinary(schema, message, { writeUnknownFields: schema.typeName !== SessionResponseSchema.typeName }),
   ).toString("base64");
@@ -97,7 +97,7 @@ describe("messages of inference-svc", () => {
     );
   });
 
-  test("written in any way that the contract allows mean the same to generated code", () => {
+  test("have the same meaning for generated code in any encoding allowed by the contract", () => {
     fc.assert(
       fc.property(responses, fc.integer(), (message, seed) => {
         const bytes = distort(SessionResponseSchema, general(message), randomOf(seed));
@@ -107,12 +107,12 @@ describe("messages of inference-svc", () => {
     );
   });
 
-  test("with bytes changed, cut or added are read as by the contract, or refused", () => {
+  test("with changed, cut or added bytes are read as the contract reads them, or refused", () => {
     fc.assert(
       fc.property(responses, changes, (message, all) => {
         const bytes = changed(general(message), all);
         const contract = outcome(() => meaning(SessionResponseSchema, bytes));
-        // The schema-driven decoder reads over the end of a message when a part of it is too long; a batch that does so is refused.
+        // The schema-driven decoder reads past the end of a message with an overlong part; our decoder refuses such a batch.
         expect([contract, "refused"]).toContain(outcome(() => byCode(bytes)));
       }),
       { numRuns: 1_000 },
@@ -127,8 +127,8 @@ describe("messages of inference-svc", () => {
     }
   });
 
-  test("keep a batch that is none from the other turns", () => {
-    // A batch of one event whose length goes beyond its end.
+  test("isolate an unreadable batch from the other turns", () => {
+    // A batch of one event with a length beyond its end.
     const unreadable = [0x0a, 0x06, 0x08, 0x05, 0x12, 0x02, 0x0a, 0x7f];
     const readable = [0x0a, 0x06, 0x08, 0x06, 0x12, 0x02, 0x10, 0x07];
     const { frames } = within(decodeSessionResponse, Buffer.from([...unreadable, ...readable]));
@@ -141,7 +141,7 @@ describe("messages of inference-svc", () => {
     expect(costs[1]?.()).toBe(7);
   });
 
-  test("end one turn, and no other, with a frame that the contract cannot express", () => {
+  test("end only the affected turn with a frame the contract cannot express", () => {
     const delta = (turn: number) =>
       create(ServerFrameSchema, {
         turn,
@@ -193,7 +193,7 @@ describe("messages of a gateway", () => {
     );
   });
 
-  test("written in any way that the contract allows mean the same to generated code", () => {
+  test("have the same meaning for generated code in any encoding allowed by the contract", () => {
     fc.assert(
       fc.property(requests, fc.integer(), (message, seed) => {
         const bytes = distort(SessionRequestSchema, general(message), randomOf(seed));
@@ -203,7 +203,7 @@ describe("messages of a gateway", () => {
     );
   });
 
-  test("with bytes changed, cut or added are read as by the contract, or refused as by it", () => {
+  test("with changed, cut or added bytes are read or refused as the contract does", () => {
     fc.assert(
       fc.property(requests, changes, (message, all) => {
         const bytes = changed(general(message), all);
@@ -221,7 +221,7 @@ describe("messages of a gateway", () => {
     }
   });
 
-  test("with 32 MiB of input are written without a copy of it", () => {
+  test("with 32 MiB of input are written without a copy of the input", () => {
     const inputJson = Buffer.alloc(32 * 1024 * 1024, "x");
     const parts: Uint8Array[] = [];
     const open = { turn: 1, frame: { case: "open" as const, value: { keyHash: "k", request: { inputJson } } } };

@@ -13,7 +13,7 @@ export function randomOf(seed: number): () => number {
   };
 }
 
-/** Adds fields of later builds, repeats fields, splits messages in two that are to be merged, and lengthens numbers. */
+/** Adds fields of later builds, repeats fields, splits messages in two for merging, and lengthens numbers. */
 export function distort(schema: DescMessage, bytes: Uint8Array, random: () => number): Uint8Array {
   const reader = new BinaryReader(bytes);
   const writer = new BinaryWriter();

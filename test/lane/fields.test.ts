@@ -1,4 +1,4 @@
-/** Each field of the contract passes through the generated codec of a session: a field that is new needs no line of code there. */
+/** Each field of the contract passes through the generated codec of a session: a new field needs no line of code there. */
 import {
   type DescField,
   type DescMessage,
@@ -52,7 +52,7 @@ const directions: Readonly<Record<string, Direction>> = {
   },
 };
 
-/** A value that is not the default one. */
+/** A value other than the default. */
 function valueOf({ scalar, enum: choices, message }: DescField): unknown {
   if (message) return reflect(message, create(message));
   if (choices) return choices.values.at(-1)?.number;
@@ -116,14 +116,14 @@ function expectPassage({ schema, encode, decode }: Direction, message: Message):
 describe.each(Object.entries(directions))("fields of messages %s", (_, direction) => {
   const cases = casesOf(direction.schema);
 
-  test.each(cases)("$title passes alone", ({ schema, field, wrap }) => {
+  test.each(cases)("$title passes as the only field", ({ schema, field, wrap }) => {
     const message = wrap(messageWith(schema, field, valueOf(field)));
     const without = wrap(create(schema) as never);
     expect(toBinary(direction.schema, message as never)).not.toEqual(toBinary(direction.schema, without as never));
     expectPassage(direction, message);
   });
 
-  test("of a later build are passed on beside those of this build", () => {
+  test("of a later build pass together with fields of this build", () => {
     const $unknown = [
       { no: 900, wireType: WireType.LengthDelimited, data: new Uint8Array([2, 1, 2]) },
       { no: 901, wireType: WireType.Varint, data: new Uint8Array([7]) },
@@ -137,22 +137,22 @@ describe("a request", () => {
   const direction = directions["to inference-svc"] as Direction;
   const fields = casesOf(SessionRequestSchema).filter(({ schema }) => schema === RunTurnRequestSchema);
 
-  test("has a field for each of the contract", () => {
+  test("has every field of the contract", () => {
     expect(fields.map(({ field }) => field.number)).toEqual(RunTurnRequestSchema.fields.map(({ number }) => number));
   });
 
-  test.each(fields)("passes with $title beside metadata, in one shape", ({ schema, field, wrap }) => {
+  test.each(fields)("passes with $title and metadata, always with the same keys", ({ schema, field, wrap }) => {
     const request = reflect(schema, messageWith(schema, field, valueOf(field)) as never);
     setField(request, RunTurnRequestSchema.field.metadata, "team");
     const { frames } = expectPassage(direction, wrap(request.message)) as SessionRequest;
     const open = frames[0]?.frame;
-    // The schema-driven decoder leaves out absent fields: a difference means that the generated code leaves the request to it.
+    // The schema-driven decoder leaves out absent fields: a difference means the generated code did not decode the request.
     expect(Object.keys(open?.case === "open" ? (open.value.request as object) : {})).toEqual(
       Object.keys(emptyRunTurnRequest()),
     );
   });
 
-  test("that is empty has all fields, and is an empty one of the contract", () => {
+  test("has all fields when it is empty, and encodes to no bytes", () => {
     const empty = emptyRunTurnRequest();
     expect(Object.keys(empty)).toEqual([
       "$typeName",

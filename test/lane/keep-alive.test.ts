@@ -1,4 +1,4 @@
-/** A connection whose other end says nothing, and one whose other end answers each PING. */
+/** A connection with a silent peer, and another with a peer answering each PING. */
 import { EventEmitter, once } from "node:events";
 import type { Http2Session } from "node:http2";
 import { type AddressInfo, createServer } from "node:net";
@@ -32,7 +32,7 @@ class Connection extends EventEmitter {
 
 const tick = () => new Promise((resolve) => setImmediate(resolve));
 
-test("is destroyed five seconds after the PING that has no answer, and gets no other one", async () => {
+test("a connection is destroyed five seconds after an unanswered PING, without another PING", async () => {
   const connection = new Connection(false);
   keepAlive(connection as unknown as Http2Session);
   await jest.advanceTimersByTimeAsync(14_900);
@@ -53,7 +53,7 @@ test("lasts while PINGs are answered", async () => {
   expect(connection).toMatchObject({ destroyed: false, pings: 10 });
 });
 
-test("a session to a process that accepts connections and says nothing ends with the reason", async () => {
+test('a session to a silent process ends with "no answer to a PING" as the reason', async () => {
   const mute = createServer((socket) => void socket.resume().on("error", () => {}));
   await once(mute.listen(0, "127.0.0.1"), "listening");
   const address = `127.0.0.1:${(mute.address() as AddressInfo).port}`;

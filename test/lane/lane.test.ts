@@ -36,15 +36,15 @@ const delta = (text: string): TurnEvent => ({
   },
 });
 
-/** Both ends of one lane over a wire that delivers each message in a later turn of the event loop, and can be cut. */
+/** Both ends of one lane. The wire delivers each message in a later turn of the event loop, and can be cut. */
 class Wire {
   readonly turns: ServerTurn[] = [];
-  /** Request ids, as the server was told of them. */
+  /** Request ids received by the server. */
   readonly opened: string[] = [];
   server: ServerLane | undefined;
   lane: Lane;
   sessions = 0;
-  /** Credit that the client has given back, by turn id. */
+  /** Credit returned by the client, by turn id. */
   readonly granted = new Map<number, number>();
   #cut: (() => void) | undefined;
 
@@ -107,7 +107,7 @@ class Listener implements TurnListener {
   }
 }
 
-/** Looks after every turn of the event loop, for those that run a hundred times. */
+/** Polls the condition after every turn of the event loop. */
 async function until(condition: () => boolean): Promise<void> {
   const end = performance.now() + 60_000;
   while (!condition()) {
@@ -138,7 +138,7 @@ describe("lane", () => {
     expect([wire.lane.openTurns, wire.server?.openTurns]).toEqual([0, 0]);
   });
 
-  test("the last batch waits for no credit, which its client will not send any more", async () => {
+  test("the last batch waits for no credit: its client will not send any more", async () => {
     const listener = new Listener();
     wire.lane.open(open(), listener);
     await until(() => wire.turns.length === 1);
@@ -159,7 +159,7 @@ describe("lane", () => {
     expect(seen).toEqual([5]);
   });
 
-  test("a cancel reaches the server, and nothing is heard after it", async () => {
+  test("a cancel reaches the server, and no event follows it", async () => {
     const listener = new Listener();
     const control = wire.lane.open(open(), listener);
     await until(() => wire.turns.length === 1);
@@ -194,7 +194,7 @@ describe("lane", () => {
     expect(slow).toMatchObject({ text: "x".repeat(20), over: "ended" });
   });
 
-  test("a lost session fails every open turn once, says which it may have begun, and stops their work", async () => {
+  test("a lost session fails every open turn once, marks those already sent, and stops their work", async () => {
     const listeners = Array.from({ length: maxHanded + 1 }, () => new Listener());
     for (const listener of listeners) wire.lane.open(open(), listener);
     await until(() => wire.turns.length === maxHanded);
@@ -205,8 +205,8 @@ describe("lane", () => {
     expect(wire.turns.every((turn) => turn.signal.aborted)).toBe(true);
   });
 
-  describe("that a turn was begun", () => {
-    /** Turns that the server was sent and has begun, and whether the gateway was told. */
+  describe("the acknowledgement of a begun turn", () => {
+    /** Sends turns to the server and lets it begin them; returns whether the gateway got each acknowledgement. */
     async function begin(...opens: readonly Open[]): Promise<boolean[]> {
       const told = opens.map(() => false);
       for (const [index, each] of opens.entries()) {
@@ -220,14 +220,14 @@ describe("lane", () => {
     }
     const times = (count: number) => Array.from({ length: count }, (_, index) => open(`${index}`));
 
-    test("is not said by a message of its own, but by the first events", async () => {
+    test("is the first events, not a separate message", async () => {
       expect(await begin(open())).toEqual([false]);
       const [turn] = wire.turns as [ServerTurn];
       void turn.take({ events: [delta("x")], cost: 8 }, false);
       await until(() => wire.lane.waiting.size === 0);
     });
 
-    test("is said for several turns together, before the gateway holds others back", async () => {
+    test("covers several turns together, before the gateway holds others back", async () => {
       const told = await begin(...times(calmWaiting - 1));
       expect(told).not.toContain(true);
       wire.lane.open(open("another"), new Listener());
@@ -236,24 +236,24 @@ describe("lane", () => {
       await until(() => !told.includes(false) && wire.lane.waiting.size === 0);
     });
 
-    test("is said at once of a large request, and to a client that may repeat the turn", async () => {
+    test("comes at once for a large request, and for a turn its client may repeat", async () => {
       const request = create(RunTurnRequestSchema, { inputJson: new Uint8Array(64 * 1024) });
       expect(await begin({ ...open(), request }, { ...open(), atMostOnce: false })).toEqual([true, true]);
     });
 
-    test("is not owed to a client that has cancelled it", async () => {
+    test("is dropped when the client has cancelled the turn", async () => {
       const controls = times(calmWaiting - 1).map((each) => wire.lane.open(each, new Listener()));
       await until(() => wire.turns.length === controls.length);
       for (const turn of wire.turns) turn.accepted();
       for (const control of controls) control.cancel();
       await until(() => wire.server?.openTurns === 0);
       wire.turns.splice(0);
-      // One more untold turn beside these would be told of.
+      // The cancelled turns do not count: with them, this turn would reach the limit and be acknowledged.
       expect(await begin(open("later"))).toEqual([false]);
     });
   });
 
-  test("no more turns are sent at once than a process can begin soon, and the next in their order", async () => {
+  test("a process gets no more turns than it can begin soon, and the next ones in their order", async () => {
     const listeners = Array.from({ length: maxHanded + 3 }, () => new Listener());
     const controls = listeners.map((listener, index) => wire.lane.open(open(`${index}`), listener));
     await until(() => wire.turns.length === maxHanded);
@@ -288,7 +288,7 @@ describe("lane", () => {
     expect(wire.opened.slice(maxHanded)).toEqual(["first", "second"]);
   });
 
-  test("a lost session fails those, too, that were not sent, and the next one begins with none", async () => {
+  test("a lost session also fails unsent turns, and the next session begins with none", async () => {
     const listeners = Array.from({ length: maxHanded + 1 }, () => new Listener());
     for (const listener of listeners) wire.lane.open(open(), listener);
     await until(() => wire.turns.length === maxHanded);
@@ -345,7 +345,7 @@ describe("lane", () => {
         for (const next of steps) {
           const turn = pair.turns[next.turn] as ServerTurn;
           if (next.do === "send") {
-            // An engine sends only while it has credit; that is the rule that bounds memory.
+            // An engine sends only while it has credit; this rule bounds memory.
             if (waiting.has(turn) || turn.signal.aborted) continue;
             const room = turn.take({ events: [delta("x")], cost: next.cost }, false);
             if (room) waiting.add(turn);

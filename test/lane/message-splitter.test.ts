@@ -8,11 +8,11 @@ const framed = (bytes: Uint8Array): Buffer => {
   return Buffer.concat([prefix, bytes]);
 };
 
-/** The messages in bytes that come in chunks of these sizes, over and over. */
+/** Splits bytes into messages; the chunks repeat these sizes. */
 function split(bytes: Buffer, sizes: readonly number[], maxBytes = 1_000): Buffer[] {
   const messages: Buffer[] = [];
   const splitter = new MessageSplitter(maxBytes, (chunk, start, end) => {
-    // A copy, because nothing says that the bytes stay as they are.
+    // A copy, because the bytes may change later.
     messages.push(Buffer.from(chunk.subarray(start, end)));
   });
   for (let at = 0, turn = 0; at < bytes.length; turn++) {
@@ -39,7 +39,7 @@ test("messages are found in whatever pieces they come", () => {
   );
 });
 
-test("a message that would be too large is refused before any of it is kept", () => {
+test("a message over the size limit is refused before any of it is kept", () => {
   const prefix = Buffer.from([0, 0xff, 0xff, 0xff, 0xff]);
   for (const sizes of [[5], [1], [2, 3]]) expect(() => split(prefix, sizes)).toThrow("at most 1000 bytes");
 });

@@ -52,12 +52,12 @@ function scalarOf(type: ScalarType): fc.Arbitrary<unknown> {
   return scalars[type] ?? (wholeNumber[isLong ? 1 : 0] as fc.Arbitrary<unknown>);
 }
 
-/** An input that is sent without a copy. */
+/** An input sent without a copy. */
 const largeInput = new Uint8Array(70_000);
 
 function singleOf(field: DescField): fc.Arbitrary<unknown> {
   if (field.message) return membersOf(field.message);
-  // A number that this build has no name for is one of a later build.
+  // A number without a name in this build stands for a value of a later build.
   if (field.enum) return fc.constantFrom(...field.enum.values.map(({ number }) => number), 77);
   const scalar = scalarOf(field.scalar);
   if (field !== RunTurnRequestSchema.field.inputJson) return scalar;

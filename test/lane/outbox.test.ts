@@ -23,7 +23,7 @@ describe("outbox", () => {
     expect(messages).toEqual([["a", "b", "c"], ["d"]]);
   });
 
-  test("cuts a message at its limit, and lets one larger frame travel alone", async () => {
+  test("cuts a message at its limit, and sends one larger frame by itself", async () => {
     const { messages, outbox } = collect();
     outbox.push("a", 600 * 1024);
     outbox.push("b", 600 * 1024);
@@ -48,7 +48,7 @@ describe("outbox", () => {
     expect(messages).toEqual([["a"], ["b", "c"]]);
   });
 
-  test("gives keys turns when the stream was full, and keeps the order of each key", async () => {
+  test("takes keys in turn after a full stream, and keeps the order of each key", async () => {
     let room = 0;
     const { messages, outbox } = collect(() => room-- > 0);
     outbox.push("first", 1);

@@ -25,17 +25,17 @@ const listener = { events: () => {}, ended: () => {}, failed: () => {} };
 const log = openLog("test", "silent");
 const tick = () => new Promise((resolve) => setImmediate(resolve));
 
-/** Inference processes by address; one that has not started yet greets nobody. */
+/** Inference processes by address; an unstarted process greets nobody. */
 class Processes {
   readonly #waiting = new Map<string, (() => void)[]>();
   readonly #started = new Set<string>();
   readonly #earlier = new Set<string>();
   readonly #sessions = new Map<string, (() => void)[]>();
   readonly opened: string[] = [];
-  /** Processes that begin each turn at once, and end none. */
+  /** Processes with an immediate begin of each turn, and no end. */
   readonly prompt = new Set<string>();
 
-  /** Greets without a word of what it knows, as builds did before that was asked. */
+  /** Greets without capabilities, as builds did before they were requested. */
   startEarlier(address: string): void {
     this.#earlier.add(address);
     this.start(address);
@@ -83,7 +83,7 @@ class Processes {
 beforeEach(() => void jest.useFakeTimers({ doNotFake: ["setImmediate", "nextTick", "queueMicrotask"] }));
 afterEach(() => void jest.useRealTimers());
 
-test("a process that names have forgotten serves until another one does", async () => {
+test("a process missing in DNS serves until another one does", async () => {
   const processes = new Processes();
   let known = ["old:1"];
   const pool = new LanePool(async () => new Set(known), processes.connectorFor, log);
@@ -107,7 +107,7 @@ test("a process that names have forgotten serves until another one does", async 
   pool.stop();
 });
 
-test("a turn that a lost process was not sent goes to another one, and one that it was sent fails", async () => {
+test("a turn not yet sent to a lost process goes to another process; a sent turn fails", async () => {
   const processes = new Processes();
   processes.start("first:1");
   processes.start("second:1");
@@ -138,8 +138,8 @@ describe("with two processes", () => {
   });
   afterEach(() => pool.stop());
 
-  test("a key has its share of what both may be handed, wherever its turns wait", () => {
-    // 1.6 turns for each of forty keys, which have one turn at each process.
+  test("a key's share counts the turns at both processes", () => {
+    // 1.6 turns for each of forty keys, with one turn at each process.
     for (let key = 0; key < 39; key++)
       for (let turn = 0; turn < 2; turn++) pool.open({ ...open, keyHash: `key ${key}` }, listener);
     pool.open({ ...open, keyHash: "last" }, listener);
@@ -150,7 +150,7 @@ describe("with two processes", () => {
     expect(pool.hasItsShareWaiting("another")).toBe(false);
   });
 
-  test("a turn goes to the one that begins its turns, also when that has more of them, and also of a session", async () => {
+  test("a turn goes to the process which begins its turns, even if it has more of them or the turn has a session", async () => {
     processes.prompt.add("second:1");
     for (let n = 0; n < 2 * maxHanded + 2; n++) {
       pool.open({ ...open }, listener);
@@ -164,12 +164,12 @@ describe("with two processes", () => {
   });
 });
 
-describe("a process that takes no turns", () => {
+describe("a process without turns", () => {
   const lines: { level: number; host: string; msg: string; err?: { message: string } }[] = [];
   const heard = openLog("test", "info", { write: (line) => void lines.push(JSON.parse(line)) });
   beforeEach(() => void lines.splice(0));
 
-  test("because it greets nobody is told once, and that it takes them", async () => {
+  test("is logged once when it greets nobody, and again when it takes turns", async () => {
     const processes = new Processes();
     const pool = new LanePool(async () => new Set(["good:1", "mute:1"]), processes.connectorFor, heard);
     processes.start("good:1");
@@ -186,7 +186,7 @@ describe("a process that takes no turns", () => {
     pool.stop();
   });
 
-  test("because every session fails is told with the failure", async () => {
+  test("is logged with the failure when every session fails", async () => {
     const failing: Connect = (client) => {
       setImmediate(() => client.closed(new Error("16 UNAUTHENTICATED")));
       return { write: () => true, close: () => {} };
@@ -203,7 +203,7 @@ describe("a process that takes no turns", () => {
     pool.stop();
   });
 
-  test("because it has been replaced is not told", async () => {
+  test("is not logged after its replacement", async () => {
     const processes = new Processes();
     let known = ["old:1"];
     const pool = new LanePool(async () => new Set(known), processes.connectorFor, heard);
@@ -226,7 +226,7 @@ describe("while a rollout is half done", () => {
   const judged: Open = { ...open, request: create(RunTurnRequestSchema, { model: "acme/large", plugins }) };
   const plain: Open = { ...open, request: create(RunTurnRequestSchema, { model: "acme/large" }) };
 
-  test("a turn goes only to a process that knows all of it, and others go to any", async () => {
+  test("a turn with a new feature goes only to a process with that feature, other turns to any", async () => {
     const processes = new Processes();
     processes.startEarlier("earlier:1");
     processes.start("newer:1");
@@ -242,7 +242,7 @@ describe("while a rollout is half done", () => {
     pool.stop();
   });
 
-  test("a turn that no process knows all of is 503 with the name of what it is", async () => {
+  test("a turn with a feature unknown to every process is 503 with the feature's name", async () => {
     const processes = new Processes();
     processes.startEarlier("earlier:1");
     const pool = new LanePool(async () => new Set(["earlier:1"]), processes.connectorFor, log);

@@ -105,21 +105,18 @@ beforeAll(async () => {
 test.each([
   ["two processes", () => sessionConnector(`127.0.0.1:${server.port}`, token)],
   ["one process", () => sessionServer().handler.connectHere],
-] as const)(
-  "a session of %s runs turns, small ones and one of 20 MiB, and tells of a failure",
-  async (_, connector) => {
-    const lane = await ready(new Lane("", connector()));
-    const large = "x".repeat(20 * 1024 * 1024);
-    const answers = ["one", "two", "fail"].map((model) => answerOf(lane, openOf(model, "1234")));
-    expect(await Promise.all([...answers, answerOf(lane, openOf("large", large))])).toEqual([
-      "one 4",
-      "two 4",
-      "failed: no such model",
-      `large ${large.length}`,
-    ]);
-    lane.stop();
-  },
-);
+] as const)("a session of %s runs small turns and a turn of 20 MiB, and reports a failure", async (_, connector) => {
+  const lane = await ready(new Lane("", connector()));
+  const large = "x".repeat(20 * 1024 * 1024);
+  const answers = ["one", "two", "fail"].map((model) => answerOf(lane, openOf(model, "1234")));
+  expect(await Promise.all([...answers, answerOf(lane, openOf("large", large))])).toEqual([
+    "one 4",
+    "two 4",
+    "failed: no such model",
+    `large ${large.length}`,
+  ]);
+  lane.stop();
+});
 
 describe("two processes of this build", () => {
   test("end the session in order when the server drains", async () => {
@@ -145,7 +142,7 @@ describe("two processes of this build", () => {
 describe("a session within one process", () => {
   const connectTo = (handler: SessionHandler) => ready(new Lane("", handler.connectHere));
 
-  test("says nothing that is not on record", async () => {
+  test("a session within one process", async () => {
     const steps: string[] = [];
     const { handler } = sessionServer({ beforeSending: () => steps.push("recorded") });
     const lane = await connectTo(handler);
@@ -173,7 +170,7 @@ describe("a session within one process", () => {
     lane.stop();
   });
 
-  test("is lost when an end of it breaks: every turn fails, the log says why, and the lane connects again", async () => {
+  test("is lost when an end of it breaks: every turn fails, the log has the cause, and the lane connects again", async () => {
     const logged: unknown[] = [];
     const { handler } = sessionServer({
       log: { warn: () => {}, error: ({ err }: { readonly err?: unknown }) => logged.push(err) } as never,
@@ -207,7 +204,7 @@ const sayingOpen = (turn: number, model: string): SessionRequest =>
   create(SessionRequestSchema, { frames: [{ turn, frame: { case: "open", value: openOf(model, "{}") } }] });
 
 describe("an upgrade, pod by pod:", () => {
-  test("a gateway of an earlier build, which calls by grpc-js, is served", async () => {
+  test("a gateway of an earlier build, calling by grpc-js, is served", async () => {
     const client = dial(`127.0.0.1:${server.port}`);
     const call: ClientDuplexStream<SessionRequest, SessionResponse> = client.makeBidiStreamRequest(
       path,
@@ -230,7 +227,7 @@ describe("an upgrade, pod by pod:", () => {
     client.close();
   });
 
-  test("a process of an earlier build, which serves by connect, runs turns", async () => {
+  test("a process of an earlier build, serving by connect, runs turns", async () => {
     const earlier = await serve({
       routes: (router) => {
         router.service(InferenceService, {
@@ -309,7 +306,7 @@ describe("a stranger", () => {
     expect(await statusOf(stream)).toMatchObject({ status, greeted: false });
   });
 
-  test("that uses gRPC-Web or Connect is told that the call is not implemented", async () => {
+  test("gets the status unimplemented for gRPC-Web and Connect", async () => {
     for (const type of ["application/grpc-web+proto", "application/connect+proto"]) {
       const stream = openStream(await connected(), { "content-type": type });
       stream.end(framed(new Uint8Array()));
@@ -321,7 +318,7 @@ describe("a stranger", () => {
   });
 });
 
-describe("a client that breaks the protocol loses its session, and no other one of its connection:", () => {
+describe("a client violating the protocol loses its session, not the others of its connection:", () => {
   const garbage = Buffer.from("no message at all");
   test.each([
     ["bytes that are no message", framed(garbage), "13"],

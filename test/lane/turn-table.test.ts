@@ -12,7 +12,7 @@ describe("turn table", () => {
     expect(table.size).toBe(3);
   });
 
-  test("gives out everything when it is cleared, and can be filled again", () => {
+  test("returns every turn when it is cleared, and can be filled again", () => {
     const table = new TurnTable<string>();
     for (const id of [1, 2, 3]) table.add(id, `turn ${id}`);
     table.delete(1);

@@ -36,7 +36,7 @@ function read(dialect: Dialect, type: string, reads: readonly Uint8Array[], take
   take(() => answer.end());
 }
 
-/** Events that a dialect makes of a stream, a batch for each read. */
+/** Events of a stream decoded by a dialect, a batch for each read. */
 export function readStream(dialect: Dialect, reads: readonly Uint8Array[]): TurnEvent[][] {
   const batches: TurnEvent[][] = [];
   read(dialect, dialect.framing.type, reads, (batch) => batches.push(batch));
@@ -57,11 +57,11 @@ function cut(stream: string | Uint8Array, cuts: readonly number[]): Uint8Array[]
 }
 
 export interface Course {
-  /** Bytes at which the reads end; taken modulo the length. */
+  /** Bytes at the ends of the reads, taken modulo the length. */
   readonly cuts: readonly number[];
-  /** Reads of those before the end, taken modulo their number, after which the provider is lost; absent when it is not. */
+  /** Reads before the loss of the provider, taken modulo their number; absent without a loss. */
   readonly lostAfter?: number;
-  /** False for a provider that mixes up its items, its parts or its ids. */
+  /** False for a provider mixing up its items, its parts or its ids. */
   readonly orderly?: boolean;
 }
 

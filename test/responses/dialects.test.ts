@@ -1,6 +1,6 @@
 /**
- * Any answer of a provider, in any dialect and cut into reads at any byte, is a stream that obeys the order rules and folds into the object
- * of the same answer given whole. A failure prints seed and path; `fc.assert(..., { seed, path })` gives it again.
+ * Any answer of a provider, in any dialect and cut into reads at any byte, is a stream in the required order and folds into the object
+ * of the same answer given whole. A failure prints seed and path; `fc.assert(..., { seed, path })` repeats it.
  */
 import { describe, expect, test } from "@jest/globals";
 import { chat } from "@sluice/inference-svc/upstream/chat/dialect.js";
@@ -104,7 +104,7 @@ function chatBody({ thoughts, texts, refusals, citations, calls, finish }: ChatS
 }
 
 describe("chat", () => {
-  test("any answer folds into the same object that it is whole", () => {
+  test("any stream folds into the object of the whole answer", () => {
     fc.assert(
       fc.property(chatStories, cuts, (story, borders) => {
         expect(maskVolatile(streamed(chat, chatText(story), { cuts: borders }))).toEqual(
@@ -115,7 +115,7 @@ describe("chat", () => {
     );
   });
 
-  test("any answer that stops anywhere ends in response.failed with what there was", () => {
+  test("any broken-off answer ends in response.failed with the delivered part", () => {
     fc.assert(
       fc.property(chatStories, cuts, fc.nat(), (story, borders, lostAfter) => {
         expect(streamed(chat, chatText(story), { cuts: borders, lostAfter })).toMatchObject({ status: "failed" });
@@ -136,7 +136,7 @@ describe("responses", () => {
     );
   });
 
-  test("any answer folds into the same object that it is whole", () => {
+  test("any stream folds into the object of the whole answer", () => {
     fc.assert(
       fc.property(stories, cuts, (chosen, borders) => {
         const events = streamOf(chosen);
@@ -148,7 +148,7 @@ describe("responses", () => {
     );
   });
 
-  test("any answer that stops anywhere ends in response.failed with what there was", () => {
+  test("any broken-off answer ends in response.failed with the delivered part", () => {
     fc.assert(
       fc.property(stories, cuts, fc.nat(), (chosen, borders, lostAfter) => {
         expect(streamed(responses, sse(...streamOf(chosen)), { cuts: borders, lostAfter })).toMatchObject({
@@ -226,7 +226,7 @@ describe("messages", () => {
       ...messagesStop(reason),
     );
 
-  test("any answer folds into the same object that it is whole", () => {
+  test("any stream folds into the object of the whole answer", () => {
     fc.assert(
       fc.property(stories, reasons, cuts, (blocks, reason, borders) => {
         const body = wholeMessage(
@@ -241,7 +241,7 @@ describe("messages", () => {
     );
   });
 
-  test("any answer that stops anywhere ends in response.failed with what there was", () => {
+  test("any broken-off answer ends in response.failed with the delivered part", () => {
     fc.assert(
       fc.property(stories, cuts, fc.nat(), (blocks, borders, lostAfter) => {
         const text = textOf(blocks, "end_turn");
@@ -295,7 +295,7 @@ describe("converse", () => {
       ...told.ended(reason),
     ]);
 
-  test("any answer folds into the same object that it is whole", () => {
+  test("any stream folds into the object of the whole answer", () => {
     fc.assert(
       fc.property(stories, reasons, cuts, (blocks, reason, borders) => {
         const body = told.answer(
@@ -310,7 +310,7 @@ describe("converse", () => {
     );
   });
 
-  test("any answer that stops anywhere ends in response.failed with what there was", () => {
+  test("any broken-off answer ends in response.failed with the delivered part", () => {
     fc.assert(
       fc.property(stories, cuts, fc.nat(), (blocks, borders, lostAfter) => {
         const bytes = bytesOf(blocks, "end_turn");
@@ -376,7 +376,7 @@ describe("cohere", () => {
       command.cohereEnd(reason),
     );
 
-  test("any answer folds into the same object that it is whole", () => {
+  test("any stream folds into the object of the whole answer", () => {
     fc.assert(
       fc.property(stories, reasons, cuts, (story, reason, borders) => {
         const message = {
@@ -393,7 +393,7 @@ describe("cohere", () => {
     );
   });
 
-  test("any answer that stops anywhere ends in response.failed with what there was", () => {
+  test("any broken-off answer ends in response.failed with the delivered part", () => {
     fc.assert(
       fc.property(stories, cuts, fc.nat(), (story, borders, lostAfter) => {
         expect(streamed(cohere, textOf(story, "COMPLETE"), { cuts: borders, lostAfter })).toMatchObject({
@@ -405,7 +405,7 @@ describe("cohere", () => {
   });
 });
 
-/** A part as a stream says it, in pieces of its own, and what it is in a whole answer. */
+/** A part as it streams, in pieces, and its form in a whole answer. */
 interface Part {
   readonly pieces: readonly object[];
   readonly whole: readonly object[];
@@ -445,10 +445,10 @@ describe("gemini", () => {
   const textOf = (parts: readonly Part[], reason: string, more: object) =>
     sse(...parts.flatMap(({ pieces }) => pieces.map((piece) => chunk([piece]))), last([], reason, more));
 
-  test("any answer folds into the same object that it is whole", () => {
+  test("any stream folds into the object of the whole answer", () => {
     fc.assert(
       fc.property(stories, reasons, grounding, cuts, (story, reason, more, borders) => {
-        // An answer that stops without a word is a failure.
+        // An answer without text is a failure when its reason is STOP.
         const parts = reason === "STOP" ? [...story, { pieces: [{ text: "." }], whole: [{ text: "." }] }] : story;
         const body = last(
           parts.flatMap((part) => part.whole),
@@ -463,7 +463,7 @@ describe("gemini", () => {
     );
   });
 
-  test("any answer that stops anywhere ends in response.failed with what there was", () => {
+  test("any broken-off answer ends in response.failed with the delivered part", () => {
     fc.assert(
       fc.property(stories, cuts, fc.nat(), (parts, borders, lostAfter) => {
         const written = textOf(parts, "STOP", {});

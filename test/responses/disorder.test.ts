@@ -272,7 +272,7 @@ describe("responses", () => {
     return given;
   }
 
-  test("items beside each other", () => {
+  test("interleaved items keep the order rules", () => {
     fc.assert(
       fc.property(stories, fc.array(fc.nat(), { minLength: 1 }), cuts, (chosen, turns, borders) => {
         const [begin, events, end] = parted(streamOf(chosen));

@@ -1,4 +1,4 @@
-/** The settings of a request that its response repeats. */
+/** The request settings repeated in a response. */
 import { create } from "@bufbuild/protobuf";
 import { expect, test } from "@jest/globals";
 import { buildEcho } from "@sluice/proto/runtime/responses/echo.js";

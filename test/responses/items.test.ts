@@ -21,7 +21,7 @@ const ofItems = (events: readonly SseEvent[]) =>
       return rest;
     });
 const shown = (text: string) => ofItems(parseSse(text).events);
-/** The output of the response that the stream ends with. */
+/** The output of a stream's last response. */
 const lastOutput = ({ events }: SseStream) => (events.at(-1) as SseEvent)["response"] as { output: OutputItem[] };
 
 const start = (item: OutputItem, index = 0): TurnEvent => ({ type: "item.start", index, item });
@@ -95,7 +95,7 @@ describe("the text of a call", () => {
     ]);
   });
 
-  test.each(calls)("%s: done says what the deltas said, whatever the item says", (_, item, stem, member) => {
+  test.each(calls)("%s: the finished text equals the deltas, whatever the item holds", (_, item, stem, member) => {
     const events = shown(newLadder().events(wire([start(item("")), delta("ab"), finish(item("xyz"))])));
     expect(events.find((event) => event.type === `${stem}.done`)).toMatchObject({ [member]: "ab" });
     expect(events.at(-1)).toEqual(done(item("xyz")));
@@ -112,7 +112,7 @@ describe("the text of a call", () => {
     expect(output[0]?.["status"]).toBe(type === "apply_patch_call" ? "in_progress" : "incomplete");
   });
 
-  test("a patch that comes whole is one item without events of its text", () => {
+  test("a patch given whole is one item without events of its text", () => {
     const item = calls[4]?.[1] as (text: string) => OutputItem;
     expect(shown(newLadder().events(wire([start(item("")), finish(item("@@"))])))).toEqual([
       added(item("")),
@@ -120,7 +120,7 @@ describe("the text of a call", () => {
     ]);
   });
 
-  test("code that was never written has no events", () => {
+  test("unwritten code has no events", () => {
     const item: OutputItem = { type: "code_interpreter_call", id: "i", code: null, status: "completed" };
     expect(shown(newLadder().events(wire([start(item), finish(item)])))).toEqual([added(item), done(item)]);
   });
@@ -192,7 +192,7 @@ describe("items of other kinds", () => {
     expect(shown(newLadder().events(wire([start(item), ...names.map((name) => native(name))])))).toEqual([added(item)]);
   });
 
-  test("a search that fails in the middle has failed", () => {
+  test("a search failing in the middle has the status failed", () => {
     const ladder = newLadder();
     const text = ladder.events(wire([start({ type: "web_search_call", id: "i", status: "in_progress" })]));
     const stream = parseSse(text + ladder.failed(new Fault(FaultReason.PROVIDER_FAILED)));
@@ -224,7 +224,7 @@ describe("disorder", () => {
   const message: OutputItem = { type: "message", id: "m", role: "assistant", status: "in_progress", content: [] };
   const text = (part: number, words: string): TurnEvent => ({ type: "text.delta", index: 0, part, delta: words });
 
-  test("a part that is closed takes nothing more, and one that was left out is there before the next", () => {
+  test("a closed part takes no more text, and a skipped part is inserted before the next", () => {
     const whole = { ...message, status: "completed", content: ["", "ab", "c"].map((words) => partOf(words)) };
     const events = [start(message), text(1, "ab"), text(2, "c"), text(1, "late"), finish(whole)];
     const parts = shown(newLadder().events(wire(events))).filter((event) => event["content_index"] !== undefined);

@@ -1,4 +1,4 @@
-/** Texts that clients join, cut anywhere over parts and items: nothing of what a rule finds in the joined text goes out, in any dialect. */
+/** Texts joined by clients, cut anywhere over parts and items: nothing found by a rule in the joined text goes out, in any dialect. */
 import { generated } from "@sluice/inference-svc/turn/answers.js";
 import { Ladder } from "@sluice/gateway/responses/ladder.js";
 import { ResponseObject } from "@sluice/proto/runtime/responses/object.js";
@@ -14,7 +14,7 @@ import { parseSse } from "../support/answers/sse.ts";
 import { readWhole, readStream } from "./answering.ts";
 import { type SegmentKind, type Segment, type Written, dialects } from "./segments.ts";
 
-/** Letters that stand nowhere else in an answer, so that a single one of them is noticed. */
+/** Letters found nowhere else in an answer, so a single leaked letter is noticed. */
 const secret = "жщъюфц";
 const shows = new RegExp(`[${secret}]`);
 const placeholder = "<s>";
@@ -69,7 +69,7 @@ function cutsOf(text: string, count: number): readonly (readonly string[])[] {
 
 const echo = { instructionsJson: "null", beforeTier: '"tools":[]', afterTier: '"store":false' };
 
-/** The stream that a client gets. */
+/** The stream sent to a client. */
 function ladderOf({ events, fault }: Outcome): string {
   const ladder = new Ladder(new ResponseObject({ id: "resp_1", createdAt: 1, model: "acme/large-2", echo }));
   const written = ladder.events(toWire(events, () => new Uint8Array()).events);
@@ -141,7 +141,7 @@ describe.each(dialects)("$name", (written) => {
 describe("streams", () => {
   const written = dialects[0] as Written;
 
-  /** Text that has left the output guard after each read. */
+  /** Text released by the output guard after each read. */
   async function outAfterEach(segments: readonly Segment[]): Promise<readonly string[]> {
     const rules = guardrailOf([redact(secret, placeholder)]);
     const { scope } = newScope({ guardrail: rules });
@@ -162,7 +162,7 @@ describe("streams", () => {
     return [...out, given];
   }
 
-  test("without a tail that may become a match nothing waits for more than its own next character", async () => {
+  test("without a possible match at its end, text waits only for its next character", async () => {
     const segments = segmentsOf("text thought call text +text refusal thought text", []);
     const out = await outAfterEach(segments);
     const read = readStream(written.dialect, written.stream(segments)).map((batch) =>
@@ -174,13 +174,13 @@ describe("streams", () => {
     expect(out.at(-1)).toBe(read.join(""));
   });
 
-  test("what follows a thought does not wait for what the thought ends in", async () => {
+  test("text after reasoning does not wait for the end of the reasoning", async () => {
     const segments = (["thought", "text"] as const).map((kind) => ({ kind, isPart: false, said: "So it is ж" }));
     const out = await outAfterEach(segments);
     expect(out).toContain("<item.start>So it is ж<item.end><item.start>So it is ");
   });
 
-  test("a tail is held with all that follows it, until the next character that clients join to it", async () => {
+  test("a tail is held with everything after it, until the next character joined to it by clients", async () => {
     const said = ["It is ж", "Hm. ", "And so it goes."];
     const segments = (["text", "thought", "text"] as const).map((kind, at) => ({
       kind,

@@ -10,7 +10,7 @@ import { type SseEvent, parseSse } from "../support/answers/sse.ts";
 const echo = { instructionsJson: "null", beforeTier: '"tools":[]', afterTier: '"store":false' };
 const object = () => new ResponseObject({ id: "resp_1", createdAt: 1_790_000_000, model: "acme/asked", echo });
 
-/** A finished item together with the deltas that make it. */
+/** A finished item together with its deltas. */
 interface Story {
   readonly item: OutputItem;
   readonly deltas: readonly TurnEvent[];
@@ -121,7 +121,7 @@ function cutAt<T>(list: readonly T[], cuts: readonly number[]): T[][] {
 const named = (events: readonly SseEvent[], type: string) => events.filter((event) => event.type === type);
 
 describe("ladder", () => {
-  test("any turn, in any batches, is a stream that obeys the order rules, and its fold is the object", () => {
+  test("any turn, in any batches, is a stream in the required order, and its fold is the object", () => {
     fc.assert(
       fc.property(turns, fc.array(fc.nat()), (stories, cuts) => {
         const events = wire([...eventsOf(stories), end]);
@@ -153,7 +153,7 @@ describe("ladder", () => {
     );
   });
 
-  test("a failure at any point ends in exactly one response.failed that holds what was delivered", () => {
+  test("a failure at any point ends in exactly one response.failed with the delivered items", () => {
     fc.assert(
       fc.property(turns, fc.nat(), (stories, cut) => {
         const events = eventsOf(stories);
@@ -184,7 +184,7 @@ describe("ladder", () => {
     expect(whole.terminal()).toBeUndefined();
   });
 
-  test("what an item holds beyond its deltas is shown before it is done", () => {
+  test("members of an item beyond its deltas are shown before the item is done", () => {
     const item: OutputItem = {
       type: "message",
       id: "msg_0",
@@ -203,7 +203,7 @@ describe("ladder", () => {
   });
 });
 
-/** The item as a client that follows the deltas would build it. */
+/** The item as rebuilt from its deltas by a client. */
 function folded(events: readonly SseEvent[], index: number): unknown {
   const mine = events.filter((event) => event["output_index"] === index);
   const done = named(mine, "response.output_item.done");
@@ -219,7 +219,7 @@ function folded(events: readonly SseEvent[], index: number): unknown {
   return item;
 }
 
-/** All text of the items, in the order in which it streams. */
+/** All text of the items, in streaming order. */
 function textOf(items: readonly OutputItem[]): string {
   const parts = (value: unknown) =>
     ((value as { text?: string; refusal?: string }[] | undefined) ?? [])

@@ -1,4 +1,4 @@
-/** Items whose fields have shapes that no contract names: providers and tools send them, and every answer with one still reaches its client whole. */
+/** Items with fields of undocumented shapes: providers and tools send them, and every answer with one still reaches its client whole. */
 import { Ladder } from "@sluice/gateway/responses/ladder.js";
 import { ResponseObject } from "@sluice/proto/runtime/responses/object.js";
 import type { TurnEvent } from "@sluice/inference-svc/turn/turn.js";
@@ -23,9 +23,9 @@ const shapes: readonly unknown[] = [
   [{ type: {}, text: "x" }],
   [{ type: "constructor", text: "x" }],
 ];
-/** Fields that some part of the way reads of some item. */
+/** Fields read somewhere between provider and client. */
 const fields = "content summary arguments input code operation action name status phase output result tools".split(" ");
-/** The last is a name that every object of JavaScript has. */
+/** The last is a property name of every JavaScript object. */
 const types = [...kinds.map(({ type }) => type), "later_kind", "constructor"];
 
 const echo = { instructionsJson: "null", beforeTier: '"tools":[]', afterTier: '"store":false' };
@@ -40,7 +40,7 @@ function read(item: object): readonly TurnEvent[] {
   return given;
 }
 
-/** The response that a client gets, as the last event of a stream says it. @throws what breaks on the way */
+/** The response sent to a client, from the last event of a stream. @throws what breaks on the way */
 async function delivered(item: object, isGuarded: boolean): Promise<unknown> {
   const given = read(item);
   const { events, fault } = await gated([given], isGuarded ? [block("plutonium")] : []);

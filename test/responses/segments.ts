@@ -26,7 +26,7 @@ export interface Written {
   readonly dialect: Dialect;
   readonly name: string;
   readonly kinds: readonly SegmentKind[];
-  /** Type of the parts in which thoughts are given to clients. */
+  /** Part type of reasoning in answers to clients. */
   readonly thoughts: "reasoning_text" | "summary_text";
   /** The reads of a stream, with about a character each. */
   readonly stream: (segments: readonly Segment[]) => readonly Uint8Array[];
@@ -112,7 +112,7 @@ const anthropicDelta = (kind: SegmentKind, said: string) =>
 const googlePart = ({ kind, said }: Segment) =>
   ({ text: google.geminiTextPart(said), thought: google.thought(said), call: google.call("f") })[kind as "text"];
 
-/** An answer of Gemini that stops after thoughts has failed. */
+/** An answer of Gemini ending after reasoning has failed. */
 const googleEnd = (segments: readonly Segment[]): object[] =>
   segments.every(({ kind }) => kind === "thought") ? [google.geminiTextPart(".")] : [];
 

@@ -1,6 +1,6 @@
 /**
- * Prometheus metrics. Values are plain numbers, and become text only when they are scraped. Labels take values from closed sets only; a value
- * that a client can invent is never a label.
+ * Prometheus metrics. Values are plain numbers, formatted only at a scrape. Labels take values from closed sets only; a value invented by a client is never
+ * a label.
  */
 import { Registry as NodeMetrics, collectDefaultMetrics } from "prom-client";
 
@@ -20,7 +20,7 @@ export class Registry {
   readonly #node: NodeMetrics | undefined;
 
   /**
-   * @param room value of the label `room`, which every sample has; no such label when absent
+   * @param room value of the label `room` of every sample; no such label when absent
    * @param node metrics of Node itself
    */
   constructor(room?: string, node?: NodeMetrics) {
@@ -98,7 +98,7 @@ abstract class Labelled<Name extends string, Series> {
 
   protected abstract open(): Series;
 
-  /** The series of these values, which exists from now on. */
+  /** The series of these label values; it exists from the first call on. */
   labels(values: Labels<Name>): Series {
     let level = this.#levels;
     for (const name of this.labelNames) level = level.at(values[name]);
@@ -111,7 +111,7 @@ abstract class Labelled<Name extends string, Series> {
     return series;
   }
 
-  /** The only series of a metric without labels. It exists from the start, so that its first increase is seen. */
+  /** The only series of a metric without labels. It exists from the start, so its first increase is visible. */
   protected unlabelled(): Series | undefined {
     return this.labelNames.length === 0 ? this.labels({} as Labels<Name>) : undefined;
   }
@@ -151,7 +151,7 @@ export class Counter<Name extends string = never> extends Labelled<Name, Counter
 
 export class HistogramSeries {
   readonly #bounds: Float64Array;
-  /** Number of observations in each bucket alone; the last one has no bound. */
+  /** Observations per bucket, not cumulative; the last bucket is unbounded. */
   readonly #counts: Float64Array;
   #sum = 0;
 
@@ -207,12 +207,12 @@ export class Histogram<Name extends string = never> extends Labelled<Name, Histo
   }
 }
 
-/** A gauge whose value is read at each scrape. */
+/** A gauge read at each scrape. */
 export function gauge(registry: Registry, name: string, help: string, read: () => number): void {
   registry.add({ name, help, type: "gauge", samples: (give) => give("", "", read()) });
 }
 
-/** A gauge whose values are read at each scrape. @param read calls `set` for each combination of labels that exists at the time */
+/** A gauge with labels, read at each scrape. @param read calls `set` for each existing combination of labels */
 export function labelledGauge<Name extends string>(
   registry: Registry,
   { name, help, labelNames }: { readonly name: string; readonly help: string; readonly labelNames: readonly Name[] },

@@ -1,6 +1,6 @@
-/** Groups the addresses that one client can have. */
+/** Groups the addresses of one client. */
 
-/** First half of an IPv6 address: a client owns all addresses that share it. */
+/** First half of an IPv6 address: all addresses with the same half belong to one client. */
 export function networkOf(address: string): string {
   if (!address.includes(":") || address.includes(".")) return address;
   const [head = "", tail = ""] = address.split("%", 1)[0]?.split("::", 2) ?? [];

@@ -1,4 +1,4 @@
-/** Rate limits of a key, and the maximum values that can be set. */
+/** Rate limits of a key, and the maximum configurable values. */
 import type { Caller } from "../../gen/sluice/admin/v1/access_service_pb.ts";
 
 export const maxRequestsPerMinute = 1_000_000;
@@ -9,7 +9,7 @@ export const maxConcurrentRequests = 100_000;
 export interface KeyLimits {
   readonly requestsPerMinute: number | undefined;
   readonly tokensPerMinute: number | undefined;
-  /** Turns that may be open at a time. */
+  /** Maximum number of simultaneously open turns. */
   readonly concurrentRequests: number;
 }
 

@@ -7,7 +7,7 @@ import { RedisLink, type Step } from "./redis-link.ts";
 import { scripts } from "./scripts.ts";
 import type { KeyLimits } from "./settings.ts";
 
-/** Interval at which a process reports its open turns; a report is valid for a few intervals. */
+/** Interval at which a process reports its open turns; a report stays valid for three intervals. */
 const sayEveryMs = 5_000;
 const leaseMs = 15_000;
 /** A process without Redis may give out this much more than its equal part of a limit, because keys rarely use all processes alike. */
@@ -17,7 +17,7 @@ export interface SharedOptions {
   readonly url: string;
   /** Name of this process, unique among live ones. */
   readonly process: string;
-  /** Kind of the processes that share the load with this one. */
+  /** Kind of the processes among which the limits are divided while Redis is unreachable. */
   readonly kind: "gateway" | "inference-svc";
   readonly log: Pick<Logger, "info" | "warn">;
   readonly registry: Registry;
@@ -52,7 +52,7 @@ export class SharedLimits {
     return this.#link.up;
   }
 
-  /** Part of every limit that this process may give out while Redis is unreachable. */
+  /** Fraction of every limit available to this process while Redis is unreachable. */
   get share(): number {
     return Math.min(1, slack / this.#processes);
   }
@@ -79,7 +79,7 @@ export class SharedLimits {
     void this.#step(scripts.leave, keyHash, use, [turns, tokens, tokensPerMinute]).catch(() => {});
   }
 
-  /** Records that this process goes on without Redis, before anything is admitted. */
+  /** Switches to local counting without Redis, before anything is admitted. */
   alone(use: KeyUse, now: number): void {
     use.alone ??= new Alone(use.ahead(now));
   }
@@ -91,7 +91,7 @@ export class SharedLimits {
     this.#link.stop();
   }
 
-  /** Sent at once, so that it precedes all later commands. */
+  /** Sent at once, to precede all later commands. */
   #say(): void {
     const now = performance.now();
     for (const [keyHash, use] of this.#uses) {

@@ -1,10 +1,10 @@
 /**
  * Budget of memory for requests under way: bodies and messages, queued batches, and buffers of slow readers.
- * Bytes are reserved before they are read, so that a burst is refused instead of ending the process.
+ * Bytes are reserved before they are read, so a burst is refused instead of ending the process.
  *
- * Reservations belong to keys. A key that holds nothing may take all free memory; a key that holds something may hold half of the sum of
- * its own and the free memory. One key alone therefore leaves half of the budget to the others, two keys leave a quarter, and a small
- * request of another key always finds room.
+ * Reservations belong to keys. A key without reservations may take all free memory; a key with reservations may hold half of the sum of its own and the
+ * free memory. A single key therefore leaves half of the budget to the others, two keys leave a quarter, and a small request of another key always finds
+ * room.
  */
 import { Fault, type FaultOrigin, FaultReason } from "../fault.ts";
 import { type HeldBytes, heldBytes } from "./held-bytes.ts";
@@ -18,11 +18,11 @@ const defaultMaxWaitMs = 2_000;
 export interface ByteBudgetOptions {
   readonly origin: FaultOrigin;
   readonly registry: Registry;
-  /** Size of the budget. When absent, half of the memory of the process, as for a service that is alone in it. */
+  /** Size of the budget; by default half of the memory of the process, as for a process with a single service. */
   readonly bytes?: number;
-  /** Longest wait for memory that others hold. */
+  /** Maximum wait for memory reserved by others. */
   readonly maxWaitMs?: number;
-  /** Answers under way, which take their memory from the same budget; those of this process when absent. */
+  /** Memory of answers under way, taken from the same budget; the process-wide `heldBytes` when absent. */
   readonly held?: HeldBytes;
 }
 
@@ -75,12 +75,12 @@ export class ByteBudget {
     return this.bytes - this.#free;
   }
 
-  /** The part of this budget that answers under way hold: all of them, unless the process has a second budget. */
+  /** Bytes of this budget used by answers under way: all of them, unless the process has a second budget. */
   get #heldByAnswers(): number {
     return (this.#held.bytes * this.bytes) / this.#held.budget;
   }
 
-  /** Creates a reservation for a key, which holds nothing yet. */
+  /** Creates an empty reservation for a key. */
   open(key: string): Reservation {
     return new Reservation(this, key);
   }
@@ -133,13 +133,13 @@ export class ByteBudget {
     for (const waiter of this.#waiters) if (waiter.reservation === reservation) waiter.refused(this.refusal());
   }
 
-  /** Creates the fault for a request that found no memory, and counts it. */
+  /** Creates and counts the fault for a request that found no memory. */
   refusal(): Fault {
     this.#refusals.inc();
     return new Fault(FaultReason.UNAVAILABLE, "", { origin: this.#origin, retryAfterMs: refusedMs() });
   }
 
-  /** Smaller requests pass larger ones that do not fit yet. Those are refused when their time is over, and block no other. */
+  /** Smaller requests pass larger ones for which there is no room yet. The larger requests are refused when their time is over, and block no others. */
   readonly #serveWaiters = (): void => {
     for (const waiter of this.#waiters) if (waiter.reservation.tryGrow(waiter.bytes)) waiter.granted();
   };

@@ -1,17 +1,17 @@
 /**
  * Divides the time of an event loop between keys.
  *
- * Work is done at once while a turn of the event loop has time left. The rest waits in a queue per key, and the key that was served least is next:
- * a key with a single piece of work waits for about one slice, however much work others have brought.
+ * Work is done at once while the current turn of the event loop has time left. The rest waits in a queue per key, and the least served key is next: a key
+ * with a single piece of work waits for about one slice, however much work the other keys have.
  */
 
-/** Time that one turn of the event loop gives to work of this kind. Sockets and timers of everybody wait for its end. */
+/** Time for work of this kind per turn of the event loop. All sockets and timers wait until it ends. */
 const sliceMs = 5;
-/** A piece of work that took no longer is charged its duration: reading the processor time takes a microsecond, and a piece often some ten. */
+/** A piece of work up to this duration is charged its duration: reading the processor time takes a microsecond, and a piece often only some ten. */
 const exactMs = 1;
 /**
- * Smallest part of its duration that a longer piece is charged. Beyond that it is charged the processor time of the process since its slice
- * began, up to its duration; some systems count that time in steps of ten milliseconds.
+ * A longer piece is charged the processor time of the process since its slice began, but at least this part of its duration and at most all of it. Some
+ * systems count processor time in steps of ten milliseconds.
  */
 const minCharge = 0.1;
 /** Idle shares are looked for, and forgotten, when there are so many. */
@@ -28,7 +28,7 @@ interface Share {
 export interface FairSharesOptions {
   /** Milliseconds. */
   readonly now?: () => number;
-  /** Milliseconds of processor time that this process has used. */
+  /** Processor time of this process so far, in milliseconds. */
   readonly used?: () => number;
 }
 
@@ -41,13 +41,13 @@ export class FairShares {
   readonly #now: () => number;
   readonly #used: () => number;
   readonly #shares = new Map<string, Share>();
-  /** Pieces of work that wait. */
+  /** Number of waiting pieces of work. */
   #waiting = 0;
   /** Start of the current slice; undefined outside of one. */
   #sliceBeganAt: number | undefined;
-  /** Milliseconds that work in this turn of the event loop was charged. */
+  /** Milliseconds charged in this turn of the event loop. */
   #chargedMs = 0;
-  /** `servedMs` of the share that was chosen last. */
+  /** `servedMs` of the share chosen last. */
   #clockMs = 0;
   /** Processor time of the process when the slice began. */
   #usedBefore = 0;
@@ -59,7 +59,7 @@ export class FairShares {
     this.#used = used;
   }
 
-  /** Pieces of work that wait. */
+  /** Number of waiting pieces of work. */
   get waiting(): number {
     return this.#waiting;
   }
@@ -94,7 +94,7 @@ export class FairShares {
       if (this.#shares.size >= sweepFrom) this.#sweep();
       this.#shares.set(key, (share = { waiting: [], servedMs: this.#clockMs }));
     }
-    // Time in which a key asked for nothing is not saved up.
+    // An idle key saves up no time.
     if (share.waiting.length === 0) share.servedMs = Math.max(share.servedMs, this.#clockMs);
     return share;
   }
@@ -125,7 +125,7 @@ export class FairShares {
     }
   };
 
-  /** Time in which the machine runs other processes is no key's: charged to one, it kept that key waiting for seconds. */
+  /** Time in which the machine runs other processes is charged to no key: a key charged with it waited for seconds. */
   #charge(now: number): void {
     const share = this.#running;
     if (!share) return;
@@ -137,7 +137,7 @@ export class FairShares {
     this.#chargedMs += chargedMs;
   }
 
-  /** The next piece begins when the ticks and promises that the last one has led to are over: they are part of its time. */
+  /** The next piece begins after all ticks and promises caused by the last one, because they are part of its time. */
   readonly #afterTicks = (): void => queueMicrotask(this.#afterPromises);
   readonly #afterPromises = (): void => process.nextTick(this.#serve);
 

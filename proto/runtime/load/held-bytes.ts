@@ -1,18 +1,18 @@
 /**
- * Memory for answers under way: the bytes of providers, tools and pages that a process keeps until they are delivered or no longer needed.
+ * Memory for answers under way: bytes of providers, tools and pages, kept until they are delivered or no longer needed.
  *
- * How long an answer gets is known only at its end, so its memory cannot be reserved before it is read. Everything that keeps bytes of one counts
- * them in an account as they grow. When all accounts together pass the limit, the largest answer of the key that holds the most fails, at once,
- * and the others go on.
+ * The length of an answer is known only at its end, so its memory cannot be reserved before it is read. Code that buffers bytes of an answer counts them in
+ * its account as they grow. When all accounts together exceed the limit, the largest answer of the key with the most bytes fails at once, and the others
+ * continue.
  */
 import { Fault, FaultOrigin, FaultReason } from "../fault.ts";
 import { type Registry, gauge } from "../metrics.ts";
 import { budgetBytes } from "./memory.ts";
 
-/** Requests can always reserve the other half of the byte budget, so that answers under way never keep new turns out. */
+/** Requests can always reserve the other half of the byte budget, so answers under way never keep new turns out. */
 const shareOfBudget = 0.5;
 
-/** Memory of a chunk beside its bytes: a provider may send chunks of a single byte. */
+/** Memory overhead of a chunk: a provider may send chunks of a single byte. */
 export const chunkOverheadBytes = 96;
 
 export interface HeldBytesOptions {
@@ -22,14 +22,14 @@ export interface HeldBytesOptions {
 
 export class HeldBytes {
   readonly #accounts = new Set<Account>();
-  /** Called when memory becomes free, for requests that wait for it. */
+  /** Called when memory becomes free, for waiting requests. */
   readonly onFreed = new Set<() => void>();
   /** Bytes of requests and answers together. */
   readonly budget: number;
-  /** Bytes that all answers together may hold. */
+  /** Maximum bytes of all answers together. */
   readonly limit: number;
   bytes = 0;
-  /** Answers that have failed for want of memory. */
+  /** Number of answers that failed for lack of memory. */
   failed = 0;
 
   constructor({ budget = budgetBytes(1) }: HeldBytesOptions = {}) {
@@ -38,9 +38,9 @@ export class HeldBytes {
   }
 
   /**
-   * Opens an account, which has to be released.
+   * Opens an account. The caller must release it.
    * @param key hash of the API key; for a service without one, its host
-   * @param fail ends the answer at once, with the connection that it comes on
+   * @param fail ends the answer and its connection at once
    */
   open(key: string, fail: (fault: Fault) => void): Account {
     const account = new Account(this, key, fail);
@@ -95,7 +95,7 @@ export class HeldBytes {
   }
 }
 
-/** An answer that was read further is larger, whatever memory its parser takes for it. */
+/** The answer with more kept bytes is larger, whatever memory its parser takes. */
 const isLarger = (a: Account, b: Account): boolean => a.kept > b.kept || (a.kept === b.kept && a.bytes > b.bytes);
 
 const tooLarge = (limit: number): Fault =>
@@ -105,7 +105,7 @@ const tooLarge = (limit: number): Fault =>
     { origin: FaultOrigin.UPSTREAM, shouldRetry: false },
   );
 
-/** Bytes that one answer, or one call of a tool, keeps in memory. */
+/** Memory of one answer, or of one tool call, in bytes. */
 export class Account {
   readonly #all: HeldBytes;
   readonly key: string;
@@ -114,7 +114,7 @@ export class Account {
   #isOver = false;
   /** Bytes of the answer itself. */
   kept = 0;
-  /** The same, with the memory in which they are read. */
+  /** The kept bytes plus the memory for reading them. */
   bytes = 0;
 
   constructor(all: HeldBytes, key: string, fail: (fault: Fault) => void) {
@@ -124,16 +124,16 @@ export class Account {
   }
 
   /**
-   * Counts bytes that are kept from now on.
-   * @param kept negative for bytes that are kept no longer
+   * Counts additional bytes.
+   * @param kept negative for released bytes
    * @param working bytes for reading them
-   * @throws Fault PROVIDER_FAILED when this answer has failed for want of memory
+   * @throws Fault PROVIDER_FAILED when this answer has failed for lack of memory
    */
   grow(kept: number, working = 0): void {
     if (!this.tryGrow(kept, working)) throw this.#failure as Fault;
   }
 
-  /** Counts them, for callers that cannot throw. @returns false when this answer has failed for want of memory */
+  /** `grow` for callers that cannot throw. @returns false when this answer has failed for lack of memory */
   tryGrow(kept: number, working = 0): boolean {
     if (!this.#isOver) {
       this.#change(kept, working);
@@ -142,7 +142,7 @@ export class Account {
     return this.#failure === undefined;
   }
 
-  /** Counts bytes that are kept no longer. */
+  /** Counts released bytes. */
   shrink(kept: number, working = 0): void {
     if (!this.#isOver) this.#change(-kept, -working);
   }

@@ -13,11 +13,11 @@ const memoryPerHeap = 2;
 /** The container's limit, if there is one: otherwise the value exceeds the machine's memory. */
 const limitBytes = (): number => Math.min(process.constrainedMemory() || Number.POSITIVE_INFINITY, totalmem());
 
-/** Bytes that requests under way may reserve. @param share of the process that the service has */
+/** Bytes available for reservations of requests. @param share the service's share of the process */
 export const budgetBytes = (share: number): number =>
   Math.floor(share * budgetShare * Math.min(limitBytes(), memoryPerHeap * getHeapStatistics().heap_size_limit));
 
-/** Last known resident size: reading it needs a file descriptor, which may be missing. */
+/** Last known resident size: reading it needs a file descriptor, and none may be free. */
 let resident = 0;
 function residentBytes(): number {
   try {

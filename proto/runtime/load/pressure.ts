@@ -1,9 +1,9 @@
 /**
- * Detects overload. Bursts and single stalls are normal; overload is a queue that never empties. Its minimum over a second decides, as in
- * CoDel (RFC 8289), because one long stall would distort a percentile.
+ * Detects overload. Bursts and single stalls are normal; overload is a queue that never empties. Its minimum over a second decides, as in CoDel (RFC 8289),
+ * because one long stall would distort a percentile.
  *
- * Under overload, each turn of the event loop takes on new work for some milliseconds and refuses the rest at once. While memory is scarce,
- * no new work is taken on until running requests release theirs.
+ * Under overload, each turn of the event loop accepts new work for some milliseconds and refuses the rest at once. While memory is scarce, no new work is
+ * accepted until running requests release theirs.
  */
 import { Counter, type Registry } from "../metrics.ts";
 import type { Logger } from "../log/log.ts";
@@ -12,7 +12,7 @@ import { memoryTaken } from "./memory.ts";
 const standsMs = 1_000;
 const calmMs = 1_000;
 
-/** A queue whose size is sampled regularly. */
+/** A regularly sampled queue. */
 export class StandingQueue {
   readonly #most: number;
   readonly #calm: number;
@@ -37,19 +37,18 @@ export class StandingQueue {
 }
 
 const beatMs = 20;
-/** Maximum delay of a timer; a machine that is busy with other programs causes less. */
+/** Timer delay that counts as overload; other programs on a busy machine cause less. */
 const lateMs = 200;
 const calmLateMs = 35;
 /** Work of one event loop turn while timers are late: with the refusals of the same turn, an answer takes less than 100 ms. */
 const workMs = 60;
-/** Limit for turns that wait for their start: some 20 ms of an inference process. */
+/** Limit of turns waiting for their start: some 20 ms of an inference process. */
 export const maxWaiting = 64;
-/** Number of waiting turns that is no overload: turns that inference processes have begun without saying so are among them. */
+/** Number of waiting turns without overload; it includes turns started by inference processes but not acknowledged yet. */
 export const calmWaiting = 16;
 /**
- * Turns that an inference process receives at once, and that are let in under overload. A process with more starts them all before it
- * refuses any: under five times the load, the p99 of refusals was 24 to 80 ms with 32, 27 to 190 with 64, and 116 to 430 without a bound
- * (2026-11-22).
+ * Maximum number of turns sent to an inference process at once, and accepted under overload. A process with more starts them all before it refuses any:
+ * under five times the load, the p99 of refusals was 24 to 80 ms with 32, 27 to 190 with 64, and 116 to 430 without a bound (2026-11-22).
  */
 export const maxHanded = 32;
 /** Percent of the safe memory. */
@@ -59,7 +58,7 @@ const calmMemory = 90;
 const beatsPerMemory = 10;
 
 export interface PressureParts {
-  /** Number of turns that wait for their start. */
+  /** Number of turns waiting for their start. */
   readonly waiting: () => number;
   /** Percent of the safe memory in use. */
   readonly memory?: () => number;
@@ -122,7 +121,7 @@ export class Pressure {
 
   /**
    * True when a new turn is refused; counts refusals.
-   * @param hasItsShare false: the key has less than its share of the queue, so that a queue is no reason to refuse it
+   * @param hasItsShare false when the key has less than its share of the queue: then a long queue is no reason to refuse its turn
    */
   refuses(hasItsShare = true): boolean {
     if (!this.#refusing) return false;
@@ -134,5 +133,5 @@ export class Pressure {
   }
 }
 
-/** Random pause before a retry, so that clients refused together do not return together. */
+/** Random pause before a retry, so that clients refused at the same time do not return at the same time. */
 export const refusedMs = (): number => 1_000 + Math.random() * 4_000;

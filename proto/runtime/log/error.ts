@@ -1,18 +1,18 @@
-/** Loggable parts of an error: its type, its place, and its message unless that may quote user data. */
+/** Loggable parts of an error: its type and place, and its message unless it may quote user data. */
 
 export interface LoggedError {
   readonly type: string;
   /** Error code of the system, the database or a library. */
   readonly code?: string | number;
   readonly message: string;
-  /** Stack frames without the message, which stands first in a stack. */
+  /** Stack frames without the message at the head of a stack. */
   readonly stack?: string;
   readonly cause?: LoggedError;
 }
 
 const longest = 1_024;
 const maxFrames = 10;
-/** Maximum number of causes that are logged, because a chain of causes may be circular. */
+/** Maximum number of logged causes, because a chain of causes may be circular. */
 const maxCauses = 4;
 
 /** Leaves out all other properties of an error: bodies, headers, rows. */
@@ -54,6 +54,6 @@ const secrets: readonly (readonly [RegExp, string])[] = [
   [/([?&](?:[\w-]*(?:key|token|secret|signature|password)|sig|X-Amz-[\w-]+)=)[^&\s"']+/gi, "$1…"],
 ];
 
-/** Replaces everything that looks like a secret. */
+/** Replaces everything similar to a secret. */
 export const redact = (text: string): string =>
   secrets.reduce((rest, [pattern, replacement]) => rest.replace(pattern, replacement), text);

@@ -1,27 +1,27 @@
-/** The only fields that log lines may have. Prompts, answers, keys and end users have no field, so none can be logged by mistake. */
+/** The complete list of fields of log lines. Prompts, answers, keys and end users have no field, so none can be logged by mistake. */
 
 /** Fields of a log line. Times are in milliseconds. */
 export interface LogFields {
   /** A thrown value in the form of log/error.ts. */
   readonly err?: unknown;
   readonly request_id?: string;
-  /** The request id that the client chose, when it is well-formed. */
+  /** The client's own request id, when it is well-formed. */
   readonly client_request_id?: string | undefined;
   readonly trace_id?: string | undefined;
-  /** SHA-256 of the key, which also addresses it. */
+  /** SHA-256 of the key, also used to address it. */
   readonly key_hash?: string;
   /** The model name of the client, cut to a maximum length. */
   readonly model?: string | undefined;
   readonly provider?: string;
   readonly route?: string | undefined;
   readonly method?: string;
-  /** The format in which the client spoke. */
+  /** The client's API format. */
   readonly door?: string;
   readonly stream?: boolean;
   readonly status?: number;
-  /** The budget that has too little left: key or workspace. */
+  /** The nearly exhausted budget: key or workspace. */
   readonly budget?: string;
-  /** Reason for which a provider gave no HTTP answer. */
+  /** Why a provider gave no HTTP answer. */
   readonly error?: string | undefined;
   readonly outcome?: string;
   readonly error_type?: string | undefined;
@@ -92,7 +92,7 @@ export interface Logger {
   readonly info: Write;
   readonly warn: Write;
   readonly error: Write;
-  /** Opens the log of lines that are written for every request. @param message of each line */
+  /** Opens a log for lines written for every request. @param message of each line */
   lines(message: string): LineLog;
 }
 

@@ -10,7 +10,7 @@ const levels = { trace: 10, debug: 20, info: 30, warn: 40, error: 50, silent: In
 
 export type LogLevel = keyof typeof levels;
 
-/** Destination of log lines, which gets only whole lines. */
+/** Destination of log lines; receives only whole lines. */
 export interface LineSink {
   /** @param isUrgent The line is a warning or an error. */
   write(line: string, isUrgent: boolean): unknown;
@@ -20,7 +20,7 @@ export interface LineSink {
 export const openLog = (room: string, level: LogLevel, sink?: LineSink): Logger =>
   new JsonLog(room, levels[level], sink);
 
-/** One writer for all logs of the process: the rest of a line that the pipe did not take would otherwise follow a line of another log. */
+/** One writer for all logs of the process: otherwise a line of another log could split a line that the pipe accepted only in part. */
 let standardOutput: LineOutput | undefined;
 
 class JsonLog implements Logger {
@@ -35,7 +35,7 @@ class JsonLog implements Logger {
     this.#always = `,"room":${quoted(room)},"pid":${process.pid}`;
   }
 
-  /** Node makes a pipe that does not block of standard output when it is first used through `process.stdout`. */
+  /** Node makes standard output non-blocking, when it is a pipe, on the first use of `process.stdout`. */
   #openOutput(): LineOutput {
     return new LineOutput(process.stdout.fd, (lines) => this.#format(levels.warn, member("lines", lines), endOfLoss));
   }

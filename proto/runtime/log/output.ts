@@ -1,12 +1,12 @@
-/** Lines on their way to a file descriptor, written in batches. What a full pipe does not take is held, so that a request never waits for a reader. */
+/** Writes lines to a file descriptor in batches. Lines refused by a full pipe are held, so a request never waits for a reader. */
 import { writeSync } from "node:fs";
 
 /** A batch is written at once when it has this size: under load one write takes dozens of lines. */
 const batchBytes = 16_384;
 const bufferBytes = 2 * batchBytes;
-/** Longest time for which a line that is not urgent waits for others. */
+/** Maximum time for which a line without urgency waits for others. */
 const lingerMs = 200;
-/** A pipe that is full and does not block is tried again after this time. */
+/** Retry interval for a full non-blocking pipe. */
 const retryMs = 10;
 /** Number of such trials while the process ends. */
 const lastTrials = 100;
@@ -14,33 +14,30 @@ const lastTrials = 100;
 /** A UTF-16 unit has at most this many bytes in UTF-8. */
 const maxUnitBytes = 3;
 
-/** Memory for batches that nothing has read yet: beyond it, lines that are not urgent are lost, and beyond twice as much all lines. */
+/** Memory for unread batches: beyond it, lines without urgency are dropped, and beyond twice as much all lines. */
 const maxHeldBytes = 8 * 2 ** 20;
 
-/**
- * Lines leave in the order in which they came, however the process ends: a batch that a background thread wrote could
- * be overtaken by the lines of the end.
- */
+/** Lines are written in their order, however the process ends: a batch written by a background thread could be overtaken by the final lines. */
 export class LineOutput {
   readonly #fd: number;
   readonly #describeLoss: (lines: number) => string;
-  /** The batch that takes lines. */
+  /** The batch under construction. */
   #buffer: Buffer = Buffer.alloc(0);
-  /** Bytes of the buffer that are taken. */
+  /** Used bytes of the buffer. */
   #taken = 0;
-  /** Batches that the descriptor has not taken yet, the first of them perhaps in part. */
+  /** Unwritten batches; the first may be written in part. */
   readonly #held: Buffer[] = [];
   /** Size of the buffers of all held batches. */
   #heldBytes = 0;
-  /** Lines that were lost since the output last told of it. */
+  /** Lines lost since the last report of a loss. */
   #lost = 0;
   #timer: NodeJS.Timeout | undefined = undefined;
   readonly #onTimer = () => this.#endBatch();
 
   /**
-   * Lines that are left when the process exits are written then.
-   * @param fd a descriptor that does not block where it is a pipe, a socket or a terminal
-   * @param describeLoss the line that tells how many lines were lost
+   * Lines left at the exit of the process are written then.
+   * @param fd a descriptor; non-blocking when it is a pipe, a socket or a terminal
+   * @param describeLoss builds the line that reports the number of lost lines
    */
   constructor(fd: number, describeLoss: (lines: number) => string) {
     this.#fd = fd;
@@ -48,7 +45,7 @@ export class LineOutput {
     process.on("exit", () => this.#writeRest());
   }
 
-  /** @param isUrgent The line is written as soon as the descriptor is free, so that a process that is killed has said why. */
+  /** @param isUrgent writes the line as soon as the descriptor is free, so the log of a killed process contains the reason */
   write(line: string, isUrgent: boolean): void {
     if (this.#isFull(isUrgent)) {
       this.#lost++;
@@ -60,7 +57,7 @@ export class LineOutput {
     else this.#timer ??= setTimeout(this.#onTimer, lingerMs).unref();
   }
 
-  /** After a loss, lines that are not urgent wait until everything before them is written: one line then tells of the whole gap. */
+  /** After a loss, lines without urgency wait until everything before them is written: one line then reports the whole gap. */
   #isFull(isUrgent: boolean): boolean {
     if (isUrgent) return this.#heldBytes >= 2 * maxHeldBytes;
     return this.#lost > 0 || this.#heldBytes >= maxHeldBytes;

@@ -33,7 +33,7 @@ function isPlain(text: string): boolean {
   return true;
 }
 
-/** Characters that JSON allows but terminals and viewers act upon: C1, line separators, and direction marks and overrides. */
+/** Control characters allowed by JSON but interpreted by terminals and viewers: C1, line separators, and direction marks and overrides. */
 const acting = /[\u007f-\u009f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069]/g;
 
 /** Escapes these characters. The JSON stays equal, because only strings can hold them. */

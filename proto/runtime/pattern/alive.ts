@@ -1,15 +1,15 @@
 /**
- * Bounds the states of a program that are alive at once, whatever the text: each costs time at every character. The bound is
- * that of all texts that end in the same characters, so that a list of many words is not taken for one long repetition.
+ * Bounds the states of a program alive at once, for any text: each costs time at every character. The bound covers all texts with the same last characters,
+ * so a list of many words does not count as one long repetition.
  */
 import { Follower } from "./follow.ts";
 import type { Program } from "./program.ts";
 import { PatternError } from "./refusal.ts";
 import type { AcceptIndex, SymbolId } from "./symbols.ts";
 
-/** Limit of states that are alive at once: 20,000 characters take less than a second at it (`npm test -- proto/pattern-work`). */
+/** Limit of states alive at once: 20,000 characters take less than a second at it (`npm test -- proto/pattern-work`). */
 export const maxAlive = 1_050;
-/** Characters back from a place that are told apart. */
+/** Number of preceding characters considered. */
 const maxDepth = 8;
 /** Visits of states after which a pattern counts as too complex: a tenth of a second. */
 const maxVisits = 8_000_000;
@@ -30,7 +30,7 @@ class Search {
   readonly #program: Program;
   readonly #follower: Follower;
   readonly #symbols: readonly SymbolId[];
-  /** All instructions that accept a character, by what they accept. */
+  /** Accepting instructions by the characters they accept. */
   readonly #byAccepted = new Map<AcceptIndex, Accepting[]>();
   #visits = 0;
 
@@ -46,7 +46,7 @@ class Search {
     }
   }
 
-  /** Whether some text that ends in these symbols leaves too many states alive, as far as so many symbols tell. */
+  /** Whether some text with this ending may keep too many states alive, judged by these symbols only. */
   exceeds(ending: readonly SymbolId[]): boolean {
     if (this.#visits > maxVisits) return true;
     if (ending.length > 0 && this.#countAfter(ending) <= maxAlive) return false;
@@ -54,7 +54,7 @@ class Search {
     return this.#symbols.some((symbol) => this.exceeds([symbol, ...ending]));
   }
 
-  /** States that the last of the symbols leads to, if every state may be alive before the first. */
+  /** States alive after the last symbol, if every state may be alive before the first. */
   #countAfter(symbols: readonly SymbolId[]): number {
     let alive: readonly number[] = [];
     let visited = 0;
@@ -64,7 +64,7 @@ class Search {
       this.#follower.startPosition();
       visited = 0;
       for (const { at, to = at + 1 } of accepting) visited += this.#follower.reach(to, next);
-      // Threads that begin at every character cost a look only and are not counted: a list of words begins with all of them.
+      // Threads started at every character cost one look each and are not counted: a list of words starts with all of them.
       if (index < symbols.length - 1) this.#visits += this.#follower.reach(0, next);
       this.#visits += alive.length + visited;
       alive = next;

@@ -1,7 +1,7 @@
 /**
- * Compiles a pattern into an automaton lazily, while texts are read. A state is the ordered list of live threads of the
- * program, most preferred first. Where the threads began is kept per scan (see `threads.ts`): threads that continue the
- * same one share a start, and a move maps the new starts to the old ones.
+ * Compiles a pattern into an automaton lazily, while texts are read. A state is the ordered list of live threads of the program, most preferred first.
+ * Where the threads began is kept per scan (see `threads.ts`): threads that continue the same one share a start, and a move maps the new starts to the old
+ * ones.
  */
 import { measureDistances } from "./distances.ts";
 import { Follower, unknownContext } from "./follow.ts";
@@ -10,18 +10,15 @@ import type { Instruction, Program } from "./program.ts";
 import type { SymbolId } from "./symbols.ts";
 
 export interface State {
-  /** Number of a cached state, counted from 1; 0 for a state that is not cached. */
+  /** Number of a cached state, counted from 1; 0 for an uncached state. */
   readonly id: number;
-  /**
-   * Instructions that wait for a character or for the context after the position. Threads that start at the position
-   * are not included.
-   */
+  /** Instructions waiting for a character or for the context after the position. Threads starting at the position are not included. */
   readonly threads: readonly number[];
-  /** Index of each thread's start; starts are numbered in the order of the threads that have them first. */
+  /** Index of each thread's start; starts are numbered in the order of their first threads. */
   readonly starts: readonly number[];
   /** Number of different starts. */
   readonly startCount: number;
-  /** UTF-16 units since each start; 0 where the threads do not tell, so that the scan must remember the start. */
+  /** UTF-16 units since each start; 0 when the threads do not determine it, so the scan must remember the start. */
   readonly ages: readonly number[];
   /** Context bits of the character before the position. */
   readonly before: number;
@@ -29,26 +26,23 @@ export interface State {
   readonly moves: (Move | undefined)[];
 }
 
-/** Index of a start in the previous state, or `startsHere` for a thread that began before the symbol. */
+/** Index of a start in the previous state, or `startsHere` for a thread started before the symbol. */
 export type Origin = number;
 export const startsHere: Origin = -1;
 
 export interface Move {
   readonly to: State;
-  /** No match ends, and every surviving start that the scan must remember is already remembered at its index. */
+  /** No match ends, and the scan already remembers every surviving start at its index. */
   readonly quiet: boolean;
-  /** All that is to be remembered is that a thread begins before the symbol. */
+  /** The scan only has to remember the thread started before the symbol. */
   readonly begins: boolean;
-  /**
-   * The start of the match that ends before the symbol, now that the context after it is known. Less preferred threads
-   * are dropped.
-   */
+  /** The start of the match ending before the symbol, now that the context after it is known. Less preferred threads are dropped. */
   readonly before: Origin | undefined;
-  /** The start of the match that ends after the symbol. */
+  /** The start of the match ending after the symbol. */
   readonly after: Origin | undefined;
-  /** Number of leading starts for which nothing is to be remembered. */
+  /** Number of leading starts the scan need not remember. */
   readonly kept: number;
-  /** The previous start that each of the next starts continues; those after them need not be remembered either. */
+  /** The previous start continued by each of the next starts; later starts need not be remembered either. */
   readonly origins: readonly Origin[];
   /** Ages of the starts before the symbol. */
   readonly ages: readonly number[];
@@ -59,10 +53,10 @@ const maxStates = 1_000;
 const maxMoves = 10_000;
 /** Threads of all cached states: each takes some 40 bytes. */
 const maxThreads = 50_000;
-/** Threads of one cached state. Patterns that are accepted today have no state with more. */
+/** Maximum threads of a cached state. Accepted patterns have no larger state today. */
 const maxRemembered = 4_096;
 
-/** Threads with their origins, in an order that keeps those of one start together: an earlier start is preferred. */
+/** Threads with their origins, grouped by start: an earlier start is preferred. */
 class ThreadList {
   /** Entries from `count` on are stale: a list is filled again and again, and to make one took longer than to fill it. */
   readonly threads: number[] = [];
@@ -76,7 +70,7 @@ class ThreadList {
     this.hit = undefined;
   }
 
-  /** Gives all threads up to here that have no origin yet this one. @param from count before they were added */
+  /** Assigns this origin to all threads without an origin. @param from count before they were added */
   fill(origin: Origin, from: number): void {
     for (let index = from; index < this.count; index++) this.origins[index] = origin;
   }
@@ -87,13 +81,13 @@ export class Automaton {
   readonly #follower: Follower;
   /** UTF-16 units from the start of a match to each instruction; -1 where they vary. */
   readonly #distances: Int32Array;
-  /** Accept index of each instruction; -1 for one that accepts nothing. */
+  /** Accept index of each instruction; -1 for instructions that accept no character. */
   readonly #accepted: Int32Array;
-  /** The instruction that follows each accepting one. */
+  /** The instruction after each accepting one. */
   readonly #nextAfterAccept: Int32Array;
   /** States by a hash of their threads and starts. */
   readonly #states = new Map<number, State[]>();
-  /** Threads that start at a position, by the context before it. */
+  /** Threads started at a position, by the context before it. */
   readonly #startThreadsByContext = new Map<number, readonly number[]>();
   readonly #ready = new ThreadList();
   readonly #next = new ThreadList();
@@ -107,7 +101,7 @@ export class Automaton {
   #ids = 0;
   /** How often the cache was emptied. */
   resets = 0;
-  /** Threads followed so far: the work that was done where no cached move could be taken. */
+  /** Threads followed so far: the work done without a cached move. */
   steps = 0;
 
   constructor(program: Program) {
@@ -125,7 +119,7 @@ export class Automaton {
     return this.restState(context.edge & this.program.symbols.mask);
   }
 
-  /** The state in which no thread is under way. @param before context of the last character */
+  /** The state without live threads. @param before context of the last character */
   restState(before: number): State {
     this.#next.clear();
     return this.#state(0, before);
@@ -177,7 +171,7 @@ export class Automaton {
     };
   }
 
-  /** Fills `#ready` with all threads that can take a character, once the context after the position is known. */
+  /** Fills `#ready` with all threads ready for a character, once the context after the position is known. */
   #resolveAssertions(state: State, after: number): void {
     const ready = this.#ready;
     const beginning = this.#startThreads(state.before);
@@ -197,7 +191,7 @@ export class Automaton {
     for (let index = 0; index < threads.length && ready.hit === undefined; index++) {
       this.#resolveThread(threads[index] as number, starts[index] as Origin, state.before, after);
     }
-    // A thread that begins here is less preferred than the match that ends here, and not compared with it.
+    // A thread started here is less preferred than the match ending here, and not compared with it.
     const { hit } = ready;
     for (const at of beginning) this.#resolveThread(at, startsHere, state.before, after);
     ready.hit = hit;

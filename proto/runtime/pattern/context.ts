@@ -1,6 +1,6 @@
-/** The context of a position, which assertions test: the characters before and after it. */
+/** The context of a position for assertions: the characters before and after it. */
 
-/** Bits that describe one side of a position. */
+/** Bits describing one side of a position. */
 export const context = {
   /** The text starts or ends here. */
   edge: 1,
@@ -17,7 +17,7 @@ export function contextOf(character: string): number {
   return /^\w$/iu.test(character) ? context.anyCaseWord : 0;
 }
 
-/** All contexts that one side of a position can have. */
+/** All possible contexts of one side of a position. */
 export const contexts: readonly number[] = [
   0,
   context.edge,
@@ -27,7 +27,7 @@ export const contexts: readonly number[] = [
 ];
 
 export interface Assertion {
-  /** Context bits that the assertion tests. */
+  /** Context bits tested by the assertion. */
   readonly mask: number;
   /** Whether the assertion can be tested before the next character is known. */
   readonly backward: boolean;

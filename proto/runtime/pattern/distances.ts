@@ -7,7 +7,7 @@ import type { Instruction, Program } from "./program.ts";
 
 /** Entry for an instruction with ways to it of different or unknown length. */
 const varying = -1;
-/** Entry for an instruction that no way has led to yet. */
+/** Entry for an instruction not reached yet. */
 const unvisited = -2;
 
 /** UTF-16 units from the start of a match to each instruction; -1 where they vary. */

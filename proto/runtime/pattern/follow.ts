@@ -1,4 +1,4 @@
-/** Finds the instructions that are reachable without reading a character, most preferred first. */
+/** Finds the instructions reachable without reading a character, most preferred first. */
 import type { Assertion } from "./context.ts";
 import type { Program } from "./program.ts";
 
@@ -12,10 +12,7 @@ const accept = 3;
 const assert = 4;
 const opcodes = { match, jump, split, accept, assert };
 
-/**
- * Follows instructions at one position of a text. The first thread that reaches an instruction keeps it, since all
- * threads continue alike from there.
- */
+/** Follows instructions at one position of a text. The first thread at an instruction keeps it, since all threads continue alike from there. */
 export class Follower {
   /** The instructions as typed arrays, since every thread reads them. */
   readonly #operations: Uint8Array;
@@ -24,7 +21,7 @@ export class Follower {
   readonly #assertions: (Assertion | undefined)[];
   readonly #seen: Uint32Array;
   #round = 0;
-  /** Instructions that are still to be visited: each one that is visited adds two at most. */
+  /** Instructions still to visit: each visited instruction adds two at most. */
   readonly #open: Int32Array;
   /** Whether a match ended where `follow` went last. */
   matched = false;
@@ -41,7 +38,7 @@ export class Follower {
     this.#open = new Int32Array(2 * size + 1);
   }
 
-  /** Starts a new position, at which no instruction has been reached. */
+  /** Starts a new position without reached instructions. */
   startPosition(): void {
     this.#round++;
     if (this.#round < 2 ** 32) return;
@@ -57,8 +54,8 @@ export class Follower {
   }
 
   /**
-   * Adds reachable instructions that accept a character, and assertions that cannot be tested yet, to `reached`. Sets
-   * `matched` where a match ends here; less preferred instructions are then left out.
+   * Adds to `reached` the reachable instructions that accept a character, and the assertions that cannot be tested yet. Sets `matched` where a match ends
+   * here; less preferred instructions are then left out.
    * @param before context bits, like `after`
    * @param count entries of `reached` so far
    * @returns the number of entries afterwards
@@ -97,8 +94,8 @@ export class Follower {
   }
 
   /**
-   * Adds reachable instructions that accept a character to `reached`, whatever the context and however preferred.
-   * @returns the number of instructions visited
+   * Adds to `reached` all reachable instructions that accept a character, in any context and of any preference.
+   * @returns the number of visited instructions
    */
   reach(from: number, reached: number[]): number {
     const open = this.#open;

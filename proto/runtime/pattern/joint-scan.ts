@@ -1,4 +1,4 @@
-/** Scans one text with several patterns at once; each finds what it would find alone. */
+/** Scans one text with several patterns at once; the matches are the same as in separate scans. */
 import type { Automaton, State } from "./automaton.ts";
 import type { Scan, TextSpan } from "./finder.ts";
 import { type Joint, type JointMove, type JointState, type MemberIndex, asciiCharacters } from "./joint.ts";
@@ -9,7 +9,7 @@ import { unitAt } from "../text/unit-at.ts";
 /** A `Found` with the matches of each pattern. */
 export interface JointFound {
   readonly spans: readonly (readonly [MemberIndex, readonly TextSpan[]])[];
-  /** Place before which every pattern is decided. */
+  /** Place before which all patterns are decided. */
   readonly decided: number;
 }
 
@@ -18,10 +18,10 @@ export class JointScan {
   #state: JointState;
   /** Threads per pattern, allocated at its first match or start of one. */
   readonly #threads: (Threads | undefined)[] = [];
-  /** A pattern may have matches that are not reported yet. */
+  /** Some pattern may have unreported matches. */
   #hasReserved = false;
   #position = 0;
-  /** First half of a surrogate pair whose second half may come. */
+  /** First half of a surrogate pair at the end of the text so far. */
   #half = "";
 
   constructor(joint: Joint) {
@@ -51,7 +51,7 @@ export class JointScan {
     return { spans, decided: this.#position };
   }
 
-  /** An independent copy that continues from here. */
+  /** Copies the scan at its current state. */
   fork(): JointScan {
     const fork = new JointScan(this.#joint);
     fork.#state = this.#state;
@@ -77,7 +77,7 @@ export class JointScan {
     let decided = this.#position;
     for (const member of this.#state.alive) {
       const state = this.#stateOf(member);
-      // Threads are made only for what the state does not tell.
+      // Threads are made only for starts whose age the state does not determine.
       const age = state.ages[0] as number;
       const start = age > 0 ? this.#position - age : this.#threadsOf(member).startIn(state, this.#position);
       if (start < decided) decided = start;

@@ -1,7 +1,6 @@
 /**
- * Combines several patterns into one automaton, built lazily while texts are read. A joint state is the tuple of the
- * members' states. Where no member has anything to note, a move costs as much as that of a single pattern; elsewhere,
- * the move lists the members concerned.
+ * Combines several patterns into one automaton, built lazily while texts are read. A joint state is the tuple of the members' states. When no member has
+ * anything to record, a move costs as much as in a single pattern; otherwise the move lists the members concerned.
  */
 import type { Automaton, Move, Origin, State } from "./automaton.ts";
 import type { SymbolId } from "./symbols.ts";
@@ -18,7 +17,7 @@ export interface JointState {
   readonly moves: (JointMove | undefined)[];
   /** The next state by ASCII character, where no member has anything to note; filled on first use. */
   readonly next: (JointState | undefined)[];
-  /** The matches that end with the text, computed on first use. */
+  /** The matches ending with the text, computed on first use. */
   ends: readonly JointEnd[] | undefined;
 }
 
@@ -62,7 +61,7 @@ export class Joint {
     return state.moves[symbol] ?? this.#buildMove(state, symbol);
   }
 
-  /** The matches that end with the text. */
+  /** The matches ending with the text. */
   finish(state: JointState): readonly JointEnd[] {
     return (state.ends ??= state.states.flatMap((own, member) => {
       const hit = this.automata[member]?.finish(own);
@@ -103,7 +102,7 @@ export class Joint {
     return state;
   }
 
-  /** Whether a member has emptied its cache, so that joint states refer to dropped states. */
+  /** Whether a member has emptied its cache, which leaves joint states with dropped states. */
   #membersWereReset(): boolean {
     const before = this.#memberResets;
     this.#memberResets = this.automata.reduce((sum, { resets: forgotten }) => sum + forgotten, 0);
@@ -146,7 +145,7 @@ class JointSymbols {
   readonly #automata: readonly Automaton[];
   /** Symbols by page and code point; 0 for a character not seen yet. */
   readonly #pages: (Uint32Array | undefined)[] = [];
-  /** Each member's symbol, by joint symbol, which counts from 1. */
+  /** Each member's symbol, by joint symbol, counted from 1. */
   readonly #members: Uint32Array[] = [new Uint32Array()];
   readonly #known = new Map<string, SymbolId>();
 

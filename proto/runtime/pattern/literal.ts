@@ -1,4 +1,4 @@
-/** Finds a plain text of any length by the Knuth-Morris-Pratt algorithm, which never goes back in the text. */
+/** Finds a literal text of any length by the Knuth-Morris-Pratt algorithm, without going back in the text. */
 import { Automaton } from "./automaton.ts";
 import type { Finder, Found, Scan, TextSpan } from "./finder.ts";
 import { parse } from "./parse.ts";
@@ -7,7 +7,7 @@ import { unitAt } from "../text/unit-at.ts";
 
 /** A longer prefix makes the native search no faster, and its worst case slower. */
 const maxSearched = 16;
-/** UTF-16 units up to which a literal joins other patterns; a longer one is found as fast by itself. */
+/** UTF-16 units up to which a literal joins other patterns; a longer literal is found as fast in a separate scan. */
 const maxJointLength = 64;
 
 export class Literal implements Finder {

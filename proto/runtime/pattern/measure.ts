@@ -16,10 +16,7 @@ export interface Measure {
   readonly idle: boolean;
 }
 
-/**
- * Size of an element that must match at least one character: it is emitted twice, before and after its first character,
- * with an end in between.
- */
+/** Size of an element with at least one character: it is emitted twice, before and after its first character, with an end in between. */
 const statesOfNonEmpty = ({ states }: Measure): number => 2 * states + 1;
 
 /** The measure of each node. */

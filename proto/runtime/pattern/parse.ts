@@ -45,9 +45,8 @@ function readPattern(source: string, start: number): AST.Pattern {
 }
 
 /**
- * Parses what only the syntax without the flag u accepts, where RE2 reads it the same way: `\-`, or a brace that is not
- * a count. Escapes that other engines read differently (`\A`, `\pL`, `[[:alpha:]]`) are refused: such a rule would be
- * in force and never match.
+ * Parses forms valid only without the flag u, where RE2 reads them the same way: `\-`, or a brace outside a count. Escapes with another meaning in other
+ * engines (`\A`, `\pL`, `[[:alpha:]]`) are refused: such a rule would be in force and never match.
  */
 function readLegacy(source: string, start: number): AST.Pattern | undefined {
   const escapes = source.match(/\\(?:x[0-9a-f]{2}|u[0-9a-f]{4}|c[a-z]|[^])?/gi) ?? [];

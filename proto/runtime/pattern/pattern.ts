@@ -1,4 +1,4 @@
-/** Compiles the patterns that users write into finders. */
+/** Compiles users' patterns into finders. */
 import { checkAlive } from "./alive.ts";
 import { Automaton } from "./automaton.ts";
 import { contexts } from "./context.ts";
@@ -14,8 +14,7 @@ import { PatternScan } from "./scan.ts";
 const plain = /^[^\\^$.*+?()[\]{}|\p{Surrogate}]+$/u;
 
 /**
- * Matches what JavaScript matches with the flags g and u, in linear time. Compiling takes 20 ms at worst, and 120 ms for
- * a pattern that is near the limits.
+ * Matches like JavaScript with the flags g and u, in linear time. Compiling takes 20 ms at worst, and 120 ms for a pattern near the limits.
  * @throws PatternError
  */
 export function compilePattern(source: string): Finder {
@@ -25,8 +24,8 @@ export function compilePattern(source: string): Finder {
 }
 
 /**
- * The same for a pattern that was accepted when it was stored. It holds on although it may be one that is refused today:
- * it takes more time in all, in steps that are no longer.
+ * Compiles a pattern accepted when it was stored. It stays in force even if it would be refused today: then it takes more time in total, in steps of the
+ * same length.
  * @throws PatternError
  */
 export function compileStoredPattern(source: string): Finder {
@@ -35,9 +34,9 @@ export function compileStoredPattern(source: string): Finder {
 
 /** Steps in about 10 ms, measured on texts that need a new state at every character. */
 const stepsPerPiece = 250_000;
-/** The same in about 2 ms, for patterns of which a long text needs new states at every character. */
+/** Steps in about 2 ms, for patterns whose long texts need new states at every character. */
 const stepsPerShortPiece = 50_000;
-/** Steps per character up to which a pattern soon reads by known states alone. Short pieces took 20 KB more of memory for a request under 50 such patterns. */
+/** Steps per character below which a pattern soon needs known states only. Short pieces took 20 KB more of memory for a request under 50 such patterns. */
 const maxSmall = 400;
 
 class Pattern implements Finder {

@@ -35,7 +35,7 @@ class Emitter {
   readonly #measures: Measures;
   readonly #symbols = new Symbols();
   readonly #instructions: Instruction[] = [];
-  /** Characters that every match starts with. */
+  /** Common first characters of every match. */
   #prefix = "";
   #prefixOpen = true;
 
@@ -75,7 +75,7 @@ class Emitter {
     return this.#instructions.push(instruction) - 1;
   }
 
-  /** Reserves a slot for an instruction that is known only later. */
+  /** Reserves a slot for a later instruction. */
   #reserveSlot(): number {
     return this.#put({ op: "jump", to: -1 });
   }
@@ -119,8 +119,7 @@ class Emitter {
   #repeat({ element, min, max, greedy }: AST.Quantifier, flags: Flags): void {
     const endless = max === Number.POSITIVE_INFINITY;
     const nullable = this.#measures.get(element)?.nullable === true;
-    // In a loop, an element that can match the empty string must not do so again after its first round; any other
-    // element loops back on its last copy.
+    // In a loop, an element with an empty match must not match the empty string again after its first round; any other element loops back on its last copy.
     const loopsBack = endless && min > 0 && !nullable;
     let last = 0;
     for (let copy = 0; copy < min; copy++) {
@@ -148,10 +147,7 @@ class Emitter {
     for (const split of splits) this.#instructions[split] = branch(greedy, split + 1, this.#instructions.length);
   }
 
-  /**
-   * Emits an optional repetition, in which the empty match is not allowed: the element's other alternatives are tried
-   * instead.
-   */
+  /** Emits an optional repetition without the empty match: the element's other alternatives are tried instead. */
   #emitOptionalCopy(element: AST.QuantifiableElement, flags: Flags): void {
     const first = this.#instructions.length;
     this.emit(element, flags);
@@ -178,7 +174,7 @@ function applyModifiers(flags: Flags, modifiers: AST.Modifiers | null): Flags {
   return { ignoreCase: of("ignoreCase"), multiline: of("multiline"), dotAll: of("dotAll") };
 }
 
-/** The class in the syntax of the flag u, which refuses some forms of the older syntax. */
+/** The class in the syntax of the flag u, which refuses some older forms. */
 function writeClass(node: AST.CharacterSet | AST.CharacterClass): string {
   if (node.type === "CharacterSet") return node.raw;
   return `[${node.negate ? "^" : ""}${node.elements.map(writeElement).join("")}]`;

@@ -10,7 +10,7 @@ export interface ScanState {
   readonly threads: Threads;
   /** UTF-16 units read so far. */
   readonly position: number;
-  /** First half of a surrogate pair whose second half may come. */
+  /** First half of a surrogate pair at the end of the text so far. */
   readonly half: string;
 }
 
@@ -82,7 +82,7 @@ export class PatternScan implements Scan {
     this.#position = offset + length;
   }
 
-  /** The first place at which a match can start, when no thread is alive. */
+  /** The next possible start of a match, when no thread is alive. */
   #skip(text: string, from: number, length: number): number {
     const last = length - this.#prefix.length;
     if (from > last) return from;

@@ -1,12 +1,11 @@
 /**
- * The alphabet of one pattern: characters that the pattern cannot tell apart share a symbol. Membership in classes is
- * tested by the native engine, once per character, so that classes, properties and case mean exactly what they mean in
- * JavaScript.
+ * The alphabet of one pattern: characters equivalent for the pattern share a symbol. The native engine tests the membership in classes, once per character,
+ * so classes, properties and case mean exactly the same as in JavaScript.
  */
 import { contextOf } from "./context.ts";
 import { PatternError } from "./refusal.ts";
 
-/** Index into the list of everything that the pattern's instructions accept. */
+/** Index into the list of everything accepted by the pattern's instructions. */
 export type AcceptIndex = number;
 
 /** Number of a symbol, counted from 1. */
@@ -58,7 +57,7 @@ export class Symbols {
   /** Acceptance table of each symbol, filled on first use. */
   readonly #acceptance: Uint8Array[] = [];
   readonly #bySignature = new Map<string, SymbolId>();
-  /** Context bits that the pattern's assertions test. */
+  /** Context bits tested by the pattern's assertions. */
   mask = 0;
 
   /** Number of classes in the pattern. */
@@ -96,7 +95,7 @@ export class Symbols {
     return index;
   }
 
-  /** Symbols of all characters that the pattern names, of those around its ranges, and of members of each of its classes. */
+  /** Symbols of all characters named by the pattern, of those around its ranges, and of members of each of its classes. */
   examples(): readonly SymbolId[] {
     const codes = new Set([...this.#exact, ...this.#folded, ...this.#edges, ...usualCharacters]);
     for (const members of this.#classes) {
@@ -122,7 +121,7 @@ export class Symbols {
     }));
   }
 
-  /** All that accepts the symbol, found without a look at every character that the pattern names. */
+  /** Everything that accepts the symbol, found without a look at every character named by the pattern. */
   acceptedBy(symbol: SymbolId): readonly AcceptIndex[] {
     const { code, folded, classes } = this.#known[symbol] as Known;
     const named = [this.#indices.get(`exact ${code}`), this.#indices.get(`folded ${folded}`)];
@@ -130,7 +129,7 @@ export class Symbols {
     return [...named.filter((index) => index !== undefined), ...members];
   }
 
-  /** UTF-16 units of every character that is accepted; undefined when they differ, or may. */
+  /** UTF-16 units of every accepted character; undefined when they differ, or may. */
   widthOf(accepted: AcceptIndex): number | undefined {
     const kind = this.#kinds[accepted] as Kind;
     if (kind.type === "class") return kind.isBasic ? 1 : undefined;
@@ -170,8 +169,8 @@ export class Symbols {
 }
 
 /**
- * Maps characters that are equal under the flags i and u to one of them. Folding upper to lower case joins characters
- * with several lower-case forms; the engine itself rejects folds to another letter (\u0131 to i).
+ * Maps characters equal under the flags i and u to one of them. Folding upper to lower case joins characters with several lower-case forms; the engine
+ * itself rejects folds to another letter (\u0131 to i).
  */
 function fold(code: number): number {
   const character = String.fromCodePoint(code);

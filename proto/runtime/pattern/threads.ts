@@ -1,29 +1,28 @@
 /**
- * The part of a scan that is not in the automaton's state: where its threads began, as far as their instructions do
- * not tell, and the matches found so far.
+ * The part of a scan outside the automaton's state: where its threads began, as far as their instructions do not determine it, and the matches found so
+ * far.
  *
- * A thread that is preferred to a found match may still replace it. Until all such threads have ended, the match is
- * reserved, and the search continues after it as if it were final; matches found there are reserved as well. When a
- * thread of that search reaches the same instruction as a thread of an earlier search, it need not be followed: if it
- * succeeds, so does the earlier one, which discards everything after it. So there are never more threads than
+ * A thread preferred to a found match may still replace it. Until all such threads have ended, the match is reserved, and the search continues after it as
+ * if it were final; matches found there are reserved as well. When a thread of that search reaches the same instruction as a thread of an earlier search,
+ * it need not be followed: if it succeeds, so does the earlier thread, which discards everything after it. So there are never more threads than
  * instructions, however many matches are reserved.
  */
 import { type Move, type Origin, type State, startsHere } from "./automaton.ts";
 import type { TextSpan } from "./finder.ts";
 
-/** Threads of scans that have ended, to be used again: to make them took a quarter of the scan of a short text. */
+/** Threads of finished scans, for reuse: creating them took a quarter of the scan of a short text. */
 const spare: Threads[] = [];
 /** Each takes 200 bytes. */
 const maxSpare = 512;
 
-/** Buffers for the move that is being taken; moves are never nested. */
+/** Buffers for the current move; moves are never nested. */
 const continuedStarts: number[] = [];
 const continuedRanks: number[] = [];
 
 export class Threads {
   /**
-   * Place of each start, and in `#ranks` the number of matches before it. Entries beyond those of the state, and of
-   * starts whose age the state tells, are stale. Nearly every pattern has at most two starts, and an empty array would take room for seventeen at its first entry.
+   * Place of each start; `#ranks` holds the number of matches before it. Entries beyond those of the state, and of starts whose age the state determines,
+   * are stale. Nearly every pattern has at most two starts, and an empty array would take room for seventeen at its first entry.
    */
   #starts: number[] = [0, 0];
   #ranks: number[] = [0, 0];

@@ -1,8 +1,8 @@
-/** The failure of a turn that was ended from outside: by the client, a deadline or the end of the process. */
+/** The failure of a turn ended from outside: by the client, a deadline or the end of the process. */
 import { Fault, FaultReason } from "@sluice/proto/runtime/fault.js";
 import type { TurnSignal } from "./signal.ts";
 
-/** The fault that the turn was aborted with, or a general one when it was aborted with anything else. */
+/** The fault given as abort reason, or a general fault for any other reason. */
 export const abortFault = (signal: TurnSignal): Fault =>
   signal.reason instanceof Fault
     ? signal.reason

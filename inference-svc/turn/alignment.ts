@@ -1,4 +1,4 @@
-/** The alignment plugin's report on a turn, with the member names that clients see. */
+/** The alignment plugin's report on a turn, with the member names of the API. */
 
 export interface RuleVerdict {
   readonly probability: number;

@@ -1,7 +1,7 @@
-/** Kinds of answers, from which turns and layers build their own. */
+/** Kinds of answers used by turns and layers to build their own. */
 import { Answer, type Batch, type Next, type TurnEvent, commits } from "./turn.ts";
 
-/** An answer whose events all exist at its beginning. */
+/** An answer whose events all exist at the start. */
 export class WholeAnswer extends Answer {
   #batch: Batch;
 
@@ -54,10 +54,10 @@ export abstract class PassedAnswer extends Answer {
     return this.#answer.close();
   }
 
-  /** @returns the batch that the reader gets in place of this one; empty for none */
+  /** @returns the batch to deliver instead of this one; empty for none */
   protected abstract passed(batch: Batch): Batch;
 
-  /** Called with the failure of the answer. @returns the failure that the reader gets */
+  /** Called with the failure of the answer. @returns the failure to deliver */
   protected failed(error: unknown): unknown {
     return error;
   }
@@ -69,14 +69,14 @@ export abstract class PassedAnswer extends Answer {
   protected left(): void {}
 }
 
-/** An answer that is collected to its end, and then given out as one batch. */
+/** An answer collected to its end and then delivered as one batch. */
 export class CollectedAnswer extends Answer {
   readonly #answer: Answer;
   readonly #isWanted: (event: TurnEvent) => boolean;
   readonly #events: TurnEvent[] = [];
   #isGiven = false;
 
-  /** @param isWanted false for events that are left out */
+  /** @param isWanted false for events to leave out */
   constructor(answer: Answer, isWanted: (event: TurnEvent) => boolean = () => true) {
     super();
     this.#answer = answer;
@@ -100,7 +100,7 @@ export class CollectedAnswer extends Answer {
   }
 }
 
-/** An answer whose failure is explained as long as no event of it was given out. */
+/** An answer whose failure is explained as long as no event of it was delivered. */
 class OpeningAnswer extends PassedAnswer {
   readonly #explain: (error: unknown) => unknown;
   #isOpen = false;
@@ -120,7 +120,7 @@ class OpeningAnswer extends PassedAnswer {
   }
 }
 
-/** Begins a turn whose failure is explained as long as no event of its answer was given out. */
+/** Begins a turn whose failure is explained as long as no event of its answer was delivered. */
 export function explained(begin: () => Answer, explain: (error: unknown) => unknown): Answer {
   let answer: Answer;
   try {
@@ -131,7 +131,7 @@ export function explained(begin: () => Answer, explain: (error: unknown) => unkn
   return new OpeningAnswer(answer, explain);
 }
 
-/** An answer whose turn begins after something else has settled. */
+/** An answer whose turn begins after a promise has settled. */
 class DeferredAnswer extends Answer {
   #answer: Answer | undefined;
   #failure: { readonly error: unknown } | undefined;
@@ -170,7 +170,7 @@ class DeferredAnswer extends Answer {
 
 export const deferred = (begun: Promise<Answer>): Answer => new DeferredAnswer(begun);
 
-/** An answer whose batches a generator makes, for layers that wait for other things between batches. */
+/** An answer with batches made by a generator, for layers that wait for other work between batches. */
 class GeneratedAnswer extends Answer {
   readonly #batches: AsyncGenerator<Batch>;
   #next: Next = "pending";
@@ -215,7 +215,7 @@ class GeneratedAnswer extends Answer {
   };
 }
 
-/** @param batches a generator that was not started, and yields no empty batch */
+/** @param batches a generator not yet started; yields no empty batch */
 export const generated = (batches: AsyncGenerator<Batch>): Answer => new GeneratedAnswer(batches);
 
 /** An answer whose events are held back until one of them commits. */

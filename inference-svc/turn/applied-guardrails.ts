@@ -1,9 +1,9 @@
-/** The guardrails that a request is under. */
+/** The guardrails that apply to a request. */
 import { type Caller, type Guardrail, GuardrailMode } from "@sluice/proto/gen/sluice/admin/v1/access_service_pb.js";
 
 type Scope = "api-key" | "workspace" | "account";
 
-/** A guardrail with the scope that puts the request under it. */
+/** A guardrail with the scope it applies through: account, workspace or key. */
 export interface Applied {
   readonly guardrail: Guardrail;
   readonly scope: Scope;
@@ -12,8 +12,8 @@ export interface Applied {
 const known = new WeakMap<Caller, readonly Applied[]>();
 
 /**
- * Guardrails of the account first, then those of the workspace, then the key's own. The list is the same for each turn of a caller: a change
- * of its policy is another caller, so that what is built from a list can be remembered for it.
+ * Guardrails of the account first, then those of the workspace, then the key's own. The list is the same object for each turn of a caller, so
+ * results computed from it can be cached: a policy change makes a new caller.
  */
 export function appliedTo(caller: Caller): readonly Applied[] {
   let applied = known.get(caller);

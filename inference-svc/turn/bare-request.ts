@@ -1,4 +1,4 @@
-/** Builds a request of a few fields, for code that takes a whole request where only a part of one is looked at. */
+/** Builds a request of a few fields, for code that takes a whole request and reads only a part of it. */
 import type { TurnRequest } from "./request.ts";
 
 export const bareRequest = (fields: Partial<TurnRequest>): TurnRequest => ({

@@ -1,7 +1,7 @@
 /** Pairs calls with their outputs: a call and its output belong together. */
 import type { JsonObject } from "@sluice/proto/runtime/validation/fields.js";
 
-/** Types of outputs, each with the type of call that it answers. */
+/** Types of outputs, each with the type of the call it answers. */
 export const callTypeByOutput: ReadonlyMap<string, string> = new Map([
   ["function_call_output", "function_call"],
   ["custom_tool_call_output", "custom_tool_call"],
@@ -13,11 +13,11 @@ export const callTypeByOutput: ReadonlyMap<string, string> = new Map([
   ["mcp_approval_response", "mcp_approval_request"],
 ]);
 
-/** The field in which an output names its call. @param type of the output */
+/** The field of an output with the id of its call. @param type of the output */
 export const callIdField = (type: string): string =>
   type === "mcp_approval_response" ? "approval_request_id" : type === "local_shell_call_output" ? "id" : "call_id";
 
-/** The ids by which an output can name this call. */
+/** The ids an output can use for this call. */
 export const callIds = ({ type, id, call_id: callId }: JsonObject): readonly unknown[] =>
   type === "mcp_approval_request" || type === "local_shell_call" ? [id, callId] : [callId];
 

@@ -1,12 +1,12 @@
-/** Features: the entries of the stack, each with the requests that it may act on and the layer that it adds. */
+/** Features: the entries of the stack, each with a condition on requests and a layer. */
 import type { Caller } from "@sluice/proto/gen/sluice/admin/v1/access_service_pb.js";
 import type { Plugins, TurnRequest } from "./request.ts";
 import { type Layer, type Turn, compose } from "./turn.ts";
 
-/** A text among the settings of a plugin that leaves the process: guardrails scan it. */
+/** A text in the settings of a plugin that leaves the process: guardrails scan it. */
 export interface PluginText {
   readonly text: string;
-  /** Puts the redacted text in its place; absent for names, which are matched and never rewritten. */
+  /** Inserts the redacted text; absent for names, which are matched and never rewritten. */
   readonly replace?: (plugins: Plugins, redacted: string) => Plugins;
 }
 
@@ -14,20 +14,20 @@ export interface PluginText {
 export type PluginTexts = (plugins: Plugins) => readonly PluginText[];
 
 interface FeatureEntry {
-  /** The plugin's id, or the name of a layer that is no plugin. */
+  /** The plugin's id, or the name of a layer without a plugin. */
   readonly id: string;
   /** Whether the layer could act on the request. True in doubt: a feature left out by mistake silently does nothing. */
   readonly applies: (request: TurnRequest, caller: Caller) => boolean;
   readonly texts?: PluginTexts;
 }
 
-/** A feature whose layer reaches no model, service or web page, so that a dry run uses the same layer. */
+/** A feature whose layer reaches no model, service or web page; a dry run uses the same layer. */
 interface LocalFeature<DryKit> extends FeatureEntry {
   readonly layer: (kit: DryKit) => Layer;
   readonly dryRun?: undefined;
 }
 
-/** A feature that reaches out. The dry kit cannot, so the feature says what a dry run does instead. */
+/** A feature with calls to models or services. The dry kit cannot make them, so the feature defines its dry run separately. */
 export interface AskingFeatureOf<Kit, DryKit> extends FeatureEntry {
   readonly layer: (kit: Kit) => Layer;
   readonly dryRun: (kit: DryKit) => Layer;
@@ -38,10 +38,10 @@ export type FeatureOf<Kit, DryKit = Kit> = LocalFeature<DryKit> | AskingFeatureO
 
 type Applying = Pick<FeatureEntry, "applies">;
 
-/** Binary digits that a number has without rounding. */
+/** Number of bits that a number can hold without rounding. */
 const maxFeatures = 53;
 
-/** The features that apply, a binary digit for each. Operators on bits would lose those above 32. */
+/** The features that apply, one bit each. Bitwise operators would lose those above 32. */
 export function maskOf(features: readonly Applying[], request: TurnRequest, caller: Caller): number {
   let mask = 0;
   let digit = 1;
@@ -56,8 +56,8 @@ export function maskOf(features: readonly Applying[], request: TurnRequest, call
 const maxStacks = 512;
 
 /**
- * Runs each request through the layers of the features that apply to it, in a stack that is composed once per combination.
- * @throws when there are more features than a mask has room for
+ * Runs each request through the layers of the features that apply to it, in a stack composed once per combination.
+ * @throws when there are more features than bits in a mask
  */
 export function composeByMask(features: readonly Applying[], layers: readonly Layer[], innermost: Turn): Turn {
   if (features.length > maxFeatures) throw new Error(`a stack has at most ${maxFeatures} features`);

@@ -1,4 +1,4 @@
-/** Files of a request, and the text that a model can be given in their place. */
+/** Files of a request, and their text for models without support for files. */
 
 /** An `input_file` part. */
 export interface FilePart {
@@ -8,14 +8,14 @@ export interface FilePart {
   readonly part: Record<string, unknown>;
 }
 
-/** Files that are read in a process of their own. */
+/** Files read in a separate process. */
 export type DocumentKind = "pdf" | "docx" | "xlsx" | "pptx" | "epub";
 
 export type FileKind = DocumentKind | "text";
 
 export interface FileReading {
   readonly text: string;
-  /** Texts that a reader may find in the file besides: under another charset, or in parts of a document that its text leaves out. */
+  /** Further texts a reader may find in the file: under another charset, or in parts of a document missing from `text`. */
   readonly beside?: readonly string[];
   readonly kind: FileKind;
   /** Number of pages; only of a PDF. */
@@ -28,7 +28,7 @@ export interface FileReading {
   readonly cached: boolean;
 }
 
-/** The text of one file, which guardrails may redact. */
+/** The text of one file; guardrails may redact it. */
 export class FileText {
   readonly file: FilePart;
   readonly reading: FileReading;
@@ -42,12 +42,12 @@ export class FileText {
     this.text = reading.text;
   }
 
-  /** Texts of the file that a receiver may find besides. */
+  /** Further texts a receiver may find in the file. */
   get beside(): readonly string[] {
     return this.#isAlone ? [] : (this.reading.beside ?? []);
   }
 
-  /** Leaves the text alone in the place of a document, without what stands in it besides. */
+  /** Drops the further texts: only `text` is sent instead of the document. */
   dropBeside(): void {
     this.#isAlone = true;
   }

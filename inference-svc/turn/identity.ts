@@ -1,4 +1,4 @@
-/** Keyed hashes that providers get in the place of names: a provider can tell end users apart and learns none of their names. */
+/** Keyed hashes sent to providers instead of names: a provider can tell end users apart and learns none of their names. */
 import { createHmac } from "node:crypto";
 import type { RunTurnRequest } from "@sluice/proto/gen/sluice/inference/v1/turn_pb.js";
 
@@ -9,12 +9,12 @@ export class Identities {
   readonly #secret: string;
   readonly #hashes = new Map<string, string>();
 
-  /** @param secret shared by all replicas, so that an end user has the same hash in each */
+  /** @param secret shared by all replicas, so an end user has the same hash in each */
   constructor(secret: string) {
     this.#secret = secret;
   }
 
-  /** Hashes the safety_identifier, else the user, else the key alone. The same text under another key gives another hash. */
+  /** Hashes the safety_identifier, else the user, else only the key. The same text under another key gives another hash. */
   hashUser(keyHash: string, { safetyIdentifier, user }: RunTurnRequest): string {
     const identity = `${keyHash}\0${safetyIdentifier ?? user ?? ""}`;
     const known = this.#hashes.get(identity);
@@ -28,8 +28,8 @@ export class Identities {
   }
 
   /**
-   * Hashes the key into `prompt_cache_key`: all keys share the operator's account at the provider, so that a bare name would let one key
-   * read another key's cache.
+   * Hashes the key into `prompt_cache_key`: all keys share the operator's account at the provider, so with a bare name a key could read another
+   * key's cache.
    */
   hashCacheKey(keyHash: string, { promptCacheKey }: RunTurnRequest): string | undefined {
     if (promptCacheKey === undefined || promptCacheKey === "") return undefined;

@@ -1,11 +1,11 @@
-/** Builds layers that rewrite requests, layers that map batches, and layers that stop a call before its end. */
+/** Builds layers that rewrite requests, map batches, or stop a call before its end. */
 import { PassedAnswer, deferred } from "./answers.ts";
 import type { TurnRequest } from "./request.ts";
 import type { Scope } from "./scope.ts";
 import { TurnAbort } from "./signal.ts";
 import type { Answer, Batch, Layer, Turn } from "./turn.ts";
 
-/** A layer that rewrites the request or refuses it, and costs nothing per event. */
+/** A layer that rewrites or refuses the request, at no cost per event. */
 export const onRequest =
   (rewrite: (request: TurnRequest, scope: Scope) => TurnRequest | Promise<TurnRequest>): Layer =>
   (next) =>
@@ -17,7 +17,7 @@ export const onRequest =
 const begin = async (turn: Turn, request: Promise<TurnRequest>, scope: Scope): Promise<Answer> =>
   turn(await request, scope);
 
-/** A layer that maps batches; `open` runs once for each turn and returns the step with its state in a closure. */
+/** A layer for mapping batches; `open` runs once for each turn and returns the step with its state in a closure. */
 export const onBatch =
   (open: (request: TurnRequest, scope: Scope) => (batch: Batch) => Batch): Layer =>
   (next) =>
@@ -37,7 +37,7 @@ class MappedAnswer extends PassedAnswer {
   }
 }
 
-/** The answer to a call that a layer may stop before its end, while the turn goes on. */
+/** The answer to a call that a layer may stop early while the turn goes on. */
 export class StoppableAnswer {
   readonly #batches: AsyncIterator<Batch>;
   /** The call has a signal of its own, because the turn goes on after it. */
@@ -64,9 +64,9 @@ export class StoppableAnswer {
   }
 
   /**
-   * Waits for the provider to stop, since its usage is known only then. A generator that is awaiting its next batch
+   * Waits for the provider to stop, since its usage is known only then. A generator waiting for its next batch
    * ignores `return`, so its call is aborted as well.
-   * @param reason told to the call
+   * @param reason for aborting the call
    */
   async stop(reason: Error): Promise<void> {
     this.#signal.abort(reason);

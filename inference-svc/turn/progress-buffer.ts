@@ -4,7 +4,7 @@ import type { Batch, TurnEvent } from "./turn.ts";
 export interface ItemEvent {
   /** Event type, such as response.fusion_call.completed. */
   readonly name: string;
-  /** Payload without type, sequence_number, item_id and output_index, which the gateway adds. */
+  /** Payload without type, sequence_number, item_id and output_index; the gateway adds these. */
   readonly payload: object;
 }
 

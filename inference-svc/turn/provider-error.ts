@@ -1,8 +1,8 @@
-/** Names what went wrong at a provider, in a closed list of words that contain no host and no address. */
+/** Classifies provider errors by a closed list of words, without hosts and addresses. */
 import type { ProviderErrorKind, UnansweredKind } from "@sluice/proto/contract/response/provider-error.js";
 import { type Fault, FaultOrigin, FaultReason } from "@sluice/proto/runtime/fault.js";
 
-/** The cause of a fault whose kind no error code tells. */
+/** The cause of a fault, for kinds of errors without an error code. */
 export class ProviderFailure extends Error {
   readonly kind: UnansweredKind;
 
@@ -13,14 +13,14 @@ export class ProviderFailure extends Error {
   }
 }
 
-/** @returns undefined when the provider was not the side that failed */
+/** @returns undefined when the failure was not the provider's */
 export function providerErrorKind(fault: Fault): ProviderErrorKind | undefined {
   const { origin, providerStatus } = fault;
   if (origin !== FaultOrigin.UPSTREAM || providerStatus === undefined) return unansweredKind(fault);
   return `http_${providerStatus}`;
 }
 
-/** @returns undefined when the provider answered with an HTTP status of failure, or was not the side that failed */
+/** @returns undefined when the provider answered with an HTTP error status, or when the failure was not the provider's */
 export function unansweredKind(fault: Fault): UnansweredKind | undefined {
   const { reason, origin, providerStatus, cause } = fault;
   if (providerStatus !== undefined || origin !== FaultOrigin.UPSTREAM) return undefined;
@@ -45,7 +45,7 @@ export function lastErrorCode(error: unknown): string {
   return code;
 }
 
-/** An AggregateError has one error for each address that was tried, and no cause. */
+/** An AggregateError has one error for each tried address, and no cause. */
 const nextOf = (error: object): unknown => {
   if ("errors" in error && Array.isArray(error.errors)) return error.errors[0];
   return "cause" in error ? error.cause : undefined;
@@ -53,7 +53,7 @@ const nextOf = (error: object): unknown => {
 
 const tls = /^(ERR_TLS_|ERR_SSL_|CERT_|DEPTH_ZERO_|SELF_SIGNED_|UNABLE_TO_|EPROTO$|HOSTNAME_MISMATCH$)/;
 const connection = /^E(CONN|HOST|NET|PIPE)|^(ERR_CONNECTION_CLOSED|UND_ERR_SOCKET)$/;
-/** Codes of timeouts: of Sluice's own connections, of packages that use fetch, and of the operating system. */
+/** Codes of timeouts: of Sluice's own connections, of packages based on fetch, and of the operating system. */
 const timeout = /^(ERR_CONNECT_TIMEOUT|UND_ERR_CONNECT_TIMEOUT|ETIMEDOUT)$/;
 
 export const isDnsCode = (code: string): boolean => code === "ENOTFOUND" || code === "EAI_AGAIN";

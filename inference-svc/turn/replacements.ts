@@ -5,7 +5,7 @@ import { codePointLength } from "@sluice/proto/runtime/validation/text.js";
 export interface Region {
   readonly start: number;
   readonly end: number;
-  /** Text that takes the region's place; empty when nothing does, or when an earlier region carries the text for both. */
+  /** Replacement text of the region; empty when there is none, or when an earlier region carries the text for both. */
   readonly placeholder: string;
 }
 
@@ -33,7 +33,7 @@ interface FileCitation {
 /**
  * The annotation with its offsets in the text after the replacements; undefined when it points at replaced words. Offsets count code
  * points.
- * @param raw the text before, in whose UTF-16 units the regions are counted
+ * @param raw the text before; regions count its UTF-16 units
  */
 export function moveAnnotation(annotation: unknown, raw: string, regions: readonly Region[]): unknown {
   if (regions.length === 0) return annotation;
@@ -55,7 +55,7 @@ function moveFileCitation(citation: FileCitation, raw: string, regions: readonly
   return { ...citation, index: citation.index + shift(raw, unit, regions) };
 }
 
-/** The code point offset at which an annotation ends; 0 when it points at no text. */
+/** The code point offset of an annotation's end; 0 for an annotation without a place in the text. */
 export function annotationEnd(annotation: unknown): number {
   if (isFileCitation(annotation)) return annotation.index;
   return isTextAnnotation(annotation) ? annotation.end_index : 0;

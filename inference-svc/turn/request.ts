@@ -1,11 +1,11 @@
-/** A request after its checks, in the form that the dialects read. */
+/** A checked request, in the form used by the dialects. */
 import type { Plugin, ProviderPreferences } from "@sluice/proto/gen/sluice/inference/v1/turn_pb.js";
 import type { JsonObject } from "@sluice/proto/runtime/validation/fields.js";
 import type { Door } from "@sluice/proto/contract/request/extensions.js";
 import type { ParameterValues } from "@sluice/proto/contract/request/parameters.js";
 import type { FileTexts } from "./file-text.ts";
 
-/** An input item in its JSON form. Its type and the fields that turn/parse reads have been checked. */
+/** An input item in its JSON form. Its type and the fields read by turn/parse are checked. */
 export type InputItem = { readonly type: string; readonly [field: string]: unknown };
 
 export interface FunctionTool {
@@ -17,7 +17,7 @@ export interface FunctionTool {
   readonly strict?: boolean;
   readonly async?: boolean;
   readonly deferLoading?: boolean;
-  /** Mark of a place up to which the provider may cache. */
+  /** Prompt cache mark: the provider may cache up to this place. */
   readonly cacheControl?: JsonObject;
   /** The tool in Anthropic's own form, as a JSON object. */
   readonly anthropicJson?: string;
@@ -25,7 +25,7 @@ export interface FunctionTool {
   readonly json: string;
 }
 
-/** A tool whose input is text of any form. */
+/** A tool whose input is free text. */
 export interface CustomTool {
   readonly type: "custom";
   readonly name: string;
@@ -33,16 +33,16 @@ export interface CustomTool {
   /** Grammar as the client wrote it; absent when any text will do. */
   readonly formatJson?: string;
   readonly async?: boolean;
-  /** Mark of a place up to which the provider may cache. */
+  /** Prompt cache mark: the provider may cache up to this place. */
   readonly cacheControl?: JsonObject;
   /** The whole tool as the client wrote it. */
   readonly json: string;
 }
 
-/** A tool that the client runs. */
+/** A tool run by the client. */
 export type CallableTool = FunctionTool | CustomTool;
 
-/** Tools under a common name, which their calls carry. */
+/** Tools under a common name, which also appears in their calls. */
 export interface NamespaceTool {
   readonly type: "namespace";
   readonly name: string;
@@ -52,20 +52,20 @@ export interface NamespaceTool {
   readonly json: string;
 }
 
-/** A tool that the provider knows by its type: one that it runs itself, or one whose calls the client carries out. */
+/** A tool known to the provider by its type, run by the provider or by the client. */
 export interface HostedTool {
   readonly type: "hosted";
-  /** Type in the neutral spelling: `service:` in the place of any alias of that prefix. */
+  /** Type in the neutral spelling, with `service:` instead of any alias of this prefix. */
   readonly kind: string;
   /** Type as the client spelled it. */
   readonly spelling: string;
   /** The whole tool as the client wrote it. */
   readonly json: string;
-  /** Place in the input, for a tool that an item brought; absent for those of the list. */
+  /** Place in the input for a tool declared by an item; absent for tools of the list. */
   readonly path?: string;
-  /** Present when the endpoint does not run this tool, so that it is not sent. It stays in the list, so that the other tools keep their paths. */
+  /** Present when the endpoint does not run this tool: then it is not sent. It stays in the list, so the other tools keep their paths. */
   readonly leftOut?: true;
-  /** The function that a provider without this tool is sent in its place; absent when only the provider can run the tool. */
+  /** The function sent to a provider without this tool; absent when only the provider can run the tool. */
   readonly asFunction?: FunctionTool;
 }
 
@@ -100,7 +100,7 @@ export type TextFormat = { readonly type: "text" } | { readonly type: "json_obje
 
 export interface Reasoning {
   readonly effort?: string;
-  /** The client asked for thoughts by this very field. */
+  /** The client requested thoughts by this very field. */
   readonly enabled?: true;
   readonly summary?: string;
   /** Budget in tokens, at least 1. */
@@ -116,9 +116,9 @@ export interface WebSource {
   readonly title: string;
 }
 
-/** A stored file in which something was found. */
+/** A stored file with search results. */
 export interface FoundFile {
-  /** The name by which the model was told to cite it. */
+  /** The name under which the model may cite it. */
   readonly label: string;
   readonly fileId: string;
   readonly filename: string;
@@ -126,10 +126,10 @@ export interface FoundFile {
 
 type OfKind = Exclude<Plugin["plugin"], { case: undefined }>;
 
-/** Checked settings by plugin; a plugin that was not asked for is absent. */
+/** Checked settings by plugin; a plugin not requested is absent. */
 export type Plugins = { readonly [Kind in OfKind as Kind["case"]]?: Kind["value"] };
 
-/** A condition on everything that the turn has done so far. */
+/** A condition on everything done in the turn so far. */
 export type StopCondition =
   | { readonly type: "step_count_is"; readonly step_count: number }
   | { readonly type: "has_tool_call"; readonly tool_name: string }
@@ -140,11 +140,11 @@ export type StopCondition =
 /** Settings of a request for the vectors of its input. Every item of such an input is a message of the user with one text. */
 export interface EmbeddingSettings {
   readonly encodingFormat: "float" | "base64";
-  /** Length of each vector; absent: that of the model. */
+  /** Length of each vector; absent for the default of the model. */
   readonly dimensions?: number;
   /** The use of the vectors, in the words of the model's vendor. */
   readonly inputType?: string;
-  /** Token ids in the place of texts; the input is then empty. */
+  /** Token ids instead of texts; the input is then empty. */
   readonly tokens?: readonly (readonly number[])[];
 }
 
@@ -168,20 +168,20 @@ export interface TurnRequest extends ParameterValues {
   readonly serviceTier?: string;
   /** Preferences and limits for the choice of endpoints. */
   readonly provider?: ProviderPreferences;
-  /** Absent when none was asked for. */
+  /** Absent when none was requested. */
   readonly plugins?: Plugins;
-  /** Web pages that were read for the request: an answer that links to one of them cites it. */
+  /** Web pages read for the request: an answer with a link to one of them cites it. */
   readonly sources?: readonly WebSource[];
-  /** Stored files that were found for the request: an answer that names one of them cites it. */
+  /** Stored files found for the request: an answer that names one of them cites it. */
   readonly foundFiles?: readonly FoundFile[];
-  /** Maximum number of pages that a provider reads of the file, where it charges by the page; absent when they were not counted. */
+  /** Maximum number of pages of the file for a provider that charges by the page; absent when they were not counted. */
   readonly pages?: number;
   /** Texts of the request's files by their parts; absent before any file was read. */
   readonly files?: FileTexts;
-  /** Present when service/fusion was asked for: a panel answers first, then the models of the request. */
+  /** Present when service/fusion was requested: a panel answers first, then the models of the request. */
   readonly fused?: true;
   readonly maxToolCalls?: number;
-  /** Conditions of which each stops Sluice's own tools; at least one. They replace `maxToolCalls`. */
+  /** Conditions that stop Sluice's own tools, each sufficient; at least one. They replace `maxToolCalls`. */
   readonly stopServerToolsWhen?: readonly StopCondition[];
   readonly truncation?: "auto" | "disabled";
   /** Image options as a JSON object. */
@@ -190,24 +190,24 @@ export interface TurnRequest extends ParameterValues {
   readonly cacheControl?: { readonly ttl: "5m" | "1h" };
   /** Prompt cache options as a JSON object. */
   readonly promptCacheOptionsJson?: string;
-  /** Text that the answer will mostly repeat, as a JSON object. */
+  /** Predicted answer text (`prediction`), as a JSON object. */
   readonly predictionJson?: string;
   /** Names of beta features of Anthropic's API; at least one. */
   readonly anthropicBetas?: readonly string[];
   /** The provider's own edits of the conversation as JSON: an object (Anthropic) or an array (OpenAI). */
   readonly contextManagementJson?: string;
-  /** Format in which the client speaks; absent means responses. */
+  /** API format of the client; absent means responses. */
   readonly door?: Door;
-  /** Keyed hash of the end user for the provider's abuse reports. The identifier that the client sent reaches no provider. */
+  /** Keyed hash of the end user for the provider's abuse reports. The identifier sent by the client reaches no provider. */
   readonly identityHash?: string;
-  /** The request field that named the end user; undefined when none did. */
+  /** The request field with the end user; undefined when there was none. */
   readonly identityField?: "safety_identifier" | "user";
-  /** Paths of fields within items, tools and settings that the contract does not have; absent for the doors that name them themselves. */
+  /** Paths of unknown fields within items, tools and settings; absent for doors that report them themselves. */
   readonly ignoredFields?: readonly string[];
-  /** JSON texts of fields that the contract does not have, by their names; a provider gets those that its configuration passes. */
+  /** JSON texts of unknown fields by name; a provider gets those allowed by its configuration. */
   readonly extraFields?: Readonly<Record<string, string>>;
   readonly echoUpstreamBody: boolean;
   readonly serviceMetadata: boolean;
-  /** Present when vectors are asked for instead of an answer. */
+  /** Present for requests for vectors instead of an answer. */
   readonly embedding?: EmbeddingSettings;
 }

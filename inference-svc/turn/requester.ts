@@ -1,4 +1,4 @@
-/** The key and the identifiers of the client that a turn runs for. */
+/** The key and the client identifiers of a turn. */
 import type { TraceHeaders } from "@sluice/proto/runtime/tracing/context.js";
 
 export interface Requester {
@@ -13,6 +13,6 @@ export interface Requester {
   readonly policyGeneration: bigint;
   /** True when the gateway has scanned the JSON texts of the request. */
   readonly scanned: boolean;
-  /** performance.now() at which the turn is cut short; Infinity when it has no deadline. */
+  /** performance.now() of the turn's timeout; Infinity when it has no deadline. */
   readonly deadline: number;
 }

@@ -1,4 +1,4 @@
-/** The context of a request. Layers and attempts that change a field for what is within them make a scope of their own. */
+/** The context of a request. Layers and attempts change a field for their inner calls by deriving a new scope. */
 import type { Caller } from "@sluice/proto/gen/sluice/admin/v1/access_service_pb.js";
 import type { OperationWord, PayerWord } from "@sluice/proto/runtime/call-operation.js";
 import type { Account } from "@sluice/proto/runtime/load/held-bytes.js";
@@ -7,7 +7,7 @@ import type { TurnSignal } from "./signal.ts";
 import type { TurnState } from "./state.ts";
 import type { Trace } from "./trace.ts";
 
-/** The time that one attempt may take before the next endpoint is tried. */
+/** The time for one attempt before the next endpoint is tried. */
 export interface AttemptDeadline {
   /** Milliseconds from its beginning until its first event; Infinity when the deadline of the turn is the only limit. */
   readonly withinMs: number;
@@ -15,10 +15,10 @@ export interface AttemptDeadline {
   readonly last: boolean;
 }
 
-/** The deadline of a call that no other could follow. */
+/** The deadline of a call without possible successors. */
 export const noAttemptDeadline: AttemptDeadline = { withinMs: Number.POSITIVE_INFINITY, last: true };
 
-/** Fields from which a scope is created; a missing field is undefined in the scope, or that of a call that answers a request of the key. */
+/** Fields for creating a scope; a missing field is undefined in the scope, or the value for a call that answers a request of the key. */
 type ScopeFields = Pick<
   Scope,
   "signal" | "held" | "caller" | "requestId" | "deadline" | "turnId" | "generationId" | "trace" | "state"
@@ -28,31 +28,31 @@ type ScopeFields = Pick<
 export class Scope {
   /** Aborted when the turn is cut short by the client, a deadline or a failure; upstream sockets listen to it. */
   readonly signal: TurnSignal;
-  /** Counts the memory of everything that the turn keeps of answers until its end. */
+  /** Counts the memory for everything the turn keeps of answers until its end. */
   readonly held: Account;
   /** The API key with its policy. */
   readonly caller: Caller;
   readonly requestId: string;
-  /** performance.now() at which the turn is cut short; Infinity when it has no deadline. */
+  /** performance.now() of the turn's timeout; Infinity when it has no deadline. */
   readonly deadline: number;
   /** The purpose of the calls, as the ledger records it. */
   readonly operation: OperationWord;
-  /** The key pays from its budgets; for calls that the operator pays, nothing is held or counted for the key. */
+  /** The key pays from its budgets; for calls paid by the operator, nothing is held or counted for the key. */
   readonly payer: PayerWord;
   /**
    * Calls the endpoint of `trace.selected` again: `first` tries it before all others, `alone` tries no other, and `once` makes a single
-   * attempt, because something was done that cannot be undone.
+   * attempt, because an action already taken cannot be undone.
    */
   readonly again: "first" | "alone" | "once" | undefined;
-  /** The time that the running attempt may take. */
+  /** The time limit of the running attempt. */
   readonly attempt: AttemptDeadline;
   /** UUID version 7 of the turn. */
   readonly turnId: string;
-  /** The id by which the client can look up the record of the turn. */
+  /** The id for looking up the record of the turn. */
   readonly generationId: string;
   /** The end user as the client named it: for the usage record, never for a provider. */
   readonly user: string | undefined;
-  /** Format in which the client spoke, for the usage record; undefined means responses. */
+  /** API format of the client, for the usage record; undefined means responses. */
   readonly door: string | undefined;
   /** Receipt of the turn. */
   readonly trace: Trace;
@@ -80,7 +80,7 @@ export class Scope {
     this.span = fields.span;
   }
 
-  /** A scope that differs in these fields. */
+  /** A copy of the scope with these changes. */
   with(changes: Partial<ScopeFields>): Scope {
     return Object.assign(new Scope(this), changes);
   }

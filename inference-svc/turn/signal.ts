@@ -1,6 +1,6 @@
-/** Signals that stop a turn: the parts of AbortSignal that are used here, at a fraction of its cost. */
+/** Signals for stopping a turn: the parts of AbortSignal used here, at a fraction of its cost. */
 
-/** Every AbortSignal fits, so that tests and other handlers can bring their own. */
+/** Every AbortSignal fits, so tests and other handlers can bring their own. */
 export interface TurnSignal {
   readonly aborted: boolean;
   readonly reason: unknown;
@@ -8,10 +8,10 @@ export interface TurnSignal {
   removeEventListener(type: "abort", listener: () => void): void;
 }
 
-/** Work that can be cancelled. */
+/** Cancellable work. */
 export interface Cancellable {
   readonly signal: TurnSignal;
-  /** @param reason a Fault becomes the turn's failure; any other reason says that no client waits for the turn any more */
+  /** @param reason a Fault becomes the turn's failure; any other reason means no client is waiting for the turn any more */
   cancel(reason: unknown): void;
 }
 
@@ -21,7 +21,7 @@ export class TurnAbort implements TurnSignal {
   reason: unknown;
   #listeners: (() => void)[] = [];
 
-  /** Calls each listener once. Listeners that are added afterwards are never called. */
+  /** Calls each listener once. Listeners added afterwards are never called. */
   abort(reason: unknown): void {
     if (this.aborted) return;
     this.aborted = true;

@@ -1,4 +1,4 @@
-/** Cuts long work into slices of time, and stops it when the turn that needs it is over. */
+/** Cuts long work into time slices, and stops it when its turn is over. */
 import { throwIfAborted } from "./abort.ts";
 import type { TurnSignal } from "./signal.ts";
 
@@ -8,10 +8,10 @@ import type { TurnSignal } from "./signal.ts";
  */
 const maxSliceMs = 2;
 
-/** Work that goes on later, in the order in which it paused. */
+/** Paused work, in the order of pausing. */
 const paused: (() => void)[] = [];
 
-/** Waits until all input and output that is ready has been served, and all work that paused before has had its slice. */
+/** Waits until all ready input and output has been served, and all work paused before has had its slice. */
 const nextSlice = (): Promise<void> =>
   new Promise((resolve) => {
     if (paused.push(resolve) === 1) setImmediate(goOn);
@@ -23,10 +23,10 @@ function goOn(): void {
   if (paused.length > 0) setImmediate(goOn);
 }
 
-/** Work that may be paused at every `yield`. Nearly all of it ends before the first pause, and a promise for each step costs more than a small text. */
+/** Work with a possible pause at every `yield`. Nearly all of it ends before the first pause, and a promise for each step costs more than a small text. */
 export type Yielding<Result = void> = Generator<undefined, Result>;
 
-/** Work that may be paused at every `yield`, and that waits for the promises that it yields. */
+/** Work with a possible pause at every `yield`, waiting for the promises it yields. */
 export type Waiting<Result = void> = Generator<Promise<unknown> | undefined, Result, unknown>;
 
 /** Waits within such work, if there is anything to wait for. */
@@ -78,7 +78,7 @@ export class TimeSlice {
     return work.next(value);
   }
 
-  /** Starts over, for a caller that has just waited. */
+  /** Starts over, for a caller after a wait. */
   restart(): void {
     this.#since = performance.now();
   }

@@ -16,17 +16,17 @@ export type RequestPart = Extract<OperationWord, "panel" | "analyst" | "advisor"
 export interface Attempt {
   readonly provider: string;
   readonly model: string;
-  /** HTTP status of the contract: 200, or the status that the failure would be answered with. */
+  /** HTTP status as in the API: 200, or the status of the failure. */
   readonly status: number;
-  /** What went wrong; undefined when nothing did, or when the status of the provider's answer says it. */
+  /** Kind of error; undefined when there was none, or when the HTTP status of the provider's answer already tells it. */
   readonly error: UnansweredKind | undefined;
 }
 
-/** An endpoint that passed all filters. */
+/** An endpoint left by all filters. */
 export interface CandidateNote {
   readonly provider: string;
   readonly model: string;
-  /** Set while the endpoint is ejected for failing: then it is tried after those that are not. */
+  /** Present while the endpoint is ejected for failures: it is tried after the others. */
   readonly ejected: true | undefined;
   /** Set while no credential can be used: all are rate limited, or all are refused. */
   readonly rests: "limited" | "refused" | undefined;
@@ -44,7 +44,7 @@ export interface Stage {
   readonly data?: Readonly<Record<string, unknown>>;
 }
 
-/** A part of the request that the endpoint was not sent, because its format cannot express it. */
+/** A part of the request not sent to the endpoint, because its format cannot express it. */
 export interface DroppedField {
   /** Path in the request, such as `input.3` or `text.verbosity`. */
   readonly path: string;
@@ -67,7 +67,7 @@ export interface PartNote {
 
 /** The tokens and the cost of one attempt. */
 export interface Bill {
-  /** Figures that the provider sent before the end, which may never come. */
+  /** Figures sent by the provider before the end of the answer, which may never come. */
   reported: Usage | undefined;
   /** Usage as far as it is known; undefined while nothing has to be paid for. */
   readonly usage: Usage | undefined;
@@ -77,7 +77,7 @@ export interface Bill {
   abandoned: boolean;
 }
 
-/** Web searches have a counter of their own, like those that providers run. */
+/** Web searches have their own counter, like those run by providers. */
 const searchKinds: ReadonlySet<string> = new Set(["service:web_search", "web_search"]);
 
 /** An empty Map takes 200 bytes, and most turns need none. */
@@ -93,7 +93,7 @@ export interface RuleMatch {
   readonly rule: string;
   readonly action: string;
   readonly engine: string;
-  /** UTF-16 units from the beginning of the text that the rule read. */
+  /** UTF-16 units from the beginning of the scanned text. */
   readonly start: number;
   readonly end: number;
 }
@@ -105,30 +105,30 @@ export class Trace {
   readonly attempts: Attempt[] = [];
   /** Bills of all attempts, in the same order. */
   readonly bills: Bill[] = [];
-  /** Receipts of calls to other models and to priced services that helped to answer the request. */
+  /** Receipts of calls to other models and to priced services for this request. */
   readonly parts: Trace[] = [];
   /** Outcomes of these calls. */
   readonly partNotes: PartNote[] = [];
   readonly stages: Stage[];
-  /** Collects the places of matches in a trial of a guardrail; receipts have counts alone. */
+  /** Collects the places of matches in a trial of a guardrail; receipts have only counts. */
   matches: RuleMatch[] | undefined;
   readonly #whole: Trace | undefined;
   #internalCalls: Map<object, number> | undefined;
-  /** Answers that the alignment plugin has evaluated. */
+  /** Answers evaluated by the alignment plugin. */
   readonly aligned: AlignedCall[] = [];
   /** Calls of Sluice's own tools; undefined when the model called none. */
   toolCalls: ToolCallNote[] | undefined;
-  /** Parts of the request that the last attempt did not send. */
+  /** Parts of the request not sent in the last attempt. */
   droppedFields: DroppedField[] = [];
-  /** Fields that the contract does not have and that the last attempt sent all the same. */
+  /** Fields outside the contract sent in the last attempt all the same. */
   passedFields: readonly string[] = [];
-  /** Fields of the request that the contract does not have and that its door has not named. */
+  /** Unknown fields of the request not reported by its door. */
   ignoredFields: readonly string[] = [];
-  /** Settings of tools and plugins that Sluice runs and that no service of theirs was told, by path. */
+  /** Settings of Sluice's own tools and plugins not sent to any of their services, by path. */
   #keptBack: Map<string, DroppedField> | undefined;
-  /** Request bodies of all attempts so far, without credentials; filled only when the client asked for them. */
+  /** Request bodies of all attempts so far, without credentials; filled only on request of the client. */
   readonly bodies: string[] = [];
-  /** Candidates in the order in which they are tried. */
+  /** Candidates in order of trial. */
   candidates: readonly CandidateNote[] = [];
   /** Number of excluded endpoints by the reason. */
   excluded: ReadonlyMap<string, number> = none;
@@ -136,12 +136,12 @@ export class Trace {
   primaryModel: string | undefined;
   /** The router that chose the models; undefined when the client named them. */
   strategy: "auto" | "fusion" | "pareto" | undefined;
-  /** Index into `candidates` of the endpoint that committed. */
+  /** Index into `candidates` of the committed endpoint. */
   selected: number | undefined;
   /** Milliseconds until the first event was given out; undefined before. */
   firstMs: number | undefined;
 
-  /** @param whole the receipt that this one is a part of */
+  /** @param whole the receipt this one is a part of */
   constructor(policyGeneration: bigint, stages: Stage[] = [], whole?: Trace) {
     this.policyGeneration = policyGeneration;
     this.stages = stages;
@@ -153,7 +153,7 @@ export class Trace {
     return this.#whole?.internalCalls ?? (this.#internalCalls ??= new Map());
   }
 
-  /** Notes the time of the first event that is given out. */
+  /** Notes the time of the first delivered event. */
   markFirstEvent(): void {
     this.firstMs ??= performance.now() - this.startedAt;
   }
@@ -179,14 +179,14 @@ export class Trace {
     for (const field of fields) this.#keptBack?.set(field.path, field);
   }
 
-  /** Parts of the request that neither the last attempt nor Sluice's own tools could use. */
+  /** Parts of the request used neither by the last attempt nor by Sluice's own tools. */
   get notSent(): readonly DroppedField[] {
     return this.#keptBack ? [...this.#keptBack.values(), ...this.droppedFields] : this.droppedFields;
   }
 
   /**
-   * Fields that the last attempt did not send as they were written, and that decide what answer the client gets, and fields that do not exist,
-   * which have no reason; undefined when there are none.
+   * Fields that change the answer and were not sent unchanged in the last attempt, and unknown fields, with an empty reason; undefined when there
+   * are none.
    */
   get alteredFields(): readonly DroppedField[] | undefined {
     const { droppedFields: fields, ignoredFields: ignored } = this;
@@ -200,7 +200,7 @@ export class Trace {
     return [this, ...this.parts].flatMap(({ toolCalls }) => toolCalls ?? []);
   }
 
-  /** Actions of guardrails, and actions that guardrails in audit would have taken. */
+  /** Actions of guardrails, and the actions guardrails in audit mode would have taken. */
   guardrailActions(): { readonly action: string; readonly mode: string }[] {
     return this.stages.flatMap(({ type, data }) =>
       type === "guardrail"
@@ -209,19 +209,19 @@ export class Trace {
     );
   }
 
-  /** Notes figures that the provider sends before the end of the current attempt. */
+  /** Notes figures sent by the provider before the end of the current attempt. */
   report(usage: Usage): void {
     const bill = this.bills.at(-1);
     if (bill) bill.reported = usage;
   }
 
-  /** Notes that the current attempt is given up while its provider may still be working on it. */
+  /** Notes the end of waiting for the current attempt while its provider may still be working on it. */
   abandon(): void {
     const bill = this.bills.at(-1);
     if (bill) bill.abandoned = true;
   }
 
-  /** Gives the committed attempt the status of the turn's failure, unless that attempt came to its end. */
+  /** Gives the committed attempt the status of the turn's failure, unless the attempt was complete. */
   failCommitted(status: number): void {
     const last = this.attempts.at(-1);
     if (this.selected === undefined || !last || this.bills.at(-1)?.settled) return;
@@ -238,7 +238,7 @@ export class StageEvents extends Array<Stage> {
     this.#span = span;
   }
 
-  /** Arrays made by map or filter are plain ones, which record no events. */
+  /** Arrays made by map or filter are plain arrays and record no events. */
   static override get [Symbol.species](): ArrayConstructor {
     return Array;
   }

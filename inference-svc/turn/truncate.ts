@@ -1,15 +1,15 @@
-/** Shortens texts without cutting a character in half, which servers refuse. */
+/** Shortens texts without cutting a character in half: servers refuse such texts. */
 
-/** Share of the kept text that stands before the gap; the rest stands after it. */
+/** Share of the kept text before the gap; the rest follows it. */
 const headShare = 0.6;
-/** Share of each side that may be given up to end or begin with a whole line. */
+/** Share of each side to give up for a cut at a line break. */
 const lineShare = 0.2;
 
 /** The beginning of a text. @param kept UTF-16 units at most */
 export const truncate = (text: string, kept: number): string =>
   text.slice(0, kept < text.length && isWithinPair(text, kept) ? kept - 1 : kept);
 
-/** A text without its middle. @param kept UTF-16 units, not counting the note that says how much is missing */
+/** A text without its middle. @param kept UTF-16 units, not counting the note about the omitted part */
 export function truncateMiddle(text: string, kept: number): string {
   if (kept >= text.length) return text;
   const head = headOf(text, Math.floor(kept * headShare));

@@ -5,19 +5,19 @@ import type { Scope } from "./scope.ts";
 import type { DroppedField } from "./trace.ts";
 import type { Usage } from "./usage.ts";
 
-/** A Responses item in its JSON form. Fields that Sluice does not read pass through. */
+/** A Responses item in its JSON form. Fields unknown to Sluice pass through. */
 export type OutputItem = { readonly type: string; readonly id: string; readonly [field: string]: unknown };
 
 export type TurnEvent =
-  /** The body that is about to be sent, without credentials. Comes before every other event, and only on request. */
+  /** The request body to be sent, without credentials. Comes before every other event, and only on request. */
   | { readonly type: "debug"; readonly bodyJson: string }
-  /** The slug that serves. Comes first once an endpoint has committed. The tokens of the prompt stand there for the doors that tell them. */
+  /** The serving slug. Comes first once an endpoint has committed. It has the prompt tokens for the doors that report them at the start. */
   | {
       readonly type: "start";
       readonly model: string;
       readonly inputTokens?: number;
       readonly altered?: readonly DroppedField[] | undefined;
-      /** Fields that the contract does not have and that the provider got. */
+      /** Fields outside the contract sent to the provider. */
       readonly passed?: readonly string[] | undefined;
     }
   /** A new item with status in_progress and without content. Indices are 0, 1, 2 ... in the order of `output`. */
@@ -31,9 +31,9 @@ export type TurnEvent =
       /** Log probabilities as a JSON array; only with text.delta, and only on request. */
       readonly logprobsJson?: string;
     }
-  /** A piece of the arguments or input of a call; the item's type says which one. */
+  /** A piece of the arguments or input of a call; the item's type tells which. */
   | { readonly type: "arguments.delta"; readonly index: number; readonly delta: string }
-  /** A provider's own event, which passes unchanged. */
+  /** A provider's own event, passed on unchanged. */
   | {
       readonly type: "native";
       /** Index of its item; absent when it belongs to none. */
@@ -46,7 +46,7 @@ export type TurnEvent =
   | { readonly type: "annotation"; readonly index: number; readonly part: number; readonly annotation: unknown }
   /** The whole item; its text equals the deltas before it. */
   | { readonly type: "item.end"; readonly index: number; readonly item: OutputItem }
-  /** The last event of a turn. A turn that fails has none: it throws. */
+  /** The last event of a turn. A failed turn throws instead. */
   | { readonly type: "end"; readonly outcome: Outcome };
 
 export interface Outcome {
@@ -60,15 +60,15 @@ export interface Outcome {
   readonly detail?: string | undefined;
   /** Consumption of the turn; absent when nothing is known. */
   readonly usage?: Usage | undefined;
-  /** The tier that served. */
+  /** The tier served. */
   readonly serviceTier: string;
-  /** The text of `stop` before which the answer ended, when the provider names it. */
+  /** The entry of `stop` that ended the answer, when the provider names it. */
   readonly stopSequence?: string | undefined;
   /** Absent without the alignment plugin. */
   readonly alignment?: AlignmentReport | undefined;
 }
 
-/** All events that one upstream read made known, in order; never empty. Batches keep layers and frames cheap. */
+/** All events from one upstream read, in order; never empty. Batches keep layers and frames cheap. */
 export type Batch = readonly TurnEvent[];
 
 /** The next batch; "pending" when none is there yet, and "end" after the last one. */
@@ -87,7 +87,7 @@ export abstract class Answer implements AsyncIterable<Batch> {
    */
   abstract next(wake: () => void): Next;
 
-  /** Stops what still runs for an answer that is read no further. Settles when that is over; undefined when it is over at once. */
+  /** Stops work still running for an answer no longer read. Settles when it has ended; undefined when it ends at once. */
   abstract close(): Promise<void> | undefined;
 
   [Symbol.asyncIterator](): AsyncIterator<Batch, undefined> {
@@ -95,7 +95,7 @@ export abstract class Answer implements AsyncIterable<Batch> {
   }
 }
 
-/** Reads an answer with promises, for layers that wait for other things, too. */
+/** Reads an answer with promises, for layers with other asynchronous work. */
 class AnswerIterator implements AsyncIterator<Batch, undefined> {
   readonly #answer: Answer;
   #resume = () => {};

@@ -1,7 +1,7 @@
-/** Parses URLs that may be malformed. */
+/** Parses URLs; malformed input is allowed. */
 
 /**
- * The URL, or undefined for a text that is none. URL.canParse is not used: once it is hot, Node 20 and 22 refuse letters such as é and ü
+ * The URL; undefined for other texts. URL.canParse is not used: once it is hot, Node 20 and 22 refuse letters such as é and ü
  * (https://github.com/nodejs/node/pull/58023).
  */
 export function parseUrl(text: string, base?: string): URL | undefined {

@@ -1,34 +1,34 @@
-/** Consumption of attempts and turns: tokens, tools that providers ran, and cost. */
+/** Consumption of attempts and turns: tokens, calls of tools run by providers, and cost. */
 
 export interface Usage {
   /** All input tokens, cached ones included. */
   readonly inputTokens: number;
   readonly cachedTokens: number;
   readonly cacheWriteTokens: number;
-  /** Cache write tokens that are kept for an hour instead of five minutes; absent when none are. */
+  /** Cache write tokens kept for an hour instead of five minutes; absent when there are none. */
   readonly cacheWriteHourTokens?: number | undefined;
   /** All output tokens, reasoning included. */
   readonly outputTokens: number;
   readonly reasoningTokens: number;
-  /** Pages that the provider read; present for providers that count these instead of tokens. */
+  /** Pages read by the provider; present for providers that count these instead of tokens. */
   readonly pages?: number | undefined;
-  /** Tools that the provider ran, when it reports them. */
+  /** Tools run by the provider, when it reports them. */
   readonly serverToolUse?: ServerToolUse | undefined;
-  /** Present when the provider left out figures, so that some of these are estimates. */
+  /** Present when the provider left out figures: some of these are estimates. */
   readonly estimated?: true | undefined;
-  /** Figures of the provider that could not be right, in the place of which estimates stand; absent when all could. */
+  /** Implausible figures of the provider, replaced by estimates; absent when all were plausible. */
   readonly doubted?: ReadonlySet<string> | undefined;
   /** Cost by the catalogue's prices; absent when no price is known. */
   readonly cost?: Cost | undefined;
 }
 
-/** Cost in 10^-12 USD: whole numbers, so that sums are exact. */
+/** Cost in 10^-12 USD: whole numbers, for exact sums. */
 export interface Cost {
   /** Cost of input tokens, images and sounds, and the fee of the request. */
   readonly input: bigint;
   /** Cost of output tokens, reasoning included, and of output images. */
   readonly output: bigint;
-  /** Cost of tools that the provider ran. */
+  /** Cost of tools run by the provider. */
   readonly serverTools: bigint;
 }
 
@@ -70,7 +70,7 @@ const addCost = (a: Cost, b: Cost): Cost => ({
   serverTools: a.serverTools + b.serverTools,
 });
 
-/** Adds up the calls of tools that providers ran; a figure is unset when both parts lack it. */
+/** Adds up the calls of tools run by providers; a figure is unset when both parts lack it. */
 export const addToolUse = (a: ServerToolUse, b: ServerToolUse): ServerToolUse => ({
   webSearchRequests: addCounts(a.webSearchRequests, b.webSearchRequests),
   toolCallsRequested: addCounts(a.toolCallsRequested, b.toolCallsRequested),

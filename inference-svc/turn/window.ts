@@ -1,4 +1,4 @@
-/** The share of a context window that an input may take, and whether a longer input is compressed. */
+/** The maximum share of a context window for an input, and whether a longer input is compressed. */
 import type { TurnRequest } from "./request.ts";
 
 /** The context window of an endpoint. */
@@ -24,7 +24,7 @@ export function asksForCompression({ plugins, truncation }: TurnRequest): boolea
   return plugin ? plugin.enabled !== false : truncation === "auto";
 }
 
-/** Whether an input that is too long for this window is compressed. */
+/** Whether an input too long for this window is compressed. */
 export function isCompressed(request: TurnRequest, { contextLength }: ContextWindow): boolean {
   const { plugins, truncation, outputModalities } = request;
   // An image request keeps all of its input: every word of it describes the image.
@@ -37,11 +37,11 @@ export function reservedAnswerTokens({ maxOutputTokens: asked }: TurnRequest, wi
   const { contextLength, maxOutputTokens: largest } = window;
   // A larger one is lowered for the endpoint.
   if (asked !== undefined && asked <= (largest ?? contextLength)) return asked;
-  // Some providers refuse an input that leaves no room for the largest answer, and some operators declare the whole window as the largest answer.
+  // Some providers refuse an input without room for the largest answer, and some operators declare the whole window as the largest answer.
   if (largest !== undefined) return Math.min(largest, Math.floor(contextLength / 2));
   return Math.min(unlimitedTokens, Math.floor(contextLength / 4));
 }
 
-/** Largest number of tokens that the input may have. */
+/** Maximum number of input tokens. */
 export const inputTarget = (request: TurnRequest, window: ContextWindow): number =>
   Math.max(minTarget, Math.floor(window.contextLength * (1 - marginShare)) - reservedAnswerTokens(request, window));

@@ -1,6 +1,6 @@
 /**
- * Reasoning whose text, or the part that its signature stands on, was changed on the way: its provider would refuse it, and what is sealed would
- * still say what was taken out.
+ * Reasoning whose signature is broken: its text, or the signed item after it, was changed. Its provider would refuse it, and the sealed part would
+ * still reveal what was removed.
  */
 import type { InputItem } from "../request.ts";
 
@@ -22,8 +22,8 @@ const standsOnNext = ({ format }: InputItem): boolean => format === "google-gemi
 const ofAnswer: ReadonlySet<string> = new Set(["message", "function_call", "custom_tool_call"]);
 
 /**
- * Marks the reasoning whose seal a change of the item at this place breaks. The items may be changed.
- * @param index of the item that was changed
+ * Marks reasoning whose signature breaks because the item at this index was changed. The items are changed in place.
+ * @param index of the changed item
  */
 export function breakSeals(items: readonly InputItem[], index: number): void {
   const item = items[index] as MarkedItem;

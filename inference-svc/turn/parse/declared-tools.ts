@@ -1,8 +1,8 @@
-/** The tools that a request declares, anywhere in it: the names by which they can be referenced, and conflicts between them. */
+/** All tools declared anywhere in a request: the names that references can use, and conflicts between them. */
 import { type JsonObject, isObject } from "@sluice/proto/runtime/validation/fields.js";
 import type { Problems } from "@sluice/proto/runtime/validation/problems.js";
 
-/** Types that a request may declare several times, told apart by their names. */
+/** Types that a request may declare several times, distinguished by their names. */
 const instances = new Set(["service:advisor", "service:subagent"]);
 
 /** Spellings of the same tool have one family: a tool choice may name one spelling while the tools declare another. */
@@ -25,7 +25,7 @@ export class DeclaredTools {
     return this.#count === 0;
   }
 
-  /** Whether the request defers tools, which its search finds. */
+  /** Whether the request has deferred tools, to be found by its tool search. */
   get deferring(): boolean {
     return this.#deferred !== undefined && this.#searches;
   }
@@ -35,8 +35,8 @@ export class DeclaredTools {
   }
 
   /**
-   * Adds tools whose shape has been checked. A tool with problems counts, too, so that a reference to it is not a second problem.
-   * @param found set when a tool search returned them: then they may have been declared before
+   * Adds shape-checked tools. A tool with problems counts, too, so a reference to it is not a second problem.
+   * @param found true for tools returned by a tool search: they may have been declared before
    */
   add(tools: unknown, path: string, problems: Problems, found = false): void {
     if (!Array.isArray(tools)) return;
@@ -74,7 +74,7 @@ export class DeclaredTools {
     else named.set(name, type);
   }
 
-  /** Adds a namespace. Its name tells its tools apart from others, so that only the tools inside it need different names. */
+  /** Adds a namespace. Its name distinguishes its tools from others, so only the tools inside it need different names. */
   #namespace(tool: JsonObject, path: string, problems: Problems, found: boolean): void {
     this.#name(tool, "namespace", path, problems, found);
     if (!Array.isArray(tool["tools"])) return;
@@ -113,8 +113,8 @@ export class DeclaredTools {
   }
 
   /**
-   * Checks what can be known only after all tools were added.
-   * @param isFound whether the client searches itself, and a deferred tool without a search is one that it has found
+   * Checks that need the complete list of tools.
+   * @param isFound whether the client runs the tool search: then a deferred tool without a search is one of its results
    */
   checkTogether(problems: Problems, isFound: boolean): void {
     for (const [path, name] of this.#inherited ?? []) {
@@ -132,7 +132,7 @@ export class DeclaredTools {
     return this.#servers?.has(label) === true;
   }
 
-  /** The type under which a hosted tool was declared that a tool choice names, in any spelling. */
+  /** The declared type of the hosted tool named by a tool choice, in any spelling. */
   hosted(kind: string): string | undefined {
     return this.#hosted?.get(family(kind));
   }

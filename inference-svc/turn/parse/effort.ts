@@ -1,4 +1,4 @@
-/** The efforts that a request asks for, in its settings and amid its input. */
+/** The reasoning efforts requested in the settings and within the input. */
 import { isObject } from "@sluice/proto/runtime/validation/fields.js";
 import type { InputItem, TurnRequest } from "../request.ts";
 import { knownTexts } from "./beginnings.ts";
@@ -24,6 +24,6 @@ export function effortUpdates({ input }: TurnRequest): readonly ReasoningEffort[
   return updates;
 }
 
-/** The effort that a request asks for in its last word on it, whatever the model knows. */
+/** The last effort set in the request, whether or not the model supports it. */
 export const askedEffort = (request: TurnRequest): string | undefined =>
   (effortUpdates(request).at(-1) ?? requestedEffort(request))?.value;

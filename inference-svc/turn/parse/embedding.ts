@@ -1,4 +1,4 @@
-/** Parses a request for embeddings into the form of every other request, so that the same layers route, guard, record and bill it. */
+/** Parses a request for embeddings into the form of every other request, so the same layers route, guard, record and bill it. */
 import type { EmbedRequest } from "@sluice/proto/gen/sluice/inference/v1/embed_pb.js";
 import { embeddingInput } from "@sluice/proto/contract/request/embeddings.js";
 import { scanValue } from "@sluice/proto/runtime/validation/json-scan.js";

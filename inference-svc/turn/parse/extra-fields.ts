@@ -1,4 +1,4 @@
-/** Reads the fields of a request that the contract does not have. */
+/** Reads request fields outside the contract. */
 import { maxExtraBytes, maxExtraFields } from "@sluice/proto/contract/request/extra-fields.js";
 import { openBrace } from "@sluice/proto/runtime/validation/json-bytes.js";
 import { membersOf } from "@sluice/proto/runtime/validation/json-span.js";

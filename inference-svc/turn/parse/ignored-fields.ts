@@ -1,7 +1,4 @@
-/**
- * Fields within items, tools and settings that the contract does not have. They are ignored, and the receipt names them, so that a misspelled field
- * is noticed.
- */
+/** Unknown fields within items, tools and settings. They are ignored, and the receipt names them to make a misspelled field visible. */
 import type { InputItem, Tool } from "../request.ts";
 
 /** Limits how much a client can have repeated in receipts. */
@@ -9,7 +6,7 @@ const maxFields = 16;
 
 const none: readonly string[] = [];
 
-/** Stands on an item that has such fields, because a conversation repeats its items without having them checked again. */
+/** Key for the unknown fields of an item, stored on the item because a conversation repeats its items without a new check. */
 const ignored = Symbol("ignored");
 type NotedItem = InputItem & { [ignored]?: readonly string[] };
 
@@ -27,7 +24,7 @@ export class IgnoredFields {
   }
 
   readonly add = (path: string): void => {
-    // Those of tools and of the text format are added with these, which are checked once for all requests that have them.
+    // Fields of tools and of the text format are cached with them, and added by `addTools` and `addFormat`.
     if (!path.startsWith("tools.") && !path.startsWith("text.format.")) this.#add(path);
   };
 
@@ -54,7 +51,7 @@ export class IgnoredFields {
     if (!this.#hostedOnly) for (const path of paths) this.#add(path);
   }
 
-  /** Notes the fields of items that have been checked on the items. */
+  /** Stores the unknown fields of checked items on the items. */
   note(items: readonly NotedItem[]): void {
     for (const [index, fields] of this.#byItem) {
       const item = items[index];

@@ -21,8 +21,8 @@ const none: readonly InputItem[] = [];
 /**
  * Parses the input; a string becomes one message of the user. Items are changed in place: defaults are put into the parsed objects.
  * @param json undefined when there is none
- * @param owner key of the request, whose items are remembered; undefined where they are not
- * @param ignored takes note of the items whose unknown fields it was given
+ * @param owner key of the request, under which items are remembered; undefined to remember none
+ * @param ignored collects the unknown fields of items
  */
 export function parseInput(
   json: Buffer | undefined,
@@ -71,7 +71,7 @@ function neutralizeItem(item: unknown, aliases: Aliases): void {
 class Sequence {
   readonly #declared: DeclaredTools;
   readonly #problems: Problems;
-  /** Calls after the beginning that was read before. */
+  /** Calls after the remembered start of the input. */
   #calls: CallIds | undefined;
   #beginning = none;
   #references: References | undefined;
@@ -81,12 +81,12 @@ class Sequence {
     this.#problems = problems;
   }
 
-  /** @param beginning the first values, which were read before */
+  /** @param beginning the first values, already read */
   read(values: readonly unknown[], beginning: readonly InputItem[]): readonly InputItem[] {
     this.#beginning = beginning;
     const items = beginning.slice();
     for (let index = items.length; index < values.length; index++) {
-      // The shape check has reported entries that are no objects; an empty object stands for them here.
+      // The shape check has reported entries other than objects; an empty object stands for them here.
       const item = isObject(values[index]) ? (values[index] as Record<string, unknown>) : {};
       replaceIds(item);
       item["type"] ??= item["role"] === undefined ? "item_reference" : "message";
@@ -151,7 +151,7 @@ function reasoning(item: Record<string, unknown>): void {
   unpackThought(item);
 }
 
-/** Fields by which items are told apart and paired. Nothing else refers to them, so that others may stand in their place. */
+/** Id fields of items and pairs. Nothing else refers to them, so other ids can replace them. */
 const idFields = ["id", "call_id", "approval_request_id"];
 
 function replaceIds(item: Record<string, unknown>): void {
@@ -171,7 +171,7 @@ function message(item: Record<string, unknown>, index: number, problems: Problem
   withDetail(item["content"]);
 }
 
-/** Fills in the default of `detail`, so that no dialect has to know it. */
+/** Fills in the default of `detail`, so no dialect has to know it. */
 function withDetail(content: unknown): void {
   if (!Array.isArray(content)) return;
   for (const part of content as readonly (Record<string, unknown> | null)[]) {

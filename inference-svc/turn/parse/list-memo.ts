@@ -1,12 +1,12 @@
-/** Remembers what was computed from an input, which every endpoint of a model asks about, and which a conversation repeats. */
+/** Caches results computed from an input: every endpoint of a model needs them, and a conversation repeats its items. */
 import type { InputItem } from "../request.ts";
 import { beginningOf } from "./beginnings.ts";
 
 type Input = readonly InputItem[];
 
 /**
- * The result stands on the list itself: a WeakMap keeps its keys alive through young collections, each of which took twice as long (Node 20).
- * No copy of a list has it.
+ * The result is stored on the list itself: a WeakMap keeps its keys alive through young collections, and each of these took twice as long (Node
+ * 20). Copies of a list do not have it.
  */
 export class ListMemo<Result extends boolean | object> {
   readonly #key = Symbol("memo");
@@ -15,8 +15,8 @@ export class ListMemo<Result extends boolean | object> {
 
   /**
    * @param none result of an empty input
-   * @param add given the result of the items before `from`, which must stay as it is, returns that of all items. It must depend on the list
-   * alone, which nobody changes afterwards
+   * @param add extends the result of the items before `from` to all items, without changing it. The result must depend only on the list, and the
+   * list must not change afterwards
    */
   constructor(none: Result, add: (before: Result, input: Input, from: number) => Result) {
     this.#none = none;

@@ -1,17 +1,17 @@
 /**
- * Open thoughts in `encrypted_content`, for clients that keep no other field of a thought: models such as those of DeepSeek and Kimi want their thoughts
- * back with the calls that follow them. The text is only packed, since the client has it in `content` as well, and it is unpacked before anything reads
- * the request: guardrails, estimates and providers see what they would see of a client that keeps `content`.
+ * Open thoughts in `encrypted_content`, for clients that keep no other field of a thought: models such as those of DeepSeek and Kimi need their thoughts
+ * back with the calls after them. The text is only packed, since the client has it in `content` as well, and it is unpacked before anything reads
+ * the request: guardrails, estimates and providers see the same as from a client that keeps `content`.
  */
 import { isObject } from "@sluice/proto/runtime/validation/fields.js";
 
 const prefix = "sluice:unknown:text:";
 
-/** About 128,000 tokens, more than a model thinks before one call. A longer thought is in `content` alone. */
+/** About 128,000 tokens, more than a model thinks before one call. A longer thought is only in `content`. */
 const maxBytes = 512 * 1024;
 const maxPackedLength = prefix.length + Math.ceil((maxBytes * 4) / 3);
 
-/** @param texts the parts of the thought @returns undefined for a thought that is too long */
+/** @param texts the parts of the thought @returns undefined for a longer thought than `maxBytes` */
 export function packThought(texts: readonly string[]): string | undefined {
   const json = JSON.stringify(texts);
   return Buffer.byteLength(json) <= maxBytes ? prefix + Buffer.from(json).toString("base64url") : undefined;
@@ -20,7 +20,7 @@ export function packThought(texts: readonly string[]): string | undefined {
 export const isPacked = (encrypted: unknown): encrypted is string =>
   typeof encrypted === "string" && encrypted.startsWith(prefix);
 
-/** Puts a packed thought into the content of its item. Content that the client sends beside it stays, because that is what the client says. */
+/** Puts a packed thought into the content of its item. Content sent by the client stays: it takes precedence. */
 export function unpackThought(item: Record<string, unknown>): void {
   const { encrypted_content: packed, content } = item;
   if (!isPacked(packed)) return;
@@ -40,7 +40,7 @@ function textsIn(packed: string): readonly string[] {
   }
 }
 
-/** Whether an item is a thought with an open text, which nobody has signed or sealed. */
+/** Whether an item is a thought with an open text, neither signed nor sealed. */
 export const isOpenThought = (item: Readonly<Record<string, unknown>>): boolean =>
   item["type"] === "reasoning" &&
   (item["format"] ?? "unknown") === "unknown" &&

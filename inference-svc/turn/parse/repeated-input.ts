@@ -1,7 +1,4 @@
-/**
- * Reads the items of an input. Those with which an input of the same key has begun before are the same objects: they were parsed and checked
- * then.
- */
+/** Reads the items of an input. First items known from an earlier input of the same key are the same objects, already parsed and checked. */
 import { ArrayMemory, type KnownElements, minRememberedBytes } from "@sluice/proto/runtime/validation/array-memory.js";
 import { closeBracket, openBracket, spaceBytes } from "@sluice/proto/runtime/validation/json-bytes.js";
 import type { InputItem } from "../request.ts";
@@ -9,7 +6,7 @@ import { beginWith, firstItems } from "./beginnings.ts";
 import { isShareable, share } from "./shared-items.ts";
 import type { Aliases } from "./kinds.ts";
 
-/** Items depend on the aliases, in whose place the names of the contract are put. */
+/** Items depend on the aliases, because the contract's names replace them. */
 const memories = new WeakMap<Aliases, ArrayMemory<InputItem>>();
 
 function memoryFor(aliases: Aliases): ArrayMemory<InputItem> {
@@ -24,7 +21,7 @@ export class RepeatedInput {
   readonly #owner: string;
   readonly #memory: ArrayMemory<InputItem>;
   readonly #found: KnownElements<InputItem> | undefined;
-  /** The first items, which were checked before; undefined when there are none. */
+  /** The first items, already checked; undefined when there are none. */
   readonly beginning: readonly InputItem[] | undefined;
 
   /** @param owner key of the request */
@@ -47,7 +44,7 @@ export class RepeatedInput {
     return items;
   }
 
-  /** Remembers the items, which have passed all checks. */
+  /** Remembers the items after they have passed all checks. */
   keep(items: readonly InputItem[]): void {
     if (this.beginning) beginWith(items, this.beginning);
     const known = this.beginning?.length ?? 0;
@@ -66,7 +63,7 @@ export class RepeatedInput {
   }
 }
 
-/** Undefined for an input of which nothing is remembered: a text, and a short one. */
+/** @returns undefined for an input that is not remembered: a string, or a short input */
 export function openRepeated(json: Buffer, owner: string | undefined, aliases: Aliases): RepeatedInput | undefined {
   if (owner === undefined || json.length < minRememberedBytes || json[0] !== openBracket) return undefined;
   return new RepeatedInput(json, owner, aliases);

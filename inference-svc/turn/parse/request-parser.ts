@@ -1,4 +1,4 @@
-/** Parses requests for the engine, with what only this process knows: aliases of tool types, and keyed hashes in the place of names. */
+/** Parses requests for the engine, using data known only to this process: aliases of tool types, and keyed hashes to replace names. */
 import type { Caller } from "@sluice/proto/gen/sluice/admin/v1/access_service_pb.js";
 import type { RunTurnRequest } from "@sluice/proto/gen/sluice/inference/v1/turn_pb.js";
 import type { HouseFile } from "@sluice/proto/runtime/house-file.js";
@@ -7,7 +7,7 @@ import type { TurnRequest } from "../request.ts";
 import type { Requester } from "../requester.ts";
 import { type SlugLookup, parseTurn } from "./turn-request.ts";
 
-/** Configuration that is read for each request, because a reload replaces it. */
+/** Configuration read for each request, because a reload replaces it. */
 export interface ParserConfig {
   readonly file: Pick<HouseFile, "compat">;
   readonly catalog: { namesOf(workspaceId: string): SlugLookup };

@@ -25,16 +25,16 @@ interface ReasoningFields {
 
 interface KnownFormat {
   readonly format: TextFormat;
-  /** Paths of fields that the contract does not have. */
+  /** Paths of fields outside the contract. */
   readonly ignored: readonly string[];
 }
 
 const memory = new ByteMemory<KnownFormat>();
 
 /**
- * Parses the text format. The same bytes give the same object, so that dialects can remember by it how they write it.
+ * Parses the text format. The same bytes give the same object, so dialects can cache its translation by it.
  * @param json undefined when unset
- * @param ignored gets the paths of fields that the contract does not have
+ * @param ignored gets the paths of fields outside the contract
  */
 export function parseTextFormat(
   json: Buffer | undefined,
@@ -71,10 +71,10 @@ function readTextFormat(json: Buffer, problems: Problems): KnownFormat | undefin
   return { format: format as SchemaFormat, ignored };
 }
 
-/** The fields of a value, all of them written: the unset ones are undefined, so that values of one type have one shape. */
+/** The fields of a value, all of them present: the unset are undefined, so all values of a type have one hidden class. */
 export type Complete<Fields> = { -readonly [Field in keyof Required<Fields>]: Fields[Field] };
 
-/** A member of the object that begins at `start`, as the client wrote it: parsing and writing it again would round its numbers. */
+/** A member of the object at `start`, as the client wrote it: parsing and serializing it again would round its numbers. */
 export function memberJson(json: Buffer, start: number, key: string): string | undefined {
   const member = memberOf(json, start, key);
   return member && json.toString("utf8", member.start, member.end);
@@ -83,7 +83,7 @@ export function memberJson(json: Buffer, start: number, key: string): string | u
 /** Whether a setting has a value; null counts as unset. */
 export const isSet = <T>(value: T | null | undefined): value is T => value !== undefined && value !== null;
 
-/** Parses `reasoning` and leaves out members that equal the default. */
+/** Parses `reasoning` without members equal to the default. */
 export function parseReasoning(value: unknown, problems: Problems): Reasoning | undefined {
   if (!isSet(value)) return undefined;
   const before = problems.count;

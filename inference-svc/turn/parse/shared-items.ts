@@ -1,24 +1,24 @@
 /**
- * Items that several requests share, because a conversation repeats them. They are frozen: code that changes items takes copies first, and a
+ * Items shared by several requests, because a conversation repeats them. They are frozen: code that changes items takes copies first, and a
  * change of a shared item fails its request, instead of showing in others.
  */
 import type { InputItem } from "../request.ts";
 
-/** Results that were computed from a shared item. */
+/** Results computed from a shared item. */
 export interface ItemMemo {
   readonly item: InputItem;
-  /** Bytes of text that a model reads of it; undefined before they are counted, and for an item with media. */
+  /** Bytes of text for a model; undefined before they are counted, and for an item with media. */
   textBytes: number | undefined;
 }
 
 /**
- * Stands on the item itself: a WeakMap keeps its keys alive through young collections, each of which took twice as long (Node 20). No copy of an item
- * has a memo, because a memo counts for its own item alone.
+ * The memo is stored on the item: a WeakMap keeps its keys alive through young collections, and each of these took twice as long (Node 20). Copies of an
+ * item have no memo, because a memo is valid only for its own item.
  */
 const memoKey = Symbol("memo");
 type MarkedItem = InputItem & { [memoKey]?: ItemMemo };
 
-/** The memo of a shared item; undefined for an item of one request alone. */
+/** The memo of a shared item; undefined for an item of a single request. */
 export function memoOf(item: MarkedItem): ItemMemo | undefined {
   const memo = item[memoKey];
   return memo?.item === item ? memo : undefined;
@@ -31,7 +31,7 @@ export function share(item: MarkedItem): void {
   freeze(item);
 }
 
-/** @param value JSON that is nested no deeper than a scanned text */
+/** @param value JSON nested no deeper than a scanned text */
 function freeze(value: object): void {
   Object.freeze(value);
   for (const name in value) {
@@ -40,7 +40,7 @@ function freeze(value: object): void {
   }
 }
 
-/** Kinds of items that make up a conversation. */
+/** Kinds of items in a conversation. */
 const shareableTypes: ReadonlySet<string> = new Set([
   "message",
   "function_call",
@@ -64,14 +64,14 @@ function holdsText(parts: unknown): boolean {
   return true;
 }
 
-/** The items, with copies in the place of shared ones, so that they may be changed; the same list when none is shared. */
+/** The items, with copies of the shared ones, so they may be changed; the same list when none is shared. */
 export function ownItems(items: readonly InputItem[]): readonly InputItem[] {
   return items.some(isShared) ? items.map((item) => (isShared(item) ? (copyOf(item) as InputItem) : item)) : items;
 }
 
 const likeAssigned = { enumerable: true, writable: true, configurable: true };
 
-/** Copies a value of JSON that is nested no deeper than a scanned text. */
+/** Copies a JSON value nested no deeper than a scanned text. */
 function copyOf(value: unknown): unknown {
   if (typeof value !== "object" || value === null) return value;
   if (Array.isArray(value)) return value.map(copyOf);

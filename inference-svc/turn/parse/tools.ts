@@ -1,4 +1,4 @@
-/** Parses the tools that a model may call. */
+/** Parses the tools offered to a model. */
 import { tool, toolsShape } from "@sluice/proto/contract/tools/tools.js";
 import { type JsonObject, isObject } from "@sluice/proto/runtime/validation/fields.js";
 import { type ByteSpan, elementsOf, memberOf } from "@sluice/proto/runtime/validation/json-span.js";
@@ -11,11 +11,11 @@ import { type Aliases, neutralize, neutralizeAll } from "./kinds.ts";
 import { type Complete, isSet, memberJson } from "./settings.ts";
 import type { CustomTool, FunctionTool, Tool } from "../request.ts";
 
-/** Tools without problems, with the value that they were read from. */
+/** Tools without problems, with their JSON value. */
 interface KnownTools {
   readonly value: readonly JsonObject[];
   readonly tools: readonly Tool[];
-  /** Paths of fields that the contract does not have. */
+  /** Paths of fields outside the contract. */
   readonly ignored: readonly string[];
 }
 
@@ -25,9 +25,9 @@ const memories = new WeakMap<Aliases, ByteMemory<KnownTools>>();
 const none: readonly Tool[] = [];
 
 /**
- * Parses the tools. The same bytes give the same list, so that dialects can remember by the list how they write it.
+ * Parses the tools. The same bytes give the same list, so dialects can cache its translation by the list.
  * @param json undefined when there are none
- * @param ignored gets the paths of fields that the contract does not have
+ * @param ignored gets the paths of fields outside the contract
  */
 export function parseTools(
   json: Buffer | undefined,
@@ -71,7 +71,7 @@ function readTools(
   return { value: values, tools, ignored: ignoredIn(value) };
 }
 
-/** The tools are checked once more for it, because these are all tools that have no problems, and are read once. */
+/** Checks the tools a second time to find their unknown fields: all tools without problems, once per list. */
 function ignoredIn(tools: unknown): readonly string[] {
   const paths: string[] = [];
   checkShape(toolsShape, tools, "tools", new Problems((path) => void paths.push(path)));
@@ -90,7 +90,7 @@ export function neutralizeTools(value: unknown, aliases: Aliases): void {
   }
 }
 
-/** The same tool parsed from another JSON text, in which other texts have been put. */
+/** The same tool parsed from a JSON text with redacted texts. */
 export function rewritten(tool: Tool, json: string): Tool {
   if (tool.type === "hosted") return { ...tool, json };
   const written = Buffer.from(json);
@@ -105,7 +105,7 @@ interface Written {
 
 const textOf = ({ json, span }: Written): string => json.toString("utf8", span.start, span.end);
 
-/** Builds a tool from a value that has passed its shape check. */
+/** Builds a tool from a shape-checked value. */
 function toolOf(value: JsonObject, written: Written, spelling: string): Tool {
   switch (value["type"]) {
     case "function":

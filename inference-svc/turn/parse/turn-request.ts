@@ -24,18 +24,18 @@ import type { Plugins, StopCondition, TurnRequest } from "../request.ts";
 
 /** Other names of models. */
 export interface SlugLookup {
-  /** The slug that a name stands for; undefined for a name of no model. */
+  /** The slug of a model name or alias; undefined for a name of no model. */
   resolve(name: string): string | undefined;
 }
 
 export interface ParseOptions {
-  /** True when the JSON texts were scanned where the body was read, so that they hold no duplicate keys and nothing that costs much memory. */
+  /** True when the JSON texts were scanned on reading the body: they hold no duplicate keys and nothing that costs much memory. */
   readonly scanned?: boolean;
-  /** Prefixes that mean `service:` in types of tools and items. */
+  /** Prefixes equivalent to `service:` in types of tools and items. */
   readonly aliases?: Aliases;
-  /** Puts slugs in the place of other names of models. */
+  /** Replaces other names of models by slugs. */
   readonly names?: SlugLookup;
-  /** Key whose conversations are remembered; absent where a request does not come again. */
+  /** Key whose conversations are remembered; absent for requests not expected to repeat. */
   readonly owner?: string;
   /** Keyed hash of the end user. */
   readonly identityHash?: string;
@@ -49,7 +49,7 @@ export function parseTurn(request: RunTurnRequest, options: ParseOptions = {}): 
   try {
     return parsed(request, options);
   } catch (error) {
-    // The client claimed a scan that it had not done: scanning names the place of the error.
+    // The client claimed a scan it had not done: scanning finds the place of the error.
     if (error instanceof SyntaxError) scanSubtrees(request);
     throw error;
   }
@@ -83,11 +83,11 @@ function parsed(request: RunTurnRequest, options: ParseOptions): TurnRequest {
   if (request.plugins.length > 0) turn.plugins = pluginsOf(request.plugins, aliases);
   if (promptCacheKey !== undefined) turn.promptCacheKey = promptCacheKey;
   turn.identityHash = identityHash;
-  // An absent field and one that is undefined read the same.
+  // An absent field and an undefined field read the same.
   return turn as TurnRequest;
 }
 
-/** The door has named the fields of the settings that it reads. */
+/** Unknown fields of the settings not yet reported by the door. */
 function notNamedBefore(paths: readonly string[], { unknownFields }: RunTurnRequest): readonly string[] {
   if (paths.length === 0 || unknownFields.length === 0) return paths;
   return paths.filter((path) => !unknownFields.some(({ name }) => name === path));
@@ -141,11 +141,11 @@ function valueOf(json: Uint8Array): unknown {
   return text && (JSON.parse(text.toString("utf8")) as unknown);
 }
 
-/** A request without the fields that only layers fill in, and without the settings of embeddings. */
+/** A request without the settings of embeddings and without fields filled in only by layers. */
 type Unfinished = Complete<Omit<TurnRequest, "sources" | "foundFiles" | "files" | "pages" | "fused" | "embedding">>;
 
 /**
- * The scalar fields; those that are read from JSON texts are empty. All requests have the keys of one object that JSON.parse has made: an object
+ * The scalar fields; fields parsed from JSON texts are empty. All requests have the keys of one object made by JSON.parse: an object
  * that grows by more than a dozen computed names is a hash table, which took 40 KB and 100 us a turn.
  */
 function settingsOf(request: RunTurnRequest): Unfinished {
@@ -174,7 +174,7 @@ function otherSettingsOf(request: RunTurnRequest): Omit<Unfinished, keyof Parame
     serviceTier: request.serviceTier || undefined,
     provider: request.provider,
     plugins: undefined,
-    // Stop conditions replace max_tool_calls; a provider that got both would count both.
+    // Stop conditions replace max_tool_calls; a provider with both would count both.
     maxToolCalls: request.stopServerToolsWhenJson.length === 0 ? request.maxToolCalls : undefined,
     stopServerToolsWhen: undefined,
     truncation: (request.truncation || undefined) as TurnRequest["truncation"],
@@ -201,12 +201,12 @@ function blankTurn(): Readonly<Record<string, unknown>> {
     string,
     unknown
   >;
-  // A field that has held each kind of value takes any of them; otherwise the first number in it would give every later turn another form.
+  // A field that has held each kind of value accepts any of them; otherwise the first number in it would give every later turn another hidden class.
   for (const key of keys) for (const value of [1, 0.5, "", undefined]) turn[key] = value;
   return turn;
 }
 
-/** Slugs, each once. A name that stands for no model stays, and is refused with the catalogue at hand. */
+/** Slugs without duplicates. A name of no model stays, and is refused later with the catalogue at hand. */
 function modelsOf({ model, models }: RunTurnRequest, names: ParseOptions["names"]): readonly string[] {
   const slugOf = (name: string): string => names?.resolve(name) ?? name;
   if (models.length === 0) return model === "" ? [] : [slugOf(model)];

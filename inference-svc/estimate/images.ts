@@ -1,4 +1,4 @@
-/** Width and height of pictures, read from their headers, and the most tokens that any vendor counts for a picture of that size. */
+/** Width and height of pictures, read from their headers, and the maximum tokens per picture of this size for any vendor. */
 
 export interface Pixels {
   readonly width: number;
@@ -42,7 +42,7 @@ function webp(bytes: Buffer): Pixels | undefined {
   }
 }
 
-/** Walks from segment to segment up to the one that starts a frame. */
+/** Walks from segment to segment up to the start of a frame. */
 function jpeg(bytes: Buffer): Pixels | undefined {
   if (bytes.length < 4 || bytes.readUInt16BE(0) !== 0xffd8) return undefined;
   for (let at = 2; at + 9 <= bytes.length && bytes[at] === 0xff; ) {
@@ -65,22 +65,22 @@ export const typicalImageTokens = (pixels: Pixels | undefined): number =>
 
 /** Lower bound: the highest media resolution of Gemini 3 takes this many for a picture of any size. */
 const minImageTokens = 2_240;
-/** The largest published factor of a model that counts patches of 28 to 32 pixels. */
+/** Largest published factor of the models with patches of 28 to 32 pixels. */
 const tokensPerPatch = 2.46;
 const patchPixels = 28;
 /** Gemini 2 cuts a narrow picture into tiles of at least 256 pixels, each of 258 tokens. */
 const tilePixels = 256;
 const tokensPerTile = 258;
 
-/** Authors that scale every picture down: 10,000 patches at the largest factor are the most that any of their models takes. */
+/** Authors whose models all scale pictures down, to at most 10,000 patches at the largest factor. */
 const scalingAuthors: ReadonlySet<string> = new Set(["anthropic", "google", "openai"]);
 const maxScaledTokens = 10_000 * tokensPerPatch;
 
-/** GPT-4o mini counts 2,833 tokens and 5,667 for each of at most eight tiles, so that a picture costs as much as with GPT-4o. */
+/** GPT-4o mini counts 2,833 tokens and 5,667 for each of at most eight tiles, so a picture costs as much as with GPT-4o. */
 const miniTokens = 2_833 + 8 * 5_667;
 
 /**
- * The most tokens that any published rule counts for a picture.
+ * Maximum tokens per picture by any published rule.
  * @param pixels undefined when they cannot be read
  * @param model slug
  * @returns undefined when only the model's window bounds it

@@ -3,7 +3,7 @@ import { parseFileData, findFileKind } from "../files/part.ts";
 import { type Pixels, maxImageTokens, readPixels, typicalImageTokens } from "./images.ts";
 import { maxSoundTokens, readSoundLength, typicalSoundTokens } from "./sounds.ts";
 
-/** Pictures, sounds and pages of an input, which some endpoints charge one by one. */
+/** Pictures, sounds and pages of an input, charged individually by some endpoints. */
 export interface Media {
   images: number;
   audios: number;
@@ -18,11 +18,11 @@ export const maxDocumentPages = 1_000;
 export interface Medium {
   /** The counter of this kind of media. */
   readonly count: Exclude<keyof Media, "pages">;
-  /** Bytes that a model reads as text; 0 for other media. */
+  /** Bytes read as text; 0 for other media. */
   readonly textBytes: number;
   /** Tokens of the medium itself, without its text. */
   readonly typicalTokens: number;
-  /** The most that a model can count beside the text; undefined when only its window bounds that. */
+  /** Maximum tokens of the medium, not counting the text; undefined when only the model's window bounds them. */
   maxTokens(model: string): number | undefined;
 }
 
@@ -31,7 +31,7 @@ type Part = Readonly<Record<string, unknown>>;
 const readers: Readonly<Record<string, (part: Part) => Medium>> = {
   input_image: (part) => image(part["image_url"]),
   computer_screenshot: (part) => image(part["image_url"]),
-  // A generated image that is sent again as input carries the picture in base64.
+  // A generated image sent again as input carries the picture in base64.
   image_generation_call: (part) => image(`data:image/png;base64,${textOf(part["result"])}`),
   input_audio: (part) => sound(part["input_audio"]),
   input_video: () => unknown,
@@ -41,7 +41,7 @@ const readers: Readonly<Record<string, (part: Part) => Medium>> = {
 /** Cache by part: filters, the budget and the bill measure the same request. */
 const known = new WeakMap<object, Medium>();
 
-/** @returns undefined for a part that is no medium */
+/** @returns undefined for a part without media */
 export function readMedium(part: Part): Medium | undefined {
   const read = Object.hasOwn(readers, String(part["type"])) ? readers[String(part["type"])] : undefined;
   if (read === undefined) return undefined;
@@ -52,7 +52,7 @@ export function readMedium(part: Part): Medium | undefined {
 
 const textOf = (value: unknown): string => (typeof value === "string" ? value : "");
 
-/** A video, or a file that only the provider can read. */
+/** A video, or a file only the provider can read. */
 const unknown: Medium = { count: "others", textBytes: 0, typicalTokens: 1_000, maxTokens: () => undefined };
 
 const dataUrl = /^data:[^,]{0,1000};base64,/i;

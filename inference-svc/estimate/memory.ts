@@ -1,9 +1,9 @@
-/** Memory in bytes that a turn needs for its request, and for the events of an answer. */
+/** Memory in bytes for the request of a turn, and for the events of an answer. */
 import type { RunTurnRequest } from "@sluice/proto/gen/sluice/inference/v1/turn_pb.js";
 
 /** A request is held as bytes and as text, parsed, and as text and bytes again for its provider; text may take two bytes a character. */
 const copiesHeld = 8;
-/** Layers that may ask again, and packages of vendors, keep the parsed request until the end of the answer. */
+/** Copies kept until the end of the answer: layers with possible retries, and packages of vendors, keep the parsed request. */
 const copiesKept = 2;
 
 const sizeOf = ({ inputJson, toolsJson, instructions }: RunTurnRequest): number =>
@@ -12,19 +12,19 @@ const sizeOf = ({ inputJson, toolsJson, instructions }: RunTurnRequest): number 
 /** Memory until the answer begins. */
 export const measureRequest = (request: RunTurnRequest): number => copiesHeld * sizeOf(request);
 
-/** The part of it that is free once the answer has begun. */
+/** Memory released once the answer has begun. */
 export const measureReleased = (request: RunTurnRequest): number => (copiesHeld - copiesKept) * sizeOf(request);
 
-/** Characters of an event up to which it is one piece of a text, as models write it. */
+/** Maximum characters of an event that counts as one piece of text, as models send it. */
 export const smallEvent = 512;
-/** Memory of a piece of text beside its characters, which may take two bytes each. */
+/** Memory per piece of text, excluding its characters, which may take two bytes each. */
 const pieceBytes = 8;
 const bytesPerCharacter = 2;
 /** Characters around the piece of text in a small event. What is above may be kept by the translator. */
 const fieldsOfEvent = 320;
-/** A value of a parsed text, beside its characters: the place in an array, the object or the name of a member. */
+/** Memory per value of a parsed text, excluding its characters: the place in an array, the object or the name of a member. */
 const valueBytes = 40;
-/** The text of a large event, its strings, and the item that is written of them, whose characters may take two bytes each. */
+/** The text of a large event, its strings, and the item built from them, whose characters may take two bytes each. */
 const copiesOfEvent = 4;
 
 const comma = 0x2c;
@@ -33,15 +33,15 @@ const openBracket = 0x5b;
 const openBrace = 0x7b;
 
 /**
- * Memory that a small event of a stream takes until its answer ends.
- * @param textUnits characters of text that it added to the answer; 0 for an event that only the translator has, or that is no piece of text
+ * Memory used by a small event of a stream until its answer ends.
+ * @param textUnits characters of text added to the answer; 0 for an event known only to the translator, or without text
  */
 export const measureSmall = ({ length }: string, textUnits: number): number =>
   textUnits === 0
     ? copiesOfEvent * length
     : pieceBytes + bytesPerCharacter * textUnits + Math.max(0, length - textUnits - fieldsOfEvent);
 
-/** Memory that the text of a larger event, or of a whole answer, takes while it is parsed and until its answer ends. */
+/** Memory used by the text of a larger event, or of a whole answer, from parsing until the end of the answer. */
 export function measureParsed(json: string): number {
   let values = 0;
   for (let at = 0; at < json.length; at++) {

@@ -1,4 +1,4 @@
-/** Lengths of sounds, and the tokens that models count for them. */
+/** Lengths of sounds, and their tokens as counted by models. */
 
 /** Gemini counts 32 tokens a second, others 10 to 25 (https://ai.google.dev/gemini-api/docs/audio). */
 const maxTokensPerSecond = 40;
@@ -17,8 +17,8 @@ export interface SoundLength {
 }
 
 /**
- * @param format as the request names it
- * @returns undefined for formats whose length cannot be told from their size
+ * @param format as named in the request
+ * @returns undefined for formats whose length does not follow from their size
  */
 export function readSoundLength(base64: string, format: string): SoundLength | undefined {
   const bytes = Math.ceil((base64.length * 3) / 4);
@@ -38,7 +38,7 @@ const pcm = 1;
 
 /**
  * Reads the length of uncompressed samples; a compressed format in the same container may claim any rate. The rate is computed from samples
- * and bits, like players do, not read from the field beside them.
+ * and bits, like in players, not read from the field next to them.
  */
 function waveLength(head: Buffer, bytes: number): SoundLength | undefined {
   if (head.length < 36 || head.toString("latin1", 12, 16) !== "fmt " || head.readUInt16LE(20) !== pcm) return undefined;

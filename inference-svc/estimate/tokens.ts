@@ -1,8 +1,8 @@
 /**
- * Estimates tokens by size, for what no provider has counted.
+ * Estimates tokens by size, where no count of a provider exists.
  *
- * Bytes of UTF-8 are divided instead of characters, because most scripts that take more bytes take more tokens. Against the vocabulary
- * o200k_base, English, German, Chinese, Japanese and code come out right to about a fifth, JSON a fifth too low, Russian half too high.
+ * Bytes of UTF-8 are divided instead of characters, because most scripts with more bytes per character also take more tokens. Compared with
+ * the vocabulary o200k_base, English, German, Chinese, Japanese and code are right to about a fifth, JSON is a fifth too low, Russian half too high.
  */
 import type { EmbeddingSettings, InputItem, TurnRequest } from "../turn/request.ts";
 import { memoOf } from "../turn/parse/shared-items.ts";
@@ -11,7 +11,7 @@ import { type Media, maxDocumentPages, readMedium } from "./media.ts";
 /** Average of most vocabularies: "1 token ~= 4 chars in English" (https://help.openai.com/en/articles/4936856). */
 const bytesPerToken = 4;
 
-/** Averages by the author of a model, the first part of its slug, for vocabularies that are known to be smaller. */
+/** Averages by the author of a model, the first part of its slug, for vocabularies known to be smaller. */
 const bytesPerTokenOf: Readonly<Record<string, number>> = {
   // "approximately represents 3.5 English characters" (https://platform.claude.com/docs/en/about-claude/glossary).
   anthropic: 3.5,
@@ -29,10 +29,10 @@ export interface InputSize {
   /** Bytes of text, including text files. */
   readonly textBytes: number;
   readonly items: number;
-  /** The most tokens that sealed reasoning can have, which is no text here. */
+  /** Maximum tokens of sealed reasoning, whose text is unreadable here. */
   readonly sealedTokens: number;
   readonly media: Readonly<Media>;
-  /** Tokens of pictures, sounds and documents, as most models count them, and tokens that the client counted itself. */
+  /** Tokens of pictures, sounds and documents, as most models count them, and tokens counted by the client. */
   readonly mediaTokens: number;
 }
 
@@ -48,10 +48,10 @@ const sealedCharactersPerToken = 4;
 
 export const isSealed = (field: string): boolean => field === "encrypted_content" || field === "signature";
 
-/** The most tokens that a sealed text can have. */
+/** Maximum tokens of a sealed text. */
 export const boundSealedTokens = (text: string): number => text.length / sealedCharactersPerToken;
 
-/** Fields that a model does not read as text. */
+/** Fields not read as text by a model. */
 const notText: ReadonlySet<string> = new Set(["type", "id", "call_id", "status", "encrypted_content", "signature"]);
 
 export function measureInput(request: TurnRequest): InputSize {

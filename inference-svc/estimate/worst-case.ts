@@ -1,5 +1,5 @@
 /**
- * Upper bound of the tokens that a provider can count for the input of a request: what a budget has to hold before the request is sent.
+ * Upper bound of the input tokens of a request, by any provider's count: a budget holds their cost before the request is sent.
  *
  * Text counts a token for each byte, because no vocabulary has tokens shorter than a byte; names and numbers are text as well. Media count
  * by the rules of their formats, and media without a rule count the whole window of the model.
@@ -8,7 +8,7 @@ import type { EmbeddingSettings, TurnRequest } from "../turn/request.ts";
 import { readMedium } from "./media.ts";
 import { boundSealedTokens, estimateInputTokens, isSealed, measureInput } from "./tokens.ts";
 
-/** The model that reads the input. */
+/** The model for the input. */
 export interface ReadingModel {
   /** Slug of the model. */
   readonly model: string;
@@ -18,13 +18,13 @@ export interface ReadingModel {
 
 export interface WorstCase {
   readonly inputTokens: number;
-  /** The request asks for a cache that is kept for an hour, which is written at a price of its own. */
+  /** The request asks for a cache kept for an hour; writing it has a separate price. */
   readonly writesHourCache: boolean;
 }
 
-/** Tokens for the role, the borders and the field names with which a format wraps each item and each tool. */
+/** Tokens for the role, delimiters and field names around each item and each tool in a format. */
 const tokensPerItem = 32;
-/** Tokens that vendors add on their own, most of them to explain how tools are called (Claude: 264 to 804 tokens). */
+/** Tokens added by vendors, most of them to explain how tools are called (Claude: 264 to 804 tokens). */
 const vendorTokens = 64;
 const vendorToolTokens = 1_024;
 
@@ -50,7 +50,7 @@ export function boundInput(request: TurnRequest, { model, contextLength }: Readi
   };
 }
 
-/** Tokens with which a tokenizer marks the beginning and the end of a text. */
+/** Tokens that a tokenizer adds at the beginning and the end of a text. */
 const marksPerText = 8;
 
 /** A token has a byte at least. */
@@ -63,7 +63,7 @@ function boundEmbedded({ input }: TurnRequest, { tokens = [] }: EmbeddingSetting
 class Counts {
   readonly #model: string;
   tokens = 0;
-  /** True once the input has a medium whose size no rule tells. */
+  /** True once the input has a medium without a rule for its size. */
   unbounded = false;
   writesHourCache = false;
 
@@ -100,7 +100,7 @@ class Counts {
   }
 }
 
-/** Fields that hold a medium itself, which its own rule has counted. */
+/** Fields of media data, already counted by the rule of the medium. */
 const mediumFields: ReadonlySet<string> = new Set([
   "image_url",
   "result",

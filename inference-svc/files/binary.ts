@@ -1,4 +1,4 @@
-/** Known formats that are no text: archives, old office files, pictures, sounds, videos, fonts. */
+/** Known formats other than text: archives, old office files, pictures, sounds, videos, fonts. */
 
 /** First bytes, in Latin-1, and where they stand if not at the start. */
 const marks: readonly (readonly [mark: string, at?: number])[] = [
@@ -44,7 +44,7 @@ const marks: readonly (readonly [mark: string, at?: number])[] = [
   ["PAR1"],
 ];
 
-/** Sounds without a head, which only their type tells. */
+/** Sounds without a header, recognized only by their type. */
 const headless = /^audio\/(?:pcm|l16|l24|basic|g711|x-mulaw|x-alaw|pcmu|pcma|raw)/;
 
 /** @param type media type in lower case */

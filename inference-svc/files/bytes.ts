@@ -1,9 +1,9 @@
-/** Decodes the bytes of a file, and encodes bytes or a text back, in pieces between which other turns get their time. */
+/** Decodes the bytes of a file, and encodes bytes or a text back, in pieces with pauses for other turns. */
 import type { Yielding } from "../turn/time-slice.ts";
 import type { EncodedFile } from "./data-url.ts";
 import { FileProblem } from "./problem.ts";
 
-/** UTF-16 units decoded per time slice, some milliseconds of work. A multiple of four, so that pieces end between base64 groups. */
+/** UTF-16 units decoded per time slice, some milliseconds of work. A multiple of four: pieces end between base64 groups. */
 const piece = 1_048_576;
 
 /** @throws FileProblem for what is not base64 */
@@ -52,10 +52,10 @@ const isHigh = (unit: number): boolean => unit >= 0xd800 && unit < 0xdc00;
 
 const percent = 0x25;
 
-/** Decodes percent escapes; anything that is no escape stays as it is. */
+/** Decodes percent escapes; everything else stays unchanged. */
 export const decodePercent = (bytes: Buffer): Buffer => unescapedFrom(bytes, 0, bytes.length).chunk;
 
-/** @returns `next`: the offset behind the last byte read, which lies behind `end` when an escape reaches over it */
+/** @returns `next`: the offset after the last byte read, greater than `end` when an escape extends over it */
 function unescapedFrom(bytes: Buffer, start: number, end: number): { readonly chunk: Buffer; readonly next: number } {
   const chunk = Buffer.allocUnsafe(Math.min(end, bytes.length) - start);
   let length = 0;
@@ -69,7 +69,7 @@ function unescapedFrom(bytes: Buffer, start: number, end: number): { readonly ch
   return { chunk: chunk.subarray(0, length), next: at };
 }
 
-/** -1 for a byte that is no hexadecimal digit. */
+/** -1 for a byte other than a hexadecimal digit. */
 function hex(byte = 0): number {
   if (byte >= 0x30 && byte <= 0x39) return byte - 0x30;
   const letter = byte | 0x20;
@@ -77,7 +77,7 @@ function hex(byte = 0): number {
 }
 
 /**
- * The file as a data URL that every reader decodes alike: of its parameters only the charset is left, and the digits are those that encoders write. Bare base64
+ * The file as a data URL that every reader decodes alike: the only parameter left is the charset, and the digits are canonical. Bare base64
  * stays bare.
  */
 export function* encodeFile(contents: string | Buffer, { start, type, charset }: EncodedFile): Yielding<string> {

@@ -1,18 +1,18 @@
 /**
- * Reads the bytes of a text. Programs disagree about a charset when its label, its mark and the bytes contradict each other, so all texts that a reader could
- * take the bytes for are returned.
+ * Reads the bytes of a text. Programs disagree about a charset when its label, its mark and the bytes contradict each other; this returns all
+ * texts that a reader might see.
  */
 import { isUtf8 } from "node:buffer";
 import { TextDecoder } from "node:util";
 import type { Yielding } from "../turn/time-slice.ts";
 import { FileProblem } from "./problem.ts";
 
-/** UTF-16 units decoded per time slice, some milliseconds of work. A multiple of four, so that pieces end between characters of UTF-32. */
+/** UTF-16 units decoded per time slice, some milliseconds of work. A multiple of four: pieces end between characters of UTF-32. */
 const piece = 1_048_576;
 
 export interface TextReading {
   readonly text: string;
-  /** Texts that a reader with another idea of the charset gets. */
+  /** Texts as decoded by readers with another idea of the charset. */
   readonly others: readonly string[];
 }
 
@@ -59,7 +59,7 @@ export function* readText(bytes: Buffer, label?: string): Yielding<TextReading> 
   return { text, others };
 }
 
-/** The likeliest text, decoded without a pause. A label that is not known counts as none. */
+/** The likeliest text, decoded without a pause. An unknown label is ignored. */
 export function decodeText(bytes: Buffer, label?: string): string {
   const reading = readText(bytes, label !== undefined && isKnown(label) ? label : undefined);
   for (;;) {
@@ -77,8 +77,8 @@ function isKnown(label: string): boolean {
 }
 
 /**
- * A name in small letters for the Encoding Standard's labels, and for UTF-32.
- * @throws FileProblem for an unknown one, unless a mark says what is meant
+ * The lowercase name among the Encoding Standard's labels, or of UTF-32.
+ * @throws FileProblem for an unknown label, unless a byte order mark tells the charset
  */
 function findCharset(label: string, isMarked: boolean): string | undefined {
   const [, order] = /^(?:utf|ucs)[-_]?(?:32|4)(le|be)?$/.exec(label) ?? [];
@@ -100,7 +100,7 @@ function* readNarrow(bytes: Buffer, isValid: boolean): Yielding<string> {
   return (yield* decode(bytes, "windows-1252")) ?? "";
 }
 
-/** The first reading without errors that is a text. */
+/** The first reading without errors and with the look of a text. */
 function* findWide(bytes: Buffer, charsets: readonly string[]): Yielding<string | undefined> {
   for (const charset of charsets) {
     const text = yield* decode(bytes, charset, true);
@@ -110,14 +110,14 @@ function* findWide(bytes: Buffer, charsets: readonly string[]): Yielding<string 
 }
 
 /**
- * Whether the first bytes of a file are those of a text.
- * @param isStrict for bytes that say to be a picture or a sound: text without any control character, in UTF-8 or UTF-16
+ * Whether the first bytes of a file look like text.
+ * @param isStrict for bytes declared as a picture or a sound: requires text without any control character, in UTF-8 or UTF-16
  */
 export function looksLikeText(head: Buffer, isStrict: boolean): boolean {
   if (marks.some(({ bytes }) => bytes.every((byte, index) => head[index] === byte))) return true;
   return ["utf-8", "windows-1252", "utf-16le", "utf-16be"].some((charset) => {
     if (charset === "windows-1252") return !isStrict && isMostlyText(head.toString("latin1"));
-    // A head that ends inside a character of UTF-8 is no error of the text.
+    // A head cut inside a UTF-8 character is no error of the text.
     const stream = charset === "utf-8";
     if (!stream && !hasFewHighBytes(head, charset)) return false;
     try {
@@ -129,7 +129,7 @@ export function looksLikeText(head: Buffer, isStrict: boolean): boolean {
   });
 }
 
-/** Bytes whose order is guessed. */
+/** Bytes read to guess the byte order. */
 const headBytes = 4_096;
 
 /** How many different values the high bytes of UTF-16 have. A text has few, since its letters are of few scripts. */
@@ -143,7 +143,7 @@ function countHighBytes(bytes: Buffer, charset: string): number {
 /** A PNG of eight bytes, for one, has four characters of UTF-16 with three high bytes. */
 const hasFewHighBytes = (head: Buffer, charset: string): boolean => countHighBytes(head, charset) * 6 <= head.length;
 
-/** The charsets that bytes with zeros and control characters can be in, the likely one first. */
+/** The possible charsets of bytes with zeros and control characters, the likely first. */
 function orderWide(bytes: Buffer, named: string | undefined): readonly string[] {
   const isBig = countHighBytes(bytes, "utf-16be") < countHighBytes(bytes, "utf-16le");
   const guessed = isBig ? ["utf-16be", "utf-16le"] : ["utf-16le", "utf-16be"];
@@ -151,7 +151,7 @@ function orderWide(bytes: Buffer, named: string | undefined): readonly string[] 
   return named !== undefined && all.includes(named) ? [named, ...all.filter((each) => each !== named)] : all;
 }
 
-/** Control characters that no text has. */
+/** Control characters never found in text. */
 // oxlint-disable-next-line no-control-regex
 const control = /[\u0000-\u0008\u000e-\u001a\u001c-\u001f\u007f]/;
 
@@ -163,7 +163,7 @@ function* holdsControls(text: string): Yielding<boolean> {
   return false;
 }
 
-/** UTF-16 units that are looked at. */
+/** Number of UTF-16 units to examine. */
 const sampled = 65_536;
 
 /** Random bytes have a control character in every tenth place; texts may have a few. */
@@ -174,7 +174,7 @@ export function isMostlyText(text: string): boolean {
   return controls * 16 <= head.length;
 }
 
-/** Undefined for bytes that are not in the charset, if it is UTF-32 or the reading is strict. */
+/** Undefined for bytes outside the charset, if it is UTF-32 or the reading is strict. */
 function* decode(bytes: Buffer, charset: string, isStrict = false): Yielding<string | undefined> {
   const decoder = charset.startsWith("utf-32") ? new Utf32(charset) : new TextDecoder(charset, { fatal: isStrict });
   const pieces: string[] = [];
@@ -190,10 +190,10 @@ function* decode(bytes: Buffer, charset: string, isStrict = false): Yielding<str
   return pieces.join("");
 }
 
-/** Units that are made into a string at once. */
+/** Units per string. */
 const pointsAtOnce = 4_096;
 
-/** UTF-32, which the platform does not decode. Throws for bytes that are not in it. */
+/** A decoder for UTF-32, which the platform lacks. Throws for invalid bytes. */
 class Utf32 {
   readonly #isLittle: boolean;
 

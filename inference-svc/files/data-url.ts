@@ -14,7 +14,7 @@ export interface EncodedFile {
 
 const prefix = /^data:([^,]{0,1000}),/i;
 
-/** Undefined for a text that is no data URL. */
+/** Undefined for a text other than a data URL. */
 export function parseDataUrl(data: string): EncodedFile | undefined {
   const [head, settings] = prefix.exec(data) ?? [];
   if (head === undefined || settings === undefined) return undefined;
@@ -36,7 +36,7 @@ export interface InlineData {
   readonly base64: string;
 }
 
-/** Undefined for everything but a data URL in base64 that names its media type. */
+/** Undefined for everything but a data URL in base64 with a media type. */
 export function readDataUrl(url: string): InlineData | undefined {
   const found = parseDataUrl(url);
   if (found === undefined || !found.isBase64 || found.type === "") return undefined;

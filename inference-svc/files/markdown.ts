@@ -2,7 +2,7 @@
 import { parseUrl } from "../turn/url.ts";
 import { toPipeTable } from "./pipe-table.ts";
 
-/** The members of a DOM node that are needed here. */
+/** The members of a DOM node used here. */
 export interface PageNode {
   /** 1 for an element, 3 for a text. */
   readonly nodeType: number;
@@ -39,7 +39,7 @@ function isHidden(node: PageNode): boolean {
   );
 }
 
-/** @param base URL that links are resolved against */
+/** @param base URL for resolving links */
 export function pageToMarkdown(root: PageNode, base: string): string {
   return new Writer(base).blocksOf(root).join("\n\n");
 }
@@ -163,7 +163,7 @@ function fenced(node: PageNode): string[] {
   return code === "" ? [] : [`${fence}\n${code}\n${fence}`];
 }
 
-/** Rows of a table without those of nested tables, which belong to their cell. */
+/** Rows of a table without the rows of nested tables, which belong to their cell. */
 function descendants(node: PageNode, name: string): PageNode[] {
   return childrenOf(node).flatMap((child) => {
     if (!isElement(child) || isHidden(child)) return [];

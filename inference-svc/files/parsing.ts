@@ -1,4 +1,4 @@
-/** Decides which files may be sent as text: the plugin file-parser puts the text into the request, and the tool service:files has it for models that ask. */
+/** Decides which files may be sent as text: the plugin file-parser puts the text into the request, and the tool service:files offers it to models. */
 import type { FilePart } from "../turn/file-text.ts";
 import type { TurnRequest } from "../turn/request.ts";
 import { findFiles, findFileKind } from "./part.ts";
@@ -12,7 +12,7 @@ const engines = {
   "mistral-ocr": "ocr",
 } as const;
 
-/** The engine that the request names for PDFs. Undefined: a PDF is sent as a file where the endpoint takes files, otherwise as text. */
+/** The engine for PDFs named in the request. Undefined: a PDF is sent as a file where the endpoint takes files, otherwise as text. */
 export const findPdfEngine = ({ plugins }: TurnRequest): "native" | "markdown" | "ocr" | undefined =>
   engines[plugins?.fileParser?.pdfEngine as keyof typeof engines];
 
@@ -34,8 +34,8 @@ export function isParsed(file: FilePart, request: TurnRequest): boolean {
 }
 
 /**
- * Whether the plugin or the tool decides about any file of the request. That includes files of unreadable kinds: endpoints that take no files are then
- * refused with the path of the file.
+ * Whether the plugin or the tool decides about any file of the request, including files of unreadable kinds: endpoints without support for files
+ * are then refused with the path of the file.
  */
 export function hasParsedFiles(request: TurnRequest): boolean {
   if (!readsFiles(request)) return false;
@@ -44,9 +44,7 @@ export function hasParsedFiles(request: TurnRequest): boolean {
   return false;
 }
 
-/**
- * Whether every endpoint gets the text: the engine asks for text, or guardrails have redacted a document, whose bytes cannot be sent any more.
- */
+/** Whether every endpoint gets the text: the engine asks for text, or guardrails have redacted a document, so its bytes must not be sent any more. */
 export function isSentAsText(file: FilePart, request: TurnRequest): boolean {
   if (findFileKind(file) === "pdf") return wantsPdfText(request);
   const known = request.files?.get(file.part);

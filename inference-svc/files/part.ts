@@ -1,4 +1,4 @@
-/** Finds the files of a request and tells their kind by media type, name and first bytes. */
+/** Finds the files of a request and determines their kind by media type, name and first bytes. */
 import type { DocumentKind, FileKind, FilePart } from "../turn/file-text.ts";
 import { knownTexts } from "../turn/parse/beginnings.ts";
 import type { InputItem } from "../turn/request.ts";
@@ -9,7 +9,7 @@ import { type EncodedFile, parseDataUrl } from "./data-url.ts";
 const none: readonly FilePart[] = [];
 const fields = ["content", "output"] as const;
 
-/** The files of an input, in order. Each endpoint that could serve a request asks for them several times. */
+/** The files of an input, in order. Called several times per candidate endpoint. */
 export function findFiles(input: readonly InputItem[]): readonly FilePart[] {
   let files: FilePart[] | undefined;
   for (let index = knownTexts(input); index < input.length; index++) {
@@ -25,7 +25,7 @@ export function findFiles(input: readonly InputItem[]): readonly FilePart[] {
   return files ?? none;
 }
 
-/** Puts other parts in the place of files. */
+/** Replaces files by other parts. */
 export function replaceParts(input: readonly InputItem[], parts: ReadonlyMap<unknown, object>): InputItem[] {
   const holdsAny = (value: unknown): value is readonly unknown[] =>
     Array.isArray(value) && value.some((part) => parts.has(part));
@@ -43,7 +43,7 @@ export function replaceParts(input: readonly InputItem[], parts: ReadonlyMap<unk
 const isFile = (part: unknown): part is Record<string, unknown> =>
   typeof part === "object" && part !== null && (part as { type?: unknown }).type === "input_file";
 
-/** Undefined for a file that is named by URL or id: its bytes are elsewhere. */
+/** Undefined for a file given by URL or id: its bytes are elsewhere. */
 export function parseFileData({ part }: FilePart): EncodedFile | undefined {
   const data = part["file_data"];
   if (typeof data !== "string" || data === "") return undefined;
@@ -65,7 +65,7 @@ const documents: readonly (readonly [DocumentKind, type: RegExp, name: RegExp, m
   ["pptx", /presentationml\.presentation/, /\.pptx$/i, "ppt/presentation.xml"],
   ["epub", /^application\/epub/, /\.epub$/i, "META-INF/container.xml"],
 ];
-/** Media types by which receivers know documents. */
+/** Standard media types of documents. */
 export const mediaTypes: Readonly<Record<DocumentKind, string>> = {
   pdf: "application/pdf",
   docx: "application/vnd.openxmlformats-officedocument.wordprocessingml.document",
@@ -77,7 +77,7 @@ const packed = /^application\/(?:zip|gzip|x-.*compressed|msword|vnd\.|epub|x-tar
 const textualName =
   /\.(?:txt|md|markdown|csv|tsv|json|jsonl|ndjson|xml|ya?ml|toml|ini|cfg|conf|env|log|html?|svg|css|sql|rst|tex|srt|vtt|eml|ics|diff|patch|[cm]?[jt]sx?|py|rb|go|rs|java|kt|c|h|cc|cpp|hpp|cs|php|sh|ps1|swift|scala|r|lua|pl|proto|graphql)$/i;
 
-/** Undefined for a file that has no readable text. */
+/** Undefined for a file without readable text. */
 export function findFileKind(file: FilePart): FileKind | undefined {
   const enclosed = parseFileData(file);
   if (enclosed === undefined) return undefined;
@@ -87,9 +87,9 @@ export function findFileKind(file: FilePart): FileKind | undefined {
   if (type === "application/pdf" || head.includes("%PDF-")) return "pdf";
   const document = findArchivedKind({ type, name: nameOf(file), head, tail: () => decodeTail(enclosed) });
   if (document !== undefined) return document;
-  // Real sounds, videos and pictures never look like text, so a file that does is a text with a wrong type.
+  // Real sounds, videos and pictures never look like text: a file with the look of text has a wrong type.
   if (notRead.test(type)) return looksLikeText(head, true) ? "text" : undefined;
-  // Data that is no valid base64 counts as text here; decoding it then reports the error.
+  // Invalid base64 counts as text here; decoding it then reports the error.
   if (!isWellFormed(enclosed)) return "text";
   if (textual.test(type) || textualName.test(nameOf(file))) return "text";
   return !packed.test(type) && looksLikeText(head, false) ? "text" : undefined;
@@ -111,7 +111,7 @@ interface Unopened {
   readonly tail: () => Buffer;
 }
 
-/** The parts of an archive tell what it is, whatever its declared type; their list may be longer than what is looked at. */
+/** The parts of an archive determine its kind, whatever its declared type; their list may be longer than the tail examined here. */
 function findArchivedKind({ type, name, head, tail }: Unopened): DocumentKind | undefined {
   const declared = documents.find(([, media, extension]) => media.test(type) || extension.test(name));
   if (!head.subarray(0, zipMark.length).equals(zipMark)) return declared?.[0];
@@ -126,7 +126,7 @@ export function findDocumentKind(bytes: Buffer, type: string): DocumentKind | un
   return findArchivedKind({ type, name: "", head, tail: () => bytes.subarray(-tailBytes) });
 }
 
-/** Empty for data in percent escapes, in which no client sends archives. */
+/** Empty for data in percent escapes: no client sends archives in them. */
 function decodeTail({ data, start, isBase64 }: EncodedFile): Buffer {
   if (!isBase64) return Buffer.alloc(0);
   const length = data.length - start;

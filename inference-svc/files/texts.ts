@@ -1,4 +1,4 @@
-/** Reads files: texts in this process, documents in reader processes. The text of a document is cached for the API key that sent it. */
+/** Reads files: texts in this process, documents in reader processes. The text of a document is cached for the API key of its sender. */
 import { createHash } from "node:crypto";
 import { TimeSlice, type Yielding } from "../turn/time-slice.ts";
 import type { FilePart, FileReading, FileText } from "../turn/file-text.ts";
@@ -26,8 +26,8 @@ export class FileReader {
   }
 
   /**
-   * Reads a file, and puts into its part what was read: a text in UTF-8, or the bytes of a document under their true type. A receiver then reads the same.
-   * Undefined for formats that are not read, such as pictures and archives.
+   * Reads a file, and stores the decoded contents in its part: a text in UTF-8, or the bytes of a document under their true type, so a receiver reads
+   * the same. Undefined for formats not read here, such as pictures and archives.
    * @throws FileProblem, FileReadUnavailable; Fault when the turn is over
    */
   async readAsSent(file: FilePart, scope: Scope): Promise<FileReading | undefined> {
@@ -36,7 +36,7 @@ export class FileReader {
       const enclosed = parseFileData(file);
       if (enclosed === undefined) return undefined;
       const bytes = await timeSlice.run(decodeFile(enclosed));
-      // The bytes could be a text that only its receiver knows how to read.
+      // The bytes could be a text in an encoding known only to the receiver.
       if (!isBinary(bytes, enclosed.type)) throw new FileProblem("it is neither a text nor of a known format");
       file.part["file_data"] = await timeSlice.run(encodeFile(bytes, enclosed));
       return undefined;
@@ -96,7 +96,7 @@ function* keyOf(owner: string, bytes: Buffer): Yielding<string> {
 
 const markdown = { data: "data:text/markdown;base64,", isBase64: true, type: "text/markdown" };
 
-/** Replaces the contents of a file by its redacted text. A document becomes a text file, so that none of its bytes can be sent. */
+/** Replaces the contents of a file by its redacted text. A document becomes a text file, so none of its bytes can be sent. */
 export function* rewrite({ file, reading, text }: FileText): Yielding {
   const enclosed = reading.kind === "text" ? parseFileData(file) : { ...markdown, start: markdown.data.length };
   if (enclosed) file.part["file_data"] = yield* encodeFile(text, enclosed);

@@ -1,6 +1,6 @@
 /**
- * Bounds the memory of buffers in the process that reads documents. Node has no limit for them, and a few kilobytes can unpack to gigabytes. A
- * file that exceeds the limit is remembered, because pdfjs swallows the error and goes on without that stream.
+ * Bounds the memory of buffers in the reader process for documents. Node has no limit for them, and a few kilobytes can unpack to gigabytes. An
+ * exceeded limit is remembered, because pdfjs swallows the error and goes on without the stream.
  */
 import { documentLimits } from "./limits.ts";
 
@@ -28,7 +28,7 @@ export function resetAllowance(): void {
 
 export const isAllowanceExceeded = (): boolean => exceeded;
 
-/** Must run before any module is loaded that allocates buffers. */
+/** Must run before any module with buffers is loaded. */
 export function boundBuffers(): void {
   for (const name of names) {
     const original = globalThis[name];

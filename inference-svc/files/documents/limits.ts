@@ -16,7 +16,7 @@ export const documentLimits = {
   heapMib: 256,
   bufferBytes: 67_108_864,
   allBufferBytes: 1_073_741_824,
-  /** Unpacked bytes of all parts of an office file or book that are read, and their number. */
+  /** Maximum unpacked bytes of all parts read from an office file or book, and maximum number of parts. */
   unpackedBytes: 134_217_728,
   parts: 10_000,
 } as const;

@@ -1,6 +1,6 @@
 /**
- * The process that reads documents: one at a time, each in as a message and out as its text or an error. It is a process because a document that
- * exhausts the heap would end all of it, even from a thread (`new Map` that grows, Node 20 and 24).
+ * The process for reading documents: one at a time, each in as a message and out as its text or an error. It is a process because a document that
+ * exhausts the heap ends the whole process, even from a thread (a growing `new Map`, Node 20 and 24).
  */
 import { setPriority } from "node:os";
 import { Worker } from "node:worker_threads";
@@ -23,7 +23,7 @@ setPriority(5);
 boundBuffers();
 const { UnreadableDocument } = await import("./unreadable.ts");
 
-/** Each parser is loaded with the first document of its kind; pdfjs alone takes a third of a second. */
+/** Each parser is loaded with the first document of its kind; pdfjs by itself takes a third of a second. */
 async function read({ kind, bytes }: DocumentMessage): Promise<DocumentText> {
   if (kind !== "pdf") return (await import("../office/document.ts")).readOfficeFile(kind, new Uint8Array(bytes));
   const { readPdf } = await import("../pdf/document.ts");

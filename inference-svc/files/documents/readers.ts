@@ -1,4 +1,4 @@
-/** A pool of processes that read documents. Each reads one at a time, so a document that exhausts memory or time ends no other turn. */
+/** A pool of reader processes for documents. Each reads one at a time, so a document that exhausts memory or time ends no other turn. */
 import { type ChildProcess, fork } from "node:child_process";
 import { availableParallelism } from "node:os";
 import { ConcurrencySlots } from "../../internal/concurrency-slots.ts";
@@ -12,7 +12,7 @@ export interface DocumentText {
   /** Number of pages; only of a PDF. */
   readonly pages?: number;
   readonly text: string;
-  /** Texts of the file that `text` leaves out, such as deleted ones. */
+  /** Texts missing from `text`, such as deleted text. */
   readonly beside?: readonly string[];
   /** True when the text was truncated. */
   readonly truncated: boolean;
@@ -29,7 +29,7 @@ export type ReaderMessage =
   | { readonly type: "ready" }
   | { readonly type: "opened"; readonly pages: number }
   | { readonly type: "read"; readonly text: DocumentText }
-  /** `why` tells the reason; a document without one is damaged. */
+  /** The reason is in `why`; if it is missing, the document is damaged. */
   | { readonly type: "unreadable"; readonly why?: string };
 
 /** Longest wait in the FIFO queue for a reader process. */
@@ -38,7 +38,7 @@ const startMs = 30_000;
 /** An unused process ends after this time. */
 const idleMs = 60_000;
 
-/** A hostile document can take up to 400 MiB in its process, which is what a pod has to spare. */
+/** A hostile document can take up to 400 MiB in its process: all the memory a pod can spare. */
 const maxReaders = availableParallelism() > 2 ? 2 : 1;
 
 /** Milliseconds for a document: until the pages of a PDF are counted, the same again afterwards, and more for each page. */
@@ -93,7 +93,7 @@ export class DocumentReaders {
   }
 }
 
-/** A process is replaced after this many documents, so that leaks do not add up. */
+/** A process is replaced after this many documents, to limit leaks. */
 const maxReadsPerProcess = 50;
 
 class Reader {
@@ -186,7 +186,7 @@ class Reader {
   }
 }
 
-/** Messages that complete the path of the file. */
+/** Ends of messages that start with the path of the file. */
 const tooSlow = (kind: DocumentKind, ms: number) =>
   new FileProblem(`${nameKind(kind)} takes longer than ${ms / 1_000} s to read`);
 const damaged = (kind: DocumentKind): string => `is damaged, or no ${kind.toUpperCase()}`;

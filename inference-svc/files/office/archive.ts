@@ -1,4 +1,4 @@
-/** Unpacks the parts of a ZIP archive that are read, within limits. */
+/** Unpacks the needed parts of a ZIP archive, within limits. */
 import { unzipSync } from "fflate";
 import { documentLimits } from "../documents/limits.ts";
 import { UnreadableDocument } from "../documents/unreadable.ts";
@@ -18,7 +18,7 @@ export interface Relation {
   readonly isExternal: boolean;
 }
 
-/** Parts that hold text. The others are pictures, fonts, macros and embedded files. */
+/** Parts with text. The others are pictures, fonts, macros and embedded files. */
 const textual = /\.(?:xml|rels|vml|x?html?|mht|txt|rtf|csv|json|svg|ncx|opf)$/i;
 
 export class Archive {
@@ -34,7 +34,7 @@ export class Archive {
     const names = new Set<string>();
     this.#parts = unzipSync(bytes, {
       filter({ name, originalSize }) {
-        // Readers disagree about which of two parts counts, and about capital letters and slashes.
+        // Readers disagree about which of two equal names counts, and about capital letters and slashes.
         const plain = resolvePath("", name.replaceAll("\\", "/")).toLowerCase();
         if (names.has(plain)) throw new UnreadableDocument("has two parts of one name");
         names.add(plain);
@@ -55,7 +55,7 @@ export class Archive {
     return part;
   }
 
-  /** All parts that hold text, by their paths. */
+  /** All parts with text, by path. */
   parts(): readonly (readonly [path: string, part: Uint8Array])[] {
     return Object.entries(this.#parts);
   }
@@ -89,7 +89,7 @@ export class Archive {
   }
 }
 
-/** The path of a part that another part names. */
+/** The path of a part referenced by another part. */
 export function resolvePath(from: string, target: string): string {
   const segments = target.startsWith("/") ? [] : from.split("/").slice(0, -1);
   for (const segment of target.split("/")) {

@@ -4,7 +4,7 @@ import { parseXml } from "./xml.ts";
 export interface ParagraphStyle {
   /** 1 for the highest heading. */
   readonly heading?: number;
-  /** Id of the list that the paragraph is an item of. */
+  /** Id of the paragraph's list. */
   readonly list?: string;
   /** Level in the list, from 0. */
   readonly level?: number;
@@ -14,10 +14,10 @@ interface NamedStyle extends ParagraphStyle {
   readonly basedOn?: string;
 }
 
-/** Longest chain of styles that are based on each other. */
+/** Longest inheritance chain of styles. */
 const maxChain = 10;
 
-/** @param part the part `styles`, which a document may lack */
+/** @param part the part `styles`; a document may lack it */
 export function readStyles(part: Uint8Array | undefined): ReadonlyMap<string, ParagraphStyle> {
   const own = part ? readOwnStyles(part) : new Map<string, NamedStyle>();
   const resolve = (style: NamedStyle, left: number): ParagraphStyle => {
@@ -55,7 +55,7 @@ export class Numbering {
   /** Last number at each level of a list. */
   readonly #counts = new Map<string, number[]>();
 
-  /** @param part the part `numbering`, which a document may lack */
+  /** @param part the part `numbering`; a document may lack it */
   constructor(part: Uint8Array | undefined) {
     let abstract = "";
     let list = "";

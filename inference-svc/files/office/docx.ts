@@ -5,7 +5,7 @@ import { toPipeTable } from "../pipe-table.ts";
 import type { Rest } from "./rest.ts";
 import { parseXml } from "./xml.ts";
 
-/** Parts beside the text itself, in the order in which they follow it. */
+/** Parts other than the main text, in their order after it. */
 const besides = ["footnotes", "endnotes", "comments", "header", "footer"];
 
 export function* readDocx(archive: Archive, rest: Rest): Iterable<string> {
@@ -49,7 +49,7 @@ interface Table {
   cell: string[];
 }
 
-/** Elements whose content repeats text or is no text of the document. */
+/** Elements with repeated text or without text of the document. */
 const skipped: ReadonlySet<string> = new Set(["Fallback", "moveFrom", "del", "pPrChange", "rPrChange"]);
 
 /** One story: the body of a document, its notes, or a header. */
@@ -62,7 +62,7 @@ class Story {
   readonly #tables: Table[] = [];
   #skipped = 0;
   #isText = false;
-  /** Mark of the note whose first paragraph comes next. */
+  /** Mark of the note to put before the next paragraph. */
   #note = "";
 
   readonly #rest: Rest;

@@ -10,9 +10,9 @@ const entryMark = 0x04034b50;
 /** Bytes of a head without name and extra fields. */
 const listHead = 46;
 const entryHead = 30;
-/** The descriptor that may follow the bytes of an entry: its checksum and sizes, and for archives above 4 GiB two numbers more. */
+/** Size of the optional descriptor after the bytes of an entry: its checksum and sizes, and for archives above 4 GiB two numbers more. */
 const maxDescriptor = 24;
-/** Stands for a size or place that an extra field has. */
+/** Stands for a size or place stored in an extra field. */
 const elsewhere = 0xffffffff;
 
 interface Entry {
@@ -27,7 +27,7 @@ export function checkEntries(archive: Uint8Array): void {
   const end = bytes.lastIndexOf(endMark);
   if (end === -1) throw new RangeError("no list of entries");
   const list = bytes.readUInt32LE(end + 16);
-  // Archives above 4 GiB, which no request holds, keep the place of their list elsewhere.
+  // Archives above 4 GiB, too large for any request, keep the place of their list elsewhere.
   if (list === elsewhere) throw new UnreadableDocument("is an archive for more than 4 GiB");
   let reached = 0;
   for (const { name, start, packed } of listed(bytes, list).sort((one, other) => one.start - other.start)) {

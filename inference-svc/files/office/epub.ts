@@ -10,7 +10,7 @@ export function* readEpub(archive: Archive, rest: Rest): Iterable<string> {
   for (const chapter of chapterPaths(book, archive.part(book))) {
     const part = archive.find(chapter);
     if (part === undefined) continue;
-    // linkedom reads an empty element of XHTML as one that never ends.
+    // linkedom reads an empty element of XHTML as an unclosed element.
     const source = new TextDecoder(encodingOf(part)).decode(part).replaceAll(/<(\w+)([^<>]*)\/>/g, "<$1$2></$1>");
     const { document } = parseHTML(source) as unknown as { readonly document: { readonly body: PageNode | null } };
     if (document.body) yield pageToMarkdown(document.body, "");

@@ -32,7 +32,7 @@ function slideIds(part: Uint8Array): string[] {
   return ids;
 }
 
-/** Placeholders whose text is the same on every slide. */
+/** Placeholders with the same text on every slide. */
 const furniture: ReadonlySet<string> = new Set(["sldNum", "dt", "ftr", "hdr"]);
 
 /** The texts of a slide's shapes, each one block. */

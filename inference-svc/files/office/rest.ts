@@ -1,13 +1,13 @@
 /**
- * The texts of an office file or book that its Markdown leaves out: deleted ones, descriptions of pictures, headers of pages, properties, charts. Receivers of the
- * file may read them, so guardrails scan them.
+ * Texts of an office file or book missing from its Markdown: deleted text, descriptions of pictures, headers of pages, properties, charts. Receivers
+ * of the file may read them, so guardrails scan them.
  */
 import { decodeText } from "../charset.ts";
 import { documentLimits } from "../documents/limits.ts";
 import type { Archive } from "./archive.ts";
 import { type XmlHandlers, parseXml } from "./xml.ts";
 
-/** Attributes that hold what people write, in small letters. */
+/** Attributes with texts written by people, in lower case. */
 const prose: ReadonlySet<string> = new Set([
   "alt",
   "author",
@@ -34,7 +34,7 @@ const prose: ReadonlySet<string> = new Set([
   "tooltip",
 ]);
 
-/** Elements whose `val` is such a text; of others it is a word of the format. */
+/** Elements with such a text in `val`; in other elements it is a word of the format. */
 const withValue: ReadonlySet<string> = new Set([
   "alias",
   "default",
@@ -48,7 +48,7 @@ const withValue: ReadonlySet<string> = new Set([
   "tag",
 ]);
 
-/** Addresses of namespaces and schemas, which every file has. */
+/** Addresses of namespaces and schemas; every file has them. */
 const schema = /^(?:https?:\/\/(?:schemas\.|www\.w3\.org\/|purl\.o|www\.idpf\.org\/)|urn:)/;
 
 /** Elements within a paragraph: the texts on both sides of their ends are one. */
@@ -66,10 +66,10 @@ const inline: ReadonlySet<string> = new Set([
   "strong",
   "u",
 ]);
-/** Elements whose end ends a text, whatever is in them. */
+/** Elements whose end also ends a text, whatever is in them. */
 const blocks: ReadonlySet<string> = new Set(["p", "si", "comment", "tc", "tr", "row", "sp", "li", "div"]);
 
-/** Parts whose attributes name styles and fonts. */
+/** Parts with names of styles and fonts in their attributes. */
 const styling = /(?:^|\/)(?:styles\w*|fontTable|theme\d*|webSettings|tableStyles|slideMaster\d+|slideLayout\d+)\.xml$/;
 
 export class Rest implements XmlHandlers {
@@ -112,7 +112,7 @@ export class Rest implements XmlHandlers {
 
   readonly comment = this.add;
 
-  /** Reads all parts but those that a reader has shown to `open`, `text` and `close`. */
+  /** Reads all parts except those already passed to `open`, `text` and `close` by a reader. */
   addParts(archive: Archive, shown: ReadonlySet<string>): void {
     for (const [path, part] of archive.parts()) {
       if (shown.has(path)) continue;

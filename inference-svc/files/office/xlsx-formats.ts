@@ -1,16 +1,16 @@
-/** Tells dates from numbers in a workbook: both are stored as numbers, and only the format of the cell says which one is meant. */
+/** Distinguishes dates from numbers in a workbook: both are stored as numbers, and only the format of the cell shows the difference. */
 import { parseXml } from "./xml.ts";
 
 export type CellFormat = "plain" | "date" | "time" | "instant";
 
-/** Formats that need no definition (ECMA-376 part 1, 18.8.30), those of East Asian languages included. */
+/** Predefined formats (ECMA-376 part 1, 18.8.30), including the formats of East Asian languages. */
 function builtIn(id: number): CellFormat {
   if (id === 22) return "instant";
   if ((id >= 18 && id <= 21) || (id >= 45 && id <= 47)) return "time";
   return (id >= 14 && id <= 17) || (id >= 27 && id <= 36) || (id >= 50 && id <= 58) ? "date" : "plain";
 }
 
-/** @param part the part `styles`, which a workbook may lack. @returns formats by the style of a cell */
+/** @param part the part `styles`; a workbook may lack it. @returns formats by the style of a cell */
 export function readCellFormats(part: Uint8Array | undefined): readonly CellFormat[] {
   const own = new Map<number, CellFormat>();
   const formats: CellFormat[] = [];
@@ -43,10 +43,10 @@ function classify(code: string): CellFormat {
 }
 
 const dayMs = 86_400_000;
-/** Day 0, one day early: Excel counts a 29 February 1900, which never was. */
+/** Day 0, one day early: Excel counts a 29 February 1900, a day that never existed. */
 const epoch1900 = Date.UTC(1899, 11, 30);
 const epoch1904 = Date.UTC(1904, 0, 1);
-/** 31 December 9999, the last day that Excel shows. */
+/** 31 December 9999, the last day in Excel. */
 const maxDay = 2_958_466;
 
 /** @param value as stored */

@@ -8,7 +8,7 @@ import { parseXml } from "./xml.ts";
 
 interface Workbook {
   readonly strings: readonly string[];
-  /** Strings that a cell shows. */
+  /** Strings used by visible cells. */
   readonly used: Set<number>;
   readonly rest: Rest;
   readonly formats: readonly CellFormat[];
@@ -52,7 +52,7 @@ function readSheets(part: Uint8Array) {
   return { sheets, since1904 };
 }
 
-/** @param part the part `sharedStrings`, which a workbook may lack */
+/** @param part the part `sharedStrings`; a workbook may lack it */
 function readStrings(part: Uint8Array | undefined, rest: Rest): readonly string[] {
   const strings: string[] = [];
   let text = "";

@@ -1,4 +1,4 @@
-/** Reads XML as a stream of events. Entities that a document declares are not expanded, and nothing outside of it is loaded. */
+/** Reads XML as a stream of events. Entities declared in a document are not expanded, and nothing external is loaded. */
 import { Parser } from "htmlparser2";
 import { UnreadableDocument } from "../documents/unreadable.ts";
 
@@ -10,7 +10,7 @@ export interface XmlHandlers {
   readonly comment?: (text: string) => void;
 }
 
-/** Bytes decoded at a time, so that a part never stands in memory as one string. */
+/** Bytes decoded at a time: a part is never in memory as one string. */
 const pieceBytes = 1_048_576;
 
 const localName = (name: string): string => name.slice(name.indexOf(":") + 1);
@@ -18,7 +18,7 @@ const localName = (name: string): string => name.slice(name.indexOf(":") + 1);
 /** Deeper than any real file. The parser takes quadratic time for elements within elements. */
 const maxDepth = 1_000;
 
-/** @throws Error for elements that are nested too deeply */
+/** @throws Error for too deeply nested elements */
 export function parseXml(bytes: Uint8Array, { open, close, text, comment }: XmlHandlers): void {
   let depth = 0;
   const parser = new Parser(
@@ -43,8 +43,8 @@ export function parseXml(bytes: Uint8Array, { open, close, text, comment }: XmlH
 }
 
 /**
- * XML of office files and books is in UTF-8, or in UTF-16 if a byte order mark or the first sign says so (XML 1.0, appendix F).
- * @throws UnreadableDocument for a declaration of another encoding, which others would follow
+ * XML of office files and books is in UTF-8, or in UTF-16 if the byte order mark or first character says so (XML 1.0, appendix F).
+ * @throws UnreadableDocument if another encoding is declared, because other readers would follow the declaration
  */
 export function encodingOf(bytes: Uint8Array): string {
   const [first, second] = bytes;

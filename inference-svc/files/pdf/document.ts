@@ -14,7 +14,7 @@ const pdfjs = await loadPdfjs();
 const cmaps = join(dirname(createRequire(import.meta.url).resolve("pdfjs-dist/package.json")), "cmaps");
 
 /**
- * Loads the character maps for Chinese, Japanese and Korean that a PDF names and does not embed. Everything else that pdfjs wants to load
+ * Loads the character maps for Chinese, Japanese and Korean named but not embedded in a PDF. All other loading by pdfjs
  * is refused.
  */
 class NamedEncodings {
@@ -83,7 +83,7 @@ async function readPages(document: PdfDocument): Promise<DocumentText> {
 const properties = ["Title", "Subject", "Author", "Keywords", "Creator", "Producer"] as const;
 const xmpProperties = ["dc:title", "dc:description", "dc:creator", "dc:subject"];
 
-/** Properties, bookmarks and attached texts, which no page shows. */
+/** Properties, bookmarks and attached texts, not shown on any page. */
 async function readBeside(document: PdfDocument): Promise<string> {
   const { info, metadata } = await document.getMetadata();
   const { Custom: custom = {}, ...known } = info as { readonly Custom?: object } & Readonly<Record<string, unknown>>;

@@ -73,7 +73,7 @@ function groupLines(runs: readonly Run[]): readonly Line[] {
   }));
 }
 
-/** Maximum number of runs of a line whose sizes are compared. */
+/** Maximum number of runs per line for comparing sizes. */
 const maxComparedRuns = 1_000;
 
 function groupCells(runs: readonly Run[]): readonly Cell[] {
@@ -142,7 +142,7 @@ function joinLines(before: string, line: string): string {
 
 const close = (one: number, other: number, size: number): boolean => Math.abs(one - other) <= size;
 
-/** Counts the lines, from `from` on, whose cells begin or end where those of the first line do. */
+/** Counts lines, from `from` on, with cells that begin or end at the same places as in the first line. */
 function countTableRows(lines: readonly Line[], from: number): number {
   const first = lines[from] as Line;
   if (first.cells.length < tableCells) return 0;

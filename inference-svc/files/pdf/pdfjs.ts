@@ -1,4 +1,4 @@
-/** Types for the part of pdfjs that is used here; its own types need those of a browser. */
+/** Types for the used part of pdfjs; its own types need those of a browser. */
 
 export interface TextItem {
   readonly str: string;
@@ -50,13 +50,13 @@ interface Pdfjs {
   getDocument(settings: object): PdfLoading;
 }
 
-/** Kept in variables so that TypeScript does not resolve them; a missing package is reported at the first PDF. */
+/** Kept in variables so TypeScript does not resolve them; a missing package is reported at the first PDF. */
 const api = "pdfjs-dist/legacy/build/pdf.min.mjs";
 const worker = "pdfjs-dist/legacy/build/pdf.worker.min.mjs";
 
-/** Changes global objects: call it once, in a process that does nothing else. */
+/** Changes global objects: call it once, in a process used for nothing else. */
 export async function loadPdfjs(): Promise<Pdfjs> {
-  // Removing `getBuiltinModule` keeps pdfjs from loading a canvas and files that a PDF names.
+  // Removing `getBuiltinModule` keeps pdfjs from loading a canvas and files named in a PDF.
   Object.assign(process, { getBuiltinModule: () => undefined });
   // pdfjs takes the worker from this global and starts no thread of its own.
   Object.assign(globalThis, { pdfjsWorker: await import(worker) });

@@ -1,4 +1,4 @@
-/** A whole house under attack: what is sent are bytes, and after every case the same processes serve a good request. */
+/** A running installation under attack: requests are raw bytes, and after every case the same processes serve a good request. */
 import { expect } from "@jest/globals";
 import { type House, type HouseOptions, startHouse } from "../../support/house.ts";
 import { eventually } from "../../support/processes.ts";
@@ -6,12 +6,12 @@ import { type HttpAnswer, rawRequest, sendRaw } from "../../support/raw-http.ts"
 import { type Upstream, chatStream, startUpstream } from "../../support/providers/upstream.ts";
 
 export const json = "Content-Type: application/json";
-/** Model of a provider that a test scripts; sluice/echo needs no provider. */
+/** Model of a provider scripted by a test; sluice/echo needs no provider. */
 export const model = "acme/large-2";
 /** Model of the same provider over the chat dialect. */
 export const chatModel = "mart/large-2";
 
-/** Shown to the provider alone. */
+/** Sent only to the provider. */
 export const providerKey = "pk-9f1c27aa";
 
 export class Attacked {
@@ -57,7 +57,7 @@ models:
     return sendRaw(this.house.ports.gateway, rawRequest(method, path, headers, body));
   }
 
-  /** POST /responses with the key of the house. */
+  /** POST /responses with the installation's key. */
   respond(body: object | string | Uint8Array, headers: readonly string[] = [], key = this.house.apiKey) {
     const bytes = typeof body === "string" || body instanceof Uint8Array ? body : JSON.stringify(body);
     return this.send("POST", "/api/v1/responses", [`Authorization: Bearer ${key}`, json, ...headers], bytes);
@@ -77,7 +77,7 @@ models:
   async stands(): Promise<void> {
     expect(this.house.pids()).toEqual(this.#pids);
     let status = 503;
-    // After a storm a process that had more to do than it can refuses for a while longer.
+    // After an overload a process may go on refusing for a while.
     await eventually(
       async () => ({ status } = await this.respond({ model: "sluice/echo", input: "x" })).status !== 503,
     );

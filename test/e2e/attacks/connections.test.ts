@@ -1,4 +1,4 @@
-/** Attacks 81 to 91: connections that are held, starved, reset or flooded, at the edge and at the ports behind it. */
+/** Attacks 81 to 91: connections held open, starved, reset or flooded, at the edge and at the internal ports. */
 import { once } from "node:events";
 import { type ClientHttp2Session, type IncomingHttpHeaders, connect as connectHttp2, constants } from "node:http2";
 import { type Socket, connect } from "node:net";
@@ -31,7 +31,7 @@ async function open(port = attacked.house.ports.gateway): Promise<Socket> {
   return socket;
 }
 const openMany = (count: number) => Promise.all(Array.from({ length: count }, () => open()));
-/** Settles once the server has closed it; what it has said by then. */
+/** Text received until the server closed the connection. */
 async function heard(socket: Socket): Promise<string> {
   let said = "";
   socket.setEncoding("latin1").on("data", (text: string) => (said += text));
@@ -41,21 +41,21 @@ async function heard(socket: Socket): Promise<string> {
 const posting = (length: number) =>
   `POST /api/v1/responses HTTP/1.1\r\nHost: house\r\nAuthorization: Bearer ${key}\r\n${json}\r\nContent-Length: ${length}\r\n\r\n`;
 
-test("81 heads that never end are closed after a while", async () => {
+test("81 endless request heads are closed after a while", async () => {
   const slow = await openMany(300);
   for (const socket of slow) socket.write("POST /api/v1/responses HTTP/1.1\r\nHost: ho");
   await attacked.stands();
   expect(await heard(slow[0] as Socket)).toMatch(/^HTTP\/1\.1 408/);
 }, 300_000);
 
-test("82 bodies that never end are closed after a while", async () => {
+test("82 endless request bodies are closed after a while", async () => {
   const slow = await openMany(300);
   for (const socket of slow) socket.write(`${posting(1_000)}{"model":`);
   await attacked.stands();
   expect(await heard(slow[0] as Socket)).toMatch(/^HTTP\/1\.1 408/);
 }, 300_000);
 
-test("83 readers who never read hold nobody up", async () => {
+test("83 clients which never read delay no other client", async () => {
   const words = chatChunk({ content: "word ".repeat(2_000) });
   attacked.upstream.script([{ chunks: [{ sse: [words], repeat: 1_000 }] }]);
   const body = JSON.stringify({ model: chatModel, input: "x", stream: true });
@@ -66,7 +66,7 @@ test("83 readers who never read hold nobody up", async () => {
   await attacked.stands();
 });
 
-test("84 a thousand connections that say nothing cost nobody anything", async () => {
+test("84 a thousand silent connections delay no other client", async () => {
   await openMany(1_000);
   await attacked.stands();
 });
@@ -152,7 +152,7 @@ test.each(floods)("%i a flood of %s ends its own connection at most", async (_, 
   await attacked.stands();
 });
 
-test("89 a message that says it has four gigabytes is refused by its length", async () => {
+test("89 a message of four gigabytes is refused by its declared length", async () => {
   // UNAUTHENTICATED: without a key its length is not even looked at.
   expect(statusOf(await call(grpc, message(0, 0xffff_ffff), false))).toBe("16");
   const keyed = { ...grpc, authorization: `Bearer ${attacked.house.apiKey}` };
@@ -163,12 +163,12 @@ test("89 a message that says it has four gigabytes is refused by its length", as
 test("90 a compressed message is refused before anybody unpacks it", async () => {
   const bomb = gzipSync(Buffer.alloc(40 * 1024 * 1024));
   const said = await call({ ...grpc, "grpc-encoding": "gzip" }, message(1, bomb.length, bomb));
-  // UNIMPLEMENTED, as the protocol has it for an encoding that is not spoken.
+  // UNIMPLEMENTED, the protocol's status for an unsupported encoding.
   expect(statusOf(said)).toBe("12");
 });
 
 test.each(["application/grpc-web+proto", "application/json", "application/connect+json"])(
-  "91 a page that has no key gets no turn as %s",
+  "91 a page without a key gets no turn as %s",
   async (type) => {
     const headers = { ...grpc, "content-type": type, origin: "https://evil.example" };
     const { head } = await call(

@@ -1,4 +1,4 @@
-/** Attacks 24 to 34: text that two readers read differently. */
+/** Attacks 24 to 34: text which two parsers read differently. */
 import { afterAll, afterEach, beforeAll, expect, test } from "@jest/globals";
 import { hashKey } from "@sluice/proto/runtime/key.js";
 import { Attacked, expectFault, parseBody } from "./attacked.ts";
@@ -14,14 +14,14 @@ const echo = { model: "sluice/echo", input: "x" };
 const words = "𝒳";
 const register = (user: string) => attacked.manage("POST", "/end-users", { user });
 
-test("24 bytes that are no UTF-8", async () => {
+test("24 bytes outside UTF-8 are refused", async () => {
   for (const bytes of ["ff", "c0af", "eda080", "f4908080"]) {
     const body = ['{"model":"sluice/echo","input":"', '"}'].map((text) => Buffer.from(text));
     expectFault(await attacked.respond(Buffer.concat([body[0]!, Buffer.from(bytes, "hex"), body[1]!])), 400, /UTF-8/);
   }
 });
 
-test("25 a lone surrogate in user, which would make two users one", async () => {
+test("25 a lone surrogate in user is refused: it would merge two users", async () => {
   expectFault(
     await attacked.respond(String.raw`{"model":"sluice/echo","input":"x","user":"\ud800"}`),
     400,
@@ -42,7 +42,7 @@ test("27 NUL in user, metadata, session_id and key_hashes", async () => {
   expectFault(await attacked.manage("POST", path, { key_hashes: [nul] }), 400, /NUL/);
 });
 
-test("28 white space around a user that does not look like any", async () => {
+test("28 disguised white space around a user is refused", async () => {
   for (const space of ["\ufeff", "\u00a0", "\u200b", "\u3000", "\u2028", "\u0085"]) {
     for (const user of [`${space}a`, `a${space}`]) expectFault(await register(user), 400, /white space/);
   }
@@ -63,7 +63,7 @@ test("30 lengths are counted in code points", async () => {
   }
 });
 
-test("31 a letter under two thousand marks is that long", async () => {
+test("31 a letter with two thousand marks counts with all its marks", async () => {
   expect((await register(`e${"\u0301".repeat(511)}`)).status).toBe(201);
   expectFault(await register(`e${"\u0301".repeat(2_000)}`), 400, /512/);
 });
@@ -75,7 +75,7 @@ test("32 an override of the direction stays out of the logs", async () => {
   expect(await attacked.house.allLogged()).not.toContain("\u202e");
 });
 
-test("33 letters that some rules of case make equal to k and i are others", async () => {
+test("33 letters which some case rules map to k and i stay different", async () => {
   const made = await attacked.makeKey();
   const kelvin = hashKey(made).replace(/^./, "\u212a");
   expect((await attacked.manage("GET", `/keys/${encodeURIComponent(kelvin)}`)).status).toBe(404);
@@ -84,7 +84,7 @@ test("33 letters that some rules of case make equal to k and i are others", asyn
   }
 });
 
-test("34 a slug with a letter that only looks the same names nothing", async () => {
+test("34 a slug with a look-alike letter names no model", async () => {
   const answer = await attacked.respond({ ...echo, model: "\u0455luice/echo" });
   expect([400, 404]).toContain(answer.status);
   expectFault(answer, (parseBody(answer) as { error: { code: number } }).error.code);

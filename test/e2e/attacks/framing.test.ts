@@ -1,4 +1,4 @@
-/** Attacks 56 to 80: HTTP that servers disagree about, byte by byte. */
+/** Attacks 56 to 80: HTTP read differently by different servers, byte by byte. */
 import { once } from "node:events";
 import { connect } from "node:net";
 import { brotliCompressSync, deflateSync, gzipSync } from "node:zlib";
@@ -21,7 +21,7 @@ const bearer = () => `Authorization: Bearer ${attacked.house.apiKey}`;
 const head = (lines: readonly string[], first = "POST /api/v1/responses HTTP/1.1") =>
   `${[first, ...lines].join("\r\n")}\r\n\r\n`;
 const raw = (bytes: string | Uint8Array) => sendRaw(attacked.house.ports.gateway, bytes);
-/** A request with these lines beside host, key, type and length. */
+/** A request with these header lines after host, key, type and length. */
 const withHeaders = (...lines: readonly string[]) =>
   raw(head(["Host: house", bearer(), json, `Content-Length: ${echo.length}`, ...lines]) + echo);
 
@@ -56,7 +56,7 @@ test("66 20 kB of extensions of a chunk are 413", async () => {
   expectFault(await raw(`${head(good)}1;${"a".repeat(20_000)}\r\n{\r\n0\r\n\r\n`), 413);
 });
 
-test("70 a key that is not one scheme, one space and one word", async () => {
+test("70 a key other than one scheme, one space and one word is refused", async () => {
   const { apiKey } = attacked.house;
   const values = [
     `Bearer\t${apiKey}`,
@@ -111,7 +111,7 @@ test("74 a key in a trailer counts for nothing", async () => {
   expectFault(await raw(`${head(lines)}2\r\n{}\r\n0\r\n${bearer()}\r\n\r\n`), 401, /Missing Authentication header/);
 });
 
-test("75 a bad key is refused before the client is told to go on", async () => {
+test('75 a bad key is refused before "100 Continue" is sent', async () => {
   const lines = ["Host: house", json, "Content-Length: 1000000", "Expect: 100-continue", "Authorization: Bearer x"];
   expectFault(await raw(head(lines)), 401);
 });
@@ -128,7 +128,7 @@ test("76 compressed bodies are unpacked up to the limit of bodies, and refused i
   }
 });
 
-test("77 X-Service-Metadata is enabled by that word alone, and the main name wins over the legacy one", async () => {
+test("77 X-Service-Metadata is enabled only by the word enabled, and the main name wins over the legacy name", async () => {
   const legacy = "X-Service-Experimental-Metadata";
   const receipts: [readonly string[], boolean][] = [
     [["X-Service-Metadata: enabled"], true],
@@ -146,7 +146,7 @@ test("77 X-Service-Metadata is enabled by that word alone, and the main name win
   }
 });
 
-test("78 x-session-id keeps the limits of session_id, which counts before it", async () => {
+test("78 x-session-id has the limits of session_id, which takes precedence", async () => {
   expectFault(await withHeaders(`x-session-id: ${"s".repeat(257)}`), 400, /256/);
   expectFault(await withHeaders("x-session-id: a\rb"), 400);
   const own = await attacked.respond({ model: "sluice/echo", input: "x", session_id: "mine" }, [
@@ -185,7 +185,7 @@ test("80 a hundred requests on one socket have no more turns open than the key m
   await eventually(() => attacked.upstream.requests.length - before === 64);
   finish();
   const statuses = () => [...text.matchAll(/HTTP\/1\.1 (\d+)/g)].map(([, status]) => status);
-  // A request that is refused before its body was read ends the connection, and with it all that was sent ahead.
+  // A request refused before its body was read ends the connection, and with it all requests already sent.
   await eventually(() => statuses().length === 100 || socket.closed);
   socket.destroy();
   expect(statuses().slice(0, 64)).toEqual(Array<string>(64).fill("200"));

@@ -1,4 +1,4 @@
-/** Attacks 1 to 23: JSON that is too deep, too wide, read differently by others, or no JSON at all. */
+/** Attacks 1 to 23: JSON nested too deep, too wide, read differently by other parsers, or malformed. */
 import { afterAll, afterEach, beforeAll, expect, test } from "@jest/globals";
 import { Attacked, expectFault, json, parseBody } from "./attacked.ts";
 

@@ -12,7 +12,7 @@ afterAll(() => attacked?.stop());
 
 const echo = { model: "sluice/echo", input: "x" };
 
-/** Names and label sets of everything that is measured; a bucket is no series of its own. */
+/** Names and label sets of all metrics; buckets are not counted as separate series. */
 async function series(): Promise<Set<string>> {
   const { gateway_health, inference_health, admin_health } = attacked.house.ports;
   const found = new Set<string>();
@@ -43,7 +43,7 @@ test("160 line breaks, colours, formulas and templates stay text in every line o
   for (const character of ["\u001b", "\u2028", "\r"]) expect(logs).not.toContain(character);
 });
 
-test("161 names that clients invent are no labels", async () => {
+test("161 names invented by clients become no labels", async () => {
   const ask = async (n: number) => {
     await attacked.respond({ ...echo, model: `nobody/model-${n}`, user: `user-${n}`, session_id: `session-${n}` });
     await attacked.respond({ ...echo, user: `user-${n}`, service_tier: "flex" });
@@ -74,7 +74,7 @@ test("162 tracing headers of any size and form change nothing, and are not passe
   attacked.upstream.script([chatStream("Hello")]);
 });
 
-test("163 a client's request id is kept beside ours when it is one, and never in its place", async () => {
+test("163 a client's valid request id is kept in addition to ours, never instead", async () => {
   const logged = async (id: string) => {
     const { "x-request-id": ours } = (await attacked.respond(echo, [`X-Request-Id: ${id}`])).headers;
     expect(ours).toMatch(/^req_\w{22}$/);

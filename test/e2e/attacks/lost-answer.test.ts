@@ -19,7 +19,7 @@ afterAll(async () => {
 
 const pidOf = (name: string) => attacked.house.pids()[name] ?? Number.NaN;
 
-test("158 the answer is a failure that may be tried again, and trying again gives the same state", async () => {
+test("158 the answer is a retryable failure, and a retry gives the same state", async () => {
   const made = await attacked.manage("POST", "/guardrails", { name: "mine" });
   const { id } = (parseBody(made) as { data: { id: string } }).data;
   const keyHash = hashKey(await attacked.makeKey());

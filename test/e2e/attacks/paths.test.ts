@@ -1,4 +1,4 @@
-/** Attacks 35 to 55: paths that a proxy in front of the house may read in another way than the gateway. */
+/** Attacks 35 to 55: paths which a proxy in front of the gateway may read differently. */
 import { afterAll, afterEach, beforeAll, expect, test } from "@jest/globals";
 import { Attacked, expectFault, json, parseBody } from "./attacked.ts";
 import { sendRaw } from "../../support/raw-http.ts";
@@ -16,7 +16,7 @@ afterAll(() => attacked?.stop());
 const patch = (segment: string, path = "/end-users/") =>
   attacked.manage("PATCH", `${path}${segment}`, { is_active: true });
 
-/** Number of the attack, the segment after /end-users/, and the user that it names. */
+/** Number of the attack, the segment after /end-users/, and the user named by it. */
 const names: [number, string, string][] = [
   [35, "a%2Fb", "a/b"],
   [37, "a%252Fb", "a%2Fb"],
@@ -95,7 +95,7 @@ test("52 no path is made shorter, and an absolute one names this host", async ()
   expect((await sendRaw(ports.gateway, lines("http://house/api/v1/end-users/a"))).status).toBe(200);
 });
 
-test("55 guardrail ids that are paths, long, or in another case", async () => {
+test("55 guardrail ids with paths, of extreme length, or in another case name no guardrail", async () => {
   const made = await attacked.manage("POST", "/guardrails", { name: "mine" });
   const { data } = parseBody(made) as { data: { id: string } };
   for (const id of ["../keys", "%2e%2e%2fx", "x".repeat(10_000), data.id.toUpperCase().replace(/^\d+$/, "A")]) {

@@ -1,4 +1,4 @@
-/** Attacks 92 to 103: what a provider says is a stranger's data, and never an event, a header, a price or a secret of the house. */
+/** Attacks 92 to 103: a provider's output is untrusted data, and never an event, a header, a price or a secret of the installation. */
 import { afterAll, afterEach, beforeAll, expect, test } from "@jest/globals";
 import { type Answer, checkLadder } from "../../support/answers/ladder-rules.ts";
 import { type SseStream, parseSse } from "../../support/answers/sse.ts";
@@ -20,7 +20,7 @@ const ask = (reply: Reply, more: object = {}): Promise<Response> => {
     body: JSON.stringify({ model: chatModel, input: "x", stream: true, ...more }),
   });
 };
-/** Sends a request, and parses the stream into an answer, which checks every rule of order. */
+/** Sends a request, and parses the stream into an answer, checking every rule of order. */
 async function streamed(reply: Reply, more: object = {}): Promise<{ stream: SseStream; answer: Answer }> {
   const stream = parseSse(await (await ask(reply, more)).text());
   return { stream, answer: checkLadder(stream, true) };
@@ -98,7 +98,7 @@ test.each([
   [{ prompt_tokens: "12", completion_tokens: null }],
   [{ prompt_tokens: 3, completion_tokens: 2, prompt_tokens_details: { cached_tokens: 900 } }],
   ["many"],
-])("97 usage %j has figures and a cost that can be", async (usage) => {
+])("97 usage %j gives only possible token counts and costs", async (usage) => {
   const { answer } = await streamed(saying(...words, { choices: [], usage }, "[DONE]"));
   const told = answer["usage"] as Record<string, unknown>;
   const details = told["input_tokens_details"] as { cached_tokens: number };
@@ -146,7 +146,7 @@ test.each([301, 302, 307, 308])("100 a redirect, %i, is not followed", async (st
 });
 
 test.each(['{"a":1,"a":2}', "{a:1", "\u0000", '{"__proto__":{"x":1}}'])(
-  "101 arguments of a call are a string, whatever they say: %j",
+  "101 arguments of a call are a string, with any content: %j",
   async (said) => {
     const tools = [{ type: "function", name: "f", parameters: { type: "object" } }];
     const call = { index: 0, id: "call_1", type: "function", function: { name: "f", arguments: said } };
@@ -156,7 +156,7 @@ test.each(['{"a":1,"a":2}', "{a:1", "\u0000", '{"__proto__":{"x":1}}'])(
   },
 );
 
-test("102 a hundred thousand deltas that say nothing are no events", async () => {
+test("102 a hundred thousand empty deltas give no events", async () => {
   const reply: Reply = {
     chunks: [
       { sse: [chatChunk({ role: "assistant" })] },
@@ -168,7 +168,7 @@ test("102 a hundred thousand deltas that say nothing are no events", async () =>
   expect([textOf(answer), stream.events.length < 20]).toEqual(["Hi", true]);
 });
 
-test("103 the body that is shown to the client holds no key", async () => {
+test("103 the body shown to the client holds no key", async () => {
   const { stream } = await streamed(chatStream("Hi"), { debug: { echo_upstream_body: true } });
   expect(stream.events[0]?.type).toBe("response.debug");
   expect(attacked.upstream.requests.at(-1)?.headers.authorization).toBe(`Bearer ${providerKey}`);

@@ -1,4 +1,4 @@
-/** Attacks 144 to 159: keys that reach for what belongs to others, and writes that meet. 146 and 147 are with Idempotency-Key. */
+/** Attacks 144 to 159: keys trying to reach data of other keys, and concurrent writes. 146 and 147 are with Idempotency-Key. */
 import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from "@jest/globals";
 import { hashKey } from "@sluice/proto/runtime/key.js";
 import pg from "pg";
@@ -62,13 +62,13 @@ test("144 one session_id of two keys is two sessions", async () => {
   expect(first).not.toEqual(await places(other));
 });
 
-test("145 a session_id of 256 characters, one that is called __proto__, and an empty one, which is none", async () => {
+test("145 a session_id may have 256 characters or be __proto__; an empty session_id is none", async () => {
   for (const session of ["s".repeat(256), "__proto__", "constructor", ""]) {
     expect((await attacked.respond({ ...echo, session_id: session })).status).toBe(200);
   }
 });
 
-test("148 a prompt_cache_key is told to providers as one that no other key can name", async () => {
+test("148 a prompt_cache_key is sent to providers under a name unreachable for other keys", async () => {
   const told = async (key: string) => {
     const asked = attacked.upstream.nextRequest();
     expect((await attacked.respond({ model, input: "x", prompt_cache_key: "shared" }, [], key)).status).toBe(200);
@@ -104,7 +104,7 @@ test("153 key_hashes: 0, 1, 500 and 501, twice the same, upper case, a megabyte,
   expect(numbers(await assign(id, [own, own, ...strangers.slice(2)]))).toEqual([200, [1]]);
 });
 
-test("154 a guardrail cannot be taken from a key that holds another", async () => {
+test("154 removing a guardrail from a key with another guardrail changes nothing", async () => {
   const [held, other] = [await guardrail(), await guardrail()];
   const keyHash = hashKey(await attacked.makeKey());
   await assign(held, [keyHash]);
@@ -112,7 +112,7 @@ test("154 a guardrail cannot be taken from a key that holds another", async () =
   expect(await holderOf(keyHash)).toBe(held);
 });
 
-test("155 the guardrail that a key holds already is counted, and changes nothing", async () => {
+test("155 assigning a key's present guardrail is counted, and changes nothing", async () => {
   const id = await guardrail();
   const keyHash = hashKey(await attacked.makeKey());
   await assign(id, [keyHash]);
@@ -121,7 +121,7 @@ test("155 the guardrail that a key holds already is counted, and changes nothing
   expect(await generation()).toBe(before);
 });
 
-test("156 is_active is a boolean, alone, and required; /responses takes fields that nobody knows", async () => {
+test("156 is_active is the only field, a boolean and required; /responses takes unknown fields", async () => {
   await attacked.manage("POST", "/end-users", { user: "bob" });
   for (const body of [{}, { is_active: "true" }, { is_active: null }, { is_active: true, x: 1 }]) {
     expectFault(await attacked.manage("PATCH", "/end-users/bob", body), 400);
@@ -129,9 +129,9 @@ test("156 is_active is a boolean, alone, and required; /responses takes fields t
   expect((await attacked.respond({ ...echo, nobody_knows: 1 })).status).toBe(200);
 });
 
-test("157 updates at the same time are told apart by their time", async () => {
+test("157 concurrent updates differ in their time", async () => {
   await attacked.manage("POST", "/end-users", { user: "busy" });
-  // A hundred at one row: on a busy machine some wait for it longer than admin-svc lets them, and are told to ask again.
+  // A hundred updates of one row: on a busy machine some wait longer for it than admin-svc allows, and get a retryable failure.
   const update = async (isActive: boolean) => {
     for (;;) {
       const answer = await attacked.manage("PATCH", "/end-users/busy", { is_active: isActive });
@@ -143,7 +143,7 @@ test("157 updates at the same time are told apart by their time", async () => {
   expect(new Set(times).size).toBe(100);
 });
 
-test("159 a management key that is revoked while its bulk waits: all or nothing, and nothing after it", async () => {
+test("159 revoking a management key while its bulk waits: all or nothing, and nothing afterwards", async () => {
   const made = JSON.parse(
     (await attacked.house.admin("keys", "create", "--name", "short", "--management", "--json")).stdout,
   ) as { key: string };

@@ -1,4 +1,4 @@
-/** OpenAI Agents in its two newest versions, through both formats that it speaks. */
+/** OpenAI Agents in its two newest versions, through both supported formats. */
 import { expect } from "@jest/globals";
 import type * as Agents from "@openai/agents";
 import { z } from "zod";

@@ -42,7 +42,7 @@ afterAll(() => Promise.all([house?.stop(), remembering?.stop()]));
 const modelOf = ({ baseUrl, apiKey }: House) => createOpenAI({ baseURL: baseUrl, apiKey }).responses("sluice/echo");
 const plain = () => modelOf(house);
 
-/** The one setting that a client needs whose server stores nothing, made once and in force for every call. */
+/** The one setting needed by a client of a server without storage, made once for every call. */
 const model = () =>
   wrapLanguageModel({
     model: plain(),
@@ -58,7 +58,7 @@ test("generateText: a second turn sends back text, calls and results", async () 
   expect(second.text).toContain("And tomorrow?");
 });
 
-test("streamText: the same, with reasoning that goes back", async () => {
+test("streamText runs the same tools and sends its reasoning back", async () => {
   const providerOptions = { openai: { store: false, reasoningEffort: "low", forceReasoning: true } };
   const ask = async (messages: ModelMessage[]) => {
     const result = streamText({ model: plain(), messages, tools, stopWhen: stepCountIs(5), providerOptions });
@@ -69,7 +69,7 @@ test("streamText: the same, with reasoning that goes back", async () => {
   expect((await ask([question, ...first.said, next])).text).toContain("And tomorrow?");
 });
 
-test("a client that refers to stored items is told which setting sends them", async () => {
+test("a client referring to stored items gets a 400 with the setting to change", async () => {
   const hello: ModelMessage = { role: "user", content: "Hello" };
   const first = await generateText({ model: plain(), messages: [hello] });
   const second = generateText({ model: plain(), messages: [hello, ...first.response.messages, next], maxRetries: 0 });
@@ -79,7 +79,7 @@ test("a client that refers to stored items is told which setting sends them", as
   });
 });
 
-test("a gateway that remembers items needs no setting of the client: text, calls, reasoning and a third turn", async () => {
+test("a gateway with remember_items needs no client setting: text, calls, reasoning and a third turn", async () => {
   const providerOptions = { openai: { reasoningEffort: "low", forceReasoning: true } };
   const ask = async (messages: ModelMessage[]) => {
     const result = streamText({

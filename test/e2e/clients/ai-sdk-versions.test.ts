@@ -1,4 +1,4 @@
-/** Two majors of the AI SDK with each provider package that speaks a format of ours. */
+/** Two majors of the AI SDK with each provider package for a supported format. */
 import { expect } from "@jest/globals";
 import type { createAnthropic } from "@ai-sdk/anthropic";
 import type { createOpenResponses } from "@ai-sdk/open-responses";
@@ -91,7 +91,7 @@ const turnTests = (ai: typeof Sdk, modelOf: (model: string) => Sdk.LanguageModel
       .catch((error: unknown) => error);
     expect(ai.APICallError.isInstance(failure)).toBe(true);
     expect(failure).toMatchObject({ statusCode: 404, isRetryable: false });
-    // A provider package that does not know numbers as error codes keeps our words in the body alone.
+    // A provider package without numeric error codes keeps our message only in the body.
     const { message, responseBody } = failure as Sdk.APICallError;
     expect(`${message} ${responseBody}`).toContain("nobody");
   },

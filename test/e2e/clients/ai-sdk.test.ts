@@ -1,4 +1,4 @@
-/** The AI SDK, through both of its providers that speak the Responses format. */
+/** The AI SDK, through both of its providers for the Responses format. */
 import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
 import { createOpenResponses } from "@ai-sdk/open-responses";
 import { createOpenAI } from "@ai-sdk/openai";
@@ -26,10 +26,10 @@ const weather = tool({
   execute: ({ town }) => ({ town, sky: "clear" }),
 });
 
-// The warnings of the SDK, for example about reasoning that it drops, are not under test.
+// The warnings of the SDK, for example about dropped reasoning, are not under test.
 globalThis.AI_SDK_LOG_WARNINGS = false;
 
-/** Nothing is stored in a house, so that items are sent whole and not by reference. */
+/** Nothing is stored here, so items are sent whole and not by reference. */
 const providerOptions = {
   openai: { store: false, reasoningEffort: "low", reasoningSummary: "auto", forceReasoning: true },
   house: { reasoningEffort: "low", reasoningSummary: "auto" },
@@ -128,7 +128,7 @@ describe.each(providers)("the AI SDK with $name", ({ provider, keepsThoughts }) 
     }
   });
 
-  test("a tool choice that demands a tool, and one that forbids them", async () => {
+  test("a tool choice may require a tool or forbid tools", async () => {
     const tools = { weather };
     const required = await generateText({ model, prompt: "Hi", tools, toolChoice: "required" });
     expect(required.toolCalls).toHaveLength(1);
@@ -162,7 +162,7 @@ describe.each(providers)("the AI SDK with $name", ({ provider, keepsThoughts }) 
     expect(await streamed.text).toBe(whole.text);
   });
 
-  test("what was reasoned and called goes back in the next request", async () => {
+  test("reasoning and calls go back in the next request", async () => {
     const tools = { weather };
     const question = { role: "user" as const, content: "Weather in Oslo?" };
     const first = await generateText({ model, messages: [question], tools, providerOptions });
@@ -189,7 +189,7 @@ describe.each(providers)("the AI SDK with $name", ({ provider, keepsThoughts }) 
     expect(input.slice(1)).toEqual([...(keepsThoughts ? [thought] : []), call, output]);
   });
 
-  test("an answer that is cut has the reason length", async () => {
+  test("a truncated answer has the reason length", async () => {
     const { finishReason } = await generateText({ model, prompt: "Count.", maxOutputTokens: 3 });
     expect(finishReason).toBe("length");
   });
@@ -198,7 +198,7 @@ describe.each(providers)("the AI SDK with $name", ({ provider, keepsThoughts }) 
     [400, false],
     [429, true],
     [500, true],
-  ])("a provider's %i is an APICallError that says whether to try again", async (status, isRetryable) => {
+  ])("a provider's %i is an APICallError marked as retryable or not", async (status, isRetryable) => {
     upstream.script([{ status }]);
     const failing = { model: provider(house, "far/model"), prompt: "Hello", maxRetries: 0 };
     const expected = { statusCode: status === 500 ? 502 : status, isRetryable, message: expect.stringMatching(/\w/) };
@@ -232,7 +232,7 @@ describe.each(providers)("the AI SDK with $name", ({ provider, keepsThoughts }) 
   });
 });
 
-test("@ai-sdk/openai shows the sources of a search that the provider made, whole and streamed", async () => {
+test("@ai-sdk/openai shows the sources of a provider's search, whole and streamed", async () => {
   const name = "09-web-search-stream.sse";
   const response = sampleStream(name).events.at(-1)?.["response"];
   upstream.script([{ chunks: [{ json: response }] }, { chunks: [{ bytes: sample(name) }] }]);

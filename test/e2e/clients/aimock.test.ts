@@ -10,7 +10,7 @@ const tool = {
   strict: false,
 };
 
-/** Formats that the mock speaks, with the paths under which it does. */
+/** Formats of the mock, with their paths. */
 const formats = [
   ["chat", "/v1"],
   ["cohere", ""],
@@ -50,64 +50,61 @@ afterAll(async () => {
   await provider.stop();
 });
 
-describe.each(formats.map(([dialect]) => dialect))(
-  "a provider mock that nobody here wrote, spoken to in %s",
-  (dialect) => {
-    const model = `${dialect}/model`;
+describe.each(formats.map(([dialect]) => dialect))("a third-party provider mock in the format %s", (dialect) => {
+  const model = `${dialect}/model`;
 
-    test("a whole answer", async () => {
-      const response = await client.responses.create({ model, input: "hello" });
-      expect(response).toMatchObject({
-        status: "completed",
-        model,
-        output_text: "Hi there, from far away!",
-      });
+  test("a whole answer", async () => {
+    const response = await client.responses.create({ model, input: "hello" });
+    expect(response).toMatchObject({
+      status: "completed",
+      model,
+      output_text: "Hi there, from far away!",
     });
+  });
 
-    test("a streamed answer", async () => {
-      const stream = client.responses.stream({ model, input: "hello" });
-      let text = "";
-      stream.on("response.output_text.delta", (event) => {
-        text += event.delta;
-      });
-      const final = await stream.finalResponse();
-      expect([text, final.output_text]).toEqual(["Hi there, from far away!", "Hi there, from far away!"]);
+  test("a streamed answer", async () => {
+    const stream = client.responses.stream({ model, input: "hello" });
+    let text = "";
+    stream.on("response.output_text.delta", (event) => {
+      text += event.delta;
     });
+    const final = await stream.finalResponse();
+    expect([text, final.output_text]).toEqual(["Hi there, from far away!", "Hi there, from far away!"]);
+  });
 
-    test.each([true, false])("a function call (stream: %s)", async (streamed) => {
-      const request = { model, input: "weather", tools: [tool] };
-      const response = streamed
-        ? await client.responses.stream(request).finalResponse()
-        : await client.responses.create(request);
-      // The mock streams a plan before calls of Cohere.
-      expect(response.output.slice(-1)).toMatchObject([
-        { type: "function_call", name: "get_weather", arguments: '{"town":"Oslo"}', status: "completed" },
-      ]);
-    });
+  test.each([true, false])("a function call (stream: %s)", async (streamed) => {
+    const request = { model, input: "weather", tools: [tool] };
+    const response = streamed
+      ? await client.responses.stream(request).finalResponse()
+      : await client.responses.create(request);
+    // The mock streams a plan before calls of Cohere.
+    expect(response.output.slice(-1)).toMatchObject([
+      { type: "function_call", name: "get_weather", arguments: '{"town":"Oslo"}', status: "completed" },
+    ]);
+  });
 
-    test.each([true, false])("an answer after thought (stream: %s)", async (streamed) => {
-      const request = { model, input: "think", reasoning: { effort: "low", summary: "auto" } } as const;
-      const response = streamed
-        ? await client.responses.stream(request).finalResponse()
-        : await client.responses.create(request);
-      const types = response.output.map(({ type }) => type);
-      // The mock writes thoughts of Cohere as text, which Cohere itself does not.
-      expect([types, response.output_text]).toEqual(
-        dialect === "cohere" ? [["message"], "Six by nine.Forty-two."] : [["reasoning", "message"], "Forty-two."],
-      );
-      expect(JSON.stringify(response.output[0])).toContain("Six by nine.");
-    });
+  test.each([true, false])("an answer after thought (stream: %s)", async (streamed) => {
+    const request = { model, input: "think", reasoning: { effort: "low", summary: "auto" } } as const;
+    const response = streamed
+      ? await client.responses.stream(request).finalResponse()
+      : await client.responses.create(request);
+    const types = response.output.map(({ type }) => type);
+    // The mock writes Cohere's reasoning as text; Cohere itself does not.
+    expect([types, response.output_text]).toEqual(
+      dialect === "cohere" ? [["message"], "Six by nine.Forty-two."] : [["reasoning", "message"], "Forty-two."],
+    );
+    expect(JSON.stringify(response.output[0])).toContain("Six by nine.");
+  });
 
-    test.each([true, false])("its failures keep their meaning (stream: %s)", async (stream) => {
-      await expect(client.responses.create({ model, input: "too many", stream })).rejects.toBeInstanceOf(
-        OpenAI.RateLimitError,
-      );
-      await expect(client.responses.create({ model, input: "overloaded", stream })).rejects.toMatchObject({
-        status: 529,
-      });
-      await expect(client.responses.create({ model, input: "broken", stream })).rejects.toMatchObject({
-        status: 502,
-      });
+  test.each([true, false])("failures of the mock keep their meaning (stream: %s)", async (stream) => {
+    await expect(client.responses.create({ model, input: "too many", stream })).rejects.toBeInstanceOf(
+      OpenAI.RateLimitError,
+    );
+    await expect(client.responses.create({ model, input: "overloaded", stream })).rejects.toMatchObject({
+      status: 529,
     });
-  },
-);
+    await expect(client.responses.create({ model, input: "broken", stream })).rejects.toMatchObject({
+      status: 502,
+    });
+  });
+});

@@ -1,4 +1,4 @@
-/** Codex as it is installed: `codex exec` runs three shell commands that the model asks for, with its web search among the tools. */
+/** An installed Codex: `codex exec` runs three shell commands requested by the model, with its web search among the tools. */
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -15,7 +15,7 @@ const codex = "path" in found ? found.path : undefined;
 if ("missing" in found) console.warn(`skipped: Codex ${codexVersion}: ${found.missing}`);
 
 const limitMs = 240_000;
-/** The commands that the model asks for, one after the other. */
+/** The commands requested by the model, one after the other. */
 const commands = ["echo first-from-the-shell", "echo second-from-the-shell", "echo from-the-shell"];
 const argumentsOf = (cmd: string) => JSON.stringify({ cmd });
 const usage = { input_tokens: 9, output_tokens: 3, total_tokens: 12 };
@@ -108,7 +108,7 @@ afterAll(async () => {
   if (folder !== undefined) rmSync(folder, { recursive: true, force: true });
 });
 
-/** Runs a task to its end. @returns what Codex wrote, and the bodies that the provider got */
+/** Runs a task to its end. @returns the output of Codex, and the bodies sent to the provider */
 async function run(provider: string, dialect: string, replies: readonly Reply[]) {
   upstream.script(replies);
   const from = upstream.requests.length;
@@ -157,7 +157,7 @@ testProgram("Codex", {
     eachDialect(
       "with a provider of dialect %s",
       async (dialect, _, replies) => {
-        // Codex sends new items alone: what was before comes from the memory of the connection.
+        // Codex sends only new items: earlier items come from the memory of the connection.
         expectOutputs(await run("sluice-socket", dialect, replies));
         await house.logged("gateway", '"method":"WEBSOCKET"', '"status":200');
         expect(house.logs("gateway")).not.toContain("previous_response_not_found");

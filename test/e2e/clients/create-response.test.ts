@@ -1,4 +1,4 @@
-/** CreateResponse over gRPC, gRPC-Web and Connect: the object that POST /responses answers to the same request, and the failures of RunTurn. */
+/** CreateResponse over gRPC, gRPC-Web and Connect: the object of POST /responses for the same request, and the failures of RunTurn. */
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "@jest/globals";
 import { Code, ConnectError, type Transport, createClient } from "@connectrpc/connect";
 import { createConnectTransport, createGrpcTransport, createGrpcWebTransport } from "@connectrpc/connect-node";
@@ -57,7 +57,7 @@ const clientOf = (name: string) => createClient(InferenceService, transports[nam
 const grpc = () => clientOf("gRPC");
 const bearer = (key: string) => ({ authorization: `Bearer ${key}` });
 
-/** The request that a gateway makes of a body. */
+/** The request built from a body by a gateway. */
 function toRequest(body: object, serviceMetadata = false): RunTurnRequest {
   const bytes = Buffer.from(JSON.stringify({ model: "acme/large-2", input: "Hi", ...body }));
   return parseRequest(bytes, scanObject(bytes, "body"), { serviceMetadata }).request;
@@ -92,7 +92,7 @@ async function failureOf(request: RunTurnRequest, key = house.apiKey, name = "gR
   return { code: error.code, fault: error.findDetails(FaultSchema)[0] };
 }
 
-/** The text with ids and times masked, which are made anew for each turn. */
+/** The text with masked ids and times, which differ in each turn. */
 const masked = (text: string): string =>
   text
     .replaceAll(/"(resp|msg|fc|rs)_\w+"/g, '"$1_masked"')
@@ -136,7 +136,7 @@ describe("the response object", () => {
     ["an answer to a request with many settings", hello, settings, false],
     ["a call of a tool", calls, { tools, tool_choice: "auto", parallel_tool_calls: false }, false],
     ["an answer that is cut", cut, { max_output_tokens: 1 }, false],
-  ])("is the bytes that POST /responses gives: %s", async (_, reply, body, serviceMetadata) => {
+  ])("equals the bytes of POST /responses: %s", async (_, reply, body, serviceMetadata) => {
     upstream.script([reply]);
     const answer = await post(body, house.apiKey, serviceMetadata);
     expect(answer.status).toBe(200);
@@ -144,14 +144,14 @@ describe("the response object", () => {
     expect(masked(text)).toBe(masked(await answer.text()));
   });
 
-  test.each(protocols)("comes over %s, with the id by which the ledger knows it", async (name) => {
+  test.each(protocols)("comes over %s, with its id in the ledger", async (name) => {
     const { text, generationId, headers } = await createResponse(toRequest({}), house.apiKey, name);
     expect(JSON.parse(text)).toMatchObject({ object: "response", status: "completed", model: "acme/large-2" });
     expect(headers.get("x-generation-id")).toBe(generationId);
     expect(await fetchGeneration(house, { headers })).toMatchObject({ id: generationId, model: "acme/large-2" });
   });
 
-  test("comes to a service of the installation for a key by its hash, and only with the service token", async () => {
+  test("comes to an internal service for a key by its hash, and only with the service token", async () => {
     const asService = (keyHash: string, token = serviceToken) =>
       grpc().createResponse(
         { request: toRequest({}) },
@@ -176,7 +176,7 @@ describe("failures are those of RunTurn", () => {
     expect(fault?.reason).toBe(FaultReason.INVALID_REQUEST);
   });
 
-  test("requests that are none: a wrong scalar, a wrong subtree, a stream, and none at all", async () => {
+  test("an invalid request is refused: a wrong scalar, a wrong subtree, a stream, and an empty request", async () => {
     const refused = async (request: RunTurnRequest) => (await failureOf(request)).fault?.message;
     expect(await refused({ ...toRequest({}), temperature: 3 })).toContain("temperature");
     expect(await refused({ ...toRequest({}), reasoningJson: Buffer.from("{") })).toContain("reasoning");
@@ -186,7 +186,7 @@ describe("failures are those of RunTurn", () => {
     });
   });
 
-  test("a guardrail that blocks", async () => {
+  test("a guardrail blocks the request", async () => {
     const { key, data } = await manage("POST", "/keys", { name: "guarded" });
     const guardrail = await manage("POST", "/guardrails", {
       name: "no secrets",
@@ -199,7 +199,7 @@ describe("failures are those of RunTurn", () => {
     expect(json(fault?.metadataJson ?? Buffer.from("null"))).toEqual(error.metadata);
   });
 
-  test("a budget that is spent", async () => {
+  test("a spent budget refuses the request", async () => {
     const { key } = await manage("POST", "/keys", { name: "poor", limit: 0 });
     const before = upstream.requests.length;
     const { code, fault } = await failureOf(toRequest({}), key);
@@ -207,7 +207,7 @@ describe("failures are those of RunTurn", () => {
     expect(upstream.requests.length).toBe(before);
   });
 
-  test("an answer that is withheld names what it has cost", async () => {
+  test("a withheld answer reports its cost", async () => {
     const verdict = { evidence: "x", verdict: "broken", probability: 0.9 };
     judge.script([chatAnswer({ role: "assistant", content: JSON.stringify(verdict) })]);
     const body = { plugins: [{ id: "alignment", rules: ["Never say hello."], max_retries: 0 }] };
@@ -217,7 +217,7 @@ describe("failures are those of RunTurn", () => {
     expect(json(fault?.usageJson ?? Buffer.from("null"))).toEqual(known);
   });
 
-  test("a caller that leaves stops the call of the provider", async () => {
+  test("a leaving caller stops the call of the provider", async () => {
     upstream.script([{ hang: true }]);
     const abort = new AbortController();
     const asked = upstream.nextRequest();
@@ -243,7 +243,7 @@ describe("failures are those of RunTurn", () => {
   });
 });
 
-test("a process that is told to end answers the calls that run first", async () => {
+test("a stopping process answers its running calls first", async () => {
   let release = () => {};
   const after = new Promise<void>((resolve) => {
     release = resolve;

@@ -1,4 +1,4 @@
-/** Embeddings with unmodified clients beside openai's: LangChain with its defaults, and the AI SDK. */
+/** Embeddings with unmodified clients other than openai: LangChain with its defaults, and the AI SDK. */
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "@jest/globals";
 import { createOpenAICompatible } from "@ai-sdk/openai-compatible";
 import { OpenAIEmbeddings } from "@langchain/openai";
@@ -61,7 +61,7 @@ describe("LangChain's OpenAIEmbeddings", () => {
     expect(upstream.requests.at(-1)?.json["dimensions"]).toBe(2);
   });
 
-  test("throws what the gateway says", async () => {
+  test("throws the gateway's message", async () => {
     await expect(embeddings({ model: "near/none" }).embedQuery("a b")).rejects.toThrow("not in the catalogue");
   });
 });
@@ -81,7 +81,7 @@ describe("the AI SDK", () => {
     expect(embedding).toEqual(vectorsOf[0]);
   });
 
-  test("throws what the gateway says, and leaves when it is told to", async () => {
+  test("throws the gateway's message, and stops when aborted", async () => {
     upstream.script([{ status: 400, chunks: [{ json: { error: { message: "too many words" } } }] }]);
     await expect(embed({ model: model(), value: "a b", maxRetries: 0 })).rejects.toThrow("too many words");
     upstream.script([{ hang: true }]);

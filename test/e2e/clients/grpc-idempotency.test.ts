@@ -1,4 +1,4 @@
-/** The metadata idempotency-key of RunTurn and CreateResponse: equal calls that run at the same time are one turn, as over HTTP. */
+/** The metadata idempotency-key of RunTurn and CreateResponse: equal concurrent calls are one turn, as over HTTP. */
 import { randomUUID } from "node:crypto";
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "@jest/globals";
 import { Code, ConnectError, createClient } from "@connectrpc/connect";
@@ -97,7 +97,7 @@ async function failureOf(
   return { code: error.code, fault: error.findDetails(FaultSchema)[0] };
 }
 
-/** An answer that goes on when `release` is called. */
+/** An answer held until `release` is called. */
 function held(): { readonly reply: Reply; readonly release: () => void } {
   let release = () => {};
   const after = new Promise<void>((resolve) => {
@@ -129,7 +129,7 @@ async function manage(method: string, path: string, body: object) {
 const newKey = () => manage("POST", "/keys", { name: "idempotent" });
 
 describe("equal calls", () => {
-  test("of RunTurn are one turn, from its first event for those that join later", async () => {
+  test("of RunTurn are one turn, and late callers get it from its first event", async () => {
     const idempotencyKey = randomUUID();
     const { reply, release } = held();
     upstream.script([reply]);
@@ -148,7 +148,7 @@ describe("equal calls", () => {
     await eventually(async () => (await figure("sluice_idempotency_log_bytes")) === 0);
   });
 
-  test("of CreateResponse get the same bytes, whoever asks", async () => {
+  test("of CreateResponse get the same bytes for every caller", async () => {
     const idempotencyKey = randomUUID();
     const { key, data } = await newKey();
     const { reply, release } = held();
@@ -201,7 +201,7 @@ describe("equal calls", () => {
 });
 
 describe("a call under a running idempotency key", () => {
-  test("with another request or of another method is refused; with another key it is a turn of its own", async () => {
+  test("with another request or of another method is refused; with another key it is a separate turn", async () => {
     const idempotencyKey = randomUUID();
     const { reply, release } = held();
     upstream.script([reply, chatAnswer({ role: "assistant", content: "Hi" })]);
@@ -262,7 +262,7 @@ describe("a call under a running idempotency key", () => {
   });
 });
 
-test("a caller that reads far more slowly than another is cut off", async () => {
+test("a caller far slower than another is cut off", async () => {
   const idempotencyKey = randomUUID();
   const { reply, release } = held();
   const [head, tail] = reply.chunks ?? [];

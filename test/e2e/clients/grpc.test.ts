@@ -45,7 +45,7 @@ models:
     await upstream?.stop();
   });
 
-  /** Runs a turn over the session, and collects the events that its listener gets. */
+  /** Runs a turn over the session, and collects its listener's events. */
   async function overLane(request: RunTurnRequest): Promise<{ events: TurnEvent[]; fault?: Fault }> {
     while (!lane.ready) await new Promise((resolve) => setImmediate(resolve));
     const events: TurnEvent[] = [];
@@ -100,7 +100,7 @@ models:
     ["a failure after commit", lost, turnRequest("acme/large-2", "x", { stream: true })],
     ["input that is not JSON", chatStream("x"), { ...turnRequest("acme/large-2", ""), inputJson: Buffer.from("{") }],
     ["an unknown model", chatStream("x"), turnRequest("nobody/nothing", "x")],
-  ] as const)("both doors tell the same of %s", async (_, reply, request) => {
+  ] as const)("both doors give the same result for %s", async (_, reply, request) => {
     upstream.script([reply]);
     const session = await overLane(request);
     upstream.script([reply]);
@@ -139,7 +139,7 @@ models:
     upstream.script([{ hang: true }]);
     const closed = upstream.nextClose();
     const before = upstream.requests.length;
-    // The limit doubles, because the first ones may end before the provider is asked.
+    // The limit doubles, because with a short limit the turn may end before the call of the provider.
     for (let limitMs = 250; upstream.requests.length === before; limitMs *= 2) {
       const turn = runTurn(client, house.apiKey, turnRequest("acme/large-2", "x", { stream: true }), limitMs);
       expect((await faultOf(turn)).code).toBe(status.DEADLINE_EXCEEDED);
@@ -230,7 +230,7 @@ models:
   });
 });
 
-/** Bytes as text, and ids, which are made anew for each turn, masked. */
+/** Bytes as text, and masked ids, which differ in each turn. */
 function readable(value: unknown): unknown {
   if (value instanceof Uint8Array)
     return Buffer.from(value)

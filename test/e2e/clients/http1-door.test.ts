@@ -135,7 +135,7 @@ cors: {allow_origins: ["https://app.example"]}
       expect(models.map(({ id }) => id)).toEqual([model]);
     });
 
-    test("refuses a wrong key with the Fault that every other door gives", async () => {
+    test("refuses a wrong key with the same Fault as every other door", async () => {
       const before = upstream.requests.length;
       const error = await errorOf(name, "sk-sl-nonsense");
       expect(error.code).toBe(Code.Unauthenticated);
@@ -144,17 +144,17 @@ cors: {allow_origins: ["https://app.example"]}
       expect(upstream.requests.length).toBe(before);
     });
 
-    test("tells a failure of the provider with its Fault", async () => {
+    test("reports a failure of the provider with its Fault", async () => {
       upstream.script([{ status: 429, headers: { "retry-after": "7" }, chunks: [{ json: {} }] }]);
       const error = await errorOf(name, house.apiKey);
       expect(error.code).toBe(Code.ResourceExhausted);
       const [fault] = error.findDetails(FaultSchema);
       expect(fault?.reason).toBe(FaultReason.RATE_LIMITED);
-      // The provider named seven seconds, of which less than one has passed.
+      // The provider asked for seven seconds, and less than one has passed.
       expect(Math.ceil((fault?.retryAfterMs ?? 0) / 1_000)).toBe(7);
     });
 
-    test("a client that leaves stops its provider call", async () => {
+    test("a leaving client stops its provider call", async () => {
       upstream.script([begun]);
       const abort = new AbortController();
       const batches = clientOf(name).runTurn(stream, { headers: bearer(house.apiKey), signal: abort.signal });
@@ -198,7 +198,7 @@ cors: {allow_origins: ["https://app.example"]}
       expect(await before.json()).toMatchObject(expected);
     });
 
-    test("a client that leaves stops its provider call within 100 ms", async () => {
+    test("a leaving client stops its provider call within 100 ms", async () => {
       upstream.script([begun]);
       const leaveOnce = async () => {
         const abort = new AbortController();
@@ -211,11 +211,11 @@ cors: {allow_origins: ["https://app.example"]}
       };
       expect(await findShortest(100, leaveOnce)).toBeLessThan(100);
       await untilNothingIsOpen();
-      // A client that leaves is no failure of the service, so nothing is logged.
+      // A leaving client is no failure of the service, so nothing is logged.
       expect(await house.allLogged()).not.toContain('"msg":"rpc failed"');
     });
 
-    test("a deadline that has passed opens no connection to a provider", async () => {
+    test("a passed deadline opens no connection to a provider", async () => {
       await untilNothingIsOpen();
       let opened = false;
       void upstream.nextClose().then(() => {
@@ -296,7 +296,7 @@ cors: {allow_origins: ["https://app.example"]}
     await untilNothingIsOpen();
   });
 
-  test("a client that leaves takes along what waits behind its first call on the connection", async () => {
+  test("a leaving client also stops the calls queued behind its first call on the connection", async () => {
     upstream.script([begun]);
     const before = upstream.requests.length;
     const socket = connect(Number(new URL(door).port), "127.0.0.1");
@@ -333,10 +333,10 @@ cors: {allow_origins: ["https://app.example"]}
   });
 });
 
-describe("its port", () => {
+describe("the port of the HTTP/1.1 door", () => {
   const ports = (environment: NodeJS.ProcessEnv) => replicasOf(portsOf(readSettings(environment)), 2);
 
-  test("is none unless it is set, and each replica has its own", () => {
+  test("is closed by default, and differs for each replica", () => {
     expect(ports({}).map(({ http }) => http)).toEqual([undefined, undefined]);
     expect(ports({ SLUICE_INFERENCE_HTTP_PORT: "8091" }).map(({ http }) => http)).toEqual([8091, 8191]);
   });

@@ -1,4 +1,4 @@
-/** The requests by which servers of the Open Responses format are compared, sent to a house that shows its defaults. */
+/** The requests used to compare servers of the Open Responses format, sent to an installation with show_defaults. */
 import { LLMock } from "@copilotkit/aimock";
 import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
 import { testProgram } from "../../support/clients/coverage.ts";
@@ -19,7 +19,7 @@ const getWeather = {
 const redSquare =
   "iVBORw0KGgoAAAANSUhEUgAAACAAAAAgCAIAAAD8GO2jAAAAJ0lEQVR42u3NsQkAAAjAsP7/tF7hIASyp6lTCQQCgUAgEAgEgi/BAjLD/C5w/SM9AAAAAElFTkSuQmCC";
 
-/** Requests by the name that the published comparison gives them. */
+/** Requests by their names in the published comparison. */
 const requests = {
   "basic-response": { input: [user("Say hello in three words.")] },
   "system-prompt": {

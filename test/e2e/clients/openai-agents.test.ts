@@ -1,4 +1,4 @@
-/** Agents that run on a house: their loop, their streams, and the hand-over from one to the other. */
+/** Agents running on a gateway: their loop, their streams, and the hand-over from one to the other. */
 import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
 import { Agent, OpenAIProvider, Runner, applyPatchTool, handoff, shellTool, tool } from "@openai/agents";
 import { z } from "zod";
@@ -94,7 +94,7 @@ models:
     expect(result.finalOutput).toBe(text);
   });
 
-  test("a conversation goes on with what was said", async () => {
+  test("a conversation goes on with its earlier messages", async () => {
     const agent = reporter();
     const first = await runner.run(agent, "Weather in Oslo?");
     const second = await runner.run(agent, [...first.history, { role: "user", content: "And tomorrow?" }]);
@@ -118,7 +118,7 @@ models:
     expect(upstream.requests.at(-1)?.json["tools"]).toMatchObject([{ type: "function", name: "transfer_to_Painter" }]);
   });
 
-  /** Tools of an agent that note what they were asked to do. */
+  /** Tools of an agent which record their calls. */
   function coding(done: unknown[]) {
     return [
       applyPatchTool({
@@ -143,7 +143,7 @@ models:
   const action = { commands: ["ls"], timeout_ms: 1_000, max_output_length: 100 };
   const listed = { stdout: "a.txt", stderr: "", outcome: { type: "exit", exit_code: 0 } };
 
-  test.each([false, true])("a patch and a command that the agent carries out (stream: %s)", async (stream) => {
+  test.each([false, true])("a patch and a command are carried out by the agent (stream: %s)", async (stream) => {
     const done: unknown[] = [];
     const patch = { type: "apply_patch_call", id: "apc_1", call_id: "call_p", status: "completed", operation };
     const command = { type: "shell_call", id: "sh_1", call_id: "call_s", status: "completed", action };
@@ -160,32 +160,35 @@ models:
     ]);
   });
 
-  test.each([false, true])("the same with a model that knows functions only (stream: %s)", async (stream) => {
-    const done: unknown[] = [];
-    const calls = [
-      { name: "apply_patch", args: operation, id: "call_p" },
-      { name: "shell", args: action, id: "call_s" },
-    ];
-    upstream.script(
-      stream ? [callingStream("", ...calls), chatStream("Done.")] : [calling(...calls), answering("Done.")],
-    );
-    const agent = new Agent({ name: "Coder", model: "plain/model", tools: coding(done) });
-    expect(await outputOf(agent, "Fix it.", stream)).toBe("Done.");
-    expect(done).toEqual(["a.txt", operation.diff, ["ls"]]);
-    expect(upstream.requests.at(-1)?.json["messages"]).toEqual([
-      { role: "user", content: "Fix it." },
-      {
-        role: "assistant",
-        content: null,
-        tool_calls: [
-          { id: "call_p", type: "function", function: { name: "apply_patch", arguments: JSON.stringify(operation) } },
-          { id: "call_s", type: "function", function: { name: "shell", arguments: JSON.stringify(action) } },
-        ],
-      },
-      { role: "tool", tool_call_id: "call_p", content: "completed" },
-      { role: "tool", tool_call_id: "call_s", content: JSON.stringify([listed]) },
-    ]);
-  });
+  test.each([false, true])(
+    "a patch and a command are carried out with a model limited to functions (stream: %s)",
+    async (stream) => {
+      const done: unknown[] = [];
+      const calls = [
+        { name: "apply_patch", args: operation, id: "call_p" },
+        { name: "shell", args: action, id: "call_s" },
+      ];
+      upstream.script(
+        stream ? [callingStream("", ...calls), chatStream("Done.")] : [calling(...calls), answering("Done.")],
+      );
+      const agent = new Agent({ name: "Coder", model: "plain/model", tools: coding(done) });
+      expect(await outputOf(agent, "Fix it.", stream)).toBe("Done.");
+      expect(done).toEqual(["a.txt", operation.diff, ["ls"]]);
+      expect(upstream.requests.at(-1)?.json["messages"]).toEqual([
+        { role: "user", content: "Fix it." },
+        {
+          role: "assistant",
+          content: null,
+          tool_calls: [
+            { id: "call_p", type: "function", function: { name: "apply_patch", arguments: JSON.stringify(operation) } },
+            { id: "call_s", type: "function", function: { name: "shell", arguments: JSON.stringify(action) } },
+          ],
+        },
+        { role: "tool", tool_call_id: "call_p", content: "completed" },
+        { role: "tool", tool_call_id: "call_s", content: JSON.stringify([listed]) },
+      ]);
+    },
+  );
 
   test("settings of the model reach the provider", async () => {
     upstream.script([responsesAnswer(message("Hi."))]);

@@ -72,7 +72,7 @@ describe("the openai client with only its base URL and key changed", () => {
     expect(text).toContain("Count to three.");
   });
 
-  test("stream().finalResponse() equals what the terminal event says", async () => {
+  test("stream().finalResponse() equals the terminal event", async () => {
     const stream = client.responses.stream({
       model: "sluice/echo",
       input: "Is 91 prime?",
@@ -136,12 +136,12 @@ describe("the openai client with only its base URL and key changed", () => {
     expect(Moon.parse(call?.type === "function_call" ? call.parsed_arguments : null)).toMatchObject({ planet: "Mars" });
   });
 
-  test("a refusal is a part of its own kind", async () => {
+  test("a refusal is a part of type refusal", async () => {
     const { output } = await client.responses.stream({ model: "sluice/echo", input: "refuse: this" }).finalResponse();
     expect(output).toMatchObject([{ type: "message", content: [{ type: "refusal", refusal: expect.any(String) }] }]);
   });
 
-  test("an answer that is cut by max_output_tokens is incomplete and says why", async () => {
+  test("an answer truncated by max_output_tokens is incomplete with the reason", async () => {
     const stream = client.responses.stream({ model: "sluice/echo", input: "Count.", max_output_tokens: 3 });
     expect(await stream.finalResponse()).toMatchObject({
       status: "incomplete",
@@ -150,7 +150,7 @@ describe("the openai client with only its base URL and key changed", () => {
     });
   });
 
-  test("a wrong field is a BadRequestError that names it, and an unknown model is a NotFoundError", async () => {
+  test("a wrong field is a BadRequestError with its name, and an unknown model is a NotFoundError", async () => {
     const hot = client.responses.create({ model: "sluice/echo", input: "x", temperature: 3 });
     await expect(hot).rejects.toMatchObject({
       status: 400,

@@ -60,7 +60,7 @@ const lastRequest = () => upstream.requests.at(-1);
 beforeEach(() => upstream.script([answerOf(base64(0.5, -0.25, 1))]));
 
 describe("vectors", () => {
-  test("come as the client asks by default: base64 that it decodes itself", async () => {
+  test("come by default in the client's format: base64, decoded by the client", async () => {
     const { data: answer, response } = await client.embeddings
       .create({ model: "near/embed", input: "The house is blue." })
       .withResponse();
@@ -92,7 +92,7 @@ describe("vectors", () => {
     expect(lastRequest()?.json["encoding_format"]).toBe("float");
   });
 
-  test("are converted where the provider gives the other form", async () => {
+  test("are converted if the provider gives the other form", async () => {
     upstream.script([answerOf([0.5, -0.25, 1])]);
     const asBase64 = await client.embeddings.create({ model: "near/embed", input: "Hi" });
     expect(asBase64.data[0]?.embedding).toEqual([0.5, -0.25, 1]);
@@ -101,7 +101,7 @@ describe("vectors", () => {
     expect(asFloats.data[0]?.embedding).toEqual([0.5, -0.25, 1]);
   });
 
-  test("of a list come in its order, by their index", async () => {
+  test("come in the order of the input, by their index", async () => {
     const entries = [1, 0].map((index) => ({ object: "embedding", index, embedding: [index, 7] }));
     upstream.script([{ chunks: [{ json: { object: "list", data: entries, usage } }] }]);
     const { data } = await client.embeddings.create({ model: "near/embed", input: ["a", "b"] });
@@ -111,7 +111,7 @@ describe("vectors", () => {
     ]);
   });
 
-  test("of token ids, with dimensions", async () => {
+  test("are made of token ids, with dimensions", async () => {
     upstream.script([answerOf([1, 2], [3, 4])]);
     const input = [[1, 2, 3], [4]];
     const { data } = await client.embeddings.create({ model: "near/embed", input, dimensions: 2 });
@@ -137,7 +137,7 @@ describe("vectors", () => {
   });
 });
 
-describe("a request that cannot be served", () => {
+describe("an unservable request", () => {
   test.each([
     [{ input: "Hi", model: "near/chat" }, 400, "near/chat gives no embeddings"],
     [{ input: "Hi", model: "claude/embed" }, 400, "has no embeddings"],
@@ -203,11 +203,11 @@ describe("a provider", () => {
     ["no list", json("{}")],
     ["half an answer", json('{"data":[{"embedding":[1')],
     ["a page", json("<html>")],
-  ])("with %s: 502", async (_, reply) => {
+  ])("with %s gives 502", async (_, reply) => {
     expect(await failureOf(reply, ["a", "b"])).toMatchObject({ status: 502, error: { code: 502 } });
   });
 
-  test("that ignores dimensions: 400 that names them", async () => {
+  test("ignoring dimensions gives 400 with the name of the field", async () => {
     upstream.script([answerOf([1, 2, 3])]);
     const asked = client.embeddings.create({
       model: "near/embed",
@@ -222,7 +222,7 @@ describe("a provider", () => {
     });
   });
 
-  test("with 500 MB: 502, and its socket is closed", async () => {
+  test("with 500 MB gives 502, and its socket is closed", async () => {
     const closed = upstream.nextClose();
     const chunk = Buffer.alloc(1024 * 1024, "1,");
     const head = { headers: { "content-type": "application/json" } };
@@ -234,7 +234,7 @@ describe("a provider", () => {
     await closed;
   });
 
-  test("that never ends: 408 at the limit of the configuration", async () => {
+  test("with an endless answer gives 408 at the configured limit", async () => {
     expect(
       await failureOf({ chunks: [{ bytes: "{" }], headers: { "content-type": "application/json" }, hang: true }),
     ).toMatchObject({
@@ -242,7 +242,7 @@ describe("a provider", () => {
     });
   });
 
-  test("that refuses explains itself", async () => {
+  test("refusing a request is quoted in the error", async () => {
     const error = { message: "too many dimensions", type: "invalid_request_error" };
     expect(await failureOf({ status: 400, chunks: [{ json: { error } }] })).toMatchObject({
       status: 400,
@@ -250,14 +250,14 @@ describe("a provider", () => {
     });
   });
 
-  test("that fails once is asked again by the client", async () => {
+  test("failing once is called again by the client", async () => {
     const retrying = new OpenAI({ baseURL: house.baseUrl, apiKey: house.apiKey, maxRetries: 2 });
     upstream.script([{ status: 529 }, answerOf([1])]);
     const { data } = await retrying.embeddings.create({ model: "near/embed", input: "Hi", encoding_format: "float" });
     expect(data[0]?.embedding).toEqual([1]);
   }, 60_000);
 
-  test("is left as soon as the client leaves", async () => {
+  test("is disconnected as soon as the client leaves", async () => {
     upstream.script([{ chunks: [{ bytes: "{" }], headers: { "content-type": "application/json" }, hang: true }]);
     const asked = upstream.nextRequest();
     const leaving = new AbortController();

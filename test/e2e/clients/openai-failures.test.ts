@@ -1,5 +1,5 @@
 /**
- * Failures as the openai client sees them: its error classes, its retries and its abort, against providers that fail on
+ * Failures as the openai client sees them: its error classes, its retries and its abort, against providers failing on
  * command.
  */
 import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
@@ -26,7 +26,7 @@ const scripts: Readonly<Record<string, readonly Reply[]>> = {
   endless: [{ chunks: [{ sse: [chatChunk({ role: "assistant", content: "One" })] }], hang: true }],
 };
 
-/** Time limit of a whole answer in this house; far more than any answer here takes that is not kept waiting on purpose. */
+/** Time limit of a whole answer; far more than any answer takes here unless it is delayed on purpose. */
 const turnMs = 4_000;
 
 const configOf = (upstreams: Readonly<Record<string, Upstream>>) => `
@@ -64,7 +64,7 @@ describe("the openai client and failures", () => {
     );
   };
 
-  describe("is thrown as the class of its status, with what the house says about it", () => {
+  describe("is thrown as the class of its status, with the gateway's message", () => {
     test.each([
       ["refusing", 400, OpenAI.BadRequestError, "no such voice"],
       ["missing", 404, OpenAI.NotFoundError, "does not serve"],
@@ -87,22 +87,22 @@ describe("the openai client and failures", () => {
       }
     });
 
-    test("a wrong key: 401", async () => {
+    test("a wrong key is 401", async () => {
       const failure = await failureOf("busy", clientOf({ apiKey: "sk-unknown" }));
       expect(failure).toBeInstanceOf(OpenAI.AuthenticationError);
     });
 
-    test("the management key: 403", async () => {
+    test("the management key is 403", async () => {
       const failure = await failureOf("busy", clientOf({ apiKey: house.managementKey }));
       expect(failure).toBeInstanceOf(OpenAI.PermissionDeniedError);
     });
 
-    test("longer than the house allows: 408", async () => {
+    test("an answer beyond the time limit is 408", async () => {
       const failure = await failureOf("silent");
       expect(failure).toMatchObject({ status: 408, error: { metadata: { error_type: "timeout" } } });
     });
 
-    test("a guardrail that blocks: 403 that names the pattern", async () => {
+    test("a blocking guardrail is 403 with the pattern", async () => {
       const created = await house.admin("guardrails", "create", "--name", "all", "--block", "Hello", "--json");
       const { id } = JSON.parse(created.stdout) as { id: string };
       const management = clientOf({ apiKey: house.managementKey });
@@ -116,7 +116,7 @@ describe("the openai client and failures", () => {
   });
 
   describe("is retried by the client's own rules", () => {
-    /** @returns how often a client that is left to its defaults asks the house */
+    /** @returns how often a client with its default settings sends the request */
     async function timesAsked(model: string, options: ClientOptions = {}): Promise<number> {
       let asked = 0;
       const counting: ClientOptions = {
@@ -131,18 +131,18 @@ describe("the openai client and failures", () => {
       return asked;
     }
 
-    test("where another try may help: asked three times", async () => {
+    test("a retryable failure is sent three times", async () => {
       const models = ["busy", "broken", "late", "overloaded"];
       expect(await Promise.all(models.map((model) => timesAsked(model)))).toEqual([3, 3, 3, 3]);
     });
 
-    test("where it cannot: asked once, although the client would ask again after some of them", async () => {
+    test("a permanent failure is sent once, even if its status is retryable for the client", async () => {
       const models = ["refusing", "missing", "too-large", "unprocessable"];
       expect(await Promise.all(models.map((model) => timesAsked(model)))).toEqual([1, 1, 1, 1]);
       expect(await timesAsked("busy", { apiKey: house.managementKey })).toBe(1);
     });
 
-    test("x-should-retry: false ends it where the status alone would not", async () => {
+    test("x-should-retry: false stops retries which the status would allow", async () => {
       expect(await timesAsked("silent")).toBe(1);
     });
 
@@ -158,7 +158,7 @@ describe("the openai client and failures", () => {
     });
   });
 
-  describe("in the middle of a stream", () => {
+  describe("a failure in the middle of a stream", () => {
     /** Makes the provider break off once the word has been read. */
     function breakAfterWord(): () => void {
       let go = () => {};
@@ -171,7 +171,7 @@ describe("the openai client and failures", () => {
     }
     const failed = { status: "failed", error: { code: "server_error" }, output: [{ status: "incomplete" }] };
 
-    test("the loop ends with response.failed", async () => {
+    test("ends the loop with response.failed", async () => {
       const go = breakAfterWord();
       const events = [];
       for await (const event of await clientOf().responses.create({ model: "far/torn", input: "Hi", stream: true })) {
@@ -181,7 +181,7 @@ describe("the openai client and failures", () => {
       expect(events.at(-1)).toMatchObject({ type: "response.failed", response: failed });
     });
 
-    test("finalResponse() is the failed response with what was said", async () => {
+    test("makes finalResponse() the failed response with the delivered text", async () => {
       const go = breakAfterWord();
       const stream = clientOf().responses.stream({ model: "far/torn", input: "Hi" });
       stream.on("response.output_text.delta", go);
@@ -191,8 +191,8 @@ describe("the openai client and failures", () => {
     });
   });
 
-  describe("that the client makes itself: abort", () => {
-    test.each([false, true])("before anything came, the provider's call ends too (stream: %s)", async (stream) => {
+  describe("an abort by the client", () => {
+    test.each([false, true])("before any output ends the provider's call too (stream: %s)", async (stream) => {
       const upstream = upstreams["silent"] as Upstream;
       const asked = upstream.nextRequest();
       const closed = upstream.nextClose();
@@ -206,7 +206,7 @@ describe("the openai client and failures", () => {
       await closed;
     });
 
-    test.each(["abort", "break"])("in the middle of a stream, by %s", async (how) => {
+    test.each(["abort", "break"])("ends a stream in the middle, by %s", async (how) => {
       const closed = (upstreams["endless"] as Upstream).nextClose();
       const stream = await clientOf().responses.create({ model: "far/endless", input: "Hello", stream: true });
       const types = [];
@@ -220,7 +220,7 @@ describe("the openai client and failures", () => {
       await closed;
     });
 
-    test("stream() says that it was aborted", async () => {
+    test("is reported by stream()", async () => {
       const closed = (upstreams["endless"] as Upstream).nextClose();
       const stream = clientOf().responses.stream({ model: "far/endless", input: "Hello" });
       stream.on("response.output_text.delta", () => stream.abort());

@@ -1,4 +1,4 @@
-/** The openai client in three majors, through both formats that it speaks. */
+/** The openai client in three majors, through both supported formats. */
 import { expect } from "@jest/globals";
 import type OpenAI from "openai";
 import type * as helpers from "openai/helpers/zod";

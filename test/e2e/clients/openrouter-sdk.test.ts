@@ -1,5 +1,5 @@
 /**
- * A client generated from the contract that ours is a copy of. It never refuses what it does not know, it marks it: so every answer is
+ * A client generated from the original of our contract. It marks unknown values instead of refusing them: so every answer is
  * searched to its last member for such a mark.
  */
 import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
@@ -166,7 +166,7 @@ compat: {tool_type_aliases: ["openrouter:"], emit_metadata_alias: openrouter_met
   });
 
   test.each(["openrouter:", "service:"])(
-    "tools that the provider runs, which calls them %s: items come in the client's spelling",
+    "a provider's own tools named %s give items in the client's spelling",
     async (prefix) => {
       const response = JSON.parse(sample("10-service-tools.response.json").replaceAll("service:", prefix)) as object;
       const whole: Reply = { chunks: [{ json: response }] };
@@ -183,7 +183,7 @@ compat: {tool_type_aliases: ["openrouter:"], emit_metadata_alias: openrouter_met
         "openrouter:web_search",
         "message",
       ]);
-      // This client does not know all kinds of tools that a response repeats, so unknown members there are expected.
+      // This client does not know all kinds of tools repeated in a response, so unknown members there are expected.
       const repeated = /^(\.\d+\.response)?\.tools\.\d+: /;
       expect([...unknowns(answer), ...unknowns(events)].filter((path) => !repeated.test(path))).toEqual([]);
 
@@ -229,7 +229,7 @@ compat: {tool_type_aliases: ["openrouter:"], emit_metadata_alias: openrouter_met
     ]);
   });
 
-  test("the receipt is asked for by the header of this client, and comes under the name that it knows", async () => {
+  test("this client's header requests the receipt, and the receipt comes under the client's name for it", async () => {
     const responsesRequest = { model: "sluice/echo", input: "Hi", stream: false as const };
     const answer = await client.responses.send({ xOpenRouterMetadata: "enabled", responsesRequest });
     expect(answer).toMatchObject({ openrouterMetadata: { requested: "sluice/echo", attempt: 1 } });

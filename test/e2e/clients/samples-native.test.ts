@@ -6,10 +6,10 @@ import { type Reply, type Upstream, startUpstream } from "../../support/provider
 
 type Json = Record<string, unknown>;
 
-/** The house writes these, and the terminal event says the rest. */
+/** Written by the gateway; the terminal event has the rest. */
 const ofTheHouse = new Set(["response.created", "response.in_progress"]);
 
-/** The stream of a provider whose answer became the sample, with sequence numbers and a model name of its own. */
+/** The provider's stream behind the sample, with different sequence numbers and model name. */
 function providerStream(name: string): Reply {
   const events = sampleStream(name).events.map((event) => ({
     ...event,
@@ -29,7 +29,7 @@ function providerStream(name: string): Reply {
   };
 }
 
-describe("the samples of the contract that only a provider of the same format can make, over HTTP", () => {
+describe("the samples of the contract with tools of the provider, over HTTP", () => {
   let upstream: Upstream;
   let house: House;
 
@@ -98,7 +98,7 @@ models:
 
   test("11: fusion", async () => {
     const request = sampleJson("11-fusion-stream.request.json") as Json;
-    // The sample's response says auto though required was asked; the answer repeats what was asked.
+    // The sample's response has auto for a request with required; ours repeats the request.
     const { tool_choice: _, ...unforced } = request;
     await expectStream("11-fusion-stream.sse", unforced);
     upstream.script([providerStream("11-fusion-stream.sse")]);
@@ -106,7 +106,7 @@ models:
     expect(upstream.requests.at(-1)?.json).toMatchObject({ tool_choice: "required" });
   });
 
-  test("12: the body that is sent", async () => {
+  test("12: the sent body equals the sample", async () => {
     upstream.script([providerStream("12-debug-stream.sse")]);
     const response = await post(sampleJson("12-debug-stream.request.json"));
     const [debug, ...answer] = parseSse(await response.text()).events;
@@ -134,7 +134,7 @@ models:
     expect(upstream.requests.at(-1)?.json).toMatchObject({ text: request["text"] as Json });
   });
 
-  test("tools that the provider does not run are refused by name", async () => {
+  test("tools unknown to the provider are refused by name", async () => {
     const response = await post({
       model: "acme/large-2",
       input: "x",
@@ -154,7 +154,7 @@ models:
     ]);
   });
 
-  test("reasoning of somebody else is left out, and the receipt says so", async () => {
+  test("reasoning of another provider is left out, and the receipt has a note", async () => {
     upstream.script([{ chunks: [{ json: sampleJson("17-structured.response.json") }] }]);
     const input = [
       { type: "reasoning", id: "rs_1", summary: [], encrypted_content: "b64", format: "openai-responses-v1" },

@@ -222,7 +222,7 @@ limits: {status_gate_ms: 3000, keep_alive_ms: 100}
     await expectStream("06-refusal-stream.sse", { model: "acme/large-2", input: "Help me.", stream: true });
   });
 
-  test("07: a provider that is lost in the middle of its answer", async () => {
+  test("07: a provider lost in the middle of its answer gives response.failed", async () => {
     chat.script([{ chunks: [{ sse: [chatChunk({ content: "The first step is" })] }], cut: true }]);
     const response = await post({ model: "acme/large-2", input: "How?", stream: true });
     const answer = parseSse(await response.text());
@@ -237,12 +237,12 @@ limits: {status_gate_ms: 3000, keep_alive_ms: 100}
     });
   });
 
-  test("08: an answer that its token limit cuts", async () => {
+  test("08: an answer truncated by its token limit is incomplete", async () => {
     chat.script([stream(chatChunk({ content: "Once there was a town" }), chatChunk({}, "length"), usage(9, 16))]);
     await expectStream("08-incomplete.sse", sampleJson("08-incomplete.request.json"));
   });
 
-  test("13, 19: a guardrail that an operation gives a key, refuses its request and is taken away", async () => {
+  test("13, 19: an operation assigns a guardrail to a key, the guardrail refuses its request and is removed", async () => {
     const pattern = "ignore all previous instructions";
     const created = await house.admin("guardrails", "create", "--name", "injections", "--block", pattern, "--json");
     const { id } = JSON.parse(created.stdout) as { id: string };
@@ -261,7 +261,7 @@ limits: {status_gate_ms: 3000, keep_alive_ms: 100}
     expect([refused.status, await refused.json()]).toEqual([
       403,
       {
-        // The sample's comes from a filter that ships with the house of its author; this one from a pattern of the operator.
+        // The sample's error comes from a built-in filter of its author's service; this one from a pattern of the operator.
         error: { ...error, type: "permission_error", message: `Request blocked by content filter: ${pattern}` },
         service_metadata: {
           ...receipt,
@@ -315,7 +315,7 @@ limits: {status_gate_ms: 3000, keep_alive_ms: 100}
     });
   });
 
-  test("19: an end user that is made inactive", async () => {
+  test("19: an end user is made inactive", async () => {
     await house.admin("end-users", "create", "employee_123");
     const { end_user: wanted } = sampleJson("19-admin.json") as {
       end_user: { path: string; request: object; response: { data: object } };
@@ -325,11 +325,11 @@ limits: {status_gate_ms: 3000, keep_alive_ms: 100}
     expect(answer.status).toBe(200);
     const { created_at, updated_at } = data;
     expect({ data }).toEqual({ data: { ...wanted.response.data, created_at, updated_at } });
-    // Both are of one form, so that they compare as text, to the microsecond.
+    // Both have the same format, so they compare as text, to the microsecond.
     expect(updated_at > created_at).toBe(true);
   });
 
-  test("a tool that no provider runs is the caller's mistake, by its place", async () => {
+  test("a tool unknown to every provider is a 400 with its place in the request", async () => {
     const tools = [
       { type: "function", name: "f" },
       { type: "code_interpreter", container: { type: "auto" } },

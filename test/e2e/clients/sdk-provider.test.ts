@@ -1,4 +1,4 @@
-/** Providers that are called through packages of the AI SDK: an installed one serves, another one is left out of the start. */
+/** Providers called through packages of the AI SDK: an installed package serves, a missing one is left out of the start. */
 import { mkdirSync, mkdtempSync, rmSync, symlinkSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -19,7 +19,7 @@ models:
 describe.each([
   ["version 3", "@ai-sdk/mistral"],
   ["version 4", "ai-sdk-mistral-4"],
-])("an installed package that implements %s of the interface", (version, name) => {
+])("an installed package with %s of the interface", (version, name) => {
   let upstream: Upstream;
   let house: House;
 
@@ -57,7 +57,7 @@ describe.each([
     expect(upstream.requests.map(({ path }) => path)).toEqual(["/v1/chat/completions", "/v1/chat/completions"]);
   });
 
-  test("says in the receipt what it was not told", async () => {
+  test("lists unsent settings in the receipt", async () => {
     const response = await post({ reasoning: { effort: "low", max_tokens: 100 }, top_k: 3 });
     const reasoning = version === "version 3" ? "reasoning" : "reasoning.max_tokens";
     expect(await response.json()).toMatchObject({
@@ -66,7 +66,7 @@ describe.each([
   });
 });
 
-test("a package that cannot be loaded leaves its provider out, and the start says what would install it", async () => {
+test("an unloadable package leaves its provider out, and the start names the package to install", async () => {
   const house = await startHouse({
     config: `
 providers:
@@ -95,11 +95,11 @@ models:
   }
 });
 
-test("a package that the operator installs beside the data is served, and nothing of the checkout changes", async () => {
+test("a package installed next to the data is served, and the checkout does not change", async () => {
   const dataDir = mkdtempSync(join(tmpdir(), "sluice-test-packages-"));
   const upstream = await startUpstream([{ chunks: [{ sse: [chatChunk({ content: "Bonjour" }, "stop"), "[DONE]"] }] }]);
-  // The layout that npm install --prefix makes: the package in node_modules of that folder, with its dependencies
-  // beside it.
+  // The layout of npm install --prefix: the package in node_modules of that folder, next to its
+  // dependencies.
   mkdirSync(join(dataDir, "packages/node_modules/@ai-sdk"), { recursive: true });
   symlinkSync(join(root, "node_modules/ai-sdk-mistral-4"), join(dataDir, "packages/node_modules/@ai-sdk/mistral"));
   const house = await startHouse({

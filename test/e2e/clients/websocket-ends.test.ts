@@ -11,7 +11,7 @@ import { chatChunk } from "../../support/providers/upstream.ts";
 const connections = 200;
 const sse = (data: unknown) => `data: ${typeof data === "string" ? data : JSON.stringify(data)}\n\n`;
 
-/** Begins each answer with the question, and ends them all when told. */
+/** Begins each answer with the question, and ends them all when released. */
 class HoldingProvider {
   readonly #held: ServerResponse[] = [];
   readonly #server = createServer((request, response) => void this.#begin(request, response));
@@ -73,7 +73,7 @@ async function connect(key: string, name: string): Promise<Named> {
   return { client, name, closed: once(client.socket, "close") };
 }
 
-/** Connects clients, each with a response that has begun. */
+/** Connects clients, each with a started response. */
 async function begin(key: string): Promise<Named[]> {
   const all = await Promise.all(Array.from({ length: connections }, (_, n) => connect(key, `client ${n}`)));
   for (const { client, name } of all) client.send({ input: name });
@@ -81,7 +81,7 @@ async function begin(key: string): Promise<Named[]> {
   return all;
 }
 
-/** Checks that a client gets every frame of its own response and none of another's. */
+/** Checks that a client gets every frame of its own response, and no frame of other responses. */
 async function finish({ client, name }: Named): Promise<void> {
   const events = await client.response();
   expect(events.at(-1)?.type).toBe("response.completed");
@@ -94,7 +94,7 @@ const reasonOf = async ({ closed }: Named) => {
   return [code, String(reason)];
 };
 
-test("a key that is revoked: the response under way fails, none follows, and the connection says why", async () => {
+test("revoking a key fails the running response, stops further ones, and gives the reason on the connection", async () => {
   const { stdout } = await house.admin("keys", "create", "--name", "for sockets", "--json");
   const { key, hash } = JSON.parse(stdout) as { key: string; hash: string };
   const all = await begin(key);
@@ -111,7 +111,7 @@ test("a key that is revoked: the response under way fails, none follows, and the
   provider.release();
 });
 
-test("a gateway that stops: idle connections close at once, the others at the end of their response", async () => {
+test("a stopping gateway closes idle connections at once, the others at the end of their response", async () => {
   const all = await begin(house.apiKey);
   const idle = await connect(house.apiKey, "idle");
   process.kill(house.pids()["gateway"] as number, "SIGTERM");

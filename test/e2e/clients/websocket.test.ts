@@ -50,7 +50,7 @@ async function connect(headers: Readonly<Record<string, string>> = bearer()): Pr
   return client;
 }
 
-/** Status and body of the answer that refuses a connection. @throws when the connection opens */
+/** Status and body of a refused connection. @throws when the connection opens */
 async function refusal(headers: Readonly<Record<string, string>>): Promise<[status: number, body: string]> {
   const { socket } = new SocketClient(house.ports.gateway, headers);
   const opened = once(socket, "open").then(() => Promise.reject(new Error("the connection was not refused")));
@@ -87,7 +87,7 @@ describe("a response over a WebSocket", () => {
     client.socket.close();
   });
 
-  test("goes on from the last one by its id, and from no other", async () => {
+  test("continues the previous response by its id, and no other", async () => {
     const client = await connect();
     upstream.script([says("Anna")]);
     const first = idOf(await client.ask({ input: [{ type: "message", role: "user", content: "Who?" }] }));
@@ -110,7 +110,7 @@ describe("a response over a WebSocket", () => {
     client.socket.close();
   });
 
-  test("is remembered by its connection alone", async () => {
+  test("is remembered only by its connection", async () => {
     const [one, other] = [await connect(), await connect()];
     upstream.script([says("x")]);
     const id = idOf(await one.ask({ input: "x" }));
@@ -118,7 +118,7 @@ describe("a response over a WebSocket", () => {
     for (const { socket } of [one, other]) socket.close();
   });
 
-  test("is prepared without a model when generate is false, and gone on from", async () => {
+  test("is prepared without a model when generate is false, and can be continued", async () => {
     const client = await connect();
     const asked = upstream.requests.length;
     const prepared = await client.ask({
@@ -138,7 +138,7 @@ describe("a response over a WebSocket", () => {
     client.socket.close();
   });
 
-  test("that is refused says so in one frame, and the connection goes on", async () => {
+  test("is refused in one frame, and the connection goes on", async () => {
     const client = await connect();
     expect(await client.ask({ input: "x", temperature: 9 })).toMatchObject([
       { type: "error", status: 400, error: { code: "invalid_request" } },
@@ -187,7 +187,7 @@ describe("a response over a WebSocket", () => {
 });
 
 describe("a connection", () => {
-  test("needs a key, and one that is in force", async () => {
+  test("needs a key, and an active key", async () => {
     expect(await refusal({})).toMatchObject([401, expect.stringContaining("Missing Authentication header")]);
     expect(await refusal({ authorization: `Bearer ${altered(house.apiKey)}` })).toMatchObject([
       401,
@@ -195,7 +195,7 @@ describe("a connection", () => {
     ]);
   });
 
-  test("is refused to pages that are not allowed to call", async () => {
+  test("is refused to pages of origins outside the allow list", async () => {
     expect(await refusal({ ...bearer(), origin: "https://other.example" })).toMatchObject([
       403,
       expect.stringContaining("cors.allow_origins"),
@@ -213,7 +213,7 @@ describe("a connection", () => {
     expect((await closed)[0]).toBe(1008);
   });
 
-  test("with another Upgrade is a request like any other", async () => {
+  test("with another Upgrade is an ordinary request", async () => {
     upstream.script([chatAnswer({ role: "assistant", content: "plain" })]);
     const body = JSON.stringify({ model: "acme/large-2", input: "x" });
     const request = httpRequest(`${house.baseUrl}/responses`, {
@@ -235,7 +235,7 @@ describe("a connection", () => {
   });
 });
 
-test("two hundred connections with ten responses each lose no frame, and get none of another's", async () => {
+test("two hundred connections with ten responses each lose no frame, and get no foreign frame", async () => {
   const clients = await Promise.all(Array.from({ length: 200 }, () => connect()));
   const echo = (name: string) => ({ model: "sluice/echo", input: name });
   await Promise.all(

@@ -1,4 +1,4 @@
-/** The console tells administrators of the account which processes have refused the configuration file, until a good one is in force. */
+/** The console shows account administrators which processes refused the configuration file, until a good file is in force. */
 import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
 import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
@@ -56,7 +56,7 @@ const ask = (cookie: string) => fetch(`${origin}/console/api/configuration`, { h
 const list = async (cookie: string) => ((await (await ask(cookie)).json()) as { data: readonly Refusal[] }).data;
 
 describe("a refused configuration file", () => {
-  test("is told with every process and the field, until a good one is in force", async () => {
+  test("is shown with every process and the field, until a good file is in force", async () => {
     const cookie = await signIn(accountKey);
     expect(await list(cookie)).toEqual([]);
     const before = Date.now();
@@ -75,7 +75,7 @@ describe("a refused configuration file", () => {
     await eventually(async () => (await list(cookie)).length === 0);
   });
 
-  test("is for administrators of the account", async () => {
+  test("is shown only to administrators of the account", async () => {
     expect((await ask("")).status).toBe(401);
     const answer = await ask(await signIn(await makeManager(house)));
     expect([answer.status, await answer.json()]).toMatchObject([

@@ -26,7 +26,7 @@ describeWithChromium(`the console ${inChromium}`, () => {
     return visited;
   }
 
-  test("signs in, makes a key that works, shows it, revokes it and signs out", async () => {
+  test("signs in, makes a working key, shows it, revokes it and signs out", async () => {
     const { page, complaints } = await signedIn();
     await page.getByRole("link", { name: "Keys" }).click();
     await page.getByRole("button", { name: "Make key" }).click();
@@ -51,7 +51,7 @@ describeWithChromium(`the console ${inChromium}`, () => {
     expect(complaints).toEqual([]);
   });
 
-  test("shows the API reference to everybody, who try operations with a key of their own", async () => {
+  test("shows the API reference to visitors without a session; they try operations with their own key", async () => {
     const { page, complaints } = await visit(browser, origin());
     await page.goto("/docs");
     await page.getByLabel("Search operations").fill("content_filter_builtins");
@@ -104,7 +104,7 @@ describe("the session of the console", () => {
     return (headers.get("set-cookie") as string).split(";")[0] as string;
   }
 
-  test("has a cookie that no script can read and no other site can use", async () => {
+  test("has a cookie hidden from scripts and unusable by other sites", async () => {
     const { headers } = await ask("POST", "/session", page(), { management_key: house.managementKey });
     expect(headers.get("set-cookie")).toMatch(/^sluice_console=[0-9A-Za-z]{43}; Path=\/; HttpOnly; SameSite=Strict$/);
     expect(headers.get("cache-control")).toBe("no-store");

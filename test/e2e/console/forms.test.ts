@@ -25,7 +25,7 @@ const guardrail = {
   workspace_default: false,
 };
 
-/** The edits of drafts that differ from the guardrail in some fields, made by the module of the form itself. */
+/** The edits of drafts with some changed fields, made by the module of the form itself. */
 async function editsOf(changes: readonly object[]): Promise<unknown[]> {
   const program = `
     import { rolldown } from "rolldown";
@@ -42,7 +42,7 @@ async function editsOf(changes: readonly object[]): Promise<unknown[]> {
 }
 
 describe("a save of a guardrail", () => {
-  test("changes what was edited alone", async () => {
+  test("sends only edited fields", async () => {
     const edits = await editsOf([
       {},
       { name: "other" },

@@ -1,4 +1,4 @@
-/** A small service of OpenID Connect on this machine: real HTTP and RS256, and answers that a test may spoil. */
+/** A small OpenID Connect service on this machine: real HTTP and RS256, and answers a test may spoil. */
 import { createHash, createHmac, generateKeyPairSync, randomBytes, sign } from "node:crypto";
 import { type IncomingMessage, type ServerResponse, createServer } from "node:http";
 import type { AddressInfo } from "node:net";
@@ -17,7 +17,7 @@ export interface IdentityProvider {
   spoil: (claims: Claims) => Claims;
   /** Makes the id token of its claims. */
   seal: (claims: Claims) => string;
-  /** Claims that are told apart from the token; none when empty. */
+  /** Claims served apart from the token; none when empty. */
   userInfo: Claims;
   stop(): void;
 }
@@ -41,7 +41,7 @@ const rs256 =
     return `${content}.${sign("RSA-SHA256", Buffer.from(content), privateKey).toString("base64url")}`;
   };
 
-/** Ways to make an id token, of which the first alone is right. */
+/** Ways to sign an id token; only the first is valid. */
 export const seals = {
   right: rs256(key),
   withAnotherKey: rs256(strangersKey),

@@ -1,4 +1,4 @@
-/** Longer ways through the console: a refused call and its rule, the keyboard alone, hostile names, and nothing secret left behind. */
+/** Longer ways through the console: a refused call and its rule, only the keyboard, hostile names, and no secret left behind. */
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, test } from "@jest/globals";
@@ -54,7 +54,7 @@ describeWithChromium(`ways through the console ${inChromium}`, () => {
     return response.status;
   }
 
-  test("a guardrail is made, tried and given to a key, and the call that it refuses is shown with its rule", async () => {
+  test("a guardrail is created, tried and assigned to a key, and its refused call is shown with the rule", async () => {
     const { page, complaints } = await signedIn();
     const key = await makeKey(page, "guarded");
     await page.getByRole("link", { name: "Guardrails" }).click();
@@ -93,7 +93,7 @@ describeWithChromium(`ways through the console ${inChromium}`, () => {
     expect(complaints).toEqual([]);
   });
 
-  test("the page of models says why a provider is left out", async () => {
+  test("the page of models shows why a provider is left out", async () => {
     const { page, complaints } = await signedIn();
     await page.goto("/console/models");
     await page.getByText(/^\d+ providers are left out$/).click();
@@ -110,7 +110,7 @@ describeWithChromium(`ways through the console ${inChromium}`, () => {
     }
   }
 
-  test("the keyboard alone signs in, goes to a page, opens a dialog and leaves it", async () => {
+  test("signing in, opening a page and a dialog and leaving it works with only the keyboard", async () => {
     const { page } = await visit(browser, new URL(house.baseUrl).origin);
     await page.goto("/console");
     await page.getByRole("heading", { name: "Sign in to Sluice" }).waitFor();
@@ -135,7 +135,7 @@ describeWithChromium(`ways through the console ${inChromium}`, () => {
     expect(await focused(page)).toBe(text);
   }
 
-  test("names that are HTML or formulas are text", async () => {
+  test("HTML or formulas in names are shown as text", async () => {
     const { page, complaints } = await signedIn();
     const name = '<img src=x onerror="document.title=1"><b>=1+1</b>';
     await makeKey(page, name);

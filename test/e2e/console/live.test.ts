@@ -40,7 +40,7 @@ afterAll(async () => {
 
 const traceId = "4bf92f3577b34da6a3ce929d0e0e4736";
 
-/** A stream that has no end of its own. */
+/** A stream without an end. */
 async function openStream(user: string): Promise<{ readonly id: string; readonly rest: Promise<string> }> {
   const response = await fetch(`${house.baseUrl}/responses`, {
     method: "POST",
@@ -109,7 +109,7 @@ async function makeWorkspaceKey(): Promise<string> {
 }
 
 describe("open requests", () => {
-  test("are told with what they have answered, whichever process runs them, and to their own workspace alone", async () => {
+  test("are shown with the size of their answers, from every process, and only to their own workspace", async () => {
     const streams = await Promise.all(["ann", "ben", "cem", "dot"].map(openStream));
     const ids = streams.map(({ id }) => id).toSorted();
     const cookie = await signIn();
@@ -129,7 +129,7 @@ describe("open requests", () => {
     await Promise.all(streams.map(({ rest }) => rest));
   });
 
-  test("end with an error that says why, a record and an entry in the audit log", async () => {
+  test("are ended with an error naming the cause, a record and an entry in the audit log", async () => {
     const { id, rest } = await openStream("eve");
     const cookie = await signIn();
     await readUntil(cookie, ({ turns }) => turns.some((turn) => turn.id === id));
@@ -170,7 +170,7 @@ describe("open requests", () => {
     } finally {
       process.kill(pid, "SIGCONT");
     }
-    // A process that goes on may need longer than one request waits, and may still end what it was asked to end.
+    // A resumed process may take longer than one request waits, and may still carry out a pending end.
     for (const { id } of streams) await eventually(async () => (await end(cookie, id)).status === 404);
     await Promise.all(streams.map(({ rest }) => rest));
   });
@@ -186,7 +186,7 @@ describe("open requests", () => {
     expect(new Set(statuses.flat())).toEqual(new Set([404]));
   });
 
-  test("are told no longer once the session has ended", async () => {
+  test("are no longer reported once the session has ended", async () => {
     const cookie = await signIn();
     const watched = (await watch(cookie)).text();
     await fetch(`${origin}/console/api/session`, {
@@ -205,7 +205,7 @@ describeWithChromium(`the page of open requests ${inChromium}`, () => {
   });
   afterAll(() => browser.close());
 
-  test("shows a request, ends it, and keeps it among those that ended", async () => {
+  test("shows a request, ends it, and keeps it among the ended requests", async () => {
     const { id, rest } = await openStream("fay");
     const visited = await visit(browser, origin);
     const { page, complaints } = visited;

@@ -60,9 +60,9 @@ beforeEach(() => {
 });
 
 interface Attempt {
-  /** Cookie of the browser that began. */
+  /** Cookie of the browser at the beginning of the sign-in. */
   readonly cookie: string;
-  /** Address to which the service sends the person back. */
+  /** Address of the service's redirect back to the console. */
   readonly callback: URL;
 }
 
@@ -79,7 +79,7 @@ async function begin(): Promise<Attempt> {
 interface Outcome {
   readonly status: number;
   readonly location: string | null;
-  /** Cookie of the session; undefined when nobody was signed in. */
+  /** Cookie of the session; undefined after a refused sign-in. */
   readonly session: string | undefined;
 }
 
@@ -102,12 +102,12 @@ const signIn = async (person: Claims): Promise<string> => {
 const sessionOf = async (cookie: string) => (await askConsole(origin, "GET", "/session", { cookie })).body.data;
 
 describe("a sign-in", () => {
-  test("is offered to a person who is not signed in", async () => {
+  test("is offered to a person without a session", async () => {
     const { body } = await askConsole(origin, "GET", "/session");
     expect(body).toEqual({ data: null, oidc: { name: "Acme" } });
   });
 
-  test("opens a session with the role of the first rule that fits", async () => {
+  test("opens a session with the role of the first matching rule", async () => {
     const attempt = await begin();
     expect(attempt.cookie).toMatch(/^sluice_sign_in=[\w-]{43}\.[\w-]{43}\.[\w-]{43}$/);
     const { status, location, session } = await finish(attempt);
@@ -123,7 +123,7 @@ describe("a sign-in", () => {
     expect(await sessionOf(await signIn(root))).toMatchObject({ role: "admin", account: true });
   });
 
-  test("is in the audit log, as everything that the person changes", async () => {
+  test("is in the audit log, as are all changes by the person", async () => {
     const cookie = await signIn(operator);
     expect((await askConsole(origin, "POST", "/keys", { cookie }, { name: "of bob" })).status).toBe(201);
     const refused = await askConsole(origin, "POST", "/guardrails", { cookie }, { name: "of bob" });
@@ -133,7 +133,7 @@ describe("a sign-in", () => {
     expect(actions.slice(0, 3)).toEqual(["sessions.refuse", "keys.create", "sessions.open"]);
   });
 
-  test("ends by sign-out, or everywhere for this person alone", async () => {
+  test("ends by sign-out, or everywhere, for this person only", async () => {
     const [first, second, third] = [await signIn(operator), await signIn(operator), await signIn(operator)];
     const other = await signIn(viewer);
     await askConsole(origin, "DELETE", "/session", { cookie: first });
@@ -144,7 +144,7 @@ describe("a sign-in", () => {
     expect(await sessionOf(other)).not.toBeNull();
   });
 
-  test("is right with an address that the service has verified, as a text, and by a clock that is two minutes ahead", async () => {
+  test('accepts an address verified by the service, "true" as a text, and a clock two minutes ahead', async () => {
     expect(await signIn({ ...operator, email_verified: "true" })).toBeDefined();
     provider.spoil = (claims) => ({ ...claims, iat: Math.floor(Date.now() / 1_000) + 120 });
     expect(await signIn(operator)).toBeDefined();
@@ -159,7 +159,7 @@ describe("a sign-in", () => {
   });
 });
 
-describe("nobody is signed in", () => {
+describe("a sign-in is refused", () => {
   const now = Math.floor(Date.now() / 1_000);
   const past = now - 3_600;
   const spoilt: readonly (readonly [string, (claims: Claims) => Claims])[] = [
@@ -194,25 +194,25 @@ describe("nobody is signed in", () => {
     expect(await finish({ cookie, callback })).toEqual(failed);
   });
 
-  test("in a browser that did not begin", async () => {
+  test("in a browser other than the one it began in", async () => {
     expect(await finish({ ...(await begin()), cookie: "" })).toEqual(failed);
     const [mine, other] = [await begin(), await begin()];
     expect(await finish({ cookie: mine.cookie, callback: other.callback })).toEqual(failed);
   });
 
-  test("by the code of another attempt under the state of this one", async () => {
+  test("by the code of another attempt under the state of this attempt", async () => {
     const [mine, other] = [await begin(), await begin()];
     mine.callback.searchParams.set("code", other.callback.searchParams.get("code") as string);
     expect(await finish(mine)).toEqual(failed);
   });
 
-  test("by a code that was used", async () => {
+  test("by a used code", async () => {
     const attempt = await begin();
     expect((await finish(attempt)).session).toBeDefined();
     expect(await finish(attempt)).toEqual(failed);
   });
 
-  test("by a refusal of the service, whatever it says", async () => {
+  test("by a refusal of the service, with any text", async () => {
     const { cookie, callback } = await begin();
     const state = callback.searchParams.get("state") as string;
     callback.search = new URLSearchParams({ error: "access_denied", error_description: "<b>", state }).toString();
@@ -256,14 +256,14 @@ describeWithChromium(`the sign-in page ${inChromium}`, () => {
   });
 });
 
-test("no secret, code or token is in a log", async () => {
+test("no log holds a secret, code or token", async () => {
   const { callback } = await begin();
   const logs = await house.allLogged();
   for (const text of [clientSecret, callback.searchParams.get("code") as string]) expect(logs).not.toContain(text);
   expect(logs).toContain("a sign-in to the console failed");
 });
 
-test("an address without email_verified counts where the configuration says so, and a denial never does", async () => {
+test("an address without email_verified is accepted if the configuration allows it, an explicit denial never", async () => {
   const optional = configuration(provider.issuer, rules).replace(
     "    roles:",
     "    require_verified_email: false\n    roles:",
@@ -274,7 +274,7 @@ test("an address without email_verified counts where the configuration says so, 
   expect(await signIn({ ...operator, email_verified: "false" })).toBeUndefined();
 });
 
-test("a rule that goes away ends the sessions that it gave, and a service that is gone says so", async () => {
+test("removing a rule ends its sessions, and an unreachable service is reported", async () => {
   const [bob, eve] = [await signIn(operator), await signIn(viewer)];
   writeFileSync(join(house.dataDir, "sluice.yaml"), configuration("http://localhost:1", rules.toSpliced(1, 1)));
   await eventually(async () => (await sessionOf(bob)) === null);

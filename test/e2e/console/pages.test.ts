@@ -1,6 +1,6 @@
 /**
- * Every page of the console, wide and narrow, light and dark: nothing that axe objects to, no script error, no request elsewhere.
- * The variable SCREENSHOTS names a folder to which it writes a picture of each.
+ * Every page of the console, wide and narrow, light and dark: no finding of axe, no script error, no request elsewhere.
+ * The variable SCREENSHOTS names a folder for a picture of each page.
  */
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, test } from "@jest/globals";
@@ -12,7 +12,7 @@ import { fillHouse, showcase } from "./showcase.ts";
 
 const pictures = process.env["SCREENSHOTS"];
 
-/** Paths, with the title that shows that the page is there, and a text that shows that its data are. */
+/** Paths, each with a title that proves the page is shown, and a text that proves its data are. */
 const pages = [
   { path: "", title: "Overview", shows: "Cost by day" },
   { path: "/usage", title: "Usage", shows: "northwind/atlas-large" },

@@ -1,4 +1,4 @@
-/** Roles of people in the console: each may call what the contract says, and nothing else. */
+/** Roles of people in the console: each role may call only the operations granted by the contract. */
 import { create } from "@bufbuild/protobuf";
 import { type Client, Metadata } from "@grpc/grpc-js";
 import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
@@ -39,7 +39,7 @@ console:
       - {user: "*@research.example", role: admin, workspace: research}
 `;
 
-/** The headers that a proxy adds for a person. */
+/** The headers added by a proxy for a person. */
 const headersFor = (email: string) => ({ "x-forwarded-email": email });
 
 beforeAll(async () => {
@@ -55,14 +55,14 @@ afterAll(async () => {
 const as = (role: string, verb: string, path: string, body?: object) =>
   askConsole(origin, verb, path, headersFor(`${role}@example.com`), body);
 
-/** Operations that only administrators may call though they change nothing. */
+/** Operations reserved to administrators although they change nothing. */
 const confidential = ["getGenerationContent"];
-/** What an operator may beyond a viewer, written here again so that a slip in the contract shows. */
+/** An operator's rights beyond a viewer's, repeated here so a slip in the contract shows. */
 const operated = ["createKey", "putKey", "updateKey", "rotateKey", "deleteKey", "testProvider", "tryGuardrail"];
 
 const all = Object.entries<Operation>({ ...recordOperations, dryRunResponse });
 
-/** A path whose parameters name nothing. */
+/** A path with parameters matching nothing. */
 const pathOf = ({ path }: Operation): string =>
   parameterNames(path).reduce((filled, name) => filled.replace(`{${name}}`, "none"), path);
 
@@ -72,19 +72,19 @@ function leastRole(id: string, { method }: Pick<Operation, "method">): string {
   return operated.includes(id) ? "operator" : "admin";
 }
 
-test("an operation of the contract needs the role that this test expects", () => {
+test("the contract and this test agree on the role for each operation", () => {
   for (const [id, operation] of all) {
     expect([id, neededRole(operation)]).toEqual([id, leastRole(id, operation)]);
   }
 });
 
 describe.each(roles)("the role %s", (role) => {
-  test("is told to the page", async () => {
+  test("is shown to the page", async () => {
     const { body } = await as(role, "GET", "/session");
     expect(body.data).toMatchObject({ role, person: `${role}@example.com`, workspace: { name: "default" } });
   });
 
-  test("calls the operations that it permits, and no other", async () => {
+  test("calls its permitted operations, and no other", async () => {
     const calls = all.map(async ([id, operation]) => {
       const verb = operation.method.toUpperCase();
       const { status, body } = await as(role, verb, pathOf(operation), operation.method === "get" ? undefined : {});
@@ -113,14 +113,14 @@ describe.each(roles)("the role %s", (role) => {
   });
 });
 
-test("a change names the person in the audit log, not the key that people share", async () => {
+test("a change has the person in the audit log, not the shared key", async () => {
   const { status } = await as("operator", "POST", "/keys", { name: "made by a person" });
   expect(status).toBe(201);
   const { body } = await as("viewer", "GET", "/audit?action=keys.create&actor=operator@example.com");
   expect(body.data).toMatchObject([{ after: { name: "made by a person" } }]);
 });
 
-test("people of a workspace share one key, which nobody has, and which gets a successor when it is revoked", async () => {
+test("people of a workspace share one secret key, replaced by a successor when revoked", async () => {
   await house.admin("workspaces", "create", "--name", "research");
   const keyOf = async (name: string) => {
     const { body } = await askConsole(origin, "GET", "/session", headersFor(`${name}@research.example`));
@@ -134,7 +134,7 @@ test("people of a workspace share one key, which nobody has, and which gets a su
   expect(await keyOf("ada")).not.toBe(hash);
 });
 
-test("a gateway that knows no roles is answered no session of a lesser one", async () => {
+test("a gateway unaware of roles gets no session of a lesser role", async () => {
   const { method } = SessionService;
   const isAnswered = async (role: string, knowsRoles: boolean) => {
     const person = { email: `${role}@example.com`, role };

@@ -48,7 +48,7 @@ export async function fillHouse(house: House): Promise<void> {
   await spread(house);
 }
 
-/** Limits come after the turns, whose cost depends on the provider that routing draws: none may be refused. */
+/** Limits come after the turns, because their cost depends on the provider drawn by routing: none may be refused. */
 async function limitKeys(house: House, keys: readonly Answer[]): Promise<void> {
   for (const [n, limit] of Object.values(budgets).entries()) {
     await send(house, "PATCH", `/keys/${keys[n]?.data?.hash ?? ""}`, { limit, limit_reset: "monthly" });

@@ -1,4 +1,4 @@
-/** Pages show the cost that the ledger has, to the last picodollar: of answers, of refusals and of calls that were lost with a process. */
+/** Pages show the cost in the ledger, to the last picodollar: of answers, of refusals and of calls lost with a process. */
 import { afterAll, beforeAll, expect, test } from "@jest/globals";
 import pg from "pg";
 import type { Browser, Locator, Page } from "playwright-core";
@@ -10,7 +10,7 @@ import { type Upstream, chatAnswer, chatChunk, startUpstream } from "../../suppo
 
 const picosPerDollar = 12;
 
-/** Units of the page of usage, each with a value that a row has. */
+/** Units of the page of usage, each with the value of an existing row. */
 const units = [
   ["Model", "acme/large"],
   ["Key", "second"],
@@ -76,7 +76,7 @@ models:
     return (await answer.json()) as { readonly key: string };
   }
 
-  /** A stream whose process is killed in its midst. */
+  /** A stream with its process killed in the middle. */
   async function loseCall(): Promise<void> {
     acme.script([{ chunks: [{ sse: [chatChunk({ content: "begun!" })] }], hang: true }]);
     const reader = (await ask({ stream: true })).body?.getReader();
@@ -126,10 +126,10 @@ models:
     return visited;
   };
 
-  // Each part has a time limit of its own: a busy machine takes its time.
+  // Each part has a separate time limit, because a busy machine is slow.
   beforeAll(async () => {
     await use();
-    // Records arrive some time after their answers, and a page that was opened before does not show them.
+    // Records arrive some time after their answers, and a page opened earlier does not show them.
     for (const [outcome, count] of Object.entries({ completed: 5, refused: 1, lost: 1 })) {
       await eventually(async () => (await recorded(outcome)) >= count);
     }
@@ -137,7 +137,7 @@ models:
     expect(stdout).toContain("1 of them lost calls");
   });
 
-  test("of lists are those of the ledger, after kills", async () => {
+  test("of lists equal the ledger, after kills", async () => {
     const { page, complaints } = await signedIn();
     const whole = await ledger();
     const lost = await ledger("status = 'lost'");
@@ -169,7 +169,7 @@ models:
     expect(complaints).toEqual([]);
   });
 
-  test("of usage are those of the ledger, by whatever they are summed", async () => {
+  test("of usage equal the ledger, for every grouping", async () => {
     const { page, complaints } = await signedIn();
     const whole = await ledger();
     await page.goto("/console/usage");

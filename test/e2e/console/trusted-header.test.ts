@@ -1,4 +1,4 @@
-/** People that a reverse proxy signs in: named by a header, which counts from the addresses of the proxy alone. */
+/** People signed in by a reverse proxy: named by a header, which is accepted only from the addresses of the proxy. */
 import { writeFileSync } from "node:fs";
 import { request } from "node:http";
 import { join } from "node:path";
@@ -105,17 +105,17 @@ describe("a person of the proxy", () => {
     expect([status, body.error?.message]).toEqual([403, expect.stringMatching(message)]);
   });
 
-  test("comes from pages of the same origin, as everybody does", async () => {
+  test("is accepted only from pages of the same origin, like every session", async () => {
     const headers = { ...ada, "sec-fetch-site": "cross-site" };
     const { status } = await ask(proxy, "POST", "/console/api/keys", headers, { name: "forged" });
     expect(status).toBe(403);
   });
 
-  test("is somebody in the console only", async () => {
+  test("is signed in only in the console", async () => {
     expect((await ask(proxy, "GET", "/api/v1/keys", ada)).status).toBe(401);
   });
 
-  test("comes before the session of a cookie", async () => {
+  test("takes precedence over the session of a cookie", async () => {
     const body = { management_key: house.managementKey };
     const { status } = await ask(proxy, "POST", session, {}, body);
     expect(status).toBe(201);
@@ -148,14 +148,14 @@ describe("a stranger", () => {
     );
   });
 
-  test("is refused also beside a session of a key", async () => {
+  test("is refused even with a session of a key", async () => {
     const cookie = await cookieOfKey();
     expect((await ask(stranger, "GET", "/console/api/keys", { cookie })).status).toBe(200);
     expect((await ask(stranger, "GET", "/console/api/keys", { cookie, ...ada })).status).toBe(403);
   });
 });
 
-test("a rule that goes away takes its people with it, also those who watch", async () => {
+test("removing a rule signs out its people, including watchers of live pages", async () => {
   const bob = { "x-forwarded-email": "bob@example.com", "x-forwarded-groups": "on-call" };
   const watching = ask(proxy, "GET", "/console/api/live", bob);
   writeFileSync(join(house.dataDir, "sluice.yaml"), configuration("      - {user: ada@example.com, role: viewer}"));

@@ -38,8 +38,8 @@ const doors = [
   ["/messages", "max_tokens", { messages }],
 ] as const;
 
-describe.each(doors)("at %s with %s", (path, field, body) => {
-  test.each([false, true])("it is lowered to the model's, and a header says so (stream: %s)", async (stream) => {
+describe.each(doors)("an answer limit at %s with %s", (path, field, body) => {
+  test.each([false, true])("is lowered to the model's limit, and a header says so (stream: %s)", async (stream) => {
     const response = await post(path, { ...body, [field]: 32_000, stream }, { "x-service-metadata": "enabled" });
     expect(response.status).toBe(200);
     expect(response.headers.get("x-sluice-warning")).toBe(`${field}: sent as 16000: the model writes no more`);
@@ -47,7 +47,7 @@ describe.each(doors)("at %s with %s", (path, field, body) => {
     expect(upstream.requests.at(-1)?.json).toMatchObject({ model: "small", max_tokens: 16_000 });
   });
 
-  test("it goes up as it is where the model writes as much", async () => {
+  test("is sent unchanged to a model with an equal limit", async () => {
     const response = await post(path, { ...body, [field]: 16_000 });
     expect(response.status).toBe(200);
     expect(response.headers.get("x-sluice-warning")).toBeNull();
@@ -55,14 +55,14 @@ describe.each(doors)("at %s with %s", (path, field, body) => {
     expect(upstream.requests.at(-1)?.json).toMatchObject({ max_tokens: 16_000 });
   });
 
-  test("it is refused where every parameter is required", async () => {
+  test("is refused if every parameter is required", async () => {
     const response = await post(path, { ...body, [field]: 32_000, provider: { require_parameters: true } });
     expect(response.status).toBe(404);
     expect(await response.text()).toContain("t/small gives fewer than 32000 tokens");
   });
 });
 
-test("the header names it beside fields that nothing reads", async () => {
+test("the header lists a lowered limit together with unknown fields", async () => {
   const response = await post("/chat/completions", { messages, max_tokens: 32_000, flavour: 7 });
   expect(response.headers.get("x-sluice-warning")).toBe(
     "unknown field flavour, max_tokens: sent as 16000: the model writes no more",
@@ -72,13 +72,13 @@ test("the header names it beside fields that nothing reads", async () => {
 test.each([
   ["/responses", { input: "Hi", max_output_tokens: 32_000 }],
   ["/chat/completions", { messages, max_tokens: 32_000 }],
-])("a model that writes as much is preferred at %s", async (path, body) => {
+])("a model with a high enough limit is preferred at %s", async (path, body) => {
   const response = await post(path, { ...body, models: ["t/small", "t/large"] });
   expect(await response.text()).toContain('"t/large"');
   expect(response.headers.get("x-sluice-warning")).toBeNull();
 });
 
-test("the shorter answer is what budgets are asked for, as a dry run says", async () => {
+test("budgets reserve for the lowered limit, as shown by a dry run", async () => {
   const response = await post("/responses/dry-run", { input: "Hi", max_output_tokens: 32_000 });
   expect(await response.json()).toMatchObject({
     candidates: [{ model: "t/small", estimate: { max_output_tokens: 16_000 } }],

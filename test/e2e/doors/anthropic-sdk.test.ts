@@ -59,7 +59,7 @@ describe("text", () => {
     });
   });
 
-  test("as a stream", async () => {
+  test("is streamed", async () => {
     upstream.script([
       chatStream(chatChunk({ role: "assistant", content: "Hel" }), chatChunk({ content: "lo" }, "stop")),
     ]);
@@ -122,7 +122,7 @@ describe("tools and signed thinking go back to Anthropic as they came", () => {
     ],
   ] as const;
 
-  test("with the same prefix", async () => {
+  test("keep the same prefix", async () => {
     upstream.script([claudeStream(first, "tool_use"), claudeMessage([{ type: "text", text: "Clear." }])]);
     const message = await client.messages.stream(settings).finalMessage();
     expect(message.stop_reason).toBe("tool_use");
@@ -170,7 +170,7 @@ describe("tools and signed thinking go back to Anthropic as they came", () => {
 describe("tokens", () => {
   const tools: Anthropic.Tool[] = [{ name: "weather", input_schema: { type: "object", properties: {} } }];
 
-  test("of a prompt are counted without a provider and beside running streams, many at once", async () => {
+  test("of a prompt are counted without a provider and next to running streams, many at once", async () => {
     const before = upstream.requests.length;
     const count = (text: string) =>
       client.messages.countTokens({ model: "t/claude", tools, messages: [{ role: "user", content: text }] });
@@ -182,7 +182,7 @@ describe("tokens", () => {
     expect(upstream.requests).toHaveLength(before);
   });
 
-  test("are named at the beginning of a stream, before the provider has counted", async () => {
+  test("are estimated at the beginning of a stream, before the provider's count", async () => {
     upstream.script([chatStream(chatChunk({ role: "assistant", content: "Hello" }, "stop"))]);
     const long = { role: "user" as const, content: "word ".repeat(1_000) };
     const stream = await client.messages.create({ ...words, messages: [long], model: "t/chat", stream: true });
@@ -215,7 +215,7 @@ describe("errors", () => {
     });
   });
 
-  test("a thread is refused in the words by which the SDK goes on without one", async () => {
+  test("a thread is refused with the message after which the SDK goes on without a thread", async () => {
     await expect(asked({ thread: { type: "create" } })).rejects.toMatchObject({
       status: 400,
       error: {

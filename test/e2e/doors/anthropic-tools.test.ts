@@ -1,4 +1,4 @@
-/** Tools that Anthropic runs itself: pages that it fetches, and searches in deferred tools. They go up as they came where Anthropic answers. */
+/** Tools run by Anthropic itself: page fetches, and searches in deferred tools. They are sent unchanged to Anthropic. */
 import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
 import { readStreamedMessage } from "../../support/answers/streamed-answers.ts";
 import { type House, startHouse } from "../../support/house.ts";
@@ -102,13 +102,13 @@ describe("pages at Anthropic", () => {
     expect(readStreamedMessage(await ask({ stream: true }))).toMatchObject(shown);
   });
 
-  test("a page that cannot be read is an error in its block", async () => {
+  test("an unreadable page is an error in its block", async () => {
     upstream.script([claudeMessage([call, failed, said])]);
     const content = [shown[0], { content: { type: "web_fetch_tool_result_error" } }, said];
     expect(JSON.parse(await ask({}))).toMatchObject({ content });
   });
 
-  test("a page of an earlier answer is told in the next turn", async () => {
+  test("a page of an earlier answer is text in the next turn", async () => {
     upstream.script([claudeMessage([call, page, said])]);
     const { content } = JSON.parse(await ask({})) as { content: unknown };
     upstream.script([claudeMessage([said])]);
@@ -151,7 +151,7 @@ describe.each(["regex", "bm25"] as const)("deferred tools at Anthropic, searched
     { type: "tool_use", name: "get_weather", input: {} },
   ];
 
-  test("go up as they came, and stay the same in the next turn, which has the search as it was", async () => {
+  test("are sent unchanged, also in the next turn, together with the earlier search", async () => {
     upstream.script([claudeMessage([search, found, use], "tool_use")]);
     const answer = JSON.parse(await ask({ tools })) as { content: { id?: string }[] };
     expect(answer).toMatchObject({ content: seen, stop_reason: "tool_use" });
@@ -171,7 +171,7 @@ describe.each(["regex", "bm25"] as const)("deferred tools at Anthropic, searched
     expect(readStreamedMessage(await ask({ tools, stream: true }))).toMatchObject(seen);
   });
 
-  test("are searched by Sluice elsewhere, and what Anthropic found before is known there", async () => {
+  test("are searched by Sluice elsewhere, including the tools found before by Anthropic", async () => {
     upstream.script([claudeMessage([said])]);
     await ask({ model: "t/other", tools });
     const names = () => (lastSent()["tools"] as { name: string }[]).map(({ name }) => name).sort();
@@ -187,7 +187,7 @@ describe.each(["regex", "bm25"] as const)("deferred tools at Anthropic, searched
   });
 });
 
-describe("deferred tools that the client searches itself", () => {
+describe("deferred tools searched by the client itself", () => {
   const rates = { name: "fx.rates", input_schema: schema, defer_loading: true };
   const tools = [{ name: "find_tools", input_schema: schema }, weather, stock, rates];
   const find = { type: "tool_use", id: "toolu_7", name: "find_tools", input: {} };
@@ -201,7 +201,7 @@ describe("deferred tools that the client searches itself", () => {
   const found = [tools[0], weather, { ...rates, name: "fx_rates" }];
   const gone = { type: "text", text: "Tool found: gone" };
 
-  test("go to Anthropic as they came, with references to those that it has", async () => {
+  test("are sent unchanged to Anthropic, with references to its known tools", async () => {
     upstream.script([claudeMessage([{ type: "tool_use", id: "toolu_8", name: "fx_rates", input: {} }], "tool_use")]);
     const answer = JSON.parse(await ask({ tools, messages: searched() })) as { content: object[] };
     const { tools: sent, messages: turns } = lastSent() as { tools: object[]; messages: { content: object[] }[] };
@@ -219,13 +219,13 @@ describe("deferred tools that the client searches itself", () => {
     }
   });
 
-  test("are not known to Anthropic before the client has found them", async () => {
+  test("are hidden from Anthropic until the client has found them", async () => {
     upstream.script([claudeMessage([said])]);
     await ask({ tools });
     expect(lastSent()["tools"]).toEqual(tools.slice(0, 1));
   });
 
-  test("are ordinary tools at Anthropic where their name is too long for a reference", async () => {
+  test("are ordinary tools at Anthropic if their name is too long for a reference", async () => {
     const long = { name: "n".repeat(65), input_schema: schema, defer_loading: true };
     upstream.script([claudeMessage([said])]);
     await ask({
@@ -255,7 +255,7 @@ describe("deferred tools that the client searches itself", () => {
     ["chat", chatAnswer({ role: "assistant", content: "B." }), ["get_weather", "fx_rates"]],
     ["open", responsesAnswer({ type: "message", role: "assistant", content: [] }), ["get_weather", "fx_rates"]],
     ["google", toolDialects.gemini.say("B.", false), ["get_weather", "fx.rates"]],
-  ])("are ordinary tools in front of %s, and the result names them", async (model, reply, names) => {
+  ])("are ordinary tools at %s, and the result names them", async (model, reply, names) => {
     upstream.script([reply]);
     await ask({ model: `t/${model}`, tools, messages: searched() });
     const body = JSON.stringify(lastSent());

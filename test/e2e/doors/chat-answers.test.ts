@@ -1,4 +1,4 @@
-/** Parts of answers of chat completions beside text: citations, probabilities, refusals, calls of custom tools; whole and in chunks. */
+/** Parts of answers of chat completions other than text: citations, probabilities, refusals, calls of custom tools; whole and in chunks. */
 import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
 import { sample, sampleStream } from "../../support/contract.ts";
 import { type House, startHouse } from "../../support/house.ts";
@@ -90,7 +90,7 @@ models:
     expect(deltas.map(({ content }) => content ?? "").join("")).toBe(message.content);
   });
 
-  test("probabilities come with the pieces of text that they belong to", async () => {
+  test("probabilities come with their pieces of text", async () => {
     const words = ["Hi", " you"];
     const sse = words.map((token) => ({
       choices: [{ index: 0, delta: { content: token }, logprobs: { content: [logprob(token)] }, finish_reason: null }],

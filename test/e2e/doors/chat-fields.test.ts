@@ -8,13 +8,13 @@ import { type Upstream, chatAnswer, responsesAnswer, startUpstream } from "../..
 type Params = OpenAI.ChatCompletionCreateParamsNonStreaming;
 type FieldOfChat = Exclude<keyof Params | keyof ChatRequest$Outbound, "messages" | "model">;
 
-/** Whether the field changes what the provider gets, or acts in the gateway alone. */
+/** Whether the field changes the provider's request, or acts only in the gateway. */
 type Effect = "provider" | "gateway";
 
 interface Row {
   readonly fields: object;
   readonly effect: Effect;
-  /** The beginning of the message that refuses the field. */
+  /** The beginning of the field's refusal message. */
   readonly refused?: string;
 }
 
@@ -124,7 +124,7 @@ const called = (answer: object, output: object): object => ({
   messages: [asked, { role: "assistant", content: null, tool_calls: [call], ...answer }, { ...result, ...output }],
 });
 
-/** Fields within messages, parts and tools, by the path under which they are named. */
+/** Fields within messages, parts and tools, by their paths in warnings and errors. */
 const nested: readonly (readonly [path: string, fields: object, without: object])[] = [
   ["messages.0.content", { messages: [{ ...asked, ...mark }] }, { messages: [asked] }],
   ["messages.1.content", { messages: [asked, { ...said, ...mark }, asked] }, { messages: [asked, said, asked] }],
@@ -176,7 +176,7 @@ const dialects = Object.keys(replies) as Dialect[];
 interface Asked {
   readonly status: number;
   readonly error: string | undefined;
-  /** The body that the provider got; undefined when it was not asked. */
+  /** The body sent to the provider; undefined without a call. */
   readonly sent: string | undefined;
   /** Words of the receipt and of the warnings of the answer. */
   readonly notes: string;
@@ -236,7 +236,7 @@ ${dialects.map((id) => `  - {id: far/${id}, endpoints: [{provider: ${id}}]}`).jo
     if (sent === plain.sent) expect(notes).toContain(`"${path}`);
   });
 
-  test("cache marks of messages and tools reach a server that takes them", async () => {
+  test("cache marks of messages and tools reach a server with support for them", async () => {
     const { sent = "{}", notes } = await ask(
       "chat",
       { tools: [{ ...functionTool, ...mark }], messages: [{ ...asked, ...mark }, { ...said, ...mark }, asked] },

@@ -80,7 +80,7 @@ describe("openai's chat completions with only base URL and key changed", () => {
   });
 
   test.each([null, { include_usage: true }])(
-    "a stream loop: role, text, finish reason, and usage in a chunk of its own (%j)",
+    "a stream loop: role, text, finish reason, and usage in a separate chunk (%j)",
     async (options) => {
       const stream = await client.chat.completions.create({
         model: "sluice/echo",
@@ -102,7 +102,7 @@ describe("openai's chat completions with only base URL and key changed", () => {
     },
   );
 
-  test("usage that the SDK for Go has not asked for is left out, so that its accumulator keeps the finish reason", async () => {
+  test("unrequested usage is left out for the SDK for Go, so its accumulator keeps the finish reason", async () => {
     const asGo = clientOf({ defaultHeaders: { "x-stainless-lang": "go" } });
     const ask = async (options: { include_usage: boolean } | null) => {
       const request = {
@@ -209,7 +209,7 @@ describe("openai's chat completions with only base URL and key changed", () => {
     }
   });
 
-  test("an answer that is cut says why", async () => {
+  test("a truncated answer has its reason", async () => {
     const request = { model: "sluice/echo", messages: question("Count."), max_tokens: 3 };
     const { choices, usage } = await client.chat.completions.create(request);
     expect([choices[0]?.finish_reason, usage?.completion_tokens]).toEqual(["length", 3]);

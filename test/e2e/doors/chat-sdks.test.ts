@@ -89,7 +89,7 @@ models:
 
   const tools = { get_weather: { description: "Weather", inputSchema: town, execute: async () => "clear sky" } };
 
-  /** A stream that breaks off after its first word has one error. */
+  /** A stream broken off after its first word has one error. */
   async function expectOneError(model: ai.LanguageModel): Promise<void> {
     const go = breakAfterWord();
     const errors: unknown[] = [];

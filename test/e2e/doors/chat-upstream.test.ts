@@ -1,4 +1,4 @@
-/** Chat completions on their way to a provider and back: the fields it gets, reasoning that goes back, images, log probabilities. */
+/** Chat completions on their way to a provider and back: the sent fields, reasoning sent back, images, log probabilities. */
 import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
 import { type House, startHouse } from "../../support/house.ts";
 import { type Reply, type Upstream, chatChunk, sse, startUpstream } from "../../support/providers/upstream.ts";
@@ -191,7 +191,7 @@ models:
     expect(choices[0]?.logprobs).toEqual({ content: [logprob], refusal: null });
   });
 
-  test("the receipt names what was not sent, and a name that the format cannot carry", async () => {
+  test("the receipt names unsent fields, and a name not allowed in the format", async () => {
     const { service_metadata: receipt } = await ask(
       { model: "far/thinker", messages: [{ role: "user", name: "ann", content: "x" }], seed: 1 },
       { "x-service-metadata": "enabled" },
@@ -223,14 +223,14 @@ models:
       expect(await sentBack(choices[0]!.message)).toMatchObject(thoughts);
     });
 
-    test("of a stream whose entries were collected one by one", async () => {
+    test("of a stream with entries collected one by one", async () => {
       const deltas = (await stream(request)).map((chunk) => chunk.choices[0]?.delta ?? {});
       const details = deltas.flatMap((delta) => delta.reasoning_details ?? []);
       expect(deltas.map((delta) => delta.reasoning ?? "").join("")).toBe("Is it prime?");
       expect(await sentBack({ content: "No: 7 x 13.", reasoning_details: details })).toMatchObject(thoughts);
     });
 
-    test("and is not shown where the request excludes it", async () => {
+    test("and is hidden if the request excludes it", async () => {
       const { choices } = await ask({ ...request, reasoning: { max_tokens: 2_000, exclude: true } });
       expect(Object.keys(choices[0]!.message)).toEqual(["role", "content", "refusal"]);
     });

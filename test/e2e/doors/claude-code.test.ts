@@ -99,7 +99,7 @@ const dialects: readonly [name: string, call: (step: Step, number: number) => Re
   ],
 ];
 
-/** Cache marks move on from turn to turn; everything else that was sent stays, byte for byte, or the provider's cache is lost. */
+/** Cache marks move on from turn to turn; the rest of the prefix stays, byte for byte, or the provider's cache is lost. */
 function expectGrowingPrefix(bodies: readonly Record<string, unknown>[]): void {
   const unmarked = bodies.map((body) =>
     JSON.stringify(body, (key, value) => (key === "cache_control" ? undefined : value)),

@@ -144,7 +144,7 @@ describe("a compacted conversation", () => {
     expect([status, sent()]).toEqual([200, expect.stringContaining("parse is called read now")]);
   });
 
-  test("is refused when it was changed, and to another workspace", async () => {
+  test("is refused after a change, and to another workspace", async () => {
     const item = await compact();
     const changed = { ...item, encrypted_content: altered(item.encrypted_content) };
     for (const [key, input] of [

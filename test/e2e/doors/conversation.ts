@@ -1,6 +1,6 @@
 /** One conversation in the formats of three doors. */
 
-/** A conversation in words that every format has. */
+/** A conversation of elements common to every format. */
 export interface Conversation {
   readonly system: string;
   readonly said: readonly string[];

@@ -1,4 +1,4 @@
-/** Failures that are found behind the gateway name the fields as the client wrote them, at the doors of messages and of chat completions. */
+/** Failures found by inference-svc use the client's field names, at the doors of messages and of chat completions. */
 import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
 import { type House, startHouse } from "../../support/house.ts";
 import { type Upstream, chatAnswer, startUpstream } from "../../support/providers/upstream.ts";
@@ -48,7 +48,7 @@ const hi = { role: "user", content: "Hi" };
 const text = (words: string) => ({ type: "text", text: words });
 const pdf = { type: "file", file_id: "file_1" };
 
-describe("at the door of messages", () => {
+describe("a failure at the door of messages", () => {
   const ask = (body: object) => failureOf("/messages", { model: "t/chat", max_tokens: 64, ...body });
   const use = (id: string) => ({ type: "tool_use", id, name: "a", input: {} });
   const result = (id: string, content: unknown = "1") => ({ type: "tool_result", tool_use_id: id, content });
@@ -94,19 +94,19 @@ describe("at the door of messages", () => {
     expect(message).toMatch(new RegExp(`^${path.replaceAll(".", "\\.")}[: ]`));
   });
 
-  test("in a stream, too", async () => {
+  test("in a stream has the client's field names", async () => {
     const messages = [{ role: "user", content: [text("See"), imageFile] }];
     const { metadata } = await ask({ stream: true, messages });
     expect(metadata.param).toBe("messages.0.content.1");
   });
 
-  test("of which a count of tokens fails", async () => {
+  test("of a token count has the client's field names", async () => {
     const messages = [{ role: "user", content: [text("See"), { type: "image", source: { type: "url", url: "x" } }] }];
     const failure = await failureOf("/messages/count_tokens", { model: "t/chat", messages });
     expect(failure).toMatchObject({ status: 400, metadata: { param: "messages.0.content.1.source.url" } });
   });
 
-  test("settings that were not sent are named as the client has them", async () => {
+  test("names unsent settings as the client wrote them", async () => {
     const body = { model: "t/chat", max_tokens: 64, messages: [hi], thinking: { type: "enabled", budget_tokens: 32 } };
     const response = await post("/messages", body, { "x-service-metadata": "enabled" });
     const { service_metadata: receipt } = (await response.json()) as {
@@ -116,7 +116,7 @@ describe("at the door of messages", () => {
   });
 });
 
-describe("at the door of chat completions", () => {
+describe("a failure at the door of chat completions", () => {
   const ask = (body: object) => failureOf("/chat/completions", { model: "t/chat", ...body });
   const file = { type: "file", file: { file_id: "file_1" } };
   const call = (id: string) => ({ id, type: "function", function: { name: "a", arguments: "{}" } });
@@ -131,7 +131,7 @@ describe("at the door of chat completions", () => {
     expect([status, metadata.param]).toEqual([400, path]);
   });
 
-  test("a part of a message that no model takes, behind calls and their results", async () => {
+  test("names a part of a message refused by every model, after calls and their results", async () => {
     const sound = { type: "input_audio", input_audio: { data: "AA==", format: "wav" } };
     const messages = [
       hi,

@@ -8,7 +8,7 @@ import { type Reply, type Upstream, chatChunk, startUpstream } from "../../suppo
 const turns = 8;
 const png = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==";
 
-/** An answer with a thought; every other one says something and calls two tools. */
+/** An answer with reasoning; every other one has text and calls two tools. */
 interface Script {
   readonly thought: string;
   readonly words: string;
@@ -49,7 +49,7 @@ function claudeReply({ thought, words, calls }: Script): Reply {
   return claudeStream(blocks, calls.length > 0 ? "tool_use" : "end_turn");
 }
 
-/** Thoughts are signed after even turns and sealed after odd ones. */
+/** Reasoning is signed after even turns and sealed after odd ones. */
 const detailsOf = ({ thought, words, calls }: Script): readonly object[] =>
   calls.length > 0
     ? [{ type: "reasoning.text", text: thought, signature: btoa(words), format: "anthropic-claude-v1", index: 0 }]
@@ -104,7 +104,7 @@ const image = {
   source: { type: "base64" as const, media_type: "image/png" as const, data: png },
 };
 
-/** The next message of the user: results of the tools with an image, or a question, whose form changes as programs change it. */
+/** The next message of the user: results of the tools with an image, or a question, in the varying forms used by programs. */
 function nextContent(turn: number, calls: Script["calls"]): Anthropic.ContentBlockParam[] {
   if (calls.length === 0) return [{ type: "text", text: `Question ${turn}?` }, ...(turn % 3 === 0 ? [image] : [])];
   return [
@@ -129,7 +129,7 @@ function marked(messages: readonly Anthropic.MessageParam[]): Anthropic.MessageP
   });
 }
 
-/** The body as it was written, without cache marks, which move. */
+/** The body as sent, without cache marks, which move. */
 const unmarked = (body: string): string => body.replaceAll(/,"cache_control":\{"type":"ephemeral"\}/g, "");
 
 /** The body up to the end of its messages. */
@@ -196,7 +196,7 @@ test.each(dialects)("%s", async (model, reply) => {
   for (let turn = 0; turn < turns - 1; turn++) expectThought(last, scriptOf(turn), model);
 });
 
-/** Thoughts come back as they were, with everything by which their provider knows them. */
+/** Reasoning comes back unchanged, with all its signatures and ids for the provider. */
 function expectThought(body: string, script: Script, model: string): void {
   const { thought, words, calls } = script;
   if (model === "t/claude") {

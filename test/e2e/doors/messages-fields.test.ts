@@ -1,4 +1,4 @@
-/** Every field of Anthropic's format at the messages door is carried, noted or refused by name, at providers of its own format and of others. */
+/** Every field of Anthropic's format at the messages door is sent, noted or refused by name, at providers of the same format and of others. */
 import { afterAll, beforeAll, beforeEach, expect, test } from "@jest/globals";
 import { type House, startHouse } from "../../support/house.ts";
 import { claudeMessage } from "../../support/providers/anthropic.ts";
@@ -85,7 +85,7 @@ test.each(rows)("%s, elsewhere", async (_, body, fate, elsewhere = fate) => {
   await expectFate({ model: "t/chat", ...body }, elsewhere);
 });
 
-test("beta names reach a provider that takes them, and are noted elsewhere", async () => {
+test("beta names reach a provider with support for them, and are noted elsewhere", async () => {
   const betas = "context-1m-2025-08-07,later-2027-01-01";
   await ask({ model: "t/claude", max_tokens: 9, ...said(textBlock("Hi")) }, { "anthropic-beta": betas });
   expect(upstream.requests.at(-1)?.headers["anthropic-beta"]).toBe(betas);

@@ -13,12 +13,12 @@ const imageUrl = "https://a.example/a.png";
 const url = (path: string) => ({ type: "image_url", image_url: { url: path } });
 const shown = [url(pixelUrl), url(imageUrl), { type: "text", text: "What is it?" }];
 
-// The SDK prints a warning for each model that it does not know.
+// The SDK prints a warning for each unknown model.
 globalThis.AI_SDK_LOG_WARNINGS = false;
 
 const stage = clientStage();
 
-/** The parts of the last message that the provider was sent. */
+/** The parts of the last message sent to the provider. */
 function lastParts(): unknown {
   const body = stage.upstream.requests.at(-1)?.json as { messages: { content: unknown }[] } | undefined;
   return body?.messages.at(-1)?.content;
@@ -49,7 +49,7 @@ describe("@langchain/anthropic", () => {
     expect(lastParts()).toEqual(shown);
   });
 
-  test("a stream that breaks off fails", async () => {
+  test("a broken-off stream fails", async () => {
     const go = breakAfterWord();
     const reading = (async () => {
       for await (const chunk of await model().stream("x")) if (chunk.text === "One") go();
@@ -80,7 +80,7 @@ describe.each(sdks)("%s with @ai-sdk/anthropic", (_, ai, modelOf) => {
     expect(lastParts()).toEqual(shown);
   });
 
-  test("a stream that breaks off is an error", async () => {
+  test("a broken-off stream is an error", async () => {
     const go = breakAfterWord();
     const errors: unknown[] = [];
     const onError = ({ error }: { error: unknown }) => void errors.push(error);

@@ -115,7 +115,7 @@ test.each(chatReasons)("%s of chat completions is %s", async (finish, reason) =>
   expect(await lastDelta({ model: "t/chat" })).toMatchObject({ stop_reason: reason });
 });
 
-test("a stop text that a server of chat completions names", async () => {
+test("a stop text named by a server of chat completions is returned", async () => {
   const named = {
     id: "c",
     choices: [{ index: 0, message: { content: "Hello" }, finish_reason: "stop", stop_reason: "END" }],
@@ -127,7 +127,7 @@ test("a stop text that a server of chat completions names", async () => {
   });
 });
 
-test("a search in which the provider paused has no result yet", async () => {
+test("a provider's paused search has no result yet", async () => {
   const use = { type: "server_tool_use", id: "srvtoolu_1", name: "web_search", input: { query: "Mars" } };
   upstream.script([claudeMessage([...said, use], "pause_turn")]);
   const tools = [{ type: "web_search_20250305", name: "web_search" }];

@@ -1,4 +1,4 @@
-/** Tools of Anthropic's format at the messages door: those that nothing here runs, those with types of their own, and cache marks on them. */
+/** Tools of Anthropic's format at the messages door: tools nothing runs here, client tools with dated types, and cache marks on them. */
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "@jest/globals";
 import { parseSse } from "../../support/answers/sse.ts";
 import { type House, startHouse } from "../../support/house.ts";
@@ -64,7 +64,7 @@ function pathsOf({ service_metadata: receipt }: Answer): readonly string[] {
   return [...notSent.map(({ path }) => path), ...unknown.map(({ name }) => name)];
 }
 
-describe("tools that nothing here runs fail by call, in the block of the result", () => {
+describe("tools nothing runs here fail by call, in the block of the result", () => {
   const search = { type: "web_search_20250305", name: "web_search" };
   const code = { type: "code_execution_20250825", name: "code_execution" };
   const cases = [
@@ -108,13 +108,13 @@ describe("tools that nothing here runs fail by call, in the block of the result"
     expect(content.map(({ type }) => type)).toEqual(["server_tool_use", "web_search_tool_result", "text"]);
   });
 
-  test("a provider that searches itself is left to it", async () => {
+  test("a provider's own search is left to the provider", async () => {
     await answerOf({ model: "t/claude", tools: [search] });
     expect(sent()).toMatchObject({ tools: [search] });
   });
 });
 
-describe("client tools with a type of their own", () => {
+describe("client tools with a dated type", () => {
   const typed = [
     { type: "bash_20250124", name: "bash" },
     { type: "text_editor_20250728", name: "str_replace_based_edit_tool", max_characters: 9_000 },
@@ -128,7 +128,7 @@ describe("client tools with a type of their own", () => {
     { type: "memory_20250818", name: "memory" },
   ];
 
-  test("reach endpoints that take Anthropic's betas as they came", async () => {
+  test("are sent unchanged to endpoints with support for Anthropic's betas", async () => {
     const call = { type: "tool_use", id: "toolu_1", name: "bash", input: { command: "ls" } };
     upstream.script([claudeMessage([call], "tool_use")]);
     const marked = [...typed.slice(0, -1), { ...typed.at(-1), cache_control: { type: "ephemeral" } }];
@@ -171,7 +171,7 @@ describe("cache marks", () => {
         ],
       },
     ],
-  ])("on %s stay where they are", async (_, fields) => {
+  ])("on %s stay in place", async (_, fields) => {
     await answerOf({ model: "t/claude", ...fields });
     expect(sent()).toMatchObject(fields);
   });
@@ -180,7 +180,7 @@ describe("cache marks", () => {
   test.each([
     ["the result", { ...result, content: "1", ...mark }],
     ["a part of the result", { ...result, content: [text("1", mark)] }],
-  ])("on a call and on %s stand on the blocks", async (_, marked) => {
+  ])("on a call and on %s are sent on the blocks", async (_, marked) => {
     const messages = [
       { role: "user", content: [text("Hi")] },
       { role: "assistant", content: [{ ...call, ...mark }] },
@@ -196,7 +196,7 @@ describe("cache marks", () => {
     expect(pathsOf(elsewhere)).toContain("messages.1.content.0.cache_control");
   });
 
-  test("on an empty result are named as not sent", async () => {
+  test("on an empty result are listed as unsent", async () => {
     const messages = [
       { role: "user", content: [text("Hi")] },
       { role: "assistant", content: [call] },
@@ -217,7 +217,7 @@ describe("cache marks", () => {
     });
   });
 
-  test.each(["t/chat", "t/open"])("are noted where the format has none: %s", async (model) => {
+  test.each(["t/chat", "t/open"])("are noted for formats without cache marks: %s", async (model) => {
     const message = { type: "message", id: "m", role: "assistant", status: "completed", content: [] };
     const response = { id: "r", object: "response", status: "completed", output: [message] };
     upstream.script([model === "t/chat" ? answering("Hello") : { chunks: [{ json: response }] }]);

@@ -1,4 +1,4 @@
-/** Code that Anthropic runs itself, through /messages and /responses: the tool and its container reach it, and what it ran comes back. */
+/** Code run by Anthropic itself, through /messages and /responses: the tool and its container are sent, and the run comes back. */
 import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
 import { readStreamedMessage } from "../../support/answers/streamed-answers.ts";
 import { type House, startHouse } from "../../support/house.ts";
@@ -57,8 +57,8 @@ const shown = (returned: number) => [
   said,
 ];
 
-describe("at /messages", () => {
-  test.each([0, 1])("a run that returns %i", async (returned) => {
+describe("native code at /messages", () => {
+  test.each([0, 1])("comes back as a run with the result %i", async (returned) => {
     upstream.script([claudeMessage([call, printed(returned), said])]);
     const body = { max_tokens: 64, messages, tools: [code, search], container: "container_1" };
     const { content } = JSON.parse(await post("/messages", body)) as { content: object[] };
@@ -67,7 +67,7 @@ describe("at /messages", () => {
     expect(asked()?.headers["anthropic-beta"]).toBe("code-execution-2025-08-25");
   });
 
-  test("a run in a stream, whose blocks can be sent back", async () => {
+  test("comes back as a run in a stream, in blocks usable in the next request", async () => {
     const { input, ...head } = call;
     const streamed = claudeStream([
       [
@@ -90,7 +90,7 @@ describe("at /messages", () => {
     expect(asked()?.body).toContain("1229");
   });
 
-  test("a choice of the tool, and one that forbids tools", async () => {
+  test("can be required or forbidden by the tool choice", async () => {
     upstream.script([claudeMessage([said])]);
     const forced = { type: "tool", name: "code_execution" };
     await post("/messages", { max_tokens: 64, messages, tools: [code], tool_choice: forced });
@@ -100,7 +100,7 @@ describe("at /messages", () => {
   });
 });
 
-test("at /responses: an item with its outputs", async () => {
+test("native code at /responses comes back as an item with its outputs", async () => {
   upstream.script([claudeMessage([call, printed(0), said])]);
   const tools = [{ type: "code_interpreter", container: { type: "auto" } }];
   const include = ["code_interpreter_call.outputs"];
@@ -121,7 +121,7 @@ test("at /responses: an item with its outputs", async () => {
   expect(asked()?.json).not.toHaveProperty("container");
 });
 
-test("a provider that paused: the call has no result yet", async () => {
+test("a paused provider gives a call without a result yet", async () => {
   upstream.script([claudeMessage([call], "pause_turn")]);
   const { content, stop_reason: reason } = JSON.parse(
     await post("/messages", { max_tokens: 64, messages, tools: [code] }),

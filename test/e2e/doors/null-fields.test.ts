@@ -1,4 +1,4 @@
-/** Fields that a client leaves open as null mean the same as absent ones, through each format that lets clients do so. */
+/** A field of null means the same as an absent field, in each format where clients may send null. */
 import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
 import { chatRequestShape } from "@sluice/proto/contract/chat/request.js";
 import { messagesRequest } from "@sluice/proto/contract/messages/request.js";
@@ -74,7 +74,7 @@ describe.each(doors)("$path", ({ path, fields, body, answer }) => {
   });
 });
 
-test("a model that is null counts as absent", async () => {
+test("a model of null counts as absent", async () => {
   upstream.script([answers.chat]);
   const { body } = doors[0] as (typeof doors)[0];
   expect(await asked("/chat/completions", { ...body, model: null, models: ["far/model"] })).toContain("Hello");

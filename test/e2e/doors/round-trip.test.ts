@@ -111,7 +111,7 @@ const parameters = { type: "object", properties: { q: { type: "string" } } };
 const pixel = { type: "base64", media_type: "image/png", data: pixelUrl.split(",")[1] };
 const isPictured = (turn: number) => turn % 4 === 0;
 
-/** The formats: how a conversation is asked, how an answer joins it, and what comes next. */
+/** The formats: how a conversation is sent, how an answer joins it, and how to continue. */
 const doors = {
   "/chat/completions": {
     request: (messages: readonly object[]) => ({

@@ -1,4 +1,4 @@
-/** One request through three doors: the provider is asked the same, the guardrail decides the same, and the ledger differs in the door alone. */
+/** One request through three doors: the provider gets the same body, the guardrail decides the same, and the ledger differs only in the door. */
 import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
 import pg from "pg";
 import { type House, startHouse } from "../../support/house.ts";
@@ -33,7 +33,7 @@ const post = (name: DoorName, conversation: Conversation, key = house.apiKey) =>
     body: JSON.stringify(bodies[name](conversation)),
   });
 
-/** The body that the provider got. */
+/** The body sent to the provider. */
 async function asked(name: DoorName, conversation: Conversation, key = house.apiKey): Promise<string> {
   const response = await post(name, conversation, key);
   const text = await response.text();
@@ -81,14 +81,14 @@ test("the steps of a long conversation lead to the same bytes, whether the key h
     for (const name of names) {
       for (const key of [house.apiKey, house.apiKey]) sent.add(await asked(name, conversation, key));
     }
-    // A conversation of which this key has sent nothing before.
+    // A conversation new to this key.
     if (told === edited) for (const name of names) sent.add(await asked(name, conversation, another));
     expect(sent.size).toBe(1);
   }
 });
 
-describe.each(names)("through the door of %s", (name) => {
-  test("a guardrail refuses it with its words", async () => {
+describe.each(names)("a turn through the door of %s", (name) => {
+  test("is refused by a guardrail with its message", async () => {
     const { stdout } = await house.admin("keys", "create", "--name", `guarded ${name}`, "--json");
     const { key, hash } = JSON.parse(stdout) as { key: string; hash: string };
     const named = ["--name", `no secrets ${name}`, "--block", "secret", "--json"];
@@ -103,7 +103,7 @@ describe.each(names)("through the door of %s", (name) => {
     expect(upstream.requests).toHaveLength(from);
   });
 
-  test("its record names the door", async () => {
+  test("has the door in its record", async () => {
     const response = await post(name, one);
     await response.arrayBuffer();
     const id = response.headers.get("x-generation-id");
@@ -124,7 +124,7 @@ describe.each(names)("through the door of %s", (name) => {
   });
 });
 
-/** Columns that differ between two equal turns: names of the turn, times, and its place among the records of its process. */
+/** Columns with differences between two equal turns: ids of the turn, times, and its place among the records of its process. */
 const own = /^(?:turn_id|generation_id|request_id|sequence|.*_at|.*_ms|door)$/;
 
 test("leads to the same record but for the door", async () => {

@@ -1,6 +1,6 @@
 /**
- * No field of a request is lost in silence: every field of each door's published body, nested ones too, changes what the provider is sent, or is named
- * in the receipt or in the header of warnings, or is refused by name. A field that the gateway itself acts on is in the list below with its reason.
+ * No field of a request is lost silently: every field of each door's published body, nested ones too, changes the provider's body, or is named
+ * in the receipt or in the header of warnings, or is refused by name. A field used by the gateway itself is in the list below with its reason.
  */
 import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
 import { openApi } from "@sluice/proto/contract/operations/openapi.js";
@@ -73,7 +73,7 @@ afterAll(async () => {
 
 interface Outcome {
   readonly status: number;
-  /** What the provider was sent, or why it was not asked. */
+  /** The body sent to the provider, or the reason for no call. */
   readonly sent: string;
   readonly told: readonly string[];
 }
@@ -113,7 +113,7 @@ async function ask(door: string, kind: string, body: object): Promise<Outcome> {
 
 const { schemas } = openApi().components as unknown as { readonly schemas: Schemas };
 
-/** A cache mark is told at the part on which it stands in the end, within the same message, item or tool; `enabled` is another word of the effort. */
+/** A cache mark is listed at its final part, within the same message, item or tool; `enabled` is a synonym of the effort. */
 const placeOf = (path: string): string =>
   path
     .replace(/^((?:input|messages|tools|system)\.\d+)\..*cache_control.*$/, "$1")
@@ -123,7 +123,7 @@ function isNamed(place: string, told: readonly string[]): boolean {
   const path = placeOf(place);
   return told.some((each) => {
     const name = each.split(/[:; ]/)[0]!;
-    // A tool that is sent as another is told by its type.
+    // A converted tool is listed by its type.
     const whole = name.replace(/^(tools\.\d+)\.type$/, "$1");
     return name !== "" && (isWithin(path, whole) || isWithin(whole, path));
   });
@@ -151,13 +151,13 @@ async function fateOf(door: string, kind: string, { path, bodies }: FieldProbe):
 
 const goodFates: ReadonlySet<string> = new Set(["carried", "named", "refused"]);
 
-/** Fields that do not exist are named by the doors; formats that get tools and settings as they were written get such fields, too. */
+/** Unknown fields are listed by the doors; formats with verbatim tools and settings also get such fields. */
 const kindsOfUnknown: ReadonlySet<string> = new Set(["chat", "openai", "anthropic"]);
 
 /** Each field is sent to half of the kinds of providers, neighbours to the other half; to all of them with SILENCE=all. */
 const allKinds = process.env["SILENCE"] === "all";
 
-describe.each(probedDoors)("at %s", (door, name, body) => {
+describe.each(probedDoors)("a request at %s", (door, name, body) => {
   const probes = new SchemaProbes({ schemas, ...probeRules })
     .of(schemas[name]!, body)
     .filter(({ label }) => !unprobed.some(({ fields }) => fields.test(label)));
@@ -174,7 +174,7 @@ describe.each(probedDoors)("at %s", (door, name, body) => {
     return lost;
   }
 
-  test("no field is lost on its way to a provider", async () => {
+  test("loses no field on its way to a provider", async () => {
     const lost = await Promise.all(Object.keys(kinds).map(findLost));
     expect(lost.flat()).toEqual([]);
   }, 300_000);

@@ -1,4 +1,4 @@
-/** Instructor, whose packages disagree with those of other clients. */
+/** Instructor: its packages conflict with those of other clients. */
 import { testForeignClients } from "../../../support/clients/foreign.ts";
 
 await testForeignClients("instructor");

@@ -1,4 +1,4 @@
-/** Creates folders that only their owner can read. */
+/** Creates folders readable only by their owner. */
 import { mkdirSync, statSync } from "node:fs";
 import { dirname } from "node:path";
 

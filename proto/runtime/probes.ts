@@ -1,4 +1,4 @@
-/** Serves /livez, /readyz and /metrics on a separate HTTP/1 port, which a cleartext HTTP/2 port cannot serve. */
+/** Serves /livez, /readyz and /metrics on a separate HTTP/1 port, because a cleartext HTTP/2 port cannot serve them. */
 import { type Server, createServer } from "node:http";
 import { answerParseError, refusesUnsafe } from "./http1/framing.ts";
 import type { Lifecycle } from "./lifecycle.ts";

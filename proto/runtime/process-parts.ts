@@ -1,4 +1,4 @@
-/** The parts that every service is built on: its log, its metrics, its drain, and its proof of identity to the other services. */
+/** The common parts of every service: its log, metrics, drain, and proof of identity to the other services. */
 import { hostname } from "node:os";
 import type { z } from "zod";
 import type { commonEnvironment } from "./config.ts";
@@ -21,14 +21,14 @@ export interface ProcessParts {
   readonly log: Logger;
   readonly registry: Registry;
   readonly tracing: Tracing | undefined;
-  /** The part of the memory and the file descriptors of the process that this service may use: 1 unless another service runs in it. */
+  /** Fraction of the memory and file descriptors of the process for this service: 1 unless another service runs in it. */
   readonly share: number;
 }
 
 type CommonSettings = Readonly<z.infer<z.ZodObject<typeof commonEnvironment>>>;
 
 /**
- * Opens the parts of this process. Call it before anything is awaited, because it handles the signals that end the process.
+ * Opens the parts of this process. Call it before the first await, because it handles the termination signals.
  * @param share below 1 when another service will run in the process
  */
 export async function openProcess(room: string, settings: CommonSettings, share = 1): Promise<ProcessParts> {
@@ -39,7 +39,7 @@ export async function openProcess(room: string, settings: CommonSettings, share 
   return openParts(room, settings, { log, lifecycle, share });
 }
 
-/** Opens the parts of a service that runs beside another one in its process: it starts and ends with that. */
+/** Opens the parts of a second service in the same process: it starts and ends with the first. */
 export function openBeside(
   { lifecycle, share }: ProcessParts,
   room: string,

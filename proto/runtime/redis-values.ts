@@ -1,4 +1,4 @@
-/** Values in Redis that all processes share and that a request can do without: it waits for them a moment only. */
+/** Optional values in Redis, shared by all processes: a request waits for them only a moment. */
 import { Redis } from "ioredis";
 import type { Logger } from "./log/log.ts";
 
@@ -32,7 +32,7 @@ export class RedisValues {
     this.#client.set(name, value, "PX", ttlMs).catch((error: unknown) => this.#failed(error));
   }
 
-  /** @returns a value for each name; undefined for one that is not there, and for all when Redis does not answer in time */
+  /** @returns a value for each name; undefined for a missing value, and for all when Redis does not answer in time */
   async get(names: readonly string[]): Promise<readonly (Buffer | undefined)[]> {
     let timer: NodeJS.Timeout | undefined;
     const late = new Promise<never>((_, reject) => {

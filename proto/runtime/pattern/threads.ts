@@ -26,7 +26,7 @@ export class Threads {
    */
   #starts: number[] = [0, 0];
   #ranks: number[] = [0, 0];
-  /** Matches that a thread may still replace; settled ones are reported and removed. */
+  /** Replaceable matches: a thread may still replace them. Settled matches are reported and removed. */
   #reserved: TextSpan[] = [];
   /** Number of matches reported so far. */
   #reported = 0;
@@ -35,19 +35,19 @@ export class Threads {
     return spare.pop() ?? new Threads();
   }
 
-  /** Gives the threads back at the end of their scan, which must not use them afterwards. */
+  /** Returns the threads for reuse at the end of their scan. The scan must not use them afterwards. */
   close(): void {
     this.#reserved.length = 0;
     this.#reported = 0;
     if (spare.length < maxSpare) spare.push(this);
   }
 
-  /** @returns the place at which the most preferred thread began, counted from `at` */
+  /** @returns the start of the most preferred thread, counted from `at` */
   startIn(state: State, at: number): number {
     return this.#startOf(0, at, state.ages);
   }
 
-  /** Whether there are matches that are not reported yet. */
+  /** Whether any match is still unreported. */
   get hasReserved(): boolean {
     return this.#reserved.length > 0;
   }
@@ -74,12 +74,12 @@ export class Threads {
     this.#reserve(start, until, rank);
   }
 
-  /** Adds a match that ends at the current place. @param ages of the starts there */
+  /** Adds a match ending at the current place. @param ages of the starts there */
   hit(origin: Origin, at: number, ages: readonly number[]): void {
     this.#reserve(this.#startOf(origin, at, ages), at, this.#rankOf(origin, at, ages));
   }
 
-  /** Matches that no live thread can replace any more, each reported once. */
+  /** Final matches, which no live thread can replace any more; each is reported once. */
   takeSettled(state: State, at: number): readonly TextSpan[] {
     if (this.#reserved.length === 0) return nothing;
     const isAlive = state.threads.length > 0;
@@ -98,7 +98,7 @@ export class Threads {
   /** Number of matches before a start. */
   #rankOf(origin: Origin, from: number, ages: readonly number[]): number {
     if (origin !== startsHere && ages[origin] === 0) return this.#ranks[origin] as number;
-    // A match that a thread may still replace ends after the thread's start; all others end before it.
+    // A replaceable match ends after the start of its thread; all others end before it.
     const start = this.#startOf(origin, from, ages);
     let count = this.#reserved.length;
     while (count > 0 && (this.#reserved[count - 1] as TextSpan).end > start) count--;
@@ -115,7 +115,7 @@ export class Threads {
     const { kept, origins, ages } = move;
     const count = origins.length;
     if (count === 1) return this.#continueOne(move, origins[0] as Origin, from);
-    // A start can continue one that another is about to overwrite, so that all are read before any is written.
+    // A start can continue a start about to be overwritten, so all are read before any is written.
     for (let index = 0; index < count; index++) {
       const origin = origins[index] as Origin;
       continuedStarts[index] = this.#startOf(origin, from, ages);

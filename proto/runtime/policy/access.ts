@@ -16,13 +16,13 @@ import { unsupportedFieldIn } from "../rpc/supported-fields.ts";
 import type { TraceHeaders } from "../tracing/context.ts";
 import { invalid } from "../validation/problems.ts";
 
-/** The policy that a turn is served on. */
+/** The policy used for a turn. */
 export interface Resolved {
   /** Absent when the key is unknown, disabled or expired. */
   readonly caller: Caller | undefined;
-  /** Policy generation at which this is in force. */
+  /** Generation of the policy in force. */
   readonly generation: bigint;
-  /** True when a newer policy exists that could not be read. */
+  /** True when a newer policy exists but could not be read. */
   readonly isSuperseded: boolean;
 }
 
@@ -71,7 +71,7 @@ export class Access {
     });
   }
 
-  /** True once admin-svc has been reached: before that no key can be resolved, and the process is not ready. */
+  /** True once admin-svc has answered: before that no key can be resolved, and the process is not ready. */
   get ready(): boolean {
     return this.#watch.silentMs !== Number.POSITIVE_INFINITY;
   }
@@ -84,7 +84,7 @@ export class Access {
     return silentMs >= silenceMs ? { reason: "admin-svc does not answer", isPartial: true } : undefined;
   }
 
-  /** Highest generation that this process knows of. */
+  /** The highest generation known to this process. */
   get generation(): bigint {
     return this.#seen;
   }
@@ -95,7 +95,7 @@ export class Access {
   }
 
   /**
-   * Checks a request that sets something: an admin-svc of an earlier build would drop unknown fields in silence.
+   * Checks a request with settings: an admin-svc of an earlier build would silently drop unknown fields.
    * @throws Fault INVALID_REQUEST naming the field
    */
   requireKnown<Desc extends DescMessage>(schema: Desc, message: MessageShape<Desc>): void {
@@ -113,7 +113,7 @@ export class Access {
     this.#watch.hearEndpoints(listener);
   }
 
-  /** Tells other processes what this one has learnt of an endpoint. They may never hear of it. */
+  /** Reports an observation about an endpoint to the other processes. Delivery is not guaranteed. */
   tellEndpoint(news: News): void {
     this.#watch.tell(news, this.#applied);
   }
@@ -135,7 +135,7 @@ export class Access {
   }
 
   /**
-   * Registered end users of a workspace that are not active, as of `minGeneration` or later.
+   * Registered but inactive end users of a workspace, as of `minGeneration` or later.
    * @throws Fault UNAVAILABLE when they cannot be read
    */
   async inactiveEndUsers(workspaceId: string, minGeneration: bigint = this.#seen): Promise<ReadonlySet<string>> {

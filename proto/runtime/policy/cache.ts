@@ -1,8 +1,8 @@
 /**
- * Cache of policies, with marks for those that have changed since they were read. It reads nothing itself.
+ * Cache of policies, with marks for policies changed since they were read. It reads nothing itself.
  *
- * A changed policy is kept as the last known one for an outage of admin-svc. A reading that began before a change is refused after it:
- * without that comparison a revoked setting would come back to life.
+ * A changed policy is kept as a fallback for an outage of admin-svc. A reading started before a change is refused after it: without this check a revoked
+ * setting would come back to life.
  */
 const maxPolicies = 100_000;
 
@@ -10,11 +10,11 @@ export interface KnownPolicy<Value> {
   /** Absent when admin-svc does not know this name. */
   readonly value: Value | undefined;
   readonly generation: bigint;
-  /** Time of the reading by performance.now(), so that a clock step cannot revive a policy. */
+  /** Time of the reading by performance.now(), so a clock step cannot revive a policy. */
   readonly filledAt: number;
   /** Time of the last question, answered or not: an outage must not make every request wait for it. */
   askedAt: number;
-  /** Time at which this process learnt of a change. */
+  /** Time at which this process learned of a change. */
   supersededAt?: number;
 }
 
@@ -66,8 +66,8 @@ export class PolicyCache<Value> {
 }
 
 /**
- * The first change counts, because the time limit for the last policy starts there. A policy read at the generation of the change already
- * includes it: messages often arrive after the reading that they would trigger.
+ * The first change counts, because the time limit for the last policy starts there. A policy read at the generation of the change already includes it:
+ * messages often arrive after the reading they would trigger.
  */
 function mark(
   policy: { readonly generation: bigint; supersededAt?: number } | undefined,

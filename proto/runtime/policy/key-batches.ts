@@ -1,15 +1,15 @@
 /**
- * Asks admin-svc for keys: each alone while few calls are under way, and together those that come meanwhile.
+ * Reads keys from admin-svc: one per call while few calls are under way; keys requested meanwhile share a call.
  *
- * After a change of every key a process needs each of its keys again. One call for each made admin-svc the limit of the whole account for
- * minutes, and a fifth of the requests found no policy; a further key of a call costs a small part of another call.
+ * After a change of every key a process needs each of its keys again. With one call per key, admin-svc limited the whole account for minutes, and a fifth
+ * of the requests found no policy; a further key in a call costs a small part of another call.
  */
 import { type PolicyAnswer, isAway } from "./reader.ts";
 import type { TraceHeaders } from "../tracing/context.ts";
 
-/** Calls of one process that are under way at a time. One that is slow holds up no others, and a busy admin-svc gets fewer and larger ones. */
+/** Maximum simultaneous calls of a process. A slow call holds up no others, and a busy admin-svc gets fewer and larger calls. */
 const maxCalls = 4;
-/** Number of keys that admin-svc reads beside the first one of a call. It bounds the work for one call, which others wait for. */
+/** Number of keys read by admin-svc in addition to the first of a call. It bounds the work for one call, because others wait for it. */
 export const maxFurtherKeys = 100;
 
 /**
@@ -66,14 +66,14 @@ export class KeyBatches<Value> {
     }
   }
 
-  /** Keys that wait would be asked for on the same connection, and wait for as long again. */
+  /** When admin-svc is away, waiting keys fail too: their calls would use the same connection and wait as long again. */
   #failed(questions: readonly Question<Value>[], error: unknown): void {
     if (!isAway(error) && questions.length > 1) return questions.forEach((question) => void this.#callAlone(question));
     const waiting = isAway(error) ? this.#waiting.splice(0) : [];
     for (const { failed } of [...questions, ...waiting]) failed(error);
   }
 
-  /** An earlier build of admin-svc answers the first key alone, and one broken policy must not be an error of others. */
+  /** Reads each key in a separate call: an earlier build of admin-svc answers only the first key, and one broken policy must not fail the others. */
   async #callAlone({ keyHash, trace, answered, failed }: Question<Value>): Promise<void> {
     try {
       const [answer] = await this.#ask([keyHash], trace);

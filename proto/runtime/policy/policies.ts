@@ -1,8 +1,7 @@
 /**
  * Policies of one kind by name: each is read from admin-svc once and cached while it is in force.
  *
- * A policy that is known to be superseded is read again before use. While admin-svc or its database is unreachable, a known policy is
- * served for 300 s more.
+ * A policy known to be superseded is read again before use. While admin-svc or its database is unreachable, a known policy is served for 300 s more.
  */
 import { setTimeout as delay } from "node:timers/promises";
 import { type KnownPolicy, PolicyCache } from "./cache.ts";
@@ -10,17 +9,16 @@ import { type AskPolicy, PolicyReader, isOutage } from "./reader.ts";
 import type { TraceHeaders } from "../tracing/context.ts";
 
 /**
- * Heartbeats confirm a cached policy every second, and each change is announced. Reading again is for a change that nothing announced, such as
- * one that was made by hand in the database. With 30 s instead, two hundred processes with a hundred thousand keys asked admin-svc for a third
- * of all requests, and kept these waiting.
+ * Heartbeats confirm a cached policy every second, and each change is announced. Reading again covers unannounced changes, such as a manual edit in the
+ * database. With 30 s instead, two hundred processes with a hundred thousand keys made a third of all requests to admin-svc, and these waited.
  */
 const freshMs = 300_000;
 /** No heartbeat confirms a cached policy during an outage of the watch, so it is read again soon. */
 const freshUnwatchedMs = 2_000;
-/** Longest time to serve a policy that cannot be confirmed. */
+/** Maximum time for which an unconfirmed policy is served. */
 export const maxUnverifiedMs = 300_000;
 const unknownMs = 5_000;
-/** Silence that counts as lost; heartbeats come every second. */
+/** Silence before the connection counts as lost; heartbeats come every second. */
 export const silenceMs = 3_000;
 /** Two missing heartbeats: admin-svc or its database probably hangs. */
 const suspectedSilenceMs = 2_000;
@@ -31,7 +29,7 @@ const retryMs = 100;
 /** Longest wait for the successor of a superseded policy while heartbeats arrive. */
 const maxReplaceMs = 3_000;
 
-/** Connection state of a process: policy generations, and time since admin-svc was heard. */
+/** Connection state of a process: policy generations, and time since the last message of admin-svc. */
 export interface PolicyState {
   /** Generation up to which every change has arrived. */
   readonly applied: bigint;
@@ -43,9 +41,9 @@ export interface PolicyState {
 export interface Served<Value> {
   /** Absent when admin-svc does not know this name. */
   readonly value: Value | undefined;
-  /** Policy generation at which this is in force. */
+  /** Generation of the policy in force. */
   readonly generation: bigint;
-  /** True when a newer policy exists that could not be read. */
+  /** True when a newer policy exists but could not be read. */
   readonly isSuperseded: boolean;
 }
 
@@ -66,7 +64,7 @@ export class Policies<Value> {
     this.#reader = new PolicyReader(ask, this.#cache);
   }
 
-  /** Takes in a message of admin-svc: the names that have changed, or null for all. */
+  /** Processes a message of admin-svc: the changed names, or null for all. */
   heard(names: readonly string[] | null, generation: bigint): void {
     if (names === null) this.#cache.supersedeAll(generation);
     else this.#cache.supersede(names, generation);
@@ -95,7 +93,7 @@ export class Policies<Value> {
     return this.#state.silentMs < silenceMs ? freshMs : freshUnwatchedMs;
   }
 
-  /** A heartbeat confirms every policy that it does not supersede, however long ago it was read. */
+  /** A heartbeat confirms every policy it does not supersede, however long ago it was read. */
   #isTooOld({ value, filledAt, supersededAt }: KnownPolicy<Value>): boolean {
     const age = performance.now() - filledAt;
     if (!value) return age >= unknownMs;
@@ -123,8 +121,8 @@ export class Policies<Value> {
   }
 
   /**
-   * A superseded policy must not be served while the new one can be read. Heartbeats show that admin-svc and its database answer, so the
-   * reading is awaited and repeated until heartbeats stop.
+   * A superseded policy must not be served while the new one can be read. Heartbeats prove that admin-svc and its database answer, so the reading is
+   * awaited and repeated until heartbeats stop.
    */
   async #replace(name: string, last: KnownPolicy<Value>, renewal: Renewal): Promise<Served<Value>> {
     const until = performance.now() + maxReplaceMs;
@@ -143,7 +141,7 @@ export class Policies<Value> {
     return this.#read(name, renewal);
   }
 
-  /** The policy with its current generation: a policy that was not superseded is valid up to the applied generation. */
+  /** The policy with its current generation: a policy not superseded is valid up to the applied generation. */
   #live({ value, generation }: KnownPolicy<Value>): Served<Value> {
     const { applied } = this.#state;
     return { value, generation: generation > applied ? generation : applied, isSuperseded: false };

@@ -1,4 +1,4 @@
-/** Calls to admin-svc that read policies. */
+/** Calls to admin-svc for reading policies. */
 import {
   type DescMessage,
   type DescMethodUnary,
@@ -59,7 +59,7 @@ const askCallers =
     return [caller, ...further.map((key) => key.caller)].map((value) => ({ value, generation }));
   };
 
-/** @throws when a guardrail is missing, in which case the key cannot be enforced */
+/** @throws when a guardrail is missing, because the key's rules cannot be enforced without it */
 function joinGuardrails(key: FurtherKey, byId: ReadonlyMap<string, Guardrail>): void {
   const find = (id: string): Guardrail => {
     const guardrail = byId.get(id);
@@ -69,11 +69,11 @@ function joinGuardrails(key: FurtherKey, byId: ReadonlyMap<string, Guardrail>): 
   if (!key.caller) return;
   if (key.guardrailId !== "") key.caller.guardrail = find(key.guardrailId);
   key.caller.workspaceGuardrails = key.workspaceGuardrailIds.map(find);
-  // A field that this build does not know may be one more rule.
+  // An unknown field may be an additional rule.
   if (key.$unknown) key.caller.$unknown = [...(key.caller.$unknown ?? []), ...key.$unknown];
 }
 
-/** Inactive end users, by the name that `endUsersOf` gives a workspace. */
+/** Inactive end users of a workspace, named as by `endUsersOf`. */
 export function askEndUsers(asking: Asking): AskPolicy<ReadonlySet<string>> {
   return async (name, trace) => {
     const users = new Set<string>();
@@ -98,7 +98,7 @@ const ask = <Input extends DescMessage, Output extends DescMessage>(
 ): Promise<MessageShape<Output>> =>
   call(client, method, create(method.input, input), serviceMetadata(token, { trace }), timeoutMs);
 
-/** A policy with fields that this build does not know cannot be enforced, so the key waits for a newer build. */
+/** A policy with fields unknown to this build cannot be enforced, so the key waits for a newer build. */
 function requireUnderstood(caller: Caller | undefined, log: Logger): void {
   const path = caller && unknownFieldIn(CallerSchema, caller);
   if (path === undefined) return;
@@ -107,8 +107,8 @@ function requireUnderstood(caller: Caller | undefined, log: Logger): void {
 }
 
 /**
- * Keeps one copy of a guardrail for all the keys that are under it: a guardrail of the account may have a megabyte of patterns, and a process
- * caches up to a hundred thousand keys.
+ * Keeps one copy of a guardrail for all its keys: a guardrail of the account may have a megabyte of patterns, and a process caches up to a hundred thousand
+ * keys.
  */
 class SharedGuardrails {
   readonly #known = new Map<string, WeakRef<Guardrail>>();
@@ -117,7 +117,7 @@ class SharedGuardrails {
     if (this.#known.get(id)?.deref() === undefined) this.#known.delete(id);
   });
 
-  /** Replaces the caller's guardrails by equal ones that are already known. They must not be modified. */
+  /** Replaces the caller's guardrails by equal cached copies. They must not be modified. */
   share(caller: Caller): void {
     if (caller.guardrail) caller.guardrail = this.#shared(caller.guardrail);
     caller.workspaceGuardrails = caller.workspaceGuardrails.map((guardrail) => this.#shared(guardrail));

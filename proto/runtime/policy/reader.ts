@@ -1,4 +1,4 @@
-/** Reads policies from admin-svc: one call at a time for each name, and no result that a change has outdated on its way. */
+/** Reads policies from admin-svc: one call at a time for each name; a result outdated by a change during the call is discarded. */
 import { Fault, FaultOrigin, FaultReason } from "../fault.ts";
 import type { KnownPolicy, PolicyCache } from "./cache.ts";
 import type { TraceHeaders } from "../tracing/context.ts";
@@ -15,7 +15,7 @@ export type AskPolicy<Value> = (name: string, trace: TraceHeaders | undefined) =
 export class PolicyReader<Value> {
   readonly #ask: AskPolicy<Value>;
   readonly #policies: PolicyCache<Value>;
-  /** Readings under way that began after the last change of their policy. */
+  /** Readings under way, started after the last change of their policy. */
   readonly #reading = new Map<string, Promise<KnownPolicy<Value>>>();
   #isAnswered = true;
 
@@ -29,7 +29,7 @@ export class PolicyReader<Value> {
     return this.#isAnswered;
   }
 
-  /** Takes in a message of admin-svc, which has read its database for it: the names that have changed, or null for all. */
+  /** Processes a message of admin-svc, sent after a read of its database: the changed names, or null for all. */
   heard(names: readonly string[] | null): void {
     this.#isAnswered = true;
     if (names === null) this.#reading.clear();
@@ -40,10 +40,10 @@ export class PolicyReader<Value> {
   read(name: string, minGeneration: bigint, trace: TraceHeaders | undefined): Promise<KnownPolicy<Value>> {
     const fetch = () => this.#fetch(name, trace);
     const running = this.#reading.get(name);
-    // A reading under way may have begun before the generation that is requested now.
+    // A reading under way may have started before the requested generation.
     if (running) return running.then((policy) => (policy.generation >= minGeneration ? policy : fetch()));
     const reading = fetch()
-      // A change that arrived meanwhile, and may be acknowledged already, has outdated this reading.
+      // A change during the reading, perhaps already acknowledged, has outdated it.
       .then((policy) => (this.#policies.isOutdated(name, policy.generation) ? fetch() : policy))
       .finally(() => {
         if (this.#reading.get(name) === reading) this.#reading.delete(name);

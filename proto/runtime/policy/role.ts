@@ -8,6 +8,6 @@ export const isRole = (text: string): text is Role => (roles as readonly string[
 /** Whether a role permits what needs another one. */
 export const permits = (role: Role, needed: Role): boolean => roles.indexOf(role) >= roles.indexOf(needed);
 
-/** The least role that may call an operation: what does not say otherwise is read by everybody, and changed by administrators. */
+/** The minimum role for an operation. By default, viewers may call `get` operations, and only administrators all others. */
 export const neededRole = ({ role, method }: { readonly role?: Role | undefined; readonly method: string }): Role =>
   role ?? (method === "get" ? "viewer" : "admin");

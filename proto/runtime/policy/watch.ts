@@ -25,17 +25,17 @@ export interface PolicyWatchOptions {
   readonly log: Logger;
 }
 
-/** Puts a message into force. @returns the generation that is in force then */
+/** Puts a message into force. @returns the generation then in force */
 type Apply = (message: WatchPolicyResponse) => bigint;
 
-/** A change in the state of an endpoint, without the members that only a message has. */
+/** A change in the state of an endpoint, without the members used only in the protobuf message. */
 export type News = Pick<EndpointNews, "endpoint" | "failing">;
 
 /** Silence of admin-svc after which news of endpoints are dropped: they describe the present, and would arrive late. */
 const newsLimitMs = 3_000;
 const firstBackoffMs = 50;
 const maxBackoffMs = 1_000;
-/** Time after which silence is logged; a process that is replaced is back earlier. */
+/** Silence is logged after this time; a replaced process is back earlier. */
 const patienceMs = 10_000;
 
 export class PolicyWatch {
@@ -62,7 +62,7 @@ export class PolicyWatch {
     return performance.now() - this.#heardAt;
   }
 
-  /** Request fields that admin-svc supports; none before its greeting. */
+  /** Request fields supported by admin-svc; none before its greeting. */
   get knows(): SupportedFields {
     return this.#knows;
   }
@@ -72,7 +72,7 @@ export class PolicyWatch {
     this.#hear = listener;
   }
 
-  /** Tells other processes, unless admin-svc is out of reach. @param appliedGeneration the last one that was acknowledged */
+  /** Sends news to other processes, unless admin-svc is unreachable. @param appliedGeneration the last acknowledged generation */
   tell(news: News, appliedGeneration: bigint): void {
     if (this.silentMs > newsLimitMs) return;
     this.#call?.write(create(WatchPolicyRequestSchema, { appliedGeneration, endpoints: [news] }));

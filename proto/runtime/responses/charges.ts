@@ -1,4 +1,4 @@
-/** Writes the members of `usage` that are the same in every format: cost, and the work of server tools. */
+/** Writes the members of `usage` common to all formats: cost, and the work of server tools. */
 import type { Cost, ServerToolUse, Usage } from "../../gen/sluice/inference/v1/turn_pb.ts";
 import { dollars } from "../money.ts";
 

@@ -1,4 +1,4 @@
-/** The settings that a response object repeats from its request: JSON fragments, built once and written many times. */
+/** The request settings repeated in a response object: JSON fragments, built once and written many times. */
 import type { RunTurnRequest } from "../../gen/sluice/inference/v1/turn_pb.ts";
 import type { JsonObject } from "../validation/fields.ts";
 import { ByteMemory } from "../validation/byte-memory.ts";
@@ -23,15 +23,15 @@ interface Samplers {
 const filledSamplers: Samplers = { temperature: 1, topP: 1, penalty: 0 };
 const unsetSamplers: Samplers = {};
 
-/** Fields of the body that the turn does not carry in the form in which they were sent. */
+/** Body fields not carried by the turn in their original form. */
 interface Sent {
-  /** Value of `reasoning`, whose members are not checked; only known ones are repeated. */
+  /** Value of `reasoning` with unchecked members; only known members are repeated. */
   readonly reasoning: JsonObject | null | undefined;
   readonly metadata: Readonly<Record<string, string>> | null | undefined;
 }
 
 /**
- * Joins the members, because a joined text is one object: the pieces of a text that was put together step by step stay in memory with it.
+ * Joins the members, because a joined text is one object: a text concatenated step by step keeps all its pieces in memory.
  * @param fillDefaults whether an unset field shows its default instead of null
  */
 export function buildEcho(request: RunTurnRequest, { reasoning, metadata }: Sent, fillDefaults: boolean): Echo {
@@ -83,7 +83,7 @@ function beforeTier(request: BeforeTier, { reasoning, metadata }: Sent, fillDefa
   ].join(",");
 }
 
-// Members of requests that leave these fields unset, as most do: they are neither put together nor kept for each request.
+// Members of requests without these fields, as most are: a constant is neither concatenated nor kept for each request.
 const noMetadata = '"metadata":null';
 const noReasoning = '"reasoning":{"effort":null,"summary":null}';
 const noSamplers = '"temperature":null,"top_p":null,"frequency_penalty":null,"presence_penalty":null,"top_logprobs":0';
@@ -145,9 +145,10 @@ function toolsText(json: Uint8Array): string {
   return shown;
 }
 
-/** Credentials of MCP servers are for these servers alone: no answer repeats them. */
+/** Credentials of MCP servers must reach only these servers: no answer repeats them. */
 function withoutCredentials(json: string): string {
-  // A type may be written with escapes. The search looks for the first character alone, and JSON is full of quotation marks.
+  // A type may be written with escapes. The search compares only the first character at first, and JSON is full of quotation marks, so the pattern does not
+  // begin with one.
   if (!json.includes('mcp"') && !json.includes("\\u")) return json;
   const bytes = Buffer.from(json);
   const tools = elementsOf(bytes).map(({ start, end }) => bytes.toString("utf8", start, end));
@@ -156,7 +157,7 @@ function withoutCredentials(json: string): string {
 
 const isMcp = (tool: string): boolean => (JSON.parse(tool) as JsonObject | null)?.["type"] === "mcp";
 
-/** Adds to function tools the members without which clients that accept no null refuse them. */
+/** Adds to function tools the members required by clients that accept no null. */
 function filledTools(json: string): string {
   const bytes = Buffer.from(json);
   const tools = elementsOf(bytes).map(({ start, end }) => filledTool(bytes.subarray(start, end)));

@@ -1,4 +1,4 @@
-/** The part of a response object that is known before its turn begins. */
+/** The part of a response object known before its turn begins. */
 import type { RunTurnRequest } from "../../gen/sluice/inference/v1/turn_pb.ts";
 import { newId } from "../id.ts";
 import type { Echo } from "./echo.ts";
@@ -35,7 +35,7 @@ export const identifyResponse = (
   metadataAlias: metadataAlias ?? undefined,
 });
 
-/** A function that calls `read` once and repeats its value, because several clients may get the same end of a turn. */
+/** Calls `read` once and repeats its value, because several clients may get the same end of a turn. */
 function fixed(read: () => number): () => number {
   let value: number | undefined;
   return () => (value ??= read());

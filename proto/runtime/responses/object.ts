@@ -15,15 +15,15 @@ export type ItemTaker = (items: readonly (string | undefined)[]) => void;
 export class ResponseObject {
   readonly #identity: ResponseIdentity;
   readonly #taker: ItemTaker | undefined;
-  /** Slug of the model that serves. */
+  /** Slug of the serving model. */
   #model: string;
   /** Finished items as JSON, by output index. */
   readonly #output: (string | undefined)[] = [];
   #end: TurnEnd | undefined = undefined;
-  /** Usage of a turn that is about to fail. */
+  /** Usage of a failing turn. */
   #usage: Usage | undefined = undefined;
 
-  /** @param taker takes the items of an answer that has come to its end */
+  /** @param taker receives the items of a finished answer */
   constructor(identity: ResponseIdentity, taker?: ItemTaker) {
     this.#identity = identity;
     this.#taker = taker;
@@ -51,7 +51,7 @@ export class ResponseObject {
     this.#output[index] = itemJson;
   }
 
-  /** JSON of the tokens that a turn has consumed before it fails; undefined when they are unknown. */
+  /** JSON of the tokens consumed by a turn before its failure; undefined when they are unknown. */
   get withheldUsageJson(): string | undefined {
     return this.#usage && withheldUsageJson(this.#usage);
   }
@@ -61,9 +61,7 @@ export class ResponseObject {
     return this.#write("in_progress", noOutput, undefined, undefined);
   }
 
-  /**
-   * The object of a turn that has ended; undefined before its end. A turn without an end is never shown as complete.
-   */
+  /** The object of a finished turn; undefined before its end. A turn without an end is never shown as complete. */
   terminal(): { readonly status: "completed" | "incomplete"; readonly json: string } | undefined {
     if (!this.#end) return undefined;
     if (this.#output.includes(undefined)) throw new Error("the turn ended without one of its items");
@@ -76,7 +74,7 @@ export class ResponseObject {
     return this.terminal()?.json;
   }
 
-  /** @param partial items that were begun and not finished, as JSON by output index */
+  /** @param partial unfinished items, as JSON by output index */
   failed(fault: Fault, partial: ReadonlyMap<number, string>): string {
     const output = [...this.#output];
     for (const [index, item] of partial) output[index] = item;
@@ -92,7 +90,7 @@ export class ResponseObject {
   ): string {
     const { id, createdAt, completedAt = seconds, echo, metadataAlias } = this.#identity;
     const serviceMetadata = end?.serviceMetadataJson ?? fault?.serviceMetadataJson;
-    // Joined at once: a text that grows piece by piece takes the memory of its pieces as well.
+    // Joined at once: a text grown piece by piece takes the memory of its pieces as well.
     return [
       `{"id":"`,
       id,

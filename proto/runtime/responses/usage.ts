@@ -13,7 +13,7 @@ export function usageJson(value: Usage | undefined): string {
   );
 }
 
-/** Usage of answers that were withheld: sums without details. */
+/** Usage of withheld answers: sums without details. */
 export const withheldUsageJson = ({ inputTokens, outputTokens, cost }: Usage): string =>
   `{"input_tokens":${inputTokens},"output_tokens":${outputTokens},"total_tokens":${inputTokens + outputTokens}` +
   `${cost ? `,"cost":${totalCost(cost)}` : ""}}`;

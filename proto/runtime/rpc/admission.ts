@@ -12,23 +12,23 @@ import { toConnectError } from "./status.ts";
 
 /** A message is held in its chunks and in one piece. */
 const copiesHeld = 2;
-/** Bytes of a message that a client may send before any of it is read. */
+/** Bytes a client may send before any of its message is read. */
 export const strangerWindowBytes = 256 * 1024;
 /** A session carries all turns of a gateway, and its throughput is at most one window per round trip. */
 export const trustedWindowBytes = 4 * 1024 * 1024;
 
-/** Sender that is a process of Sluice: its messages are few, bounded, and reserved at the place where they are decoded. */
+/** A process of Sluice as the sender: its messages are few and bounded, and their memory is reserved at the point of decoding. */
 export const trusted = "trusted";
 
 export interface Sender {
-  /** Key in whose name memory is reserved. */
+  /** The key for which memory is reserved. */
   readonly key: string;
   readonly maxBytes?: number;
 }
 
 export interface MessageAdmission {
   /**
-   * The sender of a message, by its headers alone.
+   * The sender of a message, determined from its headers only.
    * @throws Fault when the message is refused
    */
   readonly senderOf: (
@@ -44,7 +44,7 @@ type Response = Parameters<RequestHandler>[1];
 /** A health check has no sender, and its message is only the name of a service. */
 const healthPath = "/grpc.health.v1.Health/";
 const health: Sender = { key: healthPath, maxBytes: 4_096 };
-/** Neither has reflection, whose questions are names. A client asks some dozens of them. */
+/** Reflection calls have no sender either, and ask for names only, some dozens per client. */
 const reflected: Sender = { key: reflectionPath, maxBytes: 65_536 };
 
 const senderWithoutKey = (path: string): Sender | undefined =>
@@ -107,7 +107,7 @@ function openRoom(budget: ByteBudget, key: string, response: Response): Reservat
   return room;
 }
 
-/** Tells the client to stop sending after it has read the refusal; it would otherwise fill its window and wait there. */
+/** Makes the client stop sending after it has read the refusal; otherwise it would fill its window and wait there. */
 function endUnread(request: Request): void {
   if (request instanceof IncomingMessage) return;
   const { stream } = request;

@@ -7,17 +7,14 @@ import { type ServiceToken, acceptedBy } from "./service-token.ts";
 export const serviceTokenHeader = "x-sluice-service-token";
 export const keyHashHeader = "x-sluice-key-hash";
 export const requestIdHeader = "x-request-id";
-/** Carries the e-mail address of the person of a console session. It counts beside the service token only. */
+/** Carries the e-mail address of the person of a console session. It counts only together with the service token. */
 export const personHeader = "x-sluice-person";
 export const generationIdHeader = "x-generation-id";
 
-/**
- * Form of a request id that is safe for logs, audit log and ledger. The ledger refuses a record with a longer text, and the call would be
- * free.
- */
+/** Request ids safe for logs, audit log and ledger. The ledger refuses a record with a longer text, and the call would be free. */
 const requestIdForm = /^[\w-]{1,64}$/;
 
-/** Compares in constant time, so that nobody can find the token byte by byte from the time of refusals. */
+/** Compares in constant time, to prevent guessing the token byte by byte from the time of refusals. */
 export function isServiceToken(presented: string | null, token: ServiceToken): boolean {
   if (presented === null) return false;
   const given = Buffer.from(presented);
@@ -27,7 +24,7 @@ export function isServiceToken(presented: string | null, token: ServiceToken): b
   });
 }
 
-/** Refuses callers of an internal RPC that do not present the service token. */
+/** Refuses callers of an internal RPC without the service token. */
 export const requireServiceToken = (headers: Headers, token: ServiceToken): void =>
   checkServiceToken(headers.get(serviceTokenHeader), token);
 
@@ -58,7 +55,7 @@ export function requestIdIn(headers: Headers): string | undefined {
   return presented !== null && requestIdForm.test(presented) ? presented : undefined;
 }
 
-/** The person behind a call of a process of Sluice; undefined for a call on behalf of a key alone. */
+/** The person behind a call of a Sluice process; undefined when the call is only on behalf of a key. */
 export function personIn(headers: Headers, token: ServiceToken): string | undefined {
   if (!isServiceToken(headers.get(serviceTokenHeader), token)) return undefined;
   return headers.get(personHeader) ?? undefined;

@@ -1,4 +1,4 @@
-/** The client's end of a gRPC call that is read and written as an HTTP/2 stream, on a connection of its own. */
+/** The client's end of a gRPC call as a plain HTTP/2 stream on a separate connection. */
 import { type ClientHttp2Stream, type IncomingHttpHeaders, connect } from "node:http2";
 import { type Socket, connect as connectSocket } from "node:net";
 import { connect as connectTls } from "node:tls";
@@ -12,9 +12,9 @@ import { maxMessageBytes } from "./serve.ts";
 import { statusName } from "./status.ts";
 
 export interface ClientStreamListener {
-  /** An error that it throws ends the call. */
+  /** An error thrown by it ends the call. */
   readonly message: MessageListener;
-  /** Called when more can be written after a `write` that returned false. */
+  /** Called when writing may resume after a `write` that returned false. */
   drained(): void;
   /** Called exactly once, after the last message; without an error when the server has ended the call with status OK. */
   closed(error: Error | undefined): void;
@@ -35,7 +35,7 @@ export class ClientStream {
   readonly #stream: ClientHttp2Stream;
   readonly #splitter: MessageSplitter;
   #head: IncomingHttpHeaders = {};
-  /** Trailers, or the head of an answer that has no messages. */
+  /** Trailers, or the head of an answer without messages. */
   #status: IncomingHttpHeaders = {};
   #failure: Error | undefined = undefined;
 
@@ -96,7 +96,7 @@ function openSession({ address, peer }: ClientStreamOptions) {
   const session = connect(`${peer ? "https" : "http"}://sluice`, {
     createConnection: () => openSocket(address, peer),
     settings: { initialWindowSize: trustedWindowBytes, enablePush: false },
-    // Node's limit of 10 MB counts messages that wait for the socket.
+    // Node's limit of 10 MB counts messages waiting for the socket.
     maxSessionMemory: Number.MAX_SAFE_INTEGER,
   });
   session.once("connect", () => session.setLocalWindowSize(trustedWindowBytes));

@@ -6,7 +6,7 @@ export type RequestHandler = ReturnType<typeof connectNodeAdapter>;
 
 export class Connections {
   readonly #sessions = new Set<Http2Session>();
-  /** Number of calls on each connection that their clients end; absent means none. */
+  /** Number of calls per connection ended by their clients; absent means none. */
   readonly #held = new Map<Http2Session, number>();
   readonly #calls = new WeakMap<Http2Session, number>();
   #draining = false;
@@ -25,13 +25,13 @@ export class Connections {
     if ((this.#calls.get(session) ?? 0) === 0) session.close();
   }
 
-  /** Refuses new calls, except on connections with calls that their clients end: these close after their last such call. */
+  /** Refuses new calls, except on connections with calls ended by their clients: these close after their last such call. */
   drain(): void {
     this.#draining = true;
     for (const session of this.#sessions) if (!this.#held.has(session)) session.close();
   }
 
-  /** Keeps the connection of a call that its client ends when asked to drain. */
+  /** Keeps the connection of a call until its client ends the call, as clients do when asked to drain. */
   hold(stream: Http2Stream): void {
     const { session } = stream;
     if (!session) return;

@@ -56,7 +56,7 @@ export function codec<Desc extends DescMessage>(schema: Desc) {
 export const pathOf = (method: { parent: { typeName: string }; name: string }): string =>
   `/${method.parent.typeName}/${method.name}`;
 
-/** The key and the request that a call is made for. */
+/** The key and the request behind a call. */
 export interface OnBehalf {
   readonly keyHash?: string;
   readonly requestId?: string;

@@ -14,7 +14,7 @@ export interface Http1Options {
   readonly port: number;
   /** All addresses of the machine when undefined. */
   readonly host?: string | undefined;
-  /** Origins whose pages may call, or `*`. Read at every request, so that a changed list takes effect. */
+  /** Origins of pages with access, or `*`. Read at every request, so that a changed list takes effect. */
   readonly allowOrigins: () => readonly string[];
 }
 
@@ -24,7 +24,7 @@ export interface Http1Server {
   drain(): Promise<void>;
 }
 
-/** @param share of the file descriptors that the service may use */
+/** @param share of the file descriptors available to the service */
 export async function serveHttp1(handle: RequestListener, options: Http1Options, share: number): Promise<Http1Server> {
   const { port, host, allowOrigins } = options;
   let origins = allowOrigins();

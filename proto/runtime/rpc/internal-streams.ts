@@ -1,6 +1,6 @@
 /**
- * Calls of processes of Sluice that are served as HTTP/2 streams, beside the library that serves all others: its work for each message costs
- * more than the work of a small turn. Any client of gRPC may make such a call that has the service token, or a certificate.
+ * Calls between Sluice processes, served as plain HTTP/2 streams without the gRPC library: the library's work per message costs more than the work of a
+ * small turn. Any gRPC client with the service token or a certificate may make such a call.
  */
 import { Code, ConnectError } from "@connectrpc/connect";
 import type { Http2SecureServer, Http2Server, Http2Session, IncomingHttpHeaders, ServerHttp2Stream } from "node:http2";

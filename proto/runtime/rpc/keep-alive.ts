@@ -1,4 +1,4 @@
-/** Finds connections whose other end has vanished without closing them, as when its machine fails: it answers no PING. */
+/** Finds dead connections by unanswered PINGs: a peer whose machine failed does not close them. */
 import type { Http2Session } from "node:http2";
 
 const everyMs = 10_000;

@@ -1,9 +1,9 @@
-/** Finds the messages in the bytes of a gRPC stream: each has a byte that says whether it is compressed, and its length in four. */
+/** Finds the messages in the bytes of a gRPC stream: each has a prefix of one byte for compression and four for the length. */
 import { Fault, FaultReason } from "../fault.ts";
 
 const prefixBytes = 5;
 
-/** @param bytes with a message from `start` to `end`, which may be kept */
+/** @param bytes contain a message from `start` to `end`, and may be kept */
 export type MessageListener = (bytes: Buffer, start: number, end: number) => void;
 
 export class MessageSplitter {
@@ -12,7 +12,7 @@ export class MessageSplitter {
   /** The prefix of the next message, when a chunk ended within it. */
   readonly #prefix = Buffer.alloc(prefixBytes);
   #prefixLength = 0;
-  /** A message that began in an earlier chunk. */
+  /** A message started in an earlier chunk. */
   #message: Buffer | undefined = undefined;
   #filled = 0;
 

@@ -1,6 +1,6 @@
 /**
- * grpc.reflection.v1 and v1alpha: names the services of a port and describes their messages, so that tools such as grpcurl need no .proto
- * files. Needs no key, because the contract is public.
+ * grpc.reflection.v1 and v1alpha: lists the services of a port and describes their messages, so that tools such as grpcurl need no .proto files. Needs no
+ * key, because the contract is public.
  */
 import { type DescFile, type DescMessage, type DescService, type MessageInitShape, toBinary } from "@bufbuild/protobuf";
 import { FileDescriptorProtoSchema } from "@bufbuild/protobuf/wkt";
@@ -77,7 +77,7 @@ const described = (file: DescFile | undefined, name: string): Answer =>
       }
     : missing(name);
 
-/** The file, then all that it imports, each once. */
+/** The file and all its imports, each once. */
 function withImports(file: DescFile, found = new Set<DescFile>()): DescFile[] {
   if (found.has(file)) return [];
   found.add(file);
@@ -116,7 +116,7 @@ class Files {
   }
 }
 
-/** The questions of a client, which is told the end of its stream when the process drains. */
+/** The requests of a client, until its stream ends because the process drains. */
 async function* untilDrain<Question>(
   questions: AsyncIterable<Question>,
   lifecycle: Lifecycle,

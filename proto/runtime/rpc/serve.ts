@@ -1,4 +1,4 @@
-/** Serves gRPC, gRPC-Web and Connect on one HTTP/2 port, in clear text or with TLS, with health checks and a drain that cuts no call. */
+/** Serves gRPC, gRPC-Web and Connect on one HTTP/2 port, in clear text or with TLS, with health checks and a drain that lets open calls finish. */
 import type { DescService } from "@bufbuild/protobuf";
 import { Code, ConnectError, type ConnectRouter, type Interceptor } from "@connectrpc/connect";
 import { connectNodeAdapter } from "@connectrpc/connect-node";
@@ -40,14 +40,12 @@ const openOptions = {
 const certifiedOptions = { settings: { initialWindowSize: trustedWindowBytes, maxConcurrentStreams }, ...resetLimits };
 
 /**
- * No compression in either direction: the ends are near each other, and gzip, which grpc-js accepts by default, took a third of the
- * processor time of a small turn. A few kilobytes of a stranger would also unpack to the maximum message size.
+ * No compression in either direction: the processes are near each other, and gzip, which grpc-js accepts by default, took a third of the processor time of
+ * a small turn. A few kilobytes of a stranger would also unpack to the maximum message size.
  */
 const uncompressed = { acceptCompression: [] };
 
-/**
- * Processes of Sluice probe each other every 10 s; a connection that is silent for longer and carries no call may be closed for a new one.
- */
+/** Processes of Sluice probe each other every 10 s; a silent connection without calls may be closed for a new one after this time. */
 const idleMs = 60_000;
 
 /** Share of the file descriptors for clients of this port. The other half is for providers, the database and the HTTP/1.1 port. */
@@ -57,7 +55,7 @@ export interface RpcServerOptions {
   readonly port: number;
   /** All addresses of the machine when undefined. */
   readonly host?: string | undefined;
-  /** Part of the file descriptors of the process that the service may use; 1 when absent. */
+  /** Fraction of the file descriptors of the process for this service; 1 when absent. */
   readonly share?: number;
   readonly lifecycle: Lifecycle;
   readonly log: Logger;
@@ -66,14 +64,14 @@ export interface RpcServerOptions {
   readonly routes: (router: ConnectRouter) => void;
   /** Decides which callers may send messages; all of them when absent. */
   readonly admission?: MessageAdmission;
-  /** Full names of the services whose unary requests are refused when they have a field that this build does not know. */
+  /** Full names of the services whose unary requests are refused for fields unknown to this build. */
   readonly strict?: readonly string[];
   /** Registry for metrics of the calls. */
   readonly registry?: Registry;
   readonly tracing?: Tracing | undefined;
   /**
-   * Calls by path that their clients end when asked to drain, served without the library. A connection gets its GOAWAY only after the last of
-   * them: grpc-js drops a connection with a GOAWAY at its next keep-alive, with all its open calls.
+   * Calls by path that clients end when asked to drain, served without the library. A connection gets its GOAWAY only after the last of them: grpc-js drops
+   * a connection with a GOAWAY at its next keep-alive, with all its open calls.
    */
   readonly internalCalls?: InternalCalls;
   /** Maximum size of a message; 48 MiB when absent. */
@@ -82,7 +80,7 @@ export interface RpcServerOptions {
   readonly token?: ServiceToken | undefined;
   /** Certificates of the port; clear text when absent. */
   readonly tls?: ServerTls | undefined;
-  /** A second port that serves the same calls in clear text. Bidirectional streams are refused there with 505. */
+  /** A second, clear-text port for the same calls. It refuses bidirectional streams with 505. */
   readonly http1?: Http1Options | undefined;
 }
 
@@ -157,7 +155,7 @@ function handlerOf(
     contextValues: connectionOf,
     readMaxBytes,
     writeMaxBytes: maxMessageBytes,
-    // Fields of JSON messages have no number by which `strict` could find them, so the parser refuses unknown names.
+    // Fields of JSON messages have no number for the check by `strict`, so the parser refuses unknown names.
     jsonOptions: { ignoreUnknownFields: false },
     ...uncompressed,
     grpcWeb: true,
@@ -195,7 +193,7 @@ const faults =
   (next) =>
   async (request) => {
     const translate = (error: unknown) => {
-      // Over HTTP/1.1 the abort is no ConnectError. A client that left is not a failure of the server.
+      // Over HTTP/1.1 the abort is no ConnectError. A disconnected client is not a failure of the server.
       if (request.signal.aborted && error === request.signal.reason) return ConnectError.from(error, Code.Canceled);
       const translated = toConnectError(error);
       const fault = error instanceof Fault ? error : undefined;
@@ -213,7 +211,7 @@ const faults =
     }
   };
 
-/** Translates errors of the producer, and leaves those of the consumer alone: stepping by hand keeps the two apart. */
+/** Translates errors of the producer, but not those of the consumer: stepping by hand keeps the two apart. */
 async function* catching<T>(source: AsyncIterable<T>, translate: (error: unknown) => unknown): AsyncIterable<T> {
   const iterator = source[Symbol.asyncIterator]();
   let finished = false;

@@ -1,4 +1,4 @@
-/** The server's end of a gRPC call that is read and written as an HTTP/2 stream. */
+/** The server's end of a gRPC call as a plain HTTP/2 stream. */
 import { type OutgoingHttpHeaders, type ServerHttp2Stream, constants } from "node:http2";
 import { type MessageListener, MessageSplitter } from "./message-splitter.ts";
 import { statusHeaders } from "./status.ts";
@@ -6,9 +6,9 @@ import { statusHeaders } from "./status.ts";
 export const grpcType = "application/grpc";
 
 export interface ServerStreamListener {
-  /** An error that it throws becomes the status of the call. */
+  /** An error thrown by it becomes the status of the call. */
   readonly message: MessageListener;
-  /** Called when more can be written after a `write` that returned false. */
+  /** Called when writing may resume after a `write` that returned false. */
   drained(): void;
   /** Called exactly once: when the client ends or resets the call or is gone, and after an error. */
   closed(error: unknown): void;
@@ -63,15 +63,15 @@ export class ServerStream {
     if (stream.destroyed) return;
     if (this.#failure === undefined) return stream.sendTrailers({ "grpc-status": "0" });
     stream.sendTrailers(statusHeaders(this.#failure));
-    // The client is told to stop sending after it has read the status.
+    // Makes the client stop sending after it has read the status.
     setImmediate(() => stream.close(constants.NGHTTP2_NO_ERROR));
   }
 }
 
-/** Refuses a call: answers with a status alone, without reading any message. */
+/** Refuses a call: answers with only a status, without reading any message. */
 export function refuse(stream: ServerHttp2Stream, error: unknown): void {
   stream.on("error", () => {});
   stream.respond({ ...head, ...statusHeaders(error) }, { endStream: true });
-  // The client is told to stop sending after it has read the status.
+  // Makes the client stop sending after it has read the status.
   setImmediate(() => stream.close(constants.NGHTTP2_NO_ERROR));
 }

@@ -5,10 +5,10 @@ import type { Logger } from "../log/log.ts";
 
 export type ServiceToken = string | TokenFile;
 
-/** The token that this process presents. */
+/** The token sent by this process. */
 export const presented = (token: ServiceToken): string => (typeof token === "string" ? token : token.accepted[0]);
 
-/** The tokens that this process accepts. */
+/** The tokens accepted by this process. */
 export const acceptedBy = (token: ServiceToken): readonly string[] =>
   typeof token === "string" ? [token] : token.accepted;
 

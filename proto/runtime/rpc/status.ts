@@ -21,7 +21,7 @@ export function toConnectError(error: unknown): ConnectError {
   return new ConnectError(fault.message, fault.code, undefined, [{ desc: FaultSchema, value: fault.toMessage() }]);
 }
 
-/** The status of a call that is served without the library, as headers or trailers of HTTP/2. */
+/** The status of a call served without the library, as headers or trailers of HTTP/2. */
 export function statusHeaders(error: unknown): OutgoingHttpHeaders {
   const { code, rawMessage } = toConnectError(error);
   const status = { "grpc-status": String(code), "grpc-message": escaped(rawMessage) };
@@ -37,7 +37,7 @@ export function statusHeaders(error: unknown): OutgoingHttpHeaders {
 /** Clients accept 8 KiB of headers by default (grpc-java). Base64 leaves three quarters of that, and a receipt may have to fit as well. */
 const maxMetadataBytes = 4_096;
 
-/** Shortens metadata that is too long for a header: without texts of files, then with verdicts but no answer, then without verdicts. */
+/** Shortens metadata too long for a header: without texts of files, then with verdicts but no answer, then without verdicts. */
 function inTrailers(fault: Fault): Fault {
   const { file_annotations: files, ...bare } = fault.metadata ?? {};
   if (files !== undefined && !fits(fault.metadata)) return inTrailers(fault.with({ metadata: bare }));
@@ -50,10 +50,7 @@ function inTrailers(fault: Fault): Fault {
 
 const fits = (metadata: unknown): boolean => Buffer.byteLength(JSON.stringify(metadata)) <= maxMetadataBytes;
 
-/**
- * For clients: the Fault that the server sent, or the meaning of the bare status. The status text is never shown, because it may contain
- * internal names.
- */
+/** For clients: the Fault sent by the server, or the meaning of the bare status. The status text is never shown, because it may contain internal names. */
 export function fromServiceError(error: ServiceError): Fault {
   const [detail] = error.metadata?.get("grpc-status-details-bin") ?? [];
   if (Buffer.isBuffer(detail)) {
@@ -73,7 +70,7 @@ function bareReason(code: status): FaultReason {
   if (code === status.UNAVAILABLE || code === status.CANCELLED) return FaultReason.UNAVAILABLE;
   if (code === status.DEADLINE_EXCEEDED) return FaultReason.DEADLINE_EXCEEDED;
   if (code === status.RESOURCE_EXHAUSTED) return FaultReason.PAYLOAD_TOO_LARGE; // only message limits raise it without a Fault
-  // UNAUTHENTICATED without a Fault means that the service token failed, which is never the client's fault.
+  // UNAUTHENTICATED without a Fault means an invalid service token, which is never the client's fault.
   if (code === status.UNAUTHENTICATED) return FaultReason.UNAVAILABLE;
   return FaultReason.INTERNAL;
 }

@@ -1,11 +1,11 @@
-/** Refuses fields that this build does not know in administrative requests: they would be dropped in silence. */
+/** Refuses unknown fields in administrative requests, because they would be silently dropped. */
 import type { Interceptor } from "@connectrpc/connect";
 import { invalid } from "../validation/problems.ts";
 import { unknownFieldIn } from "./supported-fields.ts";
 
 /**
- * Processes of Sluice agree by greetings on the fields that they support, so that an upgrade can begin with any of them.
- * @param services full names of the services that other programs call
+ * Processes of Sluice exchange their supported fields in greetings, so an upgrade can begin with any of them.
+ * @param services full names of the services called by other programs
  */
 export const refusingUnknown =
   (services: readonly string[]): Interceptor =>

@@ -1,9 +1,9 @@
 /**
- * Fields of messages that processes of different builds support during a rolling upgrade.
+ * Message fields supported by processes of different builds during a rolling upgrade.
  *
- * Protobuf drops fields in silence that a reader does not know. For messages where that would change the meaning of a request (a plugin, a
- * rule of a guardrail), the reader lists its supported fields in its greeting, and the sender compares. Contracts only grow and field
- * numbers are never reused, so the highest number of each message says it all.
+ * Protobuf readers silently drop unknown fields. For messages where that would change the meaning of a request (a plugin, a rule of a guardrail), the
+ * reader lists its supported fields in its greeting, and the sender compares. Contracts only grow and field numbers are never reused, so the highest number
+ * of each message is enough.
  */
 import type { DescMessage, MessageShape } from "@bufbuild/protobuf";
 import { type ReflectMessage, reflect } from "@bufbuild/protobuf/reflect";
@@ -11,7 +11,7 @@ import { type ReflectMessage, reflect } from "@bufbuild/protobuf/reflect";
 /** Highest field number by full message name. A missing message is unsupported. */
 export type SupportedFields = Readonly<Record<string, number>>;
 
-/** Fields that this build supports, for these messages and all messages inside them. */
+/** Fields supported by this build, for these messages and all messages inside them. */
 export function supportedFieldsOf(...schemas: readonly DescMessage[]): SupportedFields {
   const known: Record<string, number> = {};
   const add = (schema: DescMessage): void => {
@@ -23,15 +23,15 @@ export function supportedFieldsOf(...schemas: readonly DescMessage[]): Supported
   return known;
 }
 
-/** Fields that a peer supports, by its greeting; a peer without a greeting has a fixed list. */
+/** Fields supported by a peer, from its greeting; a peer without a greeting has a fixed list. */
 export const supportedByPeer = (knows: SupportedFields): SupportedFields =>
   Object.keys(knows).length > 0 ? knows : legacyPeers;
 
-/** True when this build supports a field that the other does not. */
+/** True when this build supports a field unknown to the other. */
 export const isBehind = (other: SupportedFields, own: SupportedFields): boolean =>
   Object.entries(own).some(([name, highest]) => (other[name] ?? 0) < highest);
 
-/** Path of the first set field that a reader does not support, such as `provider.max_price`; undefined when it supports all. */
+/** Path of the first set field not supported by a reader, such as `provider.max_price`; undefined when it supports all. */
 export const unsupportedFieldIn = <Desc extends DescMessage>(
   known: SupportedFields,
   schema: Desc,
@@ -51,7 +51,7 @@ function firstUnsupported(known: SupportedFields, message: ReflectMessage): stri
   return undefined;
 }
 
-/** Path and number of the first field that a newer build has sent; undefined when this build knows all of them. */
+/** Path and number of the first field added by a newer build; undefined when this build knows all of them. */
 export const unknownFieldIn = <Desc extends DescMessage>(
   schema: Desc,
   message: MessageShape<Desc>,
@@ -77,7 +77,7 @@ function partsOf(message: ReflectMessage, field: ReflectMessage["fields"][number
   return [...(message.get(field) as Iterable<[unknown, ReflectMessage]>)].map(([, part]) => part);
 }
 
-/** Fields that builds without a greeting support. Remove this list once upgrades from those builds have ended. */
+/** Fields supported by builds without a greeting. Remove this list once upgrades from those builds have ended. */
 export const legacyPeers: SupportedFields = {
   "sluice.inference.v1.RunTurnRequest": 36,
   "sluice.inference.v1.CacheControl": 1,

@@ -32,9 +32,9 @@ export const maxConcurrentStreamsUnproven = 100;
 export const maxConcurrentStreams = 4_096;
 /** Penalty after a connection was closed for its streams. */
 const penaltyMs = 60_000;
-/** Delay before a new connection of a penalized address is read. A process of Sluice loses no more than that. */
+/** Delay before a new connection of a penalized address is read. A process of Sluice loses no more time than this. */
 const connectDelayMs = 1_000;
-/** Number of addresses from which expired penalties are swept. */
+/** Number of addresses above which expired penalties are swept. */
 const sweepFrom = 1_024;
 
 const sessionKey = createContextKey<ServerHttp2Session | undefined>(undefined);
@@ -96,7 +96,7 @@ export class UnprovenConnections {
    * connections together have one fair share of the time. A stream of a proven connection is handled at once.
    */
   wait(stream: ServerHttp2Stream, handle: () => void): void {
-    // Node announces streams of a connection that is closed already.
+    // Node announces streams even of closed connections.
     if (!stream.session) return;
     if (!this.#unproven.has(stream.session as ServerHttp2Session)) return handle();
     this.#shares.wait("", () => {
@@ -104,7 +104,7 @@ export class UnprovenConnections {
     });
   }
 
-  /** Marks the connection as proven after a successful call that needs a key. */
+  /** Marks the connection as proven after a successful call with a key. */
   readonly interceptor: Interceptor = (next) => async (request) => {
     const session = request.contextValues.get(sessionKey);
     const response = await next(request);
@@ -145,7 +145,7 @@ export class UnprovenConnections {
   }
 }
 
-/** A connection, and the number of streams that it may still open. */
+/** A connection, and the number of streams it may still open. */
 class Unproven {
   readonly session: ServerHttp2Session;
   readonly #limit: number;

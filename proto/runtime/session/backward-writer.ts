@@ -2,9 +2,9 @@
 import { unitAt } from "../text/unit-at.ts";
 
 const minBytes = 64 * 1024;
-/** Longest buffer that is kept for the next message: a message of many turns has up to a megabyte, and needs about as much each time. */
+/** Maximum size of a buffer kept for the next message: a message of many turns has up to a megabyte, and needs about as much each time. */
 const keptBytes = 2 * 1024 * 1024;
-/** Longest text that a loop over its characters writes faster than Buffer.write does. */
+/** Maximum text length for which a loop over the characters is faster than Buffer.write. */
 const shortText = 64;
 
 export class BackwardWriter {
@@ -17,7 +17,7 @@ export class BackwardWriter {
     return this.#bytes.length - this.#at + (this.#following?.length ?? 0);
   }
 
-  /** Returns the bytes given to `follow`, which are sent after the written ones, and forgets them: they may be 32 MiB. */
+  /** Returns the bytes given to `follow`, sent after the written ones, and forgets them: they may be 32 MiB. */
   takeFollowing(): Uint8Array | undefined {
     const following = this.#following;
     this.#following = undefined;
@@ -31,7 +31,7 @@ export class BackwardWriter {
     this.#following = undefined;
   }
 
-  /** Ends the message with these bytes, which are not copied. Call it before anything is written. */
+  /** Appends these bytes to the message without a copy. Call it before anything is written. */
   follow(value: Uint8Array): void {
     this.#following = value;
   }
@@ -41,7 +41,7 @@ export class BackwardWriter {
     this.#at = this.#bytes.length + (this.#following?.length ?? 0) - length;
   }
 
-  /** Copies the written bytes, with the prefix by which gRPC delimits messages: not compressed, and the length. */
+  /** Copies the written bytes with gRPC's message prefix: not compressed, and the length. */
   copyPrefixed(): Buffer {
     const { length } = this;
     this.#reserve(5);

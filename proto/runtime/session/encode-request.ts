@@ -10,8 +10,8 @@ import { writeSessionRequest as writeFields } from "./gen/codec.ts";
 const writer = new BackwardWriter();
 
 /**
- * Passes on the message with the prefix of gRPC, in one part, or in two of which the second is a large input as it is.
- * @returns what `write` returned for the last part
+ * Writes the message with the prefix of gRPC, in one part, or in two parts when a large input follows uncopied.
+ * @returns the result of `write` for the last part
  */
 export function writeSessionRequest(request: SessionRequest, write: (part: Uint8Array) => boolean): boolean {
   writer.reset();

@@ -1,6 +1,6 @@
 /**
- * Encodes messages to a gateway. Every event of every stream passes here: the schema-driven encoder took 0.65 us for an event of a burst
- * and 2.3 us for a single one, this one takes a quarter (2026-11-22, Node 20). A test checks that the bytes are the same.
+ * Encodes messages to a gateway. Every event of every stream passes here: the schema-driven encoder took 0.65 us for an event of a burst and 2.3 us for a
+ * single one, this encoder takes a quarter (2026-11-22, Node 20). A test checks that the bytes are the same.
  */
 import { create } from "@bufbuild/protobuf";
 import { type ServerFrame, ServerFrameSchema, type SessionResponse } from "../../gen/sluice/inference/v1/session_pb.ts";
@@ -13,7 +13,7 @@ const writer = new BackwardWriter();
 
 /**
  * The message with the prefix of gRPC.
- * @param unencodable called for a turn with a frame that the contract cannot express; only that turn ends
+ * @param unencodable called for a turn with a frame outside the contract; only this turn ends
  */
 export function encodeSessionResponse(
   message: SessionResponse,

@@ -24,7 +24,7 @@ export function bytesField(writer: BackwardWriter, value: Uint8Array, tag: numbe
   writer.varint(tag);
 }
 
-/** Bytes that follow the message without a copy, when they are large and nothing comes after them. */
+/** Bytes sent after the message without a copy, when they are large and nothing comes after them. */
 export function followingField(writer: BackwardWriter, value: Uint8Array, tag: number): void {
   if (value.length < minFollowingBytes || writer.length > 0) return bytesField(writer, value, tag);
   writer.follow(value);
@@ -72,7 +72,7 @@ export function int64Field(writer: BackwardWriter, value: bigint, tag: number): 
   writer.varint(tag);
 }
 
-/** A message that is encoded by its schema. */
+/** A message encoded by its schema. */
 export function messageField<Desc extends DescMessage>(
   writer: BackwardWriter,
   schema: Desc,

@@ -1,9 +1,9 @@
-/** The connection that carries a lane, as the lane uses it: it is opened again whenever it is lost. */
+/** The connection of a lane, reopened whenever it is lost. */
 import type { SessionRequest, SessionResponse } from "../../gen/sluice/inference/v1/session_pb.ts";
 
 export interface LinkListener {
   message(message: SessionResponse): void;
-  /** Called when more can be written after a `write` that returned false. */
+  /** Called when writing may resume after a `write` that returned false. */
   drained(): void;
   /** Called exactly once, after the last message. */
   closed(error: Error | undefined): void;

@@ -1,27 +1,27 @@
 /**
  * Collects the frames of a session: one message for all frames of one event loop turn.
  *
- * After a turn without frames, the first ones leave at the end of the callback that brings them, and not at the end of the turn: the socket
- * is then written in the same turn. Under load there is no such turn, and messages stay few.
+ * After a turn without frames, the first frames leave at the end of their callback, not at the end of the turn: the socket is then written in the same
+ * turn. Under load there is no such turn, and messages stay few.
  *
- * While the stream takes no more, frames wait by key, and the keys take turns when it does again: beside a thousand slow readers with their credit
- * of frames each, a frame of another key waited behind all of these for two seconds.
+ * While the stream is full, frames wait by key, and afterwards the keys take turns: behind the frames of a thousand slow readers, each with its full
+ * credit, a frame of another key waited for two seconds.
  */
 import type { Open } from "../../gen/sluice/inference/v1/session_pb.ts";
 
-/** A message is cut at this size, so that a small frame waits for one megabyte at most; a larger frame travels alone. */
+/** Maximum message size, so a small frame waits for one megabyte at most; a larger frame gets a separate message. */
 export const maxSessionMessageBytes = 1024 * 1024;
 
-/** Cost that one turn may have in flight, which bounds memory under slow readers. */
+/** Cost of the events one turn may have in flight, which bounds memory under slow readers. */
 export const turnCredit = 128 * 1024;
 
 /**
- * Cost of an event beside its texts, which is its size in the gateway and in its stream to a client: the memory of slow readers is bounded by its
- * size there, some ten times that on the wire.
+ * Cost of an event in addition to its texts: its size in the gateway and in its stream to a client. Some ten times the size on the wire, it bounds the
+ * memory of slow readers.
  */
 export const eventCost = 240;
 
-/** Larger inputs travel on a second session, so that an image never delays small turns. */
+/** Larger inputs travel on a second session, so an image never delays small turns. */
 export const largeInputBytes = 256 * 1024;
 
 /** Approximate size of a turn's request in bytes. */
@@ -40,9 +40,9 @@ export class Outbox<Frame> {
   /** Whether frames will be flushed in this turn of the event loop, or were in the last one. */
   #isBusy = false;
   #full = false;
-  /** Frames by key that came while the stream was full, the key whose turn is next first. */
+  /** Frames by key, waiting for a full stream; the next key comes first. */
   readonly #waiting = new Map<string, WaitingFrame<Frame>[]>();
-  /** Changes with every flush: a sender whose last frame has this generation may still add to that frame. */
+  /** Changes with every flush: a sender whose last frame has this generation may still add to it. */
   generation = 0;
 
   /** @param write sends one message; false asks for a pause until `drained()` */
@@ -50,7 +50,7 @@ export class Outbox<Frame> {
     this.#write = write;
   }
 
-  /** @param bytes approximate size of the frame @param key whose frame it is: those of one key keep their order */
+  /** @param bytes approximate size of the frame @param key of the frame: frames of the same key keep their order */
   push(frame: Frame, bytes: number, key = ""): void {
     if (this.#full) return this.#keepWaiting(frame, bytes, key);
     if (this.#bytes + bytes > maxSessionMessageBytes) this.flush();
@@ -61,7 +61,7 @@ export class Outbox<Frame> {
     process.nextTick(this.#fire);
   }
 
-  /** Counts bytes added to a frame that was pushed already. False when the message is full and a new frame is needed. */
+  /** Counts bytes added to a pushed frame. False when the message is full and a new frame is needed. */
   grow(bytes: number): boolean {
     if (this.#full || this.#bytes + bytes > maxSessionMessageBytes) return false;
     this.#bytes += bytes;
@@ -83,7 +83,7 @@ export class Outbox<Frame> {
     else this.#waiting.set(key, [{ frame, bytes }]);
   }
 
-  /** The stream accepts data again: frames that wait leave in messages, a frame of each key in turn. */
+  /** The stream accepts data again: waiting frames leave in messages, a frame of each key in turn. */
   drained(): void {
     this.#full = false;
     this.flush();
@@ -93,7 +93,7 @@ export class Outbox<Frame> {
     }
   }
 
-  /** Collects a message of frames that wait. */
+  /** Collects a message of waiting frames. */
   #collectWaiting(): void {
     for (const [key, waiting] of this.#waiting) {
       const { frame, bytes } = waiting.shift() as WaitingFrame<Frame>;

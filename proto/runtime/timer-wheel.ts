@@ -1,23 +1,23 @@
 /**
- * Time limits that are nearly always stopped before they are due, such as those of requests: one timer of Node serves all of them.
+ * Time limits, such as those of requests, nearly always stopped before they are due: one timer of Node serves all of them.
  *
- * A limit is never reported early, and at most `tickMs` late unless the event loop is. It keeps the process alive, as a timer of Node does.
+ * A limit is never reported early, and at most `tickMs` late unless the event loop is late. It keeps the process alive, as a timer of Node does.
  */
 
 /** A shorter interval would make limits more exact, and wake a process with open streams more often. */
 export const tickMs = 20;
-/** A power of two. A limit of more than 20 s, which is all slots, is passed over once in each round. */
+/** A power of two. Limits above 20 s, the length of all slots, are skipped once in each round. */
 const slots = 1_024;
 
 type Due = (subject: unknown) => void;
 
-/** A time limit that was started. It is an element of a ring, so that stopping it needs no search. */
+/** A started time limit. It is an element of a ring, so it is stopped without a search. */
 export class WheelTimer {
-  /** Number of the tick at which the limit is reported. */
+  /** Number of the tick for reporting the limit. */
   readonly tick: number;
   readonly #due: Due;
   readonly #subject: unknown;
-  /** Neighbours in the ring; the timer itself while it is in none, so that an old timer keeps no younger one in memory. */
+  /** Neighbours in the ring; the timer itself while it is in none, so an old timer keeps no younger one in memory. */
   #next: WheelTimer = this;
   #previous: WheelTimer = this;
 
@@ -31,7 +31,7 @@ export class WheelTimer {
     return this.#next;
   }
 
-  /** Does nothing for a limit that was reported or stopped before. */
+  /** Does nothing after the limit was reported or stopped. */
   stop(): void {
     this.#previous.#next = this.#next;
     this.#next.#previous = this.#previous;
@@ -59,15 +59,15 @@ const emptyRing = (): WheelTimer => new WheelTimer(Number.POSITIVE_INFINITY, () 
 
 export class TimerWheel {
   readonly #rings = Array.from({ length: slots }, emptyRing);
-  /** Timers that are due, in order. */
+  /** Due timers, in order. */
   readonly #due = emptyRing();
-  /** The last tick whose timers were reported. */
+  /** The last tick with reported timers. */
   #tick = 0;
   #isArmed = false;
 
   /**
-   * @param ms infinite for a limit that is never reported
-   * @param due called once with the subject; as a function that exists once, it spares a closure for each limit
+   * @param ms infinite for a limit never reported
+   * @param due called once with the subject; a shared function spares a closure for each limit
    */
   start<Subject>(ms: number, due: (subject: Subject) => void, subject: Subject): WheelTimer {
     const now = performance.now();
@@ -101,7 +101,7 @@ export class TimerWheel {
     }
   };
 
-  /** Moves the timers of every tick up to this one to those that are due. */
+  /** Moves the timers of every tick up to this one to the due ring. */
   #collect(until: number): void {
     // After a stall of more than a round, one round reaches them all.
     for (let tick = Math.max(this.#tick + 1, until - slots + 1); tick <= until; tick++) {

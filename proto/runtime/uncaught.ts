@@ -1,6 +1,6 @@
 /**
- * A serving process survives uncaught errors, such as a timer that found no file descriptor: an exit would end every open stream. The error
- * is logged and counted. During the start of a process, such an error ends it.
+ * A serving process survives uncaught errors, such as a timer without a free file descriptor: an exit would end every open stream. The error is logged and
+ * counted. During the start of a process, such an error ends it.
  */
 import type { Logger } from "./log/log.ts";
 import { Counter, type Registry } from "./metrics.ts";

@@ -1,9 +1,9 @@
 /**
- * Values in an array whose places are used again.
+ * Values in an array with reused places.
  *
- * V8 links each outgrown table of a Set or Map to its successor, and once a full collection has aged one of them, the whole chain survives
- * young collections: with the turns of a process in it, every finished one was copied twice and died old, which cost a quarter of a
- * gateway's time. An array that has grown to its size keeps nothing that was taken out.
+ * V8 links each outgrown table of a Set or Map to its successor, and once a full collection has aged one of them, the whole chain survives young
+ * collections: for the turns of a process, every finished turn was copied twice and died old, which cost a quarter of a gateway's time. A fully grown array
+ * keeps no removed value.
  */
 export class Places<Value> {
   readonly #values: (Value | undefined)[] = [];

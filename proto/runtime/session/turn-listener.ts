@@ -1,4 +1,4 @@
-/** The two ends of a turn between the code that runs it and the code that answers with its events. */
+/** The two ends of a turn: the code that runs it, and the code that answers with its events. */
 import type { TurnEvent } from "../../gen/sluice/inference/v1/turn_pb.ts";
 import type { Fault } from "../fault.ts";
 
@@ -9,13 +9,13 @@ export interface TurnListener {
   events(events: readonly TurnEvent[], cost: number): void;
   /** Nothing follows. */
   ended(): void;
-  /** Nothing follows. `mayHaveBegun` is false for a turn that inference-svc was not sent, so that another process may get it. */
+  /** Nothing follows. `mayHaveBegun` is false for a turn not sent to inference-svc, so another process may get it. */
   failed(fault: Fault, mayHaveBegun: boolean): void;
 }
 
 /** Lets a listener pause, resume or cancel its turn. */
 export interface TurnControl {
-  /** Asks for no further events, for a client that does not read. A few that are under way may still come. */
+  /** Pauses the events for a client that does not read. A few events under way may still arrive. */
   pause(): void;
   resume(): void;
   /** Ends the turn; its listener is not called again. */

@@ -1,4 +1,4 @@
-/** The open turns of a session, by id. Its Map holds numbers instead of turns, for the reason that is told in places.ts. */
+/** The open turns of a session, by id. Its Map holds numbers instead of turns, for the reason explained in places.ts. */
 import { Places } from "./places.ts";
 
 export class TurnTable<Turn> {

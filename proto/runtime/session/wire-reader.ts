@@ -12,7 +12,7 @@ export const unfamiliar = new Error("not a message that generated code reads");
 /** No bytes; shared by all messages without a value in a field of bytes. */
 export const none: Uint8Array = new Uint8Array(0);
 
-/** A choice of which nothing is set; shared by all messages. */
+/** An unset oneof; shared by all messages. */
 export const unset = { case: undefined } as const;
 
 export class WireReader {
@@ -21,7 +21,7 @@ export class WireReader {
   at: number;
   readonly #limit: number;
 
-  /** @param limit end of the bytes that may be read */
+  /** @param limit end of the readable bytes */
   constructor(bytes: Buffer, at: number, limit: number) {
     this.bytes = bytes;
     this.at = at;
@@ -35,12 +35,12 @@ export class WireReader {
     return end;
   }
 
-  /** Checks that a part ends within its message. */
+  /** Checks whether a part ends within its message. */
   ends(end: number): void {
     if (this.at !== end) throw unfamiliar;
   }
 
-  /** Reads bytes, which are those of the message: a view, and no copy. */
+  /** Reads bytes as a view of the message, without a copy. */
   counted(): Uint8Array {
     const end = this.end();
     const value = this.bytes.subarray(this.at, end);
@@ -51,7 +51,7 @@ export class WireReader {
   string(): string {
     const end = this.end();
     const value = this.bytes.toString("utf8", this.at, end);
-    // Bytes that are no UTF-8 become U+FFFD here; the schema-driven decoder refuses such bytes.
+    // Bytes of invalid UTF-8 become U+FFFD here; the schema-driven decoder refuses them.
     if (value.includes("\ufffd")) throw unfamiliar;
     this.at = end;
     return value;
@@ -120,7 +120,7 @@ export function decodeMessage<Desc extends DescMessage>(
   }
 }
 
-/** Leaves a part to the schema-driven decoder. If that refuses the part alone, it still gets a chance to read the whole message. */
+/** Leaves a part to the schema-driven decoder. If it refuses the part by itself, it still gets a chance to read the whole message. */
 export function readBySchema<Desc extends DescMessage>(
   schema: Desc,
   reader: WireReader,

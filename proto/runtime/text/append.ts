@@ -1,11 +1,11 @@
 /**
- * Appends to a text that grows by small pieces and is kept. V8 joins strings when they are read: until then each piece of some letters takes some
- * sixty bytes, and the text of an answer ten times its length.
+ * Appends to a stored text growing by small pieces. V8 joins strings when they are read: until then each piece of some letters takes some sixty bytes, and
+ * the text of an answer ten times its length.
  */
 
-/** Length from which on pieces are joined; shorter texts are not worth the time. */
+/** Minimum length for joining pieces; shorter texts are not worth the time. */
 const minLengthShift = 10;
-/** Pieces are joined when the text has grown by an eighth to a quarter, so that each character is copied some eight times at most. */
+/** Pieces are joined after the text has grown by an eighth to a quarter, so each character is copied some eight times at most. */
 const growthShift = 3;
 
 /** A longer piece takes little more than its characters. */

@@ -21,7 +21,7 @@ const lookMs = 500;
 export interface Credentials {
   readonly cert: Buffer;
   readonly key: Buffer;
-  /** Authorities that may sign peer certificates; several while an authority is being replaced. */
+  /** Authorities accepted as signers of peer certificates; several while an authority is being replaced. */
   readonly ca: Buffer;
   /** Prefix of all service names in this trust domain and namespace. */
   readonly house: string;
@@ -91,7 +91,7 @@ export class Certificates {
     for (const listener of this.#listeners) listener(this.#current);
   }
 
-  /** Logs the expiry once. Peers see no more than a connection that ends. */
+  /** Logs the expiry once. Peers only see their connection end. */
   #tellExpiry(): void {
     if (this.#told === this.#current || this.#current.expiresAt.getTime() > Date.now()) return;
     this.#told = this.#current;

@@ -1,4 +1,4 @@
-/** Client side of mutual TLS: a client that connects to one service of Sluice, and to nothing else. */
+/** Client side of mutual TLS: connects to one service of Sluice, and to nothing else. */
 import { type ChannelCredentials, type VerifyOptions, experimental } from "@grpc/grpc-js";
 import type { ConnectionOptions, PeerCertificate } from "node:tls";
 import type { Certificates, Credentials } from "./certificates.ts";
@@ -11,7 +11,7 @@ export interface TlsPeer {
   readonly connectionOptions: () => ConnectionOptions;
 }
 
-/** The service name in the certificate counts, not the address: pods have addresses that no certificate contains. */
+/** The service name in the certificate counts, not the address: certificates contain no pod addresses. */
 export function tlsPeer(certificates: Certificates, service: ServiceName): TlsPeer {
   const checkServerIdentity = (_host: string, { subjectaltname }: PeerCertificate) =>
     isOneOf([service], certificates.current.house, subjectaltname)
@@ -29,7 +29,7 @@ export function tlsPeer(certificates: Certificates, service: ServiceName): TlsPe
   };
 }
 
-/** Adapts certificates, which are replaced as a whole, to grpc-js, which asks for both halves separately. */
+/** Adapts certificates, replaced as a whole, to grpc-js, which requests both halves separately. */
 class Provider implements experimental.CertificateProvider {
   readonly #certificates: Certificates;
   readonly #watching = new Map<unknown, (credentials: Credentials) => void>();

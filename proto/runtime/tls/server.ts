@@ -1,4 +1,4 @@
-/** An HTTP/2 server that accepts only services of Sluice, authenticated by their certificates. */
+/** An HTTP/2 server for Sluice's services only, authenticated by their certificates. */
 import {
   type Http2SecureServer,
   type SecureServerOptions,
@@ -15,7 +15,7 @@ import { type ServiceName, isOneOf } from "./identity.ts";
 
 export interface ServerTls {
   readonly certificates: Certificates;
-  /** Services that may connect. */
+  /** Services allowed to connect. */
   readonly clients: readonly ServiceName[];
   /** Token of this process: its handlers treat a request with it as internal. */
   readonly token: ServiceToken;

@@ -2,7 +2,7 @@
 import { type TracingOptions, readTracing } from "./settings.ts";
 import type { Tracing } from "./span.ts";
 
-/** Loads the libraries on demand: 15 MB and a tenth of a second, which a process without tracing saves. @throws ConfigError */
+/** Loads the libraries on demand: 15 MB and a tenth of a second, saved by processes without tracing. @throws ConfigError */
 export async function openTracing(options: TracingOptions): Promise<Tracing | undefined> {
   const settings = readTracing(options.environment);
   if (!settings) return undefined;

@@ -9,7 +9,7 @@ import type { Span, Tracing } from "./span.ts";
 
 const current = new AsyncLocalStorage<Span>();
 
-/** Span of the call that is being answered. */
+/** Span of the current call. */
 export const currentSpan = (): Span | undefined => current.getStore();
 
 /** Failures of the server; other codes are failures of the caller. */

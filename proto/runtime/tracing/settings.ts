@@ -6,7 +6,7 @@ import type { Registry } from "../metrics.ts";
 
 const url = z.url({ protocol: /^https?$/, error: "not an http or https URL" }).optional();
 
-/** Variables that are checked here. The libraries read the others themselves: headers, timeout, certificates, limits and batches. */
+/** Variables checked here. The libraries read the others themselves: headers, timeout, certificates, limits and batches. */
 export const tracingEnvironment = z.object({
   /** Base address; traces go to /v1/traces below it. */
   OTEL_EXPORTER_OTLP_ENDPOINT: url,
@@ -32,7 +32,7 @@ export const tracingEnvironment = z.object({
 const protocols = ["http/protobuf", "http/json"] as const;
 
 export interface TracingOptions {
-  /** `service.name` unless OTEL_SERVICE_NAME says otherwise. */
+  /** Default of `service.name`; OTEL_SERVICE_NAME overrides it. */
   readonly room: string;
   /** `service.instance.id`. */
   readonly instance: string;

@@ -1,16 +1,16 @@
 /**
- * Bounds the records of refused turns, which cost their client nothing: a key has a record for each of a few refusals a second. Further ones
- * are counted, in one record a second for each kind of refusal. A process that is killed loses the counts of its last second.
+ * Bounds the records of refused turns, which cost their client nothing: a key gets a separate record for each of a few refusals a second. Further refusals
+ * are counted, in one record a second for each kind. A killed process loses the counts of its last second.
  */
 import { newId } from "../id.ts";
 import type { TurnFacts } from "./turn-facts.ts";
 
-/** Refusals of one key that have a record of their own at once. */
+/** Maximum burst of separately recorded refusals of one key. */
 const burst = 60;
 /** Records a second, once the burst is used up. */
 const perSecond = 1;
 const countMs = 1_000;
-/** Maximum number of keys and kinds of refusal that are remembered. */
+/** Maximum number of remembered pairs of key and kind of refusal. */
 const maxRemembered = 10_000;
 
 interface Allowance {
@@ -62,7 +62,7 @@ export class RefusedTurns {
     return allowed;
   }
 
-  /** A key that was not refused for long has its whole allowance again, so forgetting it changes nothing. */
+  /** A key without recent refusals has its whole allowance again, so forgetting it changes nothing. */
   #forgetOldest(): void {
     const [oldest] = this.#allowances.keys();
     if (oldest !== undefined) this.#allowances.delete(oldest);
@@ -82,7 +82,7 @@ export class RefusedTurns {
   }
 }
 
-/** The record that counts turns: fields in which single turns differ are left out. */
+/** The record for counted turns, without the fields in which single turns differ. */
 const countOf = ({ workspaceId, keyHash, openedAtMs, door, operation, outcome, ...failure }: TurnFacts): TurnFacts => ({
   generationId: newId("gen-"),
   requestId: "",

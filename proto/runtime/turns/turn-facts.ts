@@ -5,7 +5,7 @@ export type TurnFacts = Omit<TurnRecord, "$typeName" | "$unknown" | "bootId" | "
 
 const doors: ReadonlySet<string> = new Set(["responses", "chat", "messages", "embeddings"]);
 
-/** The format of the client. What a caller of RunTurn invents is `other`, so that it becomes no label and no line of a report. */
+/** The client's format. Unknown values sent by callers of RunTurn become `other`, to keep them out of labels and reports. */
 export const doorWord = (door: string): string => (door === "" ? "responses" : doors.has(door) ? door : "other");
 
 export const turnOperation = (door: string): CallOperation =>
@@ -14,6 +14,6 @@ export const turnOperation = (door: string): CallOperation =>
 /** Longest name of a model in the record of a turn. A client may ask for any text. */
 const maxModel = 256;
 
-/** @param models of which the first one counts when `model` is empty */
+/** @param models the first model counts when `model` is empty */
 export const askedModel = (model: string, models: readonly string[]): string =>
   (model || models[0] || "").slice(0, maxModel);

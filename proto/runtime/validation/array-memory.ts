@@ -12,13 +12,13 @@ export const minRememberedBytes = 2_048;
 const minElements = 3;
 /** A longer array would push out too many others. */
 const maxArrayBytes = 256 * 1024;
-/** Maximum size of everything that is remembered: some hundred conversations. */
+/** Maximum size of the whole memory: some hundred conversations. */
 const maxBytes = 8 * 1024 * 1024;
-/** Bytes that an element takes beside its text, so that an array of many small ones is not counted too low. */
+/** Overhead of an element in addition to its text, so that an array of many small elements is not counted too low. */
 const elementBytes = 64;
-/** Bytes at the beginning by which arrays are looked up. */
+/** Length of the prefix by which arrays are looked up. */
 const keyBytes = 512;
-/** Part of an array that must be new for it to be remembered anew: copying every step would cost more than reading a few elements again. */
+/** Minimum new part of an array before it is stored again: copying at every step would cost more than reading a few elements again. */
 const minNewPart = 1 / 8;
 /** Arrays with the same beginning, such as conversations with one system prompt. */
 const maxAlike = 4;
@@ -30,14 +30,14 @@ interface Entry<Value> {
   readonly values: readonly Value[];
   /** Ends of the first elements, or of all. They are found when another array begins in the same way. */
   readonly ends: number[];
-  /** Bytes of the text and of everything beside it; 0 once the array is forgotten. */
+  /** Bytes of the text and of everything stored with it; 0 once the array is forgotten. */
   size: number;
 }
 
-/** An array that is remembered. */
+/** A remembered array. */
 export type RememberedArray = Pick<Entry<unknown>, "size">;
 
-/** The elements at the beginning of an array that are known. */
+/** The known elements at the beginning of an array. */
 export interface KnownElements<Value> {
   /** Values of these elements, and perhaps of others after them. */
   readonly values: readonly Value[];
@@ -56,7 +56,7 @@ export class ArrayMemory<Value> {
   #size = 0;
 
   /**
-   * @param owner whose arrays are looked through: nobody learns from the time of an answer what another has sent
+   * @param owner restricts the search to this owner's arrays: otherwise response times would reveal the content of others
    * @param start place of the bracket
    */
   find(owner: string, bytes: Buffer, start: number): KnownElements<Value> | undefined {
@@ -78,9 +78,9 @@ export class ArrayMemory<Value> {
   /**
    * Remembers an array whose values were read without a problem.
    * @param text from its bracket to the end of its last element; copied
-   * @param known what `find` has returned for this array
+   * @param known the result of `find` for this array
    * @param ends of the first elements, or of all, from the bracket on
-   * @returns undefined when the array is not remembered, as when most of it is already
+   * @returns undefined when the array is not remembered, for example because most of it already is
    */
   keep(
     owner: string,
@@ -98,7 +98,7 @@ export class ArrayMemory<Value> {
       known && 2 * known.count >= known.values.length
         ? alike.findIndex(({ ends: others }) => others === known.ends)
         : -1;
-    // An array that goes on another way after half of its elements is the same conversation.
+    // A known array sharing at least half of the elements belongs to the same conversation, and is replaced.
     if (before !== -1) this.#forget(alike.splice(before, 1)[0]!);
     else if (alike.length === maxAlike) this.#forget(alike.shift()!);
     const entry = { owner, text: Buffer.from(text), values, ends, size: 0 };
@@ -108,7 +108,7 @@ export class ArrayMemory<Value> {
     return entry;
   }
 
-  /** Counts further bytes that are remembered as long as the array is. */
+  /** Counts further bytes, kept as long as the array is. */
   grow(array: RememberedArray, bytes: number): void {
     if (array.size > 0) this.#grow(array, bytes);
   }

@@ -1,12 +1,9 @@
-/**
- * Remembers what was read from JSON texts, by their bytes. The steps of an agent repeat its tools and its text format, which then cost one
- * comparison.
- */
+/** Remembers the results of reading JSON texts, by their bytes. The steps of an agent repeat its tools and its text format, which then cost one comparison. */
 import { crc32 } from "node:zlib";
 
 /** Maximum length of all remembered texts. The values read from them take about five times as much memory: 20 MiB at most. */
 const maxBytes = 4 * 1024 * 1024;
-/** Longest text that is remembered. A longer one would push out too many other texts. */
+/** Maximum length of a remembered text. A longer text would push out too many others. */
 const maxTextBytes = 256 * 1024;
 
 interface Entry<Value> {

@@ -6,7 +6,7 @@ export type JsonObject = Readonly<Record<string, unknown>>;
 export const isObject = (value: unknown): value is JsonObject =>
   typeof value === "object" && value !== null && !Array.isArray(value);
 
-/** Marks a field in which null counts as unset; elsewhere null is a wrong type. */
+/** Marks a field for which null counts as unset; elsewhere null is a wrong type. */
 type Nullable = "nullable";
 
 const maxInt32 = 2_147_483_647;
@@ -44,7 +44,7 @@ export class Fields {
     return this.problem(name, `must be a string${orNull(nullable)}`);
   }
 
-  /** Reads a string that must be present. */
+  /** Reads a required string. */
   requiredString(name: string): string | undefined {
     if (this.#object[name] === undefined) return this.problem(name, "required");
     return this.string(name);

@@ -17,13 +17,13 @@ function buildTable(entry: (byte: number) => number): Uint8Array {
   return Uint8Array.from({ length: 256 }, (_, byte) => entry(byte));
 }
 
-/** Bytes that may stand in a string unescaped. */
+/** Bytes allowed in a string unescaped. */
 export const plainBytes = buildTable((byte) => Number(byte >= 0x20 && byte !== quote && byte !== backslash));
 /** White space between tokens. */
 export const spaceBytes = buildTable((byte) => Number(" \n\r\t".includes(String.fromCharCode(byte))));
-/** Bytes that start or end a string, an object or an array. */
+/** Bytes at the start or end of a string, an object or an array. */
 export const structuralBytes = buildTable((byte) => Number('"{}[]'.includes(String.fromCharCode(byte))));
-/** Bytes that may follow a backslash, except for u. */
+/** Bytes allowed after a backslash, except for u. */
 export const escapeBytes = buildTable((byte) => Number('"\\/bfnrt'.includes(String.fromCharCode(byte))));
 export const numberBytes = buildTable((byte) => Number("0123456789+-.eE".includes(String.fromCharCode(byte))));
 /** Value of each hexadecimal digit; 255 for any other byte. */

@@ -1,4 +1,4 @@
-/** Notes the elements of arrays while they are scanned, and leaps over those that were scanned before. */
+/** Records the elements of arrays during the scan, and skips elements known from earlier scans. */
 import { ArrayMemory, type KnownElements, minRememberedBytes } from "./array-memory.ts";
 import { jsonLimits } from "./json-limits.ts";
 import { type ScannedArray, ScannedElement } from "./scanned-array.ts";
@@ -13,20 +13,20 @@ export class ElementScan {
   readonly #owner: string;
   readonly #bytes: Buffer;
   #known: KnownElements<ScannedElement> | undefined = undefined;
-  /** Place of the array that is scanned; -1 between two of them. */
+  /** Place of the scanned array; -1 between two arrays. */
   #start = -1;
   #tokensBefore = 0;
   #ends: number[] = [];
   #elements: ScannedElement[] = [];
 
-  /** @param owner whose texts are compared with this one */
+  /** @param owner whose earlier arrays are used for comparison */
   constructor(memory: ScannedArrays, owner: string, bytes: Buffer) {
     this.#memory = memory;
     this.#owner = owner;
     this.#bytes = bytes;
   }
 
-  /** Place after the elements that were scanned before; -1 when there are none. */
+  /** Place after the elements known from earlier scans; -1 without any. */
   get end(): number {
     return this.#known === undefined ? -1 : this.#start + this.#known.length;
   }
@@ -39,7 +39,7 @@ export class ElementScan {
   /** @param tokens values and keys before the elements */
   begin(start: number, tokens: number): void {
     this.#known = undefined;
-    // The rest of the text is too short for an array that is remembered.
+    // The rest of the text is too short for a remembered array.
     if (this.#bytes.length - start < minRememberedBytes) return;
     const known = this.#memory.find(this.#owner, this.#bytes, start);
     this.#known = known;
@@ -49,14 +49,14 @@ export class ElementScan {
     this.#elements = known === undefined ? [] : known.values.slice(0, known.count);
   }
 
-  /** Adds an element that was scanned. @param tokens values and keys up to its end */
+  /** Adds a scanned element. @param tokens values and keys up to its end */
   add(end: number, tokens: number): void {
     if (this.#start === -1) return;
     this.#ends.push(end - this.#start);
     this.#elements.push(new ScannedElement(tokens - this.#tokensBefore));
   }
 
-  /** Remembers the array, whose end has been reached. @returns undefined after another value, and for an empty array */
+  /** Remembers the array at its end. @returns undefined after another value, and for an empty array */
   finish(): ScannedArray | undefined {
     const start = this.#start;
     const elements = this.#elements;

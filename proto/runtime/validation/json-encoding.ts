@@ -1,4 +1,4 @@
-/** Refuses bytes that are no text of JSON at all. */
+/** Refuses bytes that cannot be a JSON text: none, a byte order mark, or invalid UTF-8. */
 import { isUtf8 } from "node:buffer";
 import { refusal } from "./json-tokens.ts";
 import { invalid } from "./problems.ts";

@@ -4,12 +4,12 @@
 export const decodeString = (bytes: Buffer, start: number, end: number, escaped: boolean): string =>
   escaped ? (JSON.parse(bytes.toString("utf8", start, end)) as string) : bytes.toString("utf8", start + 1, end - 1);
 
-/** Number of keys of an object up to which they are compared one by one; more are compared by hash. */
+/** Number of keys up to which an object's keys are compared directly; more are compared by hash. */
 const maxComparedKeys = 16;
 
-/** An open object whose keys must differ. */
+/** An open object with distinct keys. */
 export interface KeyedObject {
-  /** Place in the list at which its keys begin; -1 where keys may repeat. */
+  /** Place of its first key in the list; -1 when keys may repeat. */
   firstKey: number;
   /** All its keys, once there are many, or one has escapes. */
   decoded: Set<string> | undefined;

@@ -1,4 +1,4 @@
-/** Limits of the JSON texts that are read. */
+/** Limits for JSON texts. */
 export const jsonLimits = {
   /** Nested arrays and objects. */
   depth: 64,
@@ -10,8 +10,6 @@ export const jsonLimits = {
   keyBytes: 1_024,
   /** Characters of one number. */
   numberLength: 32,
-  /**
-   * Nested objects in which a repeated key is refused: the body, an item, a part of its content, and what that holds.
-   */
+  /** Levels of nested objects in which a repeated key is refused: the body, an item, a part of its content, and the objects in it. */
   distinctLevels: 4,
 } as const;

@@ -1,10 +1,8 @@
 /**
- * Checks the bytes of a JSON text in one pass before it is parsed: refused texts cost no memory, and accepted ones mean
- * the same to every later parser.
+ * Checks the bytes of a JSON text in one pass before it is parsed: refused texts cost no memory, and accepted texts mean the same to every later parser.
  *
- * JSON.parse takes the last of two equal keys, rounds 1e400 to Infinity, turns invalid UTF-8 into U+FFFD and needs 400
- * MB for 30 MB of `[],`. All of that is refused with the byte's offset. The object's members are returned as spans, so
- * that subtrees can travel as the client wrote them.
+ * JSON.parse takes the last of two equal keys, rounds 1e400 to Infinity, turns invalid UTF-8 into U+FFFD and needs 400 MB for 30 MB of `[],`. All of these
+ * are refused with the byte's offset. The object's members are returned as spans, so subtrees can be forwarded exactly as the client wrote them.
  */
 import { ElementScan, type ScannedArrays } from "./json-elements.ts";
 import { JsonScanner } from "./json-scanner.ts";
@@ -22,7 +20,7 @@ export function scanObject(bytes: Uint8Array, name: string): readonly JsonMember
 }
 
 /**
- * The same, without a second look at the elements with which an array of the same owner has begun before.
+ * `scanObject` without a second look at the elements at the beginning of an earlier array of the same owner.
  * @param bytes of an object that one call may scan
  */
 export function scanRepeated(bytes: Buffer, name: string, memory: ScannedArrays, owner: string): readonly JsonMember[] {
@@ -45,7 +43,7 @@ export async function scanObjectInPieces(
   return scanner.members;
 }
 
-/** Scans a text that may be any value and counts as nested one level deep. */
+/** Scans a text with any value, counted as nested one level deep. */
 export function scanValue(bytes: Uint8Array, name: string): void {
   new JsonScanner(bytes, name, "any").advance(bytes.length);
 }

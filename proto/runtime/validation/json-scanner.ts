@@ -33,19 +33,19 @@ import {
 import { escapeEnd, numberEnd, plainEnd, refusal, wordEnd } from "./json-tokens.ts";
 import { invalid } from "./problems.ts";
 
-/** Scans without recursion, so that it can pause between any two bytes of a string and between any two tokens. */
+/** Scans without recursion, so it can pause between any two bytes of a string and between any two tokens. */
 export class JsonScanner {
   readonly members: JsonMember[] = [];
   readonly #bytes: Buffer;
   readonly #name: string;
-  /** Arrays and objects around the text that count towards the depth limit. */
+  /** Arrays and objects around the text, included in the depth limit. */
   readonly #around: number;
   /** One entry for each depth. Those beyond the present depth are used again. */
   readonly #open: OpenValue[] = [];
   #depth = 0;
   #inner: OpenValue | undefined;
   readonly #keys: OpenKeys;
-  /** Arrays that are members of the object; undefined where nothing is remembered of them. */
+  /** Arrays among the object's members; undefined when none is remembered. */
   readonly #elements: ElementScan | undefined;
   #next = aValue;
   #at = 0;

@@ -25,7 +25,7 @@ export interface JsonMember extends ByteSpan {
   readonly array?: ScannedArray | undefined;
 }
 
-/** The members of the object that starts at `start`; none when another value does. */
+/** The members of the object at `start`; none when another value starts there. */
 export function membersOf(bytes: Buffer, start = 0): JsonMember[] {
   const members: JsonMember[] = [];
   let at = enter(bytes, start, openBrace);
@@ -68,7 +68,7 @@ export function memberOf(bytes: Buffer, start: number, name: string): ByteSpan |
   return undefined;
 }
 
-/** The elements of the array that starts at `start`; none when another value does. */
+/** The elements of the array at `start`; none when another value starts there. */
 export function elementsOf(bytes: Buffer, start = 0): ByteSpan[] {
   const elements: ByteSpan[] = [];
   let at = enter(bytes, start, openBracket);
@@ -81,7 +81,7 @@ export function elementsOf(bytes: Buffer, start = 0): ByteSpan[] {
 }
 
 /**
- * One element of the array that starts at `start`.
+ * One element of the array at `start`.
  * @param ends of the elements up to this one, from the bracket on
  */
 export function elementAt(bytes: Buffer, start: number, ends: readonly number[], index: number): ByteSpan {
@@ -111,7 +111,7 @@ function enter(bytes: Buffer, start: number, opening: number): number {
   return bytes[at] === opening ? skipSpace(bytes, at + 1) : bytes.length;
 }
 
-/** First byte after the comma that follows `end`, or the closing bracket. */
+/** First byte after the comma after `end`, or the closing bracket. */
 function skipComma(bytes: Buffer, end: number): number {
   const at = skipSpace(bytes, end);
   return bytes[at] === comma ? skipSpace(bytes, at + 1) : at;

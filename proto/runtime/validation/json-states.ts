@@ -1,4 +1,4 @@
-/** States of a scan of a JSON text: the token that it expects next, and the value that it is within. */
+/** States of a JSON scan: the next expected token, and the current value. */
 import type { KeyedObject } from "./json-keys.ts";
 
 export const aValue = 0;
@@ -10,7 +10,7 @@ export const aFirstKey = 3;
 export const aColon = 4;
 /** A comma, or the end of the surrounding array or object. */
 export const aComma = 5;
-// The rest of a string, in which white space counts.
+// The rest of a string; white space counts here.
 export const inValueString = 6;
 export const inKeyString = 7;
 

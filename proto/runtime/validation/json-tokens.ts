@@ -25,7 +25,7 @@ export function plainEnd(bytes: Buffer, start: number, until: number): number {
 }
 
 /**
- * Place after the escape that starts at a byte.
+ * Place after the escape at `at`.
  * @throws Fault INVALID_REQUEST for an invalid escape or a lone surrogate
  */
 export function escapeEnd(bytes: Buffer, at: number, name: string): number {

@@ -1,4 +1,4 @@
-/** Collects everything that is wrong with a request, so that one answer names all of it. */
+/** Collects all problems of a request, so that one answer names all of them. */
 import { Fault, FaultOrigin, FaultReason } from "../fault.ts";
 
 export interface Problem {
@@ -16,7 +16,7 @@ export class Problems {
   #count = 0;
   /** Fault reason of the first problem. */
   #reason: FaultReason = FaultReason.INVALID_REQUEST;
-  /** Takes the paths of fields that no shape knows and that are ignored; undefined where nobody asks for them. */
+  /** Receives the paths of ignored fields unknown to every shape; undefined when nobody needs them. */
   readonly onIgnored: ((path: string) => void) | undefined;
 
   constructor(onIgnored?: (path: string) => void) {

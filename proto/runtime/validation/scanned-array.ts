@@ -1,11 +1,11 @@
-/** The elements of an array that was scanned. Those with which an array of the same owner has begun before are the same objects. */
+/** The elements of a scanned array. Elements shared with the beginning of an earlier array of the same owner are the same objects. */
 
 export class ScannedElement {
   /** Values and keys from the beginning of the array to the end of the element. */
   readonly tokens: number;
   /**
-   * What the reader of a body has made of the element. It may depend on the elements before, which are always the same ones. Each reader
-   * knows its own readings by their class.
+   * The body reader's result for the element. It may depend on the preceding elements, which are always the same. Each reader recognizes its own results by
+   * their class.
    */
   reading: object | undefined = undefined;
 

@@ -2,7 +2,7 @@
 import type { Problems } from "./problems.ts";
 import { unitAt } from "../text/unit-at.ts";
 
-/** Length in code points, which is what Postgres counts. */
+/** Length in code points, as counted by Postgres. */
 export function codePointLength(text: string): number {
   const last = text.length - 1;
   let { length } = text;
@@ -27,12 +27,12 @@ export const isWellFormed = (text: string): boolean => !/\p{Surrogate}/u.test(te
 /** Whether the text contains NUL, which Postgres cannot store. */
 export const hasNul = (text: string): boolean => text.includes("\0");
 
-/** White space as Unicode defines it, and two invisible characters that editors leave behind: U+200B and U+FEFF. */
+/** White space as defined by Unicode, and two invisible characters left behind by editors: U+200B and U+FEFF. */
 const surroundingSpace = /^[\p{White_Space}\u200b\ufeff]|[\p{White_Space}\u200b\ufeff]$/u;
 
 export const hasSurroundingSpace = (text: string): boolean => surroundingSpace.test(text);
 
-/** Checks a text that is stored, found or compared by. */
+/** Checks a text used for storage, search or comparison. */
 export function checkIdentifier(path: string, text: string, limit: number, problems: Problems): void {
   if (isLongerThan(text, limit)) problems.add(path, `at most ${limit} characters`);
   if (hasNul(text)) problems.add(path, "must not contain NUL");

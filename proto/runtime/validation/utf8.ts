@@ -1,14 +1,14 @@
 /** Finds the place of invalid UTF-8 for an error message; `isUtf8` makes the decision itself. */
 import { isUtf8 } from "node:buffer";
 
-/** Bytes that `isUtf8` checks at once during the search. */
+/** Number of bytes `isUtf8` checks per call during the search. */
 const stride = 65_536;
 
-/** Offset of the first byte that starts no valid sequence; the length when there is none. */
+/** Offset of the first byte outside a valid sequence; the length when there is none. */
 export function firstInvalidUtf8(bytes: Uint8Array): number {
   let at = 0;
   for (let end = stride; end < bytes.length; end += stride) {
-    // Moves back to a byte that starts a sequence.
+    // Moves back to the start byte of a sequence.
     let start = end;
     while (start > end - 4 && (bytes[start]! & 0xc0) === 0x80) start--;
     if (!isUtf8(bytes.subarray(at, start))) break;

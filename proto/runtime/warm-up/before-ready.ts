@@ -4,18 +4,18 @@ import type { Logger } from "../log/log.ts";
 import { optimizeSooner } from "./tiering.ts";
 
 /**
- * A service is opened this often. V8 ties the code that it compiles to the objects of the service that it has seen; with those of a second one
- * it compiles code that fits the real one as well.
+ * Number of times a service is opened. V8 ties compiled code to the objects of the service it has seen; after a second service it compiles code that fits
+ * the real one as well.
  */
 const rounds = 2;
 
-/** Time to open the parts of a warm-up and to close them, on a machine that is busy with the start of other processes. */
+/** Time to open and close the parts of a warm-up, on a machine busy with the start of other processes. */
 const framesMs = 5_000;
 
 /**
- * Settles when the process is warm, or when its time is over. A warm-up that fails costs only speed, so the process starts all the same.
+ * Settles when the process is warm, or when its time is over. A failed warm-up costs only speed, so the process starts all the same.
  * @param limitMs 0 for no warm-up
- * @param warmUp opens a service, has it serve for the given time and closes it
+ * @param warmUp opens a service, lets it serve for the given time and closes it
  */
 export async function warmBeforeReady(
   limitMs: number,
@@ -34,7 +34,7 @@ export async function warmBeforeReady(
   const endsAt = performance.now() + limitMs;
   const run = async () => {
     for (let round = 0; round < rounds && performance.now() < endsAt; round++) {
-      // Opening and closing a service takes time as well, which the next round does without.
+      // Opening and closing a service takes time as well; the next round is shorter by this time.
       await warmUp(Math.min(limitMs / rounds, endsAt - performance.now()));
     }
   };

@@ -1,4 +1,4 @@
-/** Parts of a service that runs inside its own process while that warms up: nothing sees its log lines and its metrics. */
+/** Parts of a service inside its own process during the warm-up: its log lines and metrics go nowhere. */
 import { randomBytes } from "node:crypto";
 import { Lifecycle } from "../lifecycle.ts";
 import { type LogLevel, openLog } from "../log/log.ts";

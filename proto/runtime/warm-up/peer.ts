@@ -1,9 +1,9 @@
-/** A server that stands in for another service while a process warms up. It listens on the loopback address. */
+/** A server in the role of another service while a process warms up. It listens on the loopback address. */
 import { Lifecycle } from "../lifecycle.ts";
 import type { ProcessParts } from "../process-parts.ts";
 import { type RpcServerOptions, serveRpc } from "../rpc/serve.ts";
 
-/** Address of everything that exists for a warm-up only. */
+/** Address used only for the warm-up. */
 export const loopback = "127.0.0.1";
 
 export interface Peer {
@@ -12,7 +12,7 @@ export interface Peer {
   close(): Promise<void>;
 }
 
-/** Serves callers with the token, which no other process knows. */
+/** Serves callers with the token, which is unknown to every other process. */
 export async function openPeer(
   { log, token }: Pick<ProcessParts, "log" | "token">,
   calls: Pick<RpcServerOptions, "routes" | "internalCalls">,

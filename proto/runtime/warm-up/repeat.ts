@@ -1,8 +1,8 @@
-/** The measure of a warm-up: so many steps that what every request runs is compiled, in a time that a start can spare. */
+/** The amount of a warm-up: enough steps to compile everything that every request runs, in an acceptable time for a start. */
 
 /** After some three thousand turns, in two rounds, the processor time of a turn hardly falls any more. */
 const maxSteps = 1_500;
-/** Enough for several turns in one batch, as under load; few enough for the path of a turn that is alone. */
+/** Enough for several turns in one batch, as under load; few enough for the path of a single turn. */
 const concurrency = 4;
 
 /** Repeats a step until the time is over. @param step gets its number, from 0 */

@@ -1,10 +1,10 @@
-/** Shapes that are one of several others, chosen by a tag or by the value's type. */
+/** Alternatives of shapes, chosen by a tag or by the value's type. */
 import { type JsonObject, isObject } from "../fields.ts";
 import { type JsonSchema, type Shape, child } from "./base.ts";
 import { array } from "./containers.ts";
 import { oneOf } from "./scalars.ts";
 
-/** A shape that also accepts null, which counts as unset. */
+/** Also accepts null, which counts as unset. */
 export function nullable<Value>(shape: Shape<Value>): Shape<Value | null> {
   if (shape.takesNull) return shape;
   return {
@@ -25,11 +25,11 @@ export interface Tagged extends Shape {
 }
 
 export interface TagRules {
-  /** The shape of an object whose tag is absent or null. */
+  /** The shape of an object without a tag or with a null tag. */
   readonly untagged?: (object: JsonObject) => Shape | undefined;
-  /** Shapes without the tag that only the schema lists. */
+  /** Shapes without the tag, listed only in the schema. */
   readonly shorthands?: readonly Shape[];
-  /** Kinds that exist, but are not allowed here. */
+  /** Kinds valid elsewhere, but not here. */
   readonly elsewhere?: readonly string[];
   /** Whether the error for an unknown kind lists the known ones. */
   readonly listed?: boolean;
@@ -69,7 +69,7 @@ export function tagged(tag: string, kinds: Readonly<Record<string, Shape>>, rule
   };
 }
 
-/** Tagged objects of which further kinds may come; an unknown kind only needs a tag. */
+/** Tagged objects open to further kinds; an unknown kind only needs a tag. */
 export function openTagged(tag: string, kinds: Readonly<Record<string, Shape>>): Tagged {
   const known = tagged(tag, kinds);
   return {
@@ -86,7 +86,7 @@ export function openTagged(tag: string, kinds: Readonly<Record<string, Shape>>):
   };
 }
 
-/** A string or another shape, told apart by the value's type, so that errors fit what the client meant. */
+/** A string or another shape, distinguished by the value's type, so that errors fit the client's intention. */
 export const stringOr = (text: Shape, other: Shape, says: string): Shape => ({
   check: (value, path, problems) => {
     if (typeof value === "string") text.check(value, path, problems);

@@ -1,7 +1,4 @@
-/**
- * A shape describes JSON values once: it checks a value and prints itself as JSON Schema, so that the published
- * document always states what is enforced.
- */
+/** A shape describes JSON values once: it checks a value and prints itself as JSON Schema, so the published document always states the enforced rules. */
 import { Problems } from "../problems.ts";
 
 /** JSON Schema, draft 2020-12. */
@@ -15,7 +12,7 @@ export interface Shape<Value = unknown> {
   /** Never set; it only carries the type for `Accepted`. */
   readonly accepts?: Value;
   /**
-   * Adds a problem for everything that is wrong with the value.
+   * Adds a problem for everything wrong with the value.
    * @param path path of the value in the request
    * @param or completes "must be a string" when something else is accepted as well
    */
@@ -25,10 +22,10 @@ export interface Shape<Value = unknown> {
   readonly takesNull?: boolean;
 }
 
-/** The type of values that a shape accepts. */
+/** The type of a shape's accepted values. */
 export type Accepted<S extends Shape> = S extends Shape<infer Value> ? Value : never;
 
-/** Stands for every path within a value that is only tested: writing the paths of its fields would cost more than the test. */
+/** Placeholder for every path within a value under test: building the paths of its fields would cost more than the test. */
 const untold = "\0";
 
 export function child(path: string, name: string | number): string {

@@ -67,14 +67,14 @@ export interface ObjectRules<Required extends string = string> {
   readonly required?: readonly Required[];
   /** Whether an unknown field is a problem; otherwise it is ignored. */
   readonly strict?: boolean;
-  /** An additional check over several fields. JSON Schema does not show it, so that a description should. */
+  /** An additional check over several fields. JSON Schema does not show it, so the description should. */
   readonly also?: (object: JsonObject, path: string, problems: Problems) => void;
   readonly description?: string;
 }
 
 type Fields = Readonly<Record<string, Shape>>;
 
-/** The type of an object, in which fields that are not required may be absent. */
+/** The type of an object; optional fields may be absent. */
 type AcceptedObject<F extends Fields, Required extends string> = {
   readonly [Name in Exclude<keyof F, Required>]?: Accepted<F[Name]>;
 } & { readonly [Name in keyof F & Required]: Accepted<F[Name]> };
@@ -122,7 +122,7 @@ export function object<const F extends Fields, const Required extends string = n
 const checkUnknown = (value: JsonObject, fields: Fields, path: string, problems: Problems): void =>
   eachUnknown(value, fields, path, (unknown) => problems.add(unknown, "unknown field"));
 
-/** Null says nothing that could be lost: some clients send every field of their types. */
+/** Null carries nothing to lose: some clients send every field of their types. */
 const noteUnknown = (value: JsonObject, fields: Fields, path: string, visit: (path: string) => void): void =>
   eachUnknown(value, fields, path, (unknown, name) => {
     if (value[name] !== null) visit(unknown);

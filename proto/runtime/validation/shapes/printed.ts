@@ -1,15 +1,15 @@
 /** Controls how a shape is printed: by name, with a description, or without being checked here. */
 import type { Components, Shape } from "./base.ts";
 
-/** A shape that is only printed; the code that reads the value checks it. */
+/** A print-only shape; the code that reads the value checks it. */
 export const elsewhere = (shape: Shape): Shape => ({ check: () => {}, schema: shape.schema });
 
-/** A shape that is printed as a definition of its own. */
+/** A shape printed as a separate definition. */
 export const named = <S extends Shape>(name: string, shape: S): S => ({
   ...shape,
   schema: (components: Components) => {
     if (!components.has(name)) {
-      // The name is taken first, so that a shape may contain itself.
+      // The name is registered first, so that a shape may contain itself.
       components.set(name, {});
       components.set(name, shape.schema(components));
     }
@@ -17,7 +17,7 @@ export const named = <S extends Shape>(name: string, shape: S): S => ({
   },
 });
 
-/** A shape that refers to itself. */
+/** A recursive shape. */
 export const lazy = (shape: () => Shape): Shape => ({
   check: (value, path, problems, or) => shape().check(value, path, problems, or),
   schema: (components) => shape().schema(components),

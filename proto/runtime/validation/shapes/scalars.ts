@@ -9,7 +9,7 @@ export interface StringLimits {
   readonly max?: number;
   /** A pattern for the text, and its description in errors. */
   readonly pattern?: { readonly form: RegExp; readonly says: string };
-  /** Whether the text is stored, found or compared by, so that NUL and lone surrogates are refused. */
+  /** Whether the text is stored, searched or compared, so that NUL and lone surrogates are refused. */
   readonly identifier?: boolean;
 }
 
@@ -44,7 +44,7 @@ function patternSchema(form: string | undefined, identifier: boolean): JsonSchem
 export const oneOf = (words: readonly string[]): string =>
   words.length === 1 ? `${words[0]}` : `one of ${words.join(", ")}`;
 
-/** A string that must be one of a few words. */
+/** A string with a few allowed values. */
 export function word<const Words extends readonly string[]>(...words: Words): Shape<Words[number]> {
   const allowed = new Set<string>(words);
   return {
@@ -66,7 +66,7 @@ export const boolean: Shape<boolean> = {
 interface Range {
   readonly min?: number;
   readonly max?: number;
-  /** Lower limit that is itself not allowed. */
+  /** Exclusive lower limit. */
   readonly above?: number;
 }
 
@@ -93,10 +93,7 @@ export const number = (range: Range = {}): Shape<number> => ({
   schema: () => ({ type: "number", ...rangeSchema(range) }),
 });
 
-/**
- * A whole number in any spelling: 1, 1.0 and 1e0 are the same. It must fit into 32 bits unless its range says
- * otherwise.
- */
+/** A whole number in any spelling: 1, 1.0 and 1e0 are the same. It must fit into 32 bits unless its range allows more. */
 export const integer = (range: Range = {}): Shape<number> => ({
   check: (value, path, problems, or = "") => {
     if (typeof value !== "number" || !Number.isInteger(value)) return problems.add(path, `must be an integer${or}`);
@@ -107,7 +104,7 @@ export const integer = (range: Range = {}): Shape<number> => ({
   schema: () => ({ type: "integer", ...rangeSchema({ min: -maxInt32, max: maxInt32, ...range }) }),
 });
 
-/** Exactly this value. @param says the error for any other value */
+/** A constant value. @param says the error for any other value */
 export const constant = <const Only extends number | boolean | null>(
   only: Only,
   says = `must be ${only}`,

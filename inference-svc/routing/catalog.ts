@@ -1,4 +1,4 @@
-/** The models that can be requested and the endpoints that serve them: the configuration as the router reads it. */
+/** The models available to requests and the endpoints that serve them: the configuration in the form used by the router. */
 import type { EndpointSettings, HouseFile, ModelSettings, ProviderSettings } from "@sluice/proto/runtime/house-file.js";
 import { type Prices, parsePrices } from "./price/price.ts";
 import { ModelNames } from "./model-names.ts";
@@ -12,7 +12,7 @@ export interface Endpoint {
   readonly providerName: string;
   readonly upstreamModel: string;
   readonly tier: EndpointSettings["tier"];
-  /** Parameters that the model knows; absent when the operator states none: then every parameter is sent. */
+  /** Parameters known to the model; absent when the operator lists none: then every parameter is sent. */
   readonly supportedParameters?: readonly string[];
   /** Tokens of input and output together. */
   readonly contextLength: number;
@@ -31,11 +31,11 @@ export interface Endpoint {
   readonly publishesNot: boolean;
   /** Region of the provider, as the operator writes it. */
   readonly region: string;
-  /** The model's author is declared to allow that other models are trained on its output. */
+  /** The model's author is declared to allow training of other models on its output. */
   readonly distillable: boolean;
   /** Prices for comparisons; absent when the operator states none. */
   readonly prices?: Prices;
-  /** Tariffs by the tier that served: this endpoint's own, and those of other tiers of the same model at the same provider. */
+  /** Tariffs by the tier served: this endpoint's own, and those of other tiers of the same model at the same provider. */
   readonly tariffs: ReadonlyMap<string, Tariff>;
   /** Names for preferences: `provider/tier`, and `provider/quantization` where it is known. */
   readonly fullSlugs: readonly string[];
@@ -43,7 +43,7 @@ export interface Endpoint {
   readonly seed: Seed;
 }
 
-/** Name of an endpoint that is the same in every process and after a reload. */
+/** Name of an endpoint, equal in every process and after a reload. */
 export const endpointName = ({ model, seed }: Endpoint): string => `${model} ${seed.high} ${seed.low}`;
 
 export interface CatalogModel {
@@ -54,11 +54,11 @@ export interface CatalogModel {
 
 /**
  * `nitro` puts the fastest endpoints first and adds those of the priority tier; `floor` puts the cheapest first and adds those of the flex
- * tier; `exacto` puts the endpoints first whose tool calls fit their schemas most often.
+ * tier; `exacto` puts endpoints first by the share of their tool calls with valid arguments.
  */
 export type Variant = "nitro" | "floor" | "exacto";
 
-/** The model and variant that a slug names. */
+/** The model and variant in a slug. */
 export interface FoundModel {
   readonly model: CatalogModel;
   readonly variant?: Variant;
@@ -68,7 +68,7 @@ export class Catalog {
   readonly #models: ReadonlyMap<string, CatalogModel>;
   /** Other names of the models, for every workspace. */
   readonly names: ModelNames;
-  /** The same for workspaces that have aliases of their own, by their ids. */
+  /** The same for workspaces with additional aliases, by their ids. */
   readonly #workspaceNames: ReadonlyMap<string, ModelNames>;
 
   /** Providers by id, in the order of the configuration. */
@@ -95,7 +95,7 @@ export class Catalog {
     this.#workspaceNames = new Map([...workspaces].map((id) => [id, namesFor(id)]));
   }
 
-  /** The names by which keys of a workspace may ask for models. */
+  /** The model names available to keys of a workspace. */
   namesOf(workspaceId: string): ModelNames {
     return this.#workspaceNames.get(workspaceId) ?? this.names;
   }
@@ -127,7 +127,7 @@ function buildEndpoints(model: ModelSettings, providers: ReadonlyMap<string, Pro
     const provider = providers.get(id);
     const upstreamModel = endpoint.upstream_model ?? model.id;
     const name = [id, upstreamModel, tier, quantization].join("\0");
-    // Endpoints that are equal in all of this get different seeds all the same.
+    // Endpoints equal in all of this get different seeds nonetheless.
     const again = drawn.get(name) ?? 0;
     drawn.set(name, again + 1);
     return {
@@ -161,6 +161,6 @@ function buildTariffs(endpoint: EndpointSettings, all: readonly EndpointSettings
   const alike = all.filter(
     ({ provider, upstream_model }) => provider === endpoint.provider && upstream_model === endpoint.upstream_model,
   );
-  // The endpoint's own tariff comes last, so that it wins.
+  // The endpoint's own tariff comes last to take precedence.
   return new Map([...alike, endpoint].flatMap(({ tier, pricing }) => (pricing ? [[tier, parseTariff(pricing)]] : [])));
 }

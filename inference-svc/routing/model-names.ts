@@ -1,5 +1,5 @@
 /**
- * Finds the model that a client means by a name that is no slug of the catalogue: an alias of the operator, a name without its author, a
+ * Resolves model names other than slugs of the catalogue: an alias of the operator, a name without its author, a
  * vendor's spelling, or a version with its date.
  */
 import { editDistance } from "@sluice/proto/runtime/validation/edit-distance.js";
@@ -7,17 +7,17 @@ import { Globs } from "./choose/globs.ts";
 
 /** An entry of `model_aliases`. */
 export interface NamedAlias {
-  /** Pattern over names, in which an asterisk stands for any characters. */
+  /** Pattern over names; an asterisk stands for any characters. */
   readonly match: string;
   /** Slug of the model. */
   readonly model: string;
-  /** Id of the only workspace for which the alias is; every workspace when absent. */
+  /** Id of the only workspace with this alias; every workspace when absent. */
   readonly workspace?: string | undefined;
 }
 
-/** Bounds the memory that clients with made-up names can take. */
+/** Bounds the memory for clients with made-up names. */
 const maxRemembered = 4_096;
-/** A longer name is compared with no slug, because that takes time. */
+/** A longer name is compared with no slug, because the comparison takes time. */
 const maxComparedLength = 64;
 
 /** 2025-09-29, 20250929 or latest at the end of a name, as vendors write versions. */
@@ -31,13 +31,13 @@ const withoutAuthor = (slug: string): string => slug.slice(slug.indexOf("/") + 1
 export class ModelNames {
   readonly #slugs: ReadonlySet<string>;
   readonly #aliases: readonly (readonly [Globs, model: string])[];
-  /** Slugs by their plain form, with and without the author; several under a name that authors share. */
+  /** Slugs by their plain form, with and without the author; several for a name used by several authors. */
   readonly #byName = new Map<string, Set<string>>();
-  /** Slugs by the plain form of the names that providers use, which count after those of the slugs. */
+  /** Slugs by the plain form of the providers' names; they count after the names in slugs. */
   readonly #byVendorName = new Map<string, Set<string>>();
   readonly #found = new Map<string, string | undefined>();
 
-  /** @param vendorNames slugs by names that providers of the model use */
+  /** @param vendorNames slugs by the providers' names of the model */
   constructor(
     slugs: readonly string[],
     aliases: readonly NamedAlias[],
@@ -52,7 +52,7 @@ export class ModelNames {
     for (const [name, slug] of vendorNames) addTo(this.#byVendorName, name, slug);
   }
 
-  /** The slug that a name stands for, with the variant of the name; undefined for a name of no model, and of several. */
+  /** The slug of a name, with the variant of the name; undefined for a name of no model, and of several. */
   resolve(name: string): string | undefined {
     if (this.#slugs.has(name)) return name;
     if (this.#found.has(name)) return this.#found.get(name);

@@ -45,7 +45,7 @@ export function attemptEndpoint(
   }
 }
 
-/** True for the events of an answer to a request without `stream`, which gets whole items and no deltas. */
+/** True for the events of an answer to a request without `stream`: whole items and no deltas. */
 const isWhole = ({ type }: TurnEvent): boolean => type === "item.end" || type === "end";
 
 /** One call of an endpoint, for the receipt and for the endpoint's record. */
@@ -83,7 +83,7 @@ class EndpointAttempt {
     this.#billed = scope.trace.bills.length;
   }
 
-  /** Returns the events before those of the provider, once: the bodies that were sent, then the start. */
+  /** Returns Sluice's own events before the provider's, once: the request bodies, then the start. */
   open(): readonly TurnEvent[] {
     const { bodies, alteredFields: altered, passedFields: passed } = this.#scope.trace;
     const start: TurnEvent = {
@@ -104,7 +104,7 @@ class EndpointAttempt {
     return { inputTokens: counted || estimateInputTokens(measureInput(request), this.endpoint.model) };
   }
 
-  /** Notes that the endpoint has committed. @returns the measurement of its answer, if that is measured */
+  /** Notes the commit of the endpoint. @returns the measurement of its answer, if there is one */
   committed(isMeasured: boolean): Measurement | undefined {
     const now = this.#records.now();
     this.#observed.committed(now);

@@ -1,10 +1,10 @@
 /**
- * Ejects an endpoint that keeps failing. Five failures in a row, or failures of more than half of the attempts of thirty seconds, eject it
- * for 30 s, and longer each time that its trial fails. Ejected endpoints are tried after all others and never left out, so that a request
+ * Ejects an endpoint after repeated failures. Five failures in a row, or failures of more than half of the attempts of thirty seconds, eject it
+ * for 30 s, and longer each time its trial fails. Ejected endpoints are tried after all others and never left out, so a request
  * still has somewhere to go when every endpoint fails.
  *
- * News of other processes are hints: they make the next request a trial here, too, whose outcome decides. A process whose own network is
- * broken can so cost the others one request each, and never an endpoint.
+ * News of other processes are hints: they make the next request a trial here, too, and its outcome decides. A process with a broken
+ * network can so cost the others one request each, and never an endpoint.
  */
 import { RollingCounts } from "../records/rolling-counts.ts";
 import { Uptime } from "../records/uptime.ts";
@@ -17,11 +17,11 @@ const slotMs = 1_000;
 
 const ejectedMs = 30_000;
 const maxEjectedMs = 300_000;
-/** Random share of the ejection time, so that processes that saw the same outage do not come back together. */
+/** Random share of the ejection time, so processes that saw the same outage do not come back together. */
 const jitter = 0.2;
-/** Milliseconds after which a hint is forgotten when no request was tried. */
+/** Milliseconds after which a hint expires if no request was tried. */
 const heardMs = 30_000;
-/** Milliseconds for which a trial is reserved. The request that was to make it may be refused before; then another one does. */
+/** Milliseconds for which a trial is reserved. The request meant for the trial may be refused before; then another request makes it. */
 const claimMs = 5_000;
 
 const wentWell = 0;
@@ -29,11 +29,11 @@ const failed = 1;
 
 export type EndpointState = "in use" | "on trial" | "ejected";
 
-/** The end of an attempt; `neither` says nothing about the endpoint. */
+/** The end of an attempt; `neither` gives no evidence about the endpoint. */
 export type AttemptEnd = "well" | "failed" | "neither";
 
 export class Ejection {
-  /** Every outcome of this process, also of those that an ejection has settled. */
+  /** Every outcome in this process, including outcomes already used by an ejection. */
   readonly uptime = new Uptime();
   #outcomes = new RollingCounts(2, slots, slotMs);
   #inRow = 0;
@@ -42,14 +42,14 @@ export class Ejection {
   #ejectedAt = 0;
   /** End of the ejection; undefined while the endpoint is in use. */
   #until: number | undefined;
-  /** End of a hint that the endpoint fails; undefined when this process has found out by itself, or knows nothing of it. */
+  /** Expiry of another process's hint about failures; undefined after failures seen here, or without a hint. */
   #heardUntil: number | undefined;
   #backAt = Number.NEGATIVE_INFINITY;
   #trials = 0;
   #claimedAt = Number.NEGATIVE_INFINITY;
   readonly #changed: (failing: boolean) => void;
 
-  /** @param changed called when this process has found out by itself that the endpoint fails, or answers again */
+  /** @param changed called when attempts of this process show that the endpoint fails, or answers again */
   constructor(changed: (failing: boolean) => void = () => {}) {
     this.#changed = changed;
   }
@@ -101,12 +101,12 @@ export class Ejection {
     this.#trials--;
   }
 
-  /** Called by attempts when the endpoint answers. An attempt from before the ejection says nothing about the present. */
+  /** Called by attempts when the endpoint answers. An attempt older than the ejection proves nothing about the present. */
   recover(startedAt: number, now: number): void {
     if (this.#until === undefined || startedAt < this.#ejectedAt) return;
     this.#inRow = 0;
     this.#outcomes = new RollingCounts(2, slots, slotMs);
-    // A hint that has proved wrong is no news.
+    // A disproved hint is no news.
     if (this.#heardUntil !== undefined) return void this.#forget();
     this.#until = undefined;
     this.#backAt = now;
@@ -155,7 +155,7 @@ export class Ejection {
   }
 }
 
-/** An attempt at an endpoint, which ends exactly once. */
+/** An attempt at an endpoint. It ends exactly once. */
 export class ObservedAttempt {
   readonly #ejection: Ejection;
   readonly startedAt: number;

@@ -1,4 +1,4 @@
-/** Builds the fault of a turn whose attempts have all failed: the last failure, with a summary of those before it. */
+/** Builds the fault of a turn after all its attempts have failed: the last failure, with a summary of the earlier failures. */
 import { Fault, FaultOrigin, FaultReason } from "@sluice/proto/runtime/fault.js";
 import { estimateInputTokens, measureInput } from "../../estimate/tokens.ts";
 import type { TurnRequest } from "../../turn/request.ts";
@@ -41,7 +41,7 @@ function answerOf({ endpoint: { provider }, fault }: EndpointFailure): object {
   };
 }
 
-/** The figures that the provider named; the catalogue and an estimate stand for those that it kept to itself. */
+/** The provider's figures, completed by the catalogue and an estimate. */
 function lengthsOf({ endpoint, fault }: EndpointFailure, request: TurnRequest): object {
   const { requested = 0, maximum = endpoint.contextLength } = (fault.metadata?.["context_length"] ?? {}) as Overflow;
   if (requested > maximum) return { context_length: { requested, maximum } };
@@ -58,7 +58,7 @@ const providerReasons: ReadonlySet<FaultReason> = new Set([
   FaultReason.NO_ENDPOINTS,
 ]);
 
-/** The provider failed, refused or stayed silent. Its name and status help an operator, and say nothing about the request. */
+/** The provider failed, refused or stayed silent. Its name and status help an operator; they reveal nothing about the request. */
 const isProviders = ({ reason, origin }: Fault): boolean =>
   origin === FaultOrigin.UPSTREAM && providerReasons.has(reason);
 
@@ -88,8 +88,8 @@ function withRetryHint(last: Fault, schedule: AttemptSchedule): Fault {
 }
 
 /**
- * A random pause, so that clients that were refused together do not come back together. SDKs obey it to the letter, so that a single refusal costs
- * about as much as their own first pause; only where every endpoint keeps failing it is longer.
+ * A random pause, so clients refused together do not come back together. SDKs obey it exactly, so a single refusal costs
+ * about as much as their own first pause; the pause is longer only while every endpoint keeps failing.
  */
 const overloadedMs = (schedule: AttemptSchedule): number =>
   schedule.allEjected() ? 5_000 + Math.random() * 25_000 : 500 + Math.random() * 1_000;

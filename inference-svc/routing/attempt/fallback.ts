@@ -1,5 +1,5 @@
 /**
- * Tries one endpoint after the other until one has committed. Nothing of a failed attempt was given out, so that the client sees none of
+ * Tries the endpoints in turn until one has committed. Nothing of a failed attempt was delivered, so the client sees none of
  * it; after the commit, a failure of the endpoint is the turn's.
  */
 import { Fault } from "@sluice/proto/runtime/fault.js";
@@ -17,9 +17,9 @@ import type { Router } from "../choose/router.ts";
 import { type EndpointFailure, summarizeFailures } from "./failure-summary.ts";
 import { type Cooldown, AttemptSchedule, type ScheduledAttempt } from "./schedule.ts";
 
-/** The calls that fallback makes to providers. */
+/** Makes fallback's calls to providers. */
 export interface EndpointCaller {
-  /** The turn that calls one endpoint, once, within the deadline of the attempt in its scope. */
+  /** A turn that calls the endpoint once, within the deadline of the attempt in its scope. */
   turn(endpoint: Endpoint): Turn;
   /** The cooldown of an endpoint; undefined when it may be called. */
   cooldown(endpoint: Endpoint): Cooldown | undefined;
@@ -39,7 +39,7 @@ interface FallbackParts {
   readonly scope: Scope;
 }
 
-/** The search for an endpoint that answers. */
+/** The search for a working endpoint. */
 interface Search {
   readonly request: TurnRequest;
   readonly schedule: AttemptSchedule;
@@ -49,7 +49,7 @@ interface Search {
 class FallbackAnswer extends Answer {
   readonly #parts: FallbackParts;
   readonly #endpoints: readonly Endpoint[];
-  /** Undefined once an endpoint has committed: no other one is asked then, and the answer may go on for minutes. */
+  /** Undefined once an endpoint has committed: no other is called then, and the answer may go on for minutes. */
   #search: Search | undefined;
   /** The running attempt, or the one before its pause; undefined before the first, and after a failure. */
   #step: ScheduledAttempt | undefined;

@@ -1,9 +1,9 @@
-/** Decides whose failure a fault is, which decides what may be tried next and what counts against an endpoint. */
+/** Decides which side is at fault; this determines what to try next and whether the failure counts against an endpoint. */
 import { type Fault, FaultOrigin, FaultReason } from "@sluice/proto/runtime/fault.js";
 
 /**
- * - `caller`: the request is at fault, so that another endpoint of the same model would refuse it alike.
- * - `credential`: the provider refused the key that was used, without reading the request.
+ * - `caller`: the request is at fault: another endpoint of the same model would refuse it alike.
+ * - `credential`: the provider refused the operator's key, without reading the request.
  * - `gateway`: Sluice could not do its own part.
  * - `endpoint`: everything else; it counts against the endpoint.
  */
@@ -21,7 +21,7 @@ const callerReasons: ReadonlySet<FaultReason> = new Set([
   FaultReason.GUARDRAIL_BLOCKED,
 ]);
 
-/** Statuses with which providers refuse a key: unknown, out of credit, forbidden, or used too often. */
+/** Statuses for a refused key: unknown, out of credit, forbidden, or used too often. */
 const credentialStatuses: ReadonlySet<number> = new Set([401, 402, 403, 429]);
 
 export function faultOwner(fault: Fault): FaultOwner {
@@ -32,11 +32,11 @@ export function faultOwner(fault: Fault): FaultOwner {
   return isGatewayUnavailable(fault) || reason === FaultReason.INTERNAL ? "gateway" : "endpoint";
 }
 
-/** The ledger or the budgets cannot be reached: no endpoint could be called, so that trying the next one is in vain. */
+/** The ledger or the budgets cannot be reached: no endpoint could be called, and trying the next is useless. */
 export const isGatewayUnavailable = ({ reason, origin }: Fault): boolean =>
   reason === FaultReason.UNAVAILABLE && origin !== FaultOrigin.UPSTREAM;
 
-/** A budget has no room for the call, so that no provider was called. */
+/** A budget has no room for the call; no provider was called. */
 export const isBudgetRefusal = ({ reason }: Fault): boolean =>
   reason === FaultReason.PAYMENT_REQUIRED ||
   reason === FaultReason.BUDGET_HELD ||

@@ -1,15 +1,15 @@
-/** Measures the speed of an endpoint while its answer passes. Only for endpoints that compete with others: otherwise nothing depends on it. */
+/** Measures the speed of an endpoint while its answer passes. Only for endpoints with competitors: otherwise nothing depends on it. */
 import type { Scope } from "../../turn/scope.ts";
 import type { TurnSignal } from "../../turn/signal.ts";
 import type { Batch } from "../../turn/turn.ts";
 import type { ObservedAttempt } from "./ejection.ts";
 import type { EndpointRecord, EndpointRecords } from "../records/endpoint-record.ts";
 
-/** Least answer to measure: shorter ones say nothing about the speed of longer ones. */
+/** Minimum answer to measure: shorter answers show nothing about the speed of longer answers. */
 const minTokens = 16;
 const minSeconds = 0.05;
 
-/** The measurement of a streamed answer whose first event has arrived. */
+/** The measurement of a streamed answer, from its first event on. */
 export class Measurement {
   readonly #attempt: ObservedAttempt;
   readonly #record: EndpointRecord;
@@ -34,7 +34,7 @@ export class Measurement {
     this.#end(true);
   }
 
-  /** A client that leaves says nothing against an endpoint that was answering. */
+  /** A client that leaves is no evidence against an endpoint that was answering. */
   failed(): void {
     this.#end(this.#signal.aborted);
   }

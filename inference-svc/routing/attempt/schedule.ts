@@ -1,6 +1,6 @@
 /**
- * Decides which endpoint is tried next: one after the other in the order of the route, the only endpoint of a model once more where that
- * may help, and a rate limited one not before the time that it named.
+ * Decides which endpoint is tried next: in the order of the route, the only endpoint of a model once more if a repetition
+ * may help, and a rate limited endpoint not before its announced time.
  */
 import type { Fault } from "@sluice/proto/runtime/fault.js";
 import { type AttemptDeadline, noAttemptDeadline } from "../../turn/scope.ts";
@@ -8,7 +8,7 @@ import { faultOwner } from "./fault-owner.ts";
 import type { Endpoint } from "../catalog.ts";
 import type { EndpointRecords } from "../records/endpoint-record.ts";
 
-/** Limits for each model. Attempts whose request was not read (no connection, or a key without quota) do not count. */
+/** Limits for each model. Attempts do not count if the request was not read (no connection, or a key without quota). */
 const maxAttempts = 3;
 const maxEndpoints = 4;
 /** Attempts with other credentials count, too. */
@@ -21,12 +21,12 @@ const maxPauseMs = 500;
 const maxWaitMs = 10_000;
 const waitJitterMs = 250;
 
-/** Share of the remaining time that only the last endpoint may use up. */
+/** Share of the remaining time reserved for the last endpoint. */
 const reservedShare = 0.2;
 
-/** A time in which an endpoint is not called. */
+/** A pause in calls to an endpoint. */
 export interface Cooldown {
-  /** `limited`: too many requests, so that a call is in vain; `refused`: the provider does not take the operator's keys. */
+  /** `limited`: too many requests, a call would be useless; `refused`: the provider does not accept the operator's keys. */
   readonly why: "limited" | "refused";
   /** End of the cooldown by the clock of the records. */
   readonly until: number;
@@ -48,7 +48,7 @@ export interface ScheduleDeps {
   readonly deadline: number;
 }
 
-/** Attempts and endpoints that were tried for one model. */
+/** Attempts and tried endpoints of one model. */
 interface ModelTally {
   attempts: number;
   endpoints: number;
@@ -104,7 +104,7 @@ export class AttemptSchedule {
     return ends.length === 0 ? undefined : Math.max(1, Math.ceil(Math.min(...ends) - records.now()));
   }
 
-  /** Whether every endpoint has failed so often that it is ejected. */
+  /** Whether every endpoint is ejected for repeated failures. */
   allEjected(): boolean {
     const { records } = this.#parts;
     return this.#endpoints.every((each) => records.find(each)?.ejection.state(records.now()) === "ejected");
@@ -120,8 +120,8 @@ export class AttemptSchedule {
   }
 
   /**
-   * Whether an endpoint may be called once more after a pause. When its model has other endpoints, they are tried instead of waiting for
-   * the one that has just failed.
+   * Whether an endpoint may be called once more after a pause. If its model has other endpoints, they are tried instead of waiting for
+   * the failed endpoint.
    */
   #mayRepeatLater(endpoint: Endpoint, { retryAfterMs }: Fault): boolean {
     const { records, deadline } = this.#parts;
@@ -146,7 +146,7 @@ export class AttemptSchedule {
     return this.#first((endpoint) => this.#parts.cooldown(endpoint) === undefined);
   }
 
-  /** An untried endpoint that refused the operator's keys a moment ago: it may take them now, which is better than no attempt. */
+  /** An untried endpoint that refused the operator's keys a moment ago: it may accept them now, so this is better than no attempt. */
   #lastResort(): Omit<ScheduledAttempt, "deadline"> | undefined {
     return this.#first((endpoint) => this.#parts.cooldown(endpoint)?.why === "refused");
   }
@@ -159,7 +159,7 @@ export class AttemptSchedule {
     return endpoint && { endpoint, pauseMs: 0, follows: first ? "nothing" : "failure" };
   }
 
-  /** Waits once, after all other endpoints were tried, for the rate limit that ends first. */
+  /** Waits once, after all other endpoints were tried, for the first rate limit to end. */
   #afterRest(): Omit<ScheduledAttempt, "deadline"> | undefined {
     if (this.#waited) return undefined;
     this.#waited = true;

@@ -8,7 +8,7 @@ import type { ToolCallSuccess } from "../records/tool-calls.ts";
 
 /** UTF-16 units: longer arguments are not looked at. */
 const maxLength = 64 * 1024;
-/** Pauses of a check after which it is given up: some 2,000 steps, a millisecond at most. */
+/** Maximum pauses of a check before it is given up: some 2,000 steps, a millisecond at most. */
 const maxPauses = 32;
 
 /** Observes the tool calls of one answer. */
@@ -36,7 +36,7 @@ export class ToolCallMeter {
     }
   }
 
-  /** Undefined where it cannot be told. */
+  /** Undefined if the check is not possible. */
   #fits({ name, arguments: text }: OutputItem): boolean | undefined {
     const tool = this.#tools.get(String(name));
     if (tool === undefined) return false;
@@ -61,7 +61,7 @@ function fitsSchema({ parametersJson }: FunctionTool, values: unknown): boolean 
   return schema === null || runBriefly(new Check(schema).fits(schema, values));
 }
 
-/** @throws Uncheckable for work that takes too long */
+/** @throws Uncheckable if the work takes too long */
 function runBriefly<Result>(work: Yielding<Result>): Result {
   for (let pauses = 0; pauses < maxPauses; pauses++) {
     const step = work.next();

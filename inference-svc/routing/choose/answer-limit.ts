@@ -8,7 +8,7 @@ import type { Endpoint } from "../catalog.ts";
 export const minAnswerTokens = 256;
 
 /**
- * Lowers a maximum that is larger than the model's.
+ * Lowers a maximum above the model's.
  * @param losses gets a note when it is lowered
  */
 export function limitAnswer(request: TurnRequest, endpoint: Endpoint, losses: DroppedField[]): TurnRequest {

@@ -1,7 +1,7 @@
 /**
- * Remembers the candidates of requests that need nothing of an endpoint but its model and, maybe, tools. Which endpoints may serve them
- * depends only on the models, the policy of the caller and the configuration: a reload makes another router with a memory of its own, and
- * a change of the policy is another caller. Ejections and cooldowns exclude no candidate; they only change the order.
+ * Caches the candidates of plain requests: their only needs are the model and, maybe, tools. Which endpoints may serve them
+ * depends only on the models, the policy of the caller and the configuration: a reload makes a new router with an empty cache, and
+ * a policy change makes a new caller. Ejections and cooldowns exclude no candidate; they only change the order.
  */
 import type { Caller } from "@sluice/proto/gen/sluice/admin/v1/access_service_pb.js";
 import { ListMemo } from "../../turn/parse/list-memo.ts";
@@ -20,7 +20,7 @@ export interface KnownCandidates {
 export class CandidateMemo {
   readonly #callers = new WeakMap<Caller, Map<string, KnownCandidates>>();
 
-  /** @param find called for requests with needs of their own, and once for all others of a caller that are alike */
+  /** @param find called for each request with special needs, and once for all equivalent plain requests of a caller */
   find(request: TurnRequest, caller: Caller, find: () => KnownCandidates): KnownCandidates {
     const key = keyOf(request);
     if (key === undefined) return find();
@@ -37,8 +37,8 @@ export class CandidateMemo {
 }
 
 /**
- * Names all that the candidates of a plain request depend on; undefined for a request with needs of its own. A slug with a blank is in no
- * catalogue, and nothing is remembered of a request that is refused for it, so that blanks can divide the slugs.
+ * A key of everything the candidates of a plain request depend on; undefined for a request with special needs. Blanks can separate the slugs,
+ * because no catalogue has a slug with a blank, and nothing is cached for a request refused because of such a slug.
  */
 function keyOf(request: TurnRequest): string | undefined {
   if (!isPlain(request) || !plainInputs.of(request.input)) return undefined;
@@ -65,14 +65,14 @@ const isPlain = ({
   typeof toolChoice !== "object" &&
   tools.every((tool) => tool.type === "function" && tool.cacheControl === undefined);
 
-/** Inputs with plain items alone. */
+/** Whether an input has only plain items. */
 const plainInputs = new ListMemo<boolean>(true, (before, input, from) => {
   if (!before) return false;
   for (let index = from; index < input.length; index++) if (!isPlainItem(input[index]!)) return false;
   return true;
 });
 
-/** Text alone is taken by every endpoint. */
+/** Every endpoint takes plain text. */
 function isPlainItem({ type, content, output, cache_control: mark }: InputItem): boolean {
   if (type === "function_call") return content === undefined && output === undefined && mark === undefined;
   if (type === "function_call_output") return content === undefined && typeof output === "string";

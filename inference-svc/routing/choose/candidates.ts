@@ -14,11 +14,11 @@ import { type FindDroppedFields, buildFilters } from "./filters.ts";
 import type { Filter, Reason } from "./filter.ts";
 import { type ServiceTier, findTierPool } from "./tiers.ts";
 
-/** The parts of requests that the dialects of endpoints can express. */
+/** Reports which parts of requests the dialects of endpoints can express. */
 export interface DialectSupport {
   /** The reason why an endpoint cannot be sent the request at all; undefined when it can. */
   refusal(endpoint: Endpoint, request: TurnRequest): Problem | undefined;
-  /** Parts of the request that an endpoint would not be sent; only for requests without a refusal. */
+  /** Parts of the request not sent to an endpoint; only for requests without a refusal. */
   readonly droppedFields: FindDroppedFields;
   /** Whether an endpoint would be sent the request without its web search; absent when requests with an unavailable one are refused. */
   dropsSearch?(endpoint: Endpoint, request: TurnRequest): boolean;
@@ -35,13 +35,13 @@ export interface CandidateGroup {
   readonly endpoints: readonly Endpoint[];
 }
 
-/** Number of excluded endpoints by the first filter that excluded them. */
+/** Number of excluded endpoints by the first filter they failed. */
 export type Exclusions = Map<string, number>;
 
 export interface CandidateOptions {
   /** Receives the exclusions, also when the request is refused. */
   readonly excluded?: Exclusions;
-  /** Filters of guardrails, which come before those of the request. */
+  /** Filters of guardrails, applied before those of the request. */
   readonly policies?: readonly Filter[];
 }
 
@@ -88,7 +88,7 @@ export function findModels(
   return asked;
 }
 
-/** Whether endpoints that write fewer tokens than the request allows can serve it: the maximum is then lowered for them. */
+/** Whether endpoints with a shorter maximum answer than requested can serve it: the maximum is then lowered for them. */
 const mayBeShorter = ({ provider }: TurnRequest, chain: readonly Filter[], excluded: Exclusions): boolean =>
   provider?.requireParameters !== true &&
   excluded.has("context_length") &&
@@ -114,7 +114,7 @@ function unknown(slug: string, { names }: Catalog): never {
   });
 }
 
-/** @throws Fault INVALID_REQUEST for an embedding model that is to answer, and for any other model that is to embed */
+/** @throws Fault INVALID_REQUEST for an embedding model in a request for an answer, and for any other model in a request for embeddings */
 function checkKind({ settings }: CatalogModel, { embedding }: Pick<TurnRequest, "embedding">): void {
   if (givesEmbeddings(settings) === (embedding !== undefined)) return;
   throw invalid(
@@ -167,10 +167,10 @@ class ExclusionReport {
     this.#excluded.set(reason, (this.#excluded.get(reason) ?? 0) + 1);
   }
 
-  /** @param filters that left no endpoint of the model */
+  /** @param filters whose combination left no endpoint of the model */
   refuse(model: string, filters: readonly Filter[]): void {
     const [first, ...more] = filters;
-    // Each filter alone admits some endpoint: only together they exclude all.
+    // Each filter by itself admits some endpoint: only together they exclude all.
     const reasons = new Set(filters.map(({ reason }) => reason));
     const refusal = more.length === 0 ? first?.refusal : `has no endpoint left after ${[...reasons].join(", ")}`;
     this.#refusals.push(`${model} ${refusal ?? "has no endpoint"}`);

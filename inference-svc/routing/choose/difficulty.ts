@@ -1,5 +1,5 @@
 /**
- * Guesses how hard a request is from its text, at no cost, for when no model is asked. Weights and cuts were set by hand; nothing was
+ * Guesses how hard a request is from its text, at no cost, when no model is called to judge it. Weights and cuts were set by hand; nothing was
  * trained, and no accuracy is claimed.
  */
 import type { TurnRequest } from "../../turn/request.ts";
@@ -13,7 +13,7 @@ export interface DifficultyEstimate {
   readonly hasCues: boolean;
 }
 
-/** Benchmarks for which the configuration file has scores. */
+/** Benchmarks with scores in the configuration file. */
 export type BenchmarkTask = "coding" | "math" | "general";
 
 /** Units read from the beginning and from the end of a text. */
@@ -34,7 +34,7 @@ const codeWords =
 const mathWords =
   /[\u2200\u2203\u2208\u2211\u220f\u222b\u221a\u2264\u2265]|\b(?:prove|proof|theorem|lemma|integral|derivative|eigenvalues?|probability|modulo)\b/i;
 
-/** A text ten times as long counts one more, up to some 300 characters: what is longer is mostly data that came with the wish. */
+/** A text ten times as long counts one more, up to some 300 characters: longer texts are mostly data attached to the request. */
 const lengthCue = (text: string): number => 0.9 * Math.min(1, Math.log10(1 + text.length) - 1.5);
 
 const features: readonly Feature[] = [
@@ -62,7 +62,7 @@ const features: readonly Feature[] = [
   },
 ];
 
-/** Scores at which the difficulty passes from 0 to 1, 1 to 2, 2 to 3, and 3 to 4. */
+/** Scores at the borders between the difficulties 0 to 4. */
 const cuts = [0.4, 1.9, 3.4, 4.9];
 const ofTools = 0.4;
 const ofSchema = 0.2;

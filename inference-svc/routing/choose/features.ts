@@ -9,21 +9,21 @@ interface Needs {
   readonly told: PrepareRequest;
 }
 
-/** Lists the endpoints that could serve. */
+/** Lists the possible endpoints. */
 export const candidates: FeatureOf<Needs> = {
   id: "candidates",
   applies: () => true,
   layer: ({ router, told }) => noteCandidates(router, told),
 };
 
-/** A plugin that stands for models of the catalogue behind a slug. */
+/** A plugin behind a slug that chooses among models of the catalogue. */
 export interface RouterFeature {
   readonly id: string;
   readonly slug: string;
   readonly choose: (router: Router) => ModelAlias["choose"];
 }
 
-/** Puts models in the place of router slugs. */
+/** Replaces router slugs by models. */
 export const routerSlugs = (routers: readonly RouterFeature[]): FeatureOf<Needs> => ({
   id: "router-slugs",
   applies: (request) => namesAlias(routers, request),

@@ -1,4 +1,4 @@
-/** Decides whether the files of a request go to an endpoint as they are, or their text in their place. No file is read for that. */
+/** Decides whether the files of a request go to an endpoint unchanged or as text. No file is read for the decision. */
 import type { Problem } from "@sluice/proto/runtime/validation/problems.js";
 import { isParsed, hasParsedFiles, isSentAsText } from "../../files/parsing.ts";
 import { parseFileData, findFiles, findFileKind, describeFileType, replaceParts } from "../../files/part.ts";
@@ -7,7 +7,7 @@ import type { TurnRequest } from "../../turn/request.ts";
 import type { Endpoint } from "../catalog.ts";
 import type { DialectSupport } from "./candidates.ts";
 
-/** The files that an endpoint gets as text, or the reason why it cannot get the request. */
+/** The files to send to an endpoint as text, or the reason why it cannot get the request. */
 export type FilesSentAsText = { readonly files: readonly FilePart[] } | { readonly problem: Problem };
 
 export function findFilesSentAsText(
@@ -34,7 +34,7 @@ export function findFilesSentAsText(
   }
 }
 
-/** A text that every endpoint accepts. */
+/** A text accepted by every endpoint. */
 const placeholder = ".";
 
 function why(file: FilePart): string {
@@ -45,7 +45,7 @@ function why(file: FilePart): string {
   return "the model takes no files, and pdf.engine is native: leave pdf.engine out, or ask a model that takes files";
 }
 
-/** Puts texts in the place of files. */
+/** Replaces files by texts. */
 export function replaceFilesWithText(
   request: TurnRequest,
   files: readonly FilePart[],

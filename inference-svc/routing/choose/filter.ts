@@ -1,4 +1,4 @@
-/** A condition that an endpoint must meet to serve a request. */
+/** A condition on endpoints for serving a request. */
 import type { ModelSettings } from "@sluice/proto/runtime/house-file.js";
 import type { Endpoint } from "../catalog.ts";
 

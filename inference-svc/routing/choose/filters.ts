@@ -1,4 +1,4 @@
-/** The chain of filters that an endpoint must pass. Each filter has a reason, which is counted for the endpoints that it excludes. */
+/** The chain of filters for endpoints. Each filter has a reason, counted for the endpoints it excludes. */
 import type { MaxPrice, ProviderPreferences } from "@sluice/proto/gen/sluice/inference/v1/turn_pb.js";
 import type { TurnRequest } from "../../turn/request.ts";
 import type { DroppedField } from "../../turn/trace.ts";
@@ -7,10 +7,10 @@ import { type Filter, filter } from "./filter.ts";
 import { featureFilters, withoutUnsupported, lengthFilters, modalityFilters } from "./needs.ts";
 import { isNamed, placeIn } from "./slugs.ts";
 
-/** Finds the parts of a request that an endpoint would not be sent. */
+/** Finds the parts of a request not sent to an endpoint. */
 export type FindDroppedFields = (endpoint: Endpoint, request: TurnRequest) => readonly DroppedField[];
 
-/** The filters in the order of their checks: an endpoint counts for the first one that it does not pass. */
+/** The filters in the order of their checks: an endpoint counts for the first it fails. */
 export function buildFilters(request: TurnRequest, lossesOf: FindDroppedFields): readonly Filter[] {
   const { provider } = request;
   const own = [modalityFilters(request), lengthFilters(request), featureFilters(request)] as const;

@@ -1,4 +1,4 @@
-/** Matches whole slugs, case-sensitively, against patterns in which an asterisk stands for any number of characters. */
+/** Matches whole slugs, case-sensitively, against patterns; an asterisk stands for any number of characters. */
 
 export class Globs {
   readonly #exact = new Set<string>();
@@ -17,7 +17,7 @@ export class Globs {
   }
 }
 
-/** Looks for each part once, where it first occurs, so that no pattern takes quadratic time. @param parts at least two */
+/** Finds the first occurrence of each part, without backtracking, so no pattern takes quadratic time. @param parts at least two */
 function fits(slug: string, parts: readonly string[]): boolean {
   const first = parts[0] as string;
   const last = parts.at(-1) as string;

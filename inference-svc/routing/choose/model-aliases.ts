@@ -1,4 +1,4 @@
-/** Slugs that stand for models of the catalogue, which are chosen for each request. */
+/** Model aliases: slugs resolved to models of the catalogue, anew for each request. */
 import { Fault, FaultOrigin, FaultReason } from "@sluice/proto/runtime/fault.js";
 import type { TurnRequest } from "../../turn/request.ts";
 import type { Scope } from "../../turn/scope.ts";
@@ -20,12 +20,12 @@ export interface ModelAlias {
   ): readonly string[] | Promise<readonly string[]>;
 }
 
-/** Number of models that a slug resolves to: one that is tried first, and the others as fallbacks. */
+/** Number of models per slug: one to try first, and the others as fallbacks. */
 export const maxModels = 3;
-/** Number of models that the receipt lists. A sticky session keeps a model that is among them. */
+/** Number of models listed in the receipt. A sticky session keeps a model while it is among them. */
 export const maxListed = 5;
 
-/** A layer that replaces these slugs by models, wherever in `models` they stand. */
+/** A layer that replaces these slugs by models, anywhere in `models`. */
 export const resolveAliases = (all: readonly ModelAlias[], prepare: PrepareRequest): Layer =>
   onRequest(async (request, scope) => {
     if (!namesAlias(all, request)) return request;
@@ -71,7 +71,7 @@ async function resolveModels(
 }
 
 /**
- * Moves the model that the session was given lately to the front, if it is still among the best; else remembers the first one for the
+ * Moves the session's recent model to the front, if it is still among the best; else remembers the first model for the
  * session.
  * @param slugs of models, best first
  */
@@ -97,7 +97,7 @@ export function withStickyFirst(
   return { models: [sticky, ...slugs.filter((each) => each !== sticky)], isKept: true };
 }
 
-/** The 404 for an alias that no model can serve. */
+/** The 404 for an alias without an available model. */
 export const noEndpoints = (slug: string, message: string): Fault =>
   new Fault(FaultReason.NO_ENDPOINTS, `${slug}: ${message}`, {
     origin: FaultOrigin.CLIENT,

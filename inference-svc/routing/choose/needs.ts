@@ -1,4 +1,4 @@
-/** Filters by what a request needs of the model and the endpoint. Optional parameters that an endpoint lacks are left out instead. */
+/** Filters by the needs of a request. Optional parameters that an endpoint lacks are left out instead. */
 import { parameterList } from "@sluice/proto/contract/request/parameters.js";
 import { hasParsedFiles } from "../../files/parsing.ts";
 import { hasOther } from "../../turn/parse/beginnings.ts";
@@ -43,13 +43,13 @@ export function modalityFilters(request: TurnRequest): readonly Filter[] {
 }
 
 /**
- * Length of the answer by which models are chosen. A model that gives less serves only where no other can, with a lowered maximum. Clients of the
- * Messages format ask every model for the maximum of the largest, so that for them the first model serves.
+ * Minimum answer length for choosing models. A model with a smaller maximum serves only if no other can, with a lowered maximum. Clients of the
+ * Messages format request the maximum of the largest model from every model, so for them the first model serves.
  */
 export const neededAnswerTokens = ({ maxOutputTokens, door, provider }: TurnRequest): number | undefined =>
   door === "messages" && provider?.requireParameters !== true ? undefined : maxOutputTokens;
 
-/** Checks the length of the answer only. The provider alone knows how many tokens the input has, and after its refusal the next model is tried. */
+/** Checks the length of the answer only. The exact input tokens are known only to the provider; after its refusal the next model is tried. */
 export function lengthFilters(request: TurnRequest): readonly Filter[] {
   const maxOutputTokens = neededAnswerTokens(request);
   if (maxOutputTokens === undefined) return none;
@@ -69,7 +69,7 @@ export function featureFilters(request: TurnRequest): readonly Filter[] {
   if (request.textFormat?.type === "json_schema") {
     needs.push(supporting("gives no structured outputs", ["structured_outputs", "response_format"]));
   }
-  // Leaving them out would give vectors that the client cannot use.
+  // Leaving them out would give vectors of the wrong length for the client.
   if (request.embedding?.dimensions !== undefined) needs.push(supporting("takes no dimensions", ["dimensions"]));
   return needs;
 }
@@ -123,8 +123,8 @@ function noSampler(request: TurnRequest, parameters: readonly string[]): string 
 }
 
 /**
- * Leaves out the settings that the endpoint is declared not to know, because it would answer 400 to them.
- * @param losses gets what is left out
+ * Leaves out the settings declared as unsupported by the endpoint, because it would answer 400 to them.
+ * @param losses gets the omitted settings
  */
 export function withoutUnsupported(request: TurnRequest, endpoint: Endpoint, losses: DroppedField[]): TurnRequest {
   const { supportedParameters } = endpoint;

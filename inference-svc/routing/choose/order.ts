@@ -1,4 +1,4 @@
-/** Orders the candidates in which they are tried. */
+/** Sorts the candidates into the order of trial. */
 import type { ProviderPreferences, Percentiles } from "@sluice/proto/gen/sluice/inference/v1/turn_pb.js";
 import type { TurnRequest } from "../../turn/request.ts";
 import type { CandidateGroup } from "./candidates.ts";
@@ -12,11 +12,11 @@ import { addedTier, findTierSort, findVariantSort } from "./tiers.ts";
 export interface Session {
   /** Seed of the session's draws. */
   readonly seed: Seed;
-  /** Seed of the endpoint that answered the session last; undefined when none did lately. */
+  /** Seed of the endpoint that answered the session last; undefined when none did recently. */
   readonly lastEndpoint: Seed | undefined;
 }
 
-/** State that the order depends on, besides the request. */
+/** State behind the order, in addition to the request. */
 export interface OrderDeps {
   readonly records: EndpointRecords;
   /** Finds the session with a model; called only where load is balanced. */
@@ -58,7 +58,7 @@ function rankCandidates(group: CandidateGroup, request: TurnRequest, circumstanc
   const costOf = chooseCost(group, request, circumstances);
   return withTies(group, request, circumstances).map((endpoint) => ({
     endpoint,
-    // A variant only adds a tier; a tier that the request named comes first.
+    // A variant only adds a tier; a tier named in the request comes first.
     tier: addedTier(variant) === undefined ? pool.indexOf(endpoint.tier) : 0,
     cost: costOf(endpoint),
   }));
@@ -67,7 +67,7 @@ function rankCandidates(group: CandidateGroup, request: TurnRequest, circumstanc
 const sortOf = ({ variant }: CandidateGroup, { provider, serviceTier }: TurnRequest): string | undefined =>
   provider?.sortBy || findVariantSort(variant) || findTierSort(serviceTier);
 
-/** The endpoints in the order that decides between equal costs: those with equal tool calls share the load as without a sort. */
+/** The endpoints in the order for equal costs: with equal tool call shares they share the load as without a sort. */
 function withTies(group: CandidateGroup, request: TurnRequest, { sessionOf }: OrderDeps): readonly Endpoint[] {
   const { endpoints, model } = group;
   if (sortOf(group, request) !== "exacto" || !endpoints.some(({ prices }) => prices)) return endpoints;
@@ -78,7 +78,7 @@ function withTies(group: CandidateGroup, request: TurnRequest, { sessionOf }: Or
     .map(({ endpoint }) => endpoint);
 }
 
-/** Whole percents, so that two endpoints that are about as good share the load. An unmeasured one counts as good, which measures it. */
+/** Whole percents, so two endpoints of similar quality share the load. An endpoint without measurements counts as good, to get it measured. */
 const toolFailures = (share: number | undefined): number => Math.round(100 * (1 - (share ?? 1)));
 
 function chooseCost(group: CandidateGroup, request: TurnRequest, { records, sessionOf }: OrderDeps): CostOf {
@@ -87,7 +87,7 @@ function chooseCost(group: CandidateGroup, request: TurnRequest, { records, sess
   switch (sortOf(group, request)) {
     case "price":
       return ({ prices }) => prices?.blended ?? Number.POSITIVE_INFINITY;
-    // An endpoint without recent measurements comes first, which measures it.
+    // An endpoint without recent measurements comes first, to get it measured.
     case "throughput":
       return (endpoint) => -(records.find(endpoint)?.throughput.at(0.5, records.now()) ?? Number.POSITIVE_INFINITY);
     case "latency":
@@ -102,7 +102,7 @@ function chooseCost(group: CandidateGroup, request: TurnRequest, { records, sess
 const asConfigured: CostOf = () => 0;
 
 /**
- * Balances load by price, but puts the endpoint that served the session last first. Endpoints without a price follow in the order of the
+ * Balances load by price, but puts the session's last endpoint first. Endpoints without a price follow in the order of the
  * configuration.
  */
 const sharing =
@@ -122,7 +122,7 @@ function sortRanks(
   const places = endpoints.map((endpoint) => ({ endpoint, place: placeIn(provider.order, endpoint) }));
   const named = places.filter(({ place }) => place !== -1).sort((a, b) => a.place - b.place);
   const others = places.filter(({ place }) => place === -1).map(({ endpoint }) => endpoint);
-  // An order that the request names holds, whatever is known of the endpoints.
+  // An order named in the request holds, whatever the state of the endpoints.
   return [...named.map(({ endpoint }) => endpoint), ...demoteFailing(others, provider, records, tries)];
 }
 
@@ -130,7 +130,7 @@ function sortRanks(
 const before = (a: Rank, b: Rank): number => a.tier - b.tier || a.cost - b.cost || 0;
 
 /**
- * Keeps the given order, but moves endpoints that miss the preferred latency or throughput back, and ejected ones behind those.
+ * Keeps the given order, but moves endpoints behind if they miss the preferred latency or throughput, and ejected endpoints to the end.
  * @param tries whether the request is chosen to try an ejected endpoint again
  */
 export function demoteFailing(

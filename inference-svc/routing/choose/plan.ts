@@ -20,9 +20,9 @@ export interface PlannedAttempt {
   readonly inputTokens: number;
   /** The requested maximum, else the model's largest answer; 0 for embeddings; undefined when nothing is known. */
   readonly maxOutputTokens: number | undefined;
-  /** Cost of that many tokens without any cache hit and without tools that the provider runs; undefined when no price is known. */
+  /** Cost of these tokens without any cache hit and without tools run by the provider; undefined when no price is known. */
   readonly cost: Cost | undefined;
-  /** Amount in 10^-12 USD that budgets hold for the call; undefined when no price is known. */
+  /** Amount in 10^-12 USD held by budgets for the call; undefined when no price is known. */
   readonly held: bigint | undefined;
 }
 
@@ -33,7 +33,7 @@ export interface TranslatedRequest {
   readonly bodyJson: string | undefined;
 }
 
-/** An endpoint with the request that it would get. */
+/** An endpoint with the request to send to it. */
 export interface OutgoingRequest {
   readonly endpoint: Endpoint;
   readonly request: TurnRequest;
@@ -70,7 +70,7 @@ export function planAttempts(
   });
 }
 
-/** Number of output images to expect: the request does not say how many, and one is usual. */
+/** Number of output images to expect: the request does not specify it, and one is usual. */
 const expectedImages = ({ outputModalities }: TurnRequest): number => Number(outputModalities.includes("image"));
 
 const untold = { cachedTokens: 0, cacheWriteTokens: 0, reasoningTokens: 0 };

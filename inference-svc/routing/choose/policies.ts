@@ -1,4 +1,4 @@
-/** Filters of guardrails for models and providers. Each filter holds by itself, so that another guardrail can only exclude more. */
+/** Filters of guardrails for models and providers. Each filter holds independently, so another guardrail can only exclude more. */
 import type { RoutingPolicy } from "@sluice/proto/gen/sluice/admin/v1/access_service_pb.js";
 import { type Applied, isAudit } from "../../turn/applied-guardrails.ts";
 import type { Stage } from "../../turn/trace.ts";
@@ -8,7 +8,7 @@ import { isNamed } from "./slugs.ts";
 
 const known = new WeakMap<readonly Applied[], readonly Filter[]>();
 
-/** Filters of guardrails that are not in audit. */
+/** Filters of guardrails, except those in audit mode. */
 export function policyFilters(applied: readonly Applied[]): readonly Filter[] {
   let filters = known.get(applied);
   if (filters === undefined) {
@@ -22,7 +22,7 @@ function filtersOfGuardrail({ guardrail: { routingPolicy: policy } }: Applied): 
   return policy ? [...listed(policy), ...located(policy), ...kept(policy), ...trained(policy)] : [];
 }
 
-/** A filter for what a guardrail forbids, so that the refusal is a 403. */
+/** A filter for a guardrail's prohibition, with a refusal as 403. */
 const forbids = (reason: Reason, refusal: string, admits: Filter["admits"]): Filter => ({
   ...filter(reason, refusal, admits),
   forbids: true,
@@ -73,7 +73,7 @@ function kept(policy: RoutingPolicy): Filter[] {
 
 const authorOf = (model: string): string => model.slice(0, Math.max(0, model.indexOf("/")));
 
-/** Whether an endpoint without a price is free is unknown, so that it counts as free and as paid. */
+/** Whether an endpoint without a price is free is unknown; it counts as free and as paid. */
 function trained(policy: RoutingPolicy): Filter[] {
   const paid = policy.enablePaidModelTraining === false;
   const free = policy.enableFreeModelTraining === false;
@@ -95,7 +95,7 @@ const charges = ({ prices }: Endpoint): boolean | undefined =>
 const mayCost = (endpoint: Endpoint): boolean => charges(endpoint) !== false;
 const mayBeFree = (endpoint: Endpoint): boolean => charges(endpoint) !== true;
 
-/** Stages that say which endpoints guardrails in audit would have excluded. */
+/** Stages with the endpoints that guardrails in audit mode would have excluded. */
 export const auditStages = (
   applied: readonly Applied[],
   endpoints: readonly Endpoint[],

@@ -1,8 +1,8 @@
 /**
  * Weighted rendezvous hashing: every endpoint draws a number for the session, and the best draw serves.
  *
- * A session draws the same numbers in every process, so that it stays with its cache although nothing is shared. Shares follow the weights,
- * and an endpoint that is removed moves only its own sessions.
+ * A session draws the same numbers in every process, so it stays with its cache although nothing is shared. Shares follow the weights,
+ * and removing an endpoint moves only its own sessions.
  */
 import { createHash, createHmac } from "node:crypto";
 
@@ -18,7 +18,7 @@ const seedOfDigest = (digest: Buffer): Seed => ({ high: digest.readInt32LE(0), l
 export const endpointSeed = (name: string): Seed => seedOfDigest(createHash("sha256").update(name).digest());
 
 /**
- * Seed of one key's session with one model. It is keyed, so that clients can neither aim at an endpoint nor learn about sessions of others.
+ * Seed of one key's session with one model. It is keyed, so clients can neither aim at an endpoint nor learn about sessions of others.
  * @param secret shared by all replicas
  */
 export const sessionSeed = (secret: string, keyHash: string, model: string, session: string): Seed =>
@@ -33,7 +33,7 @@ export const randomSeed = (): Seed => ({ high: bits(), low: bits() });
 export const draw = (session: Seed, endpoint: Seed, weight: number): number =>
   -Math.log(uniform(session, endpoint)) / weight;
 
-/** A number in (0, 1). Both seeds come out of a cryptographic hash, so that a quick mix is enough: it has to be fair, not secret. */
+/** A number in (0, 1). Both seeds come out of a cryptographic hash, so a quick mix is enough: it has to be fair, not secret. */
 function uniform(session: Seed, endpoint: Seed): number {
   const low = mix(session.low ^ endpoint.low);
   const high = mix(session.high ^ endpoint.high ^ low);

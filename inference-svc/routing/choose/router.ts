@@ -1,4 +1,4 @@
-/** Decides which endpoints a request goes to. Each request is decided once, so that all callers see the same order. */
+/** Decides which endpoints a request goes to. Each request is decided once: all callers see the same order. */
 import type { TurnRequest } from "../../turn/request.ts";
 import { appliedTo } from "../../turn/applied-guardrails.ts";
 import type { Scope } from "../../turn/scope.ts";
@@ -22,7 +22,7 @@ import type { Cooldown } from "../attempt/schedule.ts";
 export interface RouterDeps {
   readonly catalog: Catalog;
   readonly support: DialectSupport;
-  /** Shared by all replicas, so that each of them sends a session to the same endpoint. */
+  /** Shared by all replicas, so each of them sends a session to the same endpoint. */
   readonly secret: string;
   readonly records: EndpointRecords;
   /** The cooldown of an endpoint; undefined when it may be called. */
@@ -31,17 +31,17 @@ export interface RouterDeps {
   readonly dryRun?: true;
 }
 
-/** Builds the request that providers will get. */
+/** Builds the request to send to providers. */
 export type PrepareRequest = (request: TurnRequest, scope: Scope) => TurnRequest;
 
 const none: ReadonlyMap<string, Seed> = new Map();
 
-/** A decision of the router. A request that was not rewritten keeps its decision, because parts of it are random and all of it takes time. */
+/** A decision of the router. An unmodified request keeps its decision, because parts of it are random and all of it takes time. */
 class Route {
   /** Undefined once an endpoint has committed. */
   request: TurnRequest | undefined;
   readonly isNamedSession: boolean;
-  /** Endpoints in the order in which they are tried; at least one. */
+  /** Endpoints in order of trial; at least one. */
   readonly endpoints: readonly Endpoint[];
   /** Seeds of the session by model; only where load is balanced. */
   readonly seeds: ReadonlyMap<string, Seed>;
@@ -58,9 +58,9 @@ class Route {
 class RoutingState {
   /** The last decision; undefined before the first. */
   route: Route | undefined;
-  /** Ejected endpoints that the turn was chosen to try again; at most the first of each model. */
+  /** Ejected endpoints this turn was chosen to try again; at most the first of each model. */
   tried: Set<Endpoint> | undefined;
-  /** The session for which the answering model is remembered. */
+  /** The session under which the answering model is remembered. */
   sticky: Seed | undefined;
 }
 
@@ -79,12 +79,12 @@ export class Router {
   }
 
   /**
-   * Finds the endpoints of each model that may serve, in no particular order. Only the exclusions are noted in the receipt.
+   * Finds the possible endpoints of each model, in no particular order. Only the exclusions are noted in the receipt.
    * @throws Fault as candidates.ts does
    */
   findCandidates(request: TurnRequest, { trace, caller }: Scope): readonly CandidateGroup[] {
     const found = this.#memo.find(request, caller, () => {
-      // Noted before the search, because the receipt of a request that no endpoint may serve has them too.
+      // Noted before the search, because the receipt also has them if no endpoint may serve the request.
       const excluded = (trace.excluded = new Map<string, number>());
       const options = { excluded, policies: policyFilters(appliedTo(caller)) };
       return { groups: findCandidates(this.catalog, request, this.#parts.support, options), excluded };
@@ -94,7 +94,7 @@ export class Router {
   }
 
   /**
-   * Decides which endpoints are tried, in order, and notes the decision in the receipt.
+   * Decides which endpoints to try, in order, and notes the decision in the receipt.
    * @throws Fault as candidates.ts does
    */
   route(request: TurnRequest, scope: Scope): readonly Endpoint[] {
@@ -135,7 +135,7 @@ export class Router {
     return endpoints;
   }
 
-  /** Endpoints to try after one of them has answered, as `scope.again` says. @throws Fault as `route` does */
+  /** Endpoints to try after one of them has answered, according to `scope.again`. @throws Fault as `route` does */
   routeAgain(request: TurnRequest, scope: Scope): readonly Endpoint[] {
     const { trace, state } = scope;
     const own = state.get(routing);
@@ -158,14 +158,14 @@ export class Router {
     if (route) route.request = undefined;
   }
 
-  /** Stages that say which of the endpoints guardrails in audit would have excluded. */
+  /** Stages with those of the endpoints that guardrails in audit mode would have excluded. */
   auditPolicies(endpoints: readonly Endpoint[], { caller }: Scope): readonly Stage[] {
     return auditStages(appliedTo(caller), endpoints, (slug) => this.catalog.find(slug)?.model);
   }
 
   /**
-   * Notes that an endpoint has answered to the end and holds the session's cache now. A session without a name is noted only after a cache
-   * hit, which proves that it is one.
+   * Notes that an endpoint has answered to the end and now holds the session's cache. A session without a name is noted only after a cache
+   * hit, which proves it is a session.
    */
   noteAnswer(
     endpoint: Endpoint,
@@ -186,7 +186,7 @@ export class Router {
     return this.records.find(endpoint)?.throughput.at(0.5, this.records.now());
   }
 
-  /** The model that the session was given lately; undefined without a session. @param chooser slug of the model alias */
+  /** The session's recent model; undefined without a session. @param chooser slug of the model alias */
   findStickyModel(request: TurnRequest, { caller }: Scope, chooser: string): string | undefined {
     const session = findSession(request);
     if (session === undefined) return undefined;
@@ -200,13 +200,13 @@ export class Router {
     this.records.stickyModels.note(this.#seed(caller.keyHash, chooser, session), model, this.records.now());
   }
 
-  /** Remembers the model that will answer, whichever that is, for the session of this request. */
+  /** Remembers the answering model, once known, for the session of this request. */
   rememberAnswering(request: TurnRequest, { state, caller }: Scope, slug: string): void {
     const session = findSession(request);
     if (session !== undefined) state.get(routing).sticky = this.#seed(caller.keyHash, slug, session);
   }
 
-  /** A number in [0, 1), which is the same in every process for a session and an event in it. */
+  /** A number in [0, 1), equal in every process for a session and an event in it. */
   drawFraction(request: TurnRequest, { caller }: Scope, chooser: string, happened: number): number {
     const session = findSession(request);
     const { low } =
@@ -238,7 +238,7 @@ export class Router {
   }
 }
 
-/** Notes what guardrails in audit would have excluded of endpoints that were chosen later. What the receipt has already is not said twice. */
+/** Adds stages for guardrails in audit mode and endpoints chosen later. Stages already in the receipt are not repeated. */
 export function auditAgain(router: Router, request: TurnRequest, scope: Scope): void {
   const { stages } = scope.trace;
   const known = new Set(stages.map((stage) => JSON.stringify(stage)));
@@ -246,7 +246,7 @@ export function auditAgain(router: Router, request: TurnRequest, scope: Scope): 
   stages.push(...found.filter((stage) => !known.has(JSON.stringify(stage))));
 }
 
-/** A layer that notes in the receipt which endpoints could serve, before any other layer may refuse the request. */
+/** A layer that notes the possible endpoints in the receipt, before any other layer may refuse the request. */
 export const noteCandidates = (router: Router, prepare: PrepareRequest): Layer =>
   onRequest((request, scope) => {
     const endpoints = router.route(prepare(request, scope), scope);

@@ -1,7 +1,7 @@
 /** Finds the session of a request. Requests of one session go to the same endpoint, which has cached their beginning. */
 import type { InputItem, TurnRequest } from "../../turn/request.ts";
 
-/** Length of the fingerprint: conversations that share so long a beginning may share an endpoint. */
+/** Length of the fingerprint: conversations with the same beginning of this length may share an endpoint. */
 const fingerprintCharacters = 2_048;
 
 /** The client's name of the session, else a fingerprint of the conversation; undefined when the request has neither. */

@@ -1,4 +1,4 @@
-/** Matches endpoints with the names that preferences use: the provider's id, `provider/tier` or `provider/quantization`. */
+/** Matches endpoints with the names in preferences: the provider's id, `provider/tier` or `provider/quantization`. */
 import type { Endpoint } from "../catalog.ts";
 
 /** Whether a list names the endpoint; the id of a provider names all of its endpoints. */

@@ -1,5 +1,5 @@
 /**
- * Sticky sessions: remembers where sessions were served last. A session that was moved stays where it went, although its former place is
+ * Sticky sessions: remembers where sessions were served last. A moved session stays at its new endpoint, even when the former endpoint is
  * available again.
  *
  * Each process has its own memory, because the requests of a session come to the same process anyway.

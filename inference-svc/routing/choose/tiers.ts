@@ -27,7 +27,7 @@ const variantSorts: Readonly<Record<Variant, Sort>> = { nitro: "throughput", flo
 
 export const findVariantSort = (variant: Variant | undefined): Sort | undefined => variant && variantSorts[variant];
 
-/** The tier that each variant adds; undefined where it adds none. */
+/** The tier added by each variant; undefined for none. */
 const additional: Readonly<Record<Variant, ServiceTier | undefined>> = {
   nitro: "priority",
   floor: "flex",

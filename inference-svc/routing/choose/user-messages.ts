@@ -1,4 +1,4 @@
-/** Reads the user messages of a conversation, for routers that choose a model by them. */
+/** Reads the user messages of a conversation, for routers whose choice depends on them. */
 import type { InputItem } from "../../turn/request.ts";
 
 const isUser = ({ type, role }: InputItem): boolean => type === "message" && role === "user";
@@ -7,26 +7,26 @@ const isUser = ({ type, role }: InputItem): boolean => type === "message" && rol
 export const userMessages = (input: readonly InputItem[]): readonly string[] =>
   input.filter(isUser).map(({ content }) => messageText(content));
 
-/** Whether a conversation ends with the output of a tool, so that the same task goes on. */
+/** Whether a conversation ends with the output of a tool: the same task goes on. */
 export function endsWithToolOutput(input: readonly InputItem[]): boolean {
   const last = input.findLast((item) => isUser(item) || item.type.endsWith("_output") || item.type === "mcp_call");
   return last !== undefined && !isUser(last);
 }
 
-/** The last thing that a person asked for. */
+/** The user's last request in a conversation. */
 export interface Ask {
   /** Absent in a conversation without user messages. */
   readonly message?: InputItem;
-  /** Text of the message without the notes that the person's program added. */
+  /** Text of the message without the notes added by the user's program. */
   readonly text: string;
 }
 
-/** Number of the latest user messages among which the ask is looked for. */
+/** Maximum number of recent user messages to search. */
 const maxSearched = 32;
 
 /**
- * Finds the latest user message that asks for something. Agents put notes of their own into user messages, and people write "go on"; a router that went
- * by those would choose another model in the middle of a task. Where no message asks for anything, the last one counts as it is.
+ * Finds the latest user message with a request. Agents put their own notes into user messages, and people write "go on"; a router that follows
+ * these would choose another model in the middle of a task. If no message has a request, the last message counts unchanged.
  */
 export function lastAsk(input: readonly InputItem[]): Ask {
   const said = input.filter(isUser).slice(-maxSearched);
@@ -50,7 +50,7 @@ function withoutNotes(text: string): string {
     const closing = `</${name}>`;
     const closes = text.indexOf(closing, index + tag.length);
     if (closes < 0) {
-      // Each name is looked for once in vain, so that many opening tags do not take quadratic time.
+      // Each name is searched in vain only once, so many opening tags do not take quadratic time.
       unclosed.add(name);
       continue;
     }
@@ -60,7 +60,7 @@ function withoutNotes(text: string): string {
   return kept + text.slice(end);
 }
 
-/** Messages that let the task go on without saying what it is, in lower case and without punctuation. */
+/** Messages that continue the task without naming it, in lower case and without punctuation. */
 const continuations: ReadonlySet<string> = new Set(
   (
     "go on|go ahead|continue|continue please|please continue|keep going|carry on|proceed|next|next one|next step|more|again|try again|retry|and now|now what|" +
@@ -70,7 +70,7 @@ const continuations: ReadonlySet<string> = new Set(
   ).split("|"),
 );
 
-/** Length of the longest text that can be a continuation. */
+/** Maximum length of a continuation. */
 const maxContinuation = 40;
 
 const isContinuation = (text: string): boolean =>

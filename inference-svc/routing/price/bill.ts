@@ -1,8 +1,8 @@
 /**
- * Bills an attempt: what it consumed, and what that costs by the prices of its endpoint at that time.
+ * Bills an attempt: its consumption, and the cost by the prices of its endpoint at that time.
  *
- * The figures are the provider's; missing ones are estimated and marked as estimates. An attempt that failed by itself before it produced
- * anything costs nothing; one that was abandoned while the provider worked costs its input and what was received.
+ * The figures are the provider's; missing figures are estimated and marked as estimates. An attempt that failed by itself before any output
+ * costs nothing; an attempt abandoned while the provider worked costs its input and the received output.
  */
 import { type InputSize, estimateInputTokens, measureInput, estimateTokens } from "../../estimate/tokens.ts";
 import { PassedAnswer } from "../../turn/answers.ts";
@@ -83,7 +83,7 @@ class AttemptBill implements Bill {
     for (const event of batch) this.#count(event);
     const last = batch.at(-1);
     if (last?.type !== "end") {
-      // The rest of a stream may take minutes, in which the request must not stay in memory.
+      // The rest of a stream may take minutes, and the request must not stay in memory meanwhile.
       this.#inputSize();
       return batch;
     }
@@ -104,7 +104,7 @@ class AttemptBill implements Bill {
         this.#textBytes += Buffer.byteLength(event.delta);
         break;
       case "item.end":
-        // Vectors have no output tokens that a provider could have left out.
+        // Vectors have no output tokens for a provider to leave out.
         if (event.item.type === "embeddings") return;
         if (event.item.type === "web_search_call") this.#searches++;
         if (event.item.type === "image_generation_call" && typeof event.item["result"] === "string") this.#images++;
@@ -125,7 +125,7 @@ class AttemptBill implements Bill {
     return { status, reason, detail, usage: this.#settled, serviceTier, stopSequence, alignment };
   }
 
-  /** The figures without those that cannot be right, which the receipt names. */
+  /** The figures without the implausible, which the receipt names. */
   #believed(reported: Usage | undefined): Usage | undefined {
     if (reported === undefined) return undefined;
     const shown = { bytes: this.#textBytes + this.#reasoningBytes, images: this.#images, searches: this.#searches };
@@ -177,7 +177,7 @@ class AttemptBill implements Bill {
   }
 }
 
-/** @param tier that served: a provider may serve with another tier than the requested one, and charges for that */
+/** @param tier that served: a provider may serve with another tier than requested, and charges for it */
 function priced(
   { tariffs, tier: asked }: Endpoint,
   usage: Usage,
@@ -204,7 +204,7 @@ function priced(
   };
 }
 
-/** Estimated usage of a call that was sent and has produced nothing yet. */
+/** Estimated usage of a call already sent, without output so far. */
 export function estimateSentUsage(endpoint: Endpoint, request: TurnRequest): Usage {
   const size = measureInput(request);
   const inputTokens = estimateInputTokens(size, endpoint.model);

@@ -1,8 +1,8 @@
 /**
- * Figures of a provider that cannot be right: more input than the request can have, more output than was allowed and seen, parts above their
- * whole. What they claim is not charged; it is estimated, as where a provider counts nothing.
+ * Implausible figures of a provider: more input than the request can have, more output than was allowed and seen, parts above their
+ * whole. They are not charged; estimates replace them, as for a provider without counts.
  *
- * The bounds leave room for what honest providers add: instructions of their own, results of tools that they run, media whose tokens only they
+ * The bounds leave room for additions by honest providers: instructions of their own, results of their tools, media whose tokens only they
  * know, servers that write past the maximum.
  */
 import { maxDocumentPages } from "../../estimate/media.ts";
@@ -29,11 +29,11 @@ export interface Shown {
 }
 
 /**
- * Tokens of instructions and searches that a provider adds by itself. Of 1,017 recorded answers none exceeds the bound; the largest surplus over the
+ * Tokens of instructions and searches added by a provider. Of 1,017 recorded answers none exceeds the bound; the largest surplus over the
  * bytes of a request without tools and media is below 5,000.
  */
 const ownInputTokens = 16_384;
-/** Tokens with which a format wraps each item. */
+/** Tokens for the wrapping of each item in a format. */
 const tokensPerItem = 36;
 /** Tokens of a picture in an answer: gpt-image counts 6,240, Gemini 2,520. */
 const tokensPerImage = 8_192;
@@ -54,7 +54,7 @@ export class Doubt {
   readonly #steps: number;
   readonly #calls: number;
   readonly #pages: number;
-  /** Figures that were not believed; undefined as long as all were. */
+  /** Rejected figures; undefined as long as all were plausible. */
   #found: Set<DoubtfulFigure> | undefined;
 
   constructor(endpoint: Endpoint, request: TurnRequest) {
@@ -70,8 +70,8 @@ export class Doubt {
   }
 
   /**
-   * The usage without what cannot be right: a figure that is left out is 0, and estimated where that is possible.
-   * @returns the same object when everything can be right
+   * The usage without implausible figures: a rejected figure is 0, and estimated if possible.
+   * @returns the same object when everything is plausible
    */
   checked(usage: Usage, size: () => InputSize, shown: Shown): Usage {
     let { inputTokens, cachedTokens, cacheWriteTokens, outputTokens, reasoningTokens, pages, serverToolUse } = usage;
@@ -120,7 +120,7 @@ export class Doubt {
   #mostInput(size: InputSize): number {
     const { contextLength, model } = this.#endpoint;
     const { textBytes, sealedTokens, items, mediaTokens, media } = size;
-    // No vocabulary has tokens shorter than a byte. Ordinary text stays far below that: twice its estimate bounds what is above the window.
+    // No vocabulary has tokens shorter than a byte. Ordinary text stays far below this bound: above the window, twice its estimate is the bound.
     const text = textBytes + sealedTokens + items * tokensPerItem;
     const bound = Math.min(text, Math.max(contextLength, 2 * estimateInputTokens(size, model)));
     const hasMedia = media.images + media.audios + media.others > 0;

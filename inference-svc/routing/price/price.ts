@@ -4,12 +4,12 @@
  */
 import type { EndpointSettings } from "@sluice/proto/runtime/house-file.js";
 
-/** Largest number of decimals that the configuration takes. */
+/** Maximum number of decimals of prices in the configuration. */
 const decimals = 12;
 /** Decimal digits of a million. */
 const shift = 6;
 
-/** Parses a price into 10^-12 USD per million tokens; exact, so that prices can be compared. */
+/** Parses a price into 10^-12 USD per million tokens; exact, to make prices comparable. */
 export function parsePrice(price: string): bigint {
   const [whole = "0", fraction = ""] = price.split(".");
   return BigInt(whole + fraction.padEnd(decimals, "0"));
@@ -25,7 +25,7 @@ export function toPricePerToken(price: string): string {
   return fraction === "" ? digits.slice(0, at) : `${digits.slice(0, at)}.${fraction}`;
 }
 
-/** Prices in USD as floats, which keep the order of decimals. A price that is not declared is 0. */
+/** Prices in USD as floats, which keep the order of decimals. A price not declared is 0. */
 export interface Prices {
   /** Price per million tokens. */
   readonly prompt: number;
@@ -36,14 +36,14 @@ export interface Prices {
   readonly audio: number;
   /** Price of a million tokens: three parts prompt and one part completion. */
   readonly blended: number;
-  /** Share of the load beside other endpoints: 1 / blended². */
+  /** Share of the load relative to other endpoints: 1 / blended². */
   readonly weight: number;
 }
 
 /** Share of the prompt, because chats and agents send more than they receive. */
 const promptShare = 0.75;
 
-/** Price that free endpoints count with, so that several of them share the load. */
+/** Price assumed for free endpoints, so several of them share the load. */
 const minPrice = 1e-6;
 
 export function parsePrices(pricing: NonNullable<EndpointSettings["pricing"]>): Prices {

@@ -48,10 +48,10 @@ export function parseTariff(pricing: Pricing): Tariff {
   };
 }
 
-/** The dearest price of a priority tier that a vendor lists, in prices of its default tier (https://openai.com/api/pricing, 2026-11). */
+/** The highest price of a priority tier in vendors' lists, in prices of the default tier (https://openai.com/api/pricing, 2026-11). */
 const priorityFactor = 2n;
 
-/** The tariff of a tier that the operator has listed no price for: its price must not be taken for that of a cheaper tier. */
+/** The tariff of a tier without a price from the operator: the price of a cheaper tier must not be used for it. */
 export function unlistedTariff(tariff: Tariff, tier: string): Tariff {
   if (tier !== "priority") return tariff;
   return {
@@ -88,7 +88,7 @@ function parseRates({ prompt, completion, cache_read, cache_write, cache_write_1
  */
 export function calculateCost(tariff: Tariff, usage: Usage, media: Media, outputImages: number): Cost {
   const rates = tariff.above.find(({ inputTokens }) => usage.inputTokens > inputTokens)?.rates ?? tariff.rates;
-  // Providers have sent figures that contradict each other: no part may be larger than the whole.
+  // Providers have sent contradictory figures: no part may be larger than the whole.
   const read = Math.min(usage.cachedTokens, usage.inputTokens);
   const written = Math.min(usage.cacheWriteTokens, usage.inputTokens - read);
   const hourly = Math.min(usage.cacheWriteHourTokens ?? 0, written);
@@ -110,11 +110,11 @@ export function calculateCost(tariff: Tariff, usage: Usage, media: Media, output
   };
 }
 
-/** Upper bounds of a call that is not made yet. */
+/** Upper bounds of a call not made yet. */
 export interface CallBounds {
   readonly inputTokens: number;
   readonly outputTokens: number;
-  /** The input may be written to a cache that is kept for an hour. */
+  /** The input may be written to a cache kept for an hour. */
   readonly writesHourCache: boolean;
   /** Web searches by the provider. */
   readonly searches: number;
@@ -122,7 +122,7 @@ export interface CallBounds {
   readonly outputImages: number;
 }
 
-/** The most that a call within these bounds costs, in 10^-12 USD: at the highest rates that apply to any number of tokens up to the bounds. */
+/** Maximum cost of a call within these bounds, in 10^-12 USD: at the highest rates for any number of tokens up to the bounds. */
 export function calculateMaxCost({ rates, above, ...fees }: Tariff, bounds: CallBounds): bigint {
   const met = [rates, ...above.filter((step) => bounds.inputTokens > step.inputTokens).map((step) => step.rates)];
   const input = highest(
@@ -144,7 +144,7 @@ export function calculateMaxCost({ rates, above, ...fees }: Tariff, bounds: Call
 
 const highest = (values: readonly bigint[]): bigint => values.reduce((max, value) => (value > max ? value : max));
 
-/** Upper bound of the cost of an attempt, 100,000 USD, so that the sum over all attempts of a turn fits into the 64 bits of the contract. */
+/** Upper bound of the cost of an attempt, 100,000 USD, so the sum over all attempts of a turn fits into the 64 bits of the contract. */
 const maxCost = 100_000n * 1_000_000_000_000n;
 
 const bounded = (pico: bigint): bigint => (pico > maxCost ? maxCost : pico);

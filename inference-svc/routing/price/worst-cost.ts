@@ -1,4 +1,4 @@
-/** Bounds the cost of a call, for budgets to hold that amount, and limits its answer so that the bound is kept. */
+/** Bounds the cost of a call, for budgets to hold the amount, and limits its answer to keep the bound. */
 import { estimateInputTokens, measureInput } from "../../estimate/tokens.ts";
 import { boundInput } from "../../estimate/worst-case.ts";
 import type { TurnRequest } from "../../turn/request.ts";
@@ -7,7 +7,7 @@ import { minAnswerTokens } from "../choose/answer-limit.ts";
 import { calculateMaxCost, unlistedTariff } from "./tariff.ts";
 
 export interface BoundedCall {
-  /** The request with a maximum for its answer, which is sent to the provider. */
+  /** The request to send to the provider, with a maximum for its answer. */
   readonly request: TurnRequest;
   /** Upper bound of the cost in 10^-12 USD. */
   readonly pico: bigint;
@@ -44,7 +44,7 @@ export function boundCost(endpoint: Endpoint, request: TurnRequest): BoundedCall
   const searches = request.tools.some(({ type }) => type === "hosted") ? (request.maxToolCalls ?? defaultSearches) : 0;
   const pico = calculateMaxCost(tariff, {
     inputTokens,
-    // Tokens of a prediction that the answer does not take over are charged beside the answer; no vocabulary has tokens shorter than a byte.
+    // Unused tokens of a prediction are charged in addition to the answer; no vocabulary has tokens shorter than a byte.
     outputTokens: outputTokens + Buffer.byteLength(request.predictionJson ?? ""),
     writesHourCache,
     searches,
@@ -54,7 +54,7 @@ export function boundCost(endpoint: Endpoint, request: TurnRequest): BoundedCall
   return { request: { ...request, maxOutputTokens: outputTokens }, pico };
 }
 
-/** Maximum for the answer: servers with small windows refuse one that does not fit beside the input. */
+/** Maximum for the answer: servers with small windows refuse a maximum without enough room after the input. */
 function answerTokens(endpoint: Endpoint, { reasoning }: TurnRequest, inputTokens: number): number {
   const wanted = defaultAnswerTokens + (reasoning?.maxTokens ?? 0);
   const room = Math.max(minAnswerTokens, Math.min(wanted, endpoint.contextLength - inputTokens));

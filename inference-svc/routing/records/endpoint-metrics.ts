@@ -1,4 +1,4 @@
-/** Metric of the state of each endpoint that was called. */
+/** Metric of the state of each endpoint called so far. */
 import { type Registry, labelledGauge } from "@sluice/proto/runtime/metrics.js";
 import type { Catalog } from "../catalog.ts";
 import type { EndpointState } from "../attempt/ejection.ts";
@@ -6,7 +6,7 @@ import type { EndpointRecords } from "./endpoint-record.ts";
 
 const values: Readonly<Record<EndpointState, number>> = { "in use": 0, "on trial": 1, ejected: 2 };
 
-/** @param catalog read at each scrape; its names are the operator's, so that they are few */
+/** @param catalog read at each scrape; its names are the operator's: a small set */
 export function endpointMetrics(registry: Registry, catalog: () => Catalog, records: EndpointRecords): void {
   const states = {
     name: "sluice_endpoint_state",

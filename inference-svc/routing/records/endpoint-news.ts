@@ -1,4 +1,4 @@
-/** Tells other processes which endpoints fail or answer again, and takes in what they tell. */
+/** Exchanges news with other processes about endpoints that fail or answer again. */
 import { Counter, type Registry } from "@sluice/proto/runtime/metrics.js";
 import type { Access } from "@sluice/proto/runtime/policy/access.js";
 import { type Catalog, type Endpoint, endpointName } from "../catalog.ts";
@@ -12,7 +12,7 @@ export interface EndpointNewsParts {
   readonly registry: Registry;
 }
 
-/** Call it before the policy is watched, which is how news come and go. */
+/** Call it before the policy is watched: news come and go with that stream. */
 export function exchangeEndpointNews({ access, catalog, records, registry }: EndpointNewsParts): void {
   const counts = new Counter({
     name: "sluice_endpoint_news_total",
@@ -20,7 +20,7 @@ export function exchangeEndpointNews({ access, catalog, records, registry }: End
     labelNames: ["direction"],
     registers: [registry],
   });
-  // Both exist from the start, so that their first increase is seen.
+  // Both exist from the start to make their first increase visible.
   const told = counts.labels({ direction: "told" });
   const heard = counts.labels({ direction: "heard" });
   records.onChange((endpoint, failing) => {
@@ -29,7 +29,7 @@ export function exchangeEndpointNews({ access, catalog, records, registry }: End
   });
   access.onEndpoints((news) => {
     for (const { endpoint: name, failing } of news) {
-      // A process with another configuration may have endpoints that this one has not.
+      // A process with another configuration may have other endpoints.
       const known = findEndpoint(catalog(), name);
       if (!known) continue;
       records.get(known).ejection.hear(failing, records.now());

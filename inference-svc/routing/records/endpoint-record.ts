@@ -31,12 +31,12 @@ export class EndpointRecord {
 
 export class EndpointRecords {
   readonly #byEndpoint = new WeakMap<Endpoint, EndpointRecord>();
-  /** Endpoints that hold a session's cache, by their seeds: seeds stay the same when the configuration is reloaded. */
+  /** Endpoints with a session's cache, by their seeds: seeds survive a reload of the configuration. */
   readonly stickyEndpoints = new StickySessions<Seed>(stickyEndpointMs);
-  /** Models that were chosen for a session, by their slugs. */
+  /** Models chosen for a session, by their slugs. */
   readonly stickyModels = new StickySessions<string>(stickyModelMs);
   readonly tokenMix = new TokenMix();
-  /** The last sums that admin-svc gave, over the calls of all processes. */
+  /** The last sums from admin-svc, over the calls of all processes. */
   readonly taskSpending = new TaskSpending();
   /** Current time in milliseconds. */
   readonly now: () => number;
@@ -46,7 +46,7 @@ export class EndpointRecords {
     this.now = now;
   }
 
-  /** Calls the listener when this process finds out that an endpoint fails, or answers again. */
+  /** Calls the listener when attempts of this process show that an endpoint fails, or answers again. */
   onChange(listener: (endpoint: Endpoint, failing: boolean) => void): void {
     this.#changed = listener;
   }

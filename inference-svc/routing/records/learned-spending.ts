@@ -1,6 +1,6 @@
 /**
- * Keeps the spending by task that auto routers rank by up to date, at the start and then every hour. While admin-svc cannot be asked, the last
- * sums stand, and before the first ones the scores of the catalogue alone.
+ * Updates the spending by task, used for ranking by auto routers, at the start and then every hour. While admin-svc is unreachable, the last
+ * sums stay; before the first sums, only the scores of the catalogue count.
  */
 import { create } from "@bufbuild/protobuf";
 import type { Client } from "@grpc/grpc-js";
@@ -18,7 +18,7 @@ export interface LearnedSpendingParts {
   readonly client: Client;
   readonly token: ServiceToken;
   readonly spending: TaskSpending;
-  /** Share of the requests whose task is recorded, as the configuration file has it now. */
+  /** Share of the requests whose task is recorded, from the current configuration file. */
   readonly share: () => number;
   readonly log: Pick<Logger, "warn">;
 }
@@ -38,7 +38,7 @@ export class LearnedSpending {
     const pauseMs = await this.#ask();
     if (this.#isStopped) return;
     clearTimeout(this.#timer);
-    // Processes that started together do not ask together.
+    // Random, so processes started together do not send their queries together.
     this.#timer = setTimeout(() => void this.refresh(), pauseMs * (0.9 + 0.2 * Math.random())).unref();
   }
 
@@ -58,7 +58,7 @@ export class LearnedSpending {
       const sums = await this.#sums();
       // A reload may have ended the learning meanwhile.
       const recorded = share();
-      // The requests that were left out cost about as much as those that were recorded.
+      // Scales the sums up: unrecorded requests cost about as much as those recorded.
       spending.replace(recorded === 0 ? [] : sums.map(({ usd, ...sum }) => ({ ...sum, usd: usd / recorded })));
       return refreshMs;
     } catch (error) {

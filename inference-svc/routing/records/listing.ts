@@ -22,7 +22,7 @@ type ProviderEntry = MessageInitShape<typeof ProviderSchema>;
 /** Models in the order of the configuration. */
 export const listModels = (catalog: Catalog): ModelEntry[] => catalog.models.map((model) => modelEntry(model, catalog));
 
-/** Endpoints of the model that a slug names, without its variant; undefined for an unknown slug. */
+/** Endpoints of the slug's model, ignoring the variant; undefined for an unknown slug. */
 export function listEndpoints(
   catalog: Catalog,
   records: EndpointRecords,
@@ -65,7 +65,7 @@ const publicFacts = (provider: ProviderSettings): ProviderEntry => ({
   ...(provider.status_page_url !== undefined && { statusPageUrl: provider.status_page_url }),
 });
 
-/** The status of a provider by the endpoints that were called in the last half hour; empty when none was. */
+/** The status of a provider by its endpoints called in the last half hour; empty when none was. */
 function providerStatus(endpoints: readonly Endpoint[], records: EndpointRecords): string {
   const now = records.now();
   const asked = endpoints
@@ -77,7 +77,7 @@ function providerStatus(endpoints: readonly Endpoint[], records: EndpointRecords
   return failing === asked.length ? "outage" : "degraded";
 }
 
-/** An endpoint that failed too few times for an ejection, and never answered, fails as well. */
+/** An endpoint with too few failures for an ejection, and without any answer, fails as well. */
 const isFailing = (ejection: Ejection, now: number): boolean =>
   ejection.state(now) !== "in use" || (ejection.failing && ejection.uptime.percent("halfHour", now) === 0);
 
@@ -182,8 +182,8 @@ const rateEntry = (rates: Omit<Pricing, "above">) => ({
 });
 
 /**
- * The cheapest prices by prompt, then by completion. All figures are one endpoint's, so that the combination can really be bought. Tiers
- * other than the default one count only when there is no default one.
+ * The cheapest prices by prompt, then by completion. All figures are one endpoint's, so the combination is a real offer. Tiers
+ * other than the default count only when there is no default tier.
  */
 export function cheapestPricing(endpoints: readonly EndpointSettings[]): Pricing | undefined {
   const priced = endpoints.filter(({ pricing }) => pricing);

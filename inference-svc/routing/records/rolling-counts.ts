@@ -1,4 +1,4 @@
-/** Counts events of a few kinds in a recent period: a ring of slots with a running sum, so that reading costs nothing. */
+/** Counts events of a few kinds in a recent period: a ring of slots with a running sum, so reading costs nothing. */
 export class RollingCounts {
   readonly #slots: readonly Uint32Array[];
   readonly #slotMs: number;

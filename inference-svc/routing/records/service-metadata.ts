@@ -1,9 +1,9 @@
-/** Builds `service_metadata`, the receipt of a turn that clients see. */
+/** Builds `service_metadata`, the receipt of a turn for clients. */
 import type { RunTurnRequest } from "@sluice/proto/gen/sluice/inference/v1/turn_pb.js";
 import type { Trace } from "../../turn/trace.ts";
 
 export interface ServiceMetadata {
-  /** Number of the attempt that served, from 1; for a failed turn the number of attempts. */
+  /** Number of the serving attempt, from 1; for a failed turn the number of attempts. */
   readonly attempt: number;
   readonly [field: string]: unknown;
 }
@@ -13,7 +13,7 @@ export interface MetadataParts {
   readonly requested: string;
   /** Region of this process. */
   readonly region: string;
-  /** Request fields that the contract does not have; absent when there are none. */
+  /** Request fields outside the contract; absent when there are none. */
   readonly unknownFields?: RunTurnRequest["unknownFields"];
 }
 

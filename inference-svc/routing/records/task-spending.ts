@@ -1,4 +1,4 @@
-/** Spending of keys on models that their requests name, by kind of task: the last sums that the ledger gave. */
+/** Spending of keys on models named in their requests, by kind of task: the last sums of the ledger. */
 export interface TaskSum {
   readonly task: string;
   /** Slug. */

@@ -2,7 +2,7 @@
 
 /** An answer counts half after this time. */
 const halfLifeMs = 24 * 60 * 60_000;
-/** Answers without which there is no mix: among fewer, a few long ones decide. */
+/** Minimum number of answers for a mix: among fewer, a few long answers decide. */
 const minAnswers = 100;
 
 export class TokenMix {

@@ -1,8 +1,8 @@
-/** The share of an endpoint's tool calls whose arguments fit the schema of their tool; older calls count less. */
+/** The share of an endpoint's tool calls with arguments valid by the tool's schema; older calls count less. */
 
 /** A call counts half after this time. */
 const halfLifeMs = 60 * 60_000;
-/** Calls without which there is no share: an endpoint that fails one in ten still gets twenty right with a chance of one in eight. */
+/** Minimum number of calls for a share: an endpoint that fails one in ten still gets twenty right with a chance of one in eight. */
 const minCalls = 20;
 
 export class ToolCallSuccess {

@@ -1,4 +1,4 @@
-/** Share of the attempts at an endpoint that went well, over five minutes, half an hour and a day. */
+/** Share of successful attempts at an endpoint, over five minutes, half an hour and a day. */
 import { RollingCounts } from "./rolling-counts.ts";
 
 const wentWell = 0;

@@ -66,7 +66,7 @@ export interface AdminOptions {
   readonly port: number;
   /** All addresses of the machine when undefined. */
   readonly host?: string | undefined;
-  /** Keys that the operator chose for the first start. */
+  /** Keys chosen by the operator for the first start. */
   readonly bootstrapKeys: readonly string[];
   readonly serviceToken: ServiceToken;
   readonly lifecycle: Lifecycle;
@@ -77,13 +77,13 @@ export interface AdminOptions {
   readonly tracing?: Tracing | undefined;
   /** Sinks and capture as the configuration file has them at the moment; none by default. */
   readonly sinks?: (() => SinkSettings) | undefined;
-  /** The changed configuration file that is not in force. */
+  /** The changed configuration file whose settings were refused. */
   readonly configRefusal?: (() => ConfigRefusal | undefined) | undefined;
 }
 
 /**
- * Largest message: a guardrail has about 1 MiB, a delivery of usage records 256 KiB. A larger message is refused before decoding, which
- * would take 4 ms per MiB.
+ * Maximum message size: a guardrail has about 1 MiB, a delivery of usage records 256 KiB. A larger message is refused before decoding, which would take 4
+ * ms per MiB.
  */
 const readMaxBytes = 4 * 1024 * 1024;
 
@@ -171,7 +171,7 @@ function openPolicy(
   return { policy, listener };
 }
 
-/** The handlers look keys up later, so a caller could invent keys: all senders that present a key share one part of the memory. */
+/** Keys are verified only later, in the handlers, so a caller could invent keys: all senders with a key share one part of the memory. */
 const bearer: Sender = { key: "bearer" };
 
 const sendersOf =

@@ -49,15 +49,15 @@ const nouns: Readonly<Record<string, Commands>> = {
   schema,
 };
 
-/** Commands that are a single word. */
+/** Single-word commands. */
 const actions: Commands = { bootstrap, completion: completionOf(nouns, { bootstrap }) };
 
 export interface CliOptions {
-  /** When it is absent, only commands that need no database can run. */
+  /** When absent, only commands without a database can run. */
   readonly databaseUrl?: string | undefined;
   /** Management key for the first start; absent when the operator chose none. */
   readonly managementKey?: string | undefined;
-  /** Another Sluice, to which commands speak over HTTP; absent for the database. */
+  /** Another Sluice installation, reached over HTTP; absent when commands use the database. */
   readonly remote?: RemoteOptions | undefined;
   readonly stdout: Output;
   readonly stderr: Output;
@@ -149,7 +149,7 @@ const helpOfNoun = (noun: string, commands: Commands): string[] => [
   ...Object.entries(commands).map(([verb, { summary }]) => `  ${verb.padEnd(12)}${summary}`),
 ];
 
-/** The Sluice that the environment names in place of a database. */
+/** The Sluice installation named by the environment instead of a database. */
 export function remoteIn({
   SLUICE_URL: url,
   SLUICE_MANAGEMENT_KEY: key,
@@ -157,7 +157,7 @@ export function remoteIn({
   return url === undefined || url === "" ? undefined : { url, key };
 }
 
-/** Unexpected errors are named by their message alone, never by a stack. */
+/** For unexpected errors only the message is shown, never a stack. */
 function explain(error: unknown): { message: string; code: number } {
   if (isUsageError(error)) return { message: error.message, code: 2 };
   if (error instanceof CommandError || error instanceof NewerSchemaError) return { message: error.message, code: 1 };

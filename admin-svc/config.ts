@@ -16,7 +16,7 @@ export const noDatabaseUrl = "must be postgres://user:password@host:port/databas
 export const environment = z.object({
   ...commonEnvironment,
   DATABASE_URL: z.string("required: postgres://user:password@host:port/database").refine(isDatabaseUrl, noDatabaseUrl),
-  /** The configuration file, of which admin-svc reads the sections on sinks alone. Without it there are no sinks. */
+  /** The configuration file; admin-svc only reads its sections on sinks. Without it there are no sinks. */
   SLUICE_CONFIG: z.string().optional(),
   SLUICE_ADMIN_PORT: port(8082),
   SLUICE_ADMIN_HEALTH_PORT: port(9082),

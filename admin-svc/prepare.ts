@@ -18,7 +18,7 @@ import { requireSessions } from "./store/postgres/sessions.ts";
 
 const waitLimitMs = 30_000;
 
-/** Repeats work that a start needs while the database is starting, restarting or too slow. @throws when that lasts too long */
+/** Retries work needed for a start while the database is starting, restarting or too slow. @throws when this lasts too long */
 export async function untilAnswered<Result>(log: Logger, work: () => Promise<Result>): Promise<Result> {
   const until = performance.now() + waitLimitMs;
   for (;;) {
@@ -34,8 +34,8 @@ export async function untilAnswered<Result>(log: Logger, work: () => Promise<Res
 }
 
 /**
- * Waits for a database that is still starting, or restarting.
- * @returns the role to serve in
+ * Waits for a starting or restarting database.
+ * @returns the role for serving
  * @throws NewerSchemaError, NoSessionError
  */
 export async function prepareSchema(databaseUrl: string, log: Logger): Promise<Role> {
@@ -64,7 +64,7 @@ const bootstrap: Author = {
   ofAccount: true,
 };
 
-/** Registers the keys that are not in the database yet. A known key stays as it is, even when it was revoked. */
+/** Registers keys missing in the database. A known key stays as it is, even when it was revoked. */
 export async function registerKeys(database: Kysely<Database>, keys: readonly string[], log: Logger): Promise<void> {
   for (const key of keys) {
     const created = await registerKey(database, bootstrap, { name: "bootstrap", key });
@@ -72,7 +72,7 @@ export async function registerKeys(database: Kysely<Database>, keys: readonly st
   }
 }
 
-/** Removes old log entries, processes that are gone, ended sessions, old alerts and sums that are no longer shown, now and every hour. */
+/** Removes old log entries, lost processes, ended sessions, old alerts and sums outside the shown period, now and every hour. */
 export async function keepLogShort(database: Kysely<Database>, log: Logger): Promise<NodeJS.Timeout> {
   await trimPolicyLog(database);
   const trim = () => {

@@ -93,7 +93,7 @@ export const calls: Commands = {
   },
 };
 
-/** @param key hash of the key that is meant. @throws UsageError */
+/** @param key hash of the requested key. @throws UsageError */
 export const readCallFilters = (given: GivenFilters, key: string | undefined): GenerationsQuery => ({
   cursor: given.cursor,
   limit: wholeNumber("--limit", given.limit),

@@ -2,14 +2,14 @@
 import { type Command, UsageError, namedArguments } from "@sluice/proto/runtime/cli.js";
 import type { AdminTerminal, Commands } from "./terminal.ts";
 
-/** Words that may follow: nouns, verbs by noun, options by command. */
+/** Possible completions: nouns, verbs by noun, options by command. */
 interface Words {
   readonly nouns: readonly string[];
   readonly verbs: Readonly<Record<string, readonly string[]>>;
   readonly options: Readonly<Record<string, readonly string[]>>;
 }
 
-/** Every option that the help of a command names. */
+/** Every option mentioned in the help of a command. */
 const optionsOf = ({ usage, details = [] }: Command<AdminTerminal>): readonly string[] => [
   ...new Set([...`${usage} ${details.join(" ")}`.matchAll(/--[a-z][a-z-]*/g)].map(([option]) => option)),
 ];
@@ -31,7 +31,7 @@ function wordsOf(nouns: Readonly<Record<string, Commands>>, actions: Commands): 
 const cases = (entries: Readonly<Record<string, readonly string[]>>, line: (name: string, words: string) => string) =>
   Object.entries(entries).map(([name, words]) => line(name, words.join(" ")));
 
-/** The line may begin with `npm run --silent admin --`, or with a name that stands for it. */
+/** The line may begin with `npm run --silent admin --`, or with an alias of it. */
 const bash = ({ nouns, verbs, options }: Words): string[] => [
   "_sluice_admin() {",
   '  local word="${COMP_WORDS[COMP_CWORD]}" noun="${COMP_WORDS[1]}" verb="${COMP_WORDS[2]}" words=""',

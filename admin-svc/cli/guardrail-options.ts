@@ -19,9 +19,9 @@ import { asUsage, flag, text } from "./terminal.ts";
 const settingNames = Object.keys(unsetGuardrail) as GuardrailSettingName[];
 const dashed = (name: string): string => name.replaceAll("_", "-");
 
-/** Settings that are true or false: `--x` and `--no-x`. */
+/** Boolean settings: `--x` and `--no-x`. */
 const flagNames = settingNames.filter((name) => typeof unsetGuardrail[name] === "boolean");
-/** Settings that are one of a few words: `--x WORD`. */
+/** Settings with a few allowed words: `--x WORD`. */
 const wordNames = settingNames.filter((name) => name !== "name" && typeof unsetGuardrail[name] === "string");
 
 /** Settings with one value: the option has the name of the column. */
@@ -32,7 +32,7 @@ const optionOf = (name: GuardrailSettingName): string => (name === "limit_usd" ?
 
 const limitNames: readonly GuardrailSettingName[] = ["limit_usd", "reset_interval"];
 
-/** Option that clears a setting; --no-limit clears the limit with its interval. */
+/** Option for clearing a setting; --no-limit clears the limit with its interval. */
 const clearOptionOf = (name: GuardrailSettingName): string =>
   limitNames.includes(name) ? "no-limit" : `no-${optionOf(name)}`;
 const nullableNames = settingNames.filter((name) => unsetGuardrail[name] === null);
@@ -40,9 +40,9 @@ const textNames = nullableNames.filter((name) => !limitNames.includes(name));
 
 interface ListSetting {
   readonly name: GuardrailSettingName;
-  /** Option that adds an entry. */
+  /** Option for adding an entry. */
   readonly adds: string;
-  /** Option that clears the list. */
+  /** Option for clearing the list. */
   readonly clears: string;
   readonly read: (given: Parsed) => readonly unknown[];
 }
@@ -69,7 +69,7 @@ const listSettings: readonly ListSetting[] = [
   },
 ];
 
-/** Settings without which a guardrail does nothing. */
+/** Settings that give a guardrail an effect: at least one is needed. */
 const rules: readonly string[] = [...listSettings.map(({ name }) => name), "routing_policy", "limit_usd"];
 
 export const ruleDetails = [
@@ -141,7 +141,7 @@ export async function readGuardrailChange(
   return { guardrail, change, asJson: given.values.json === true };
 }
 
-/** Settings that the options name; the others are absent. */
+/** Settings named by the options; the others are absent. */
 function settingsOf(given: Parsed): GuardrailSettings {
   const values: SettingValues = given.values;
   const { set = [] } = given.values;
@@ -153,7 +153,7 @@ function settingsOf(given: Parsed): GuardrailSettings {
   ]);
 }
 
-/** Values of the options that stand for one setting each, by option name. */
+/** Values of the options with a single setting each, by option name. */
 type SettingValues = Readonly<Record<string, unknown>>;
 
 /** The check of all settings refuses unknown words, together with the other problems. */
@@ -217,7 +217,7 @@ function detectorRuleOf(given: string): DetectorRule {
   return { detector, category, action: action as FilterActionWord, threshold: null, label: null };
 }
 
-/** `field=a,b`, in the form in which the field is set over HTTP. */
+/** `field=a,b`, in the field's HTTP form. */
 function fieldOf(given: string): [string, unknown] {
   const [, field = given, value = ""] = /^([^=]*)=(.*)$/s.exec(given) ?? [];
   if (!Object.hasOwn(routingPolicyFields, field)) throw new UsageError(`--set: unknown field ${field}`);

@@ -185,7 +185,7 @@ const settingNames = Object.keys(unsetGuardrail) as GuardrailSettingName[];
 const rulesOf = (row: GuardrailRow): readonly Rule[] =>
   settingNames.flatMap((name) => (Array.isArray(unsetGuardrail[name]) ? (storedGuardrail(row)[name] as Rule[]) : []));
 
-/** An entry of any setting that is a list. */
+/** An entry of any list setting. */
 type Rule = Extract<StoredGuardrailSettings[GuardrailSettingName], readonly unknown[]>[number];
 
 /** The scope in which the guardrail is a default: its workspace, or the account. */
@@ -201,7 +201,7 @@ const scopeTexts: Readonly<Record<string, string>> = {
 
 const column = (name: string): string => name.padEnd(9);
 
-/** Yields a line for each rule, and for each other setting that has an effect. */
+/** Yields a line for each rule, and for each other setting with an effect. */
 function* linesOf(row: GuardrailRow): Iterable<string> {
   for (const rule of rulesOf(row)) yield `${column(rule.action)}${ruleText(rule)}`;
   yield `${column("applies")}to ${row.applies_to}, ${row.mode}, ${row.on_error} on errors`;

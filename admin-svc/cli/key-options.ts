@@ -8,7 +8,7 @@ import { asUsage, flag, json, text } from "./terminal.ts";
 interface SettingOption {
   readonly name: KeySettingName;
   readonly option: string;
-  /** Option that clears the setting. */
+  /** Option for clearing the setting. */
   readonly clear?: string;
   /** Placeholder of the value in the help. */
   readonly value: string;
@@ -17,7 +17,7 @@ interface SettingOption {
 
 const asText = (given: string): string => given;
 
-/** Differences from the rule that a setting has the option of its own name, a whole number as value, and `--no-` to clear it. */
+/** Exceptions from the rule: an option with the setting's name, a whole number as value, and `--no-` to clear it. */
 const exceptions: Readonly<Partial<Record<KeySettingName, Partial<SettingOption> & { readonly fixed?: boolean }>>> = {
   name: { value: "NAME", read: asText, fixed: true },
   expires_at: { value: "TIME", read: expiry, clear: "never-expires" },
@@ -26,7 +26,7 @@ const exceptions: Readonly<Partial<Record<KeySettingName, Partial<SettingOption>
   limit_reset: { value: "daily|weekly|monthly", read: asText, fixed: true },
 };
 
-/** Settings that are true or false, with a flag for each. */
+/** Boolean settings, with a flag each. */
 const switches = [
   { name: "disabled", on: "disable", off: "enable" },
   { name: "capture_content", on: "capture-content", off: "no-capture-content" },
@@ -39,13 +39,13 @@ const settingOptions: readonly SettingOption[] = keySettingRows.flatMap(([name])
   return [{ name, option, value: "N", read: wholeNumber, ...(!fixed && { clear: `no-${option}` }), ...exception }];
 });
 
-/** Options that set a key's settings, for `parseArgs`. */
+/** Options for a key's settings, for `parseArgs`. */
 export const keyOptions = {
   ...Object.fromEntries(settingOptions.map(({ option }) => [option, text])),
   "capture-content": flag,
 };
 
-/** The same, and the options that clear a setting. */
+/** `keyOptions`, and the options for clearing a setting. */
 export const keyChangeOptions = {
   ...keyOptions,
   ...Object.fromEntries(settingOptions.flatMap(({ clear }) => (clear === undefined ? [] : [[clear, flag]]))),
@@ -68,7 +68,7 @@ export const keyChangeUsage = [
 
 type Given = Readonly<Record<string, string | boolean | undefined>>;
 
-/** Settings that the options name, checked. @throws UsageError */
+/** Checked settings from the options. @throws UsageError */
 export async function readKeySettings(given: Given): Promise<KeySettings> {
   const named = settingOptions.flatMap((each): [string, unknown][] => {
     const value = settingIn(given, each);

@@ -4,7 +4,7 @@ import type { KeyRow, ListedKey } from "../store/keys.ts";
 import type { Spending } from "../store/ledger/spending.ts";
 import { time } from "./terminal.ts";
 
-/** Fields of a key that every command shows, as the database holds them. */
+/** Key fields shown by every command, as stored in the database. */
 export const describeKey = ({
   workspace_id: _workspace,
   limit_usd: _limit,

@@ -1,15 +1,15 @@
-/** Finds the key that an argument names: by its hash, by the beginning of its hash, or by its name. */
+/** Finds the key named by an argument: by its hash, by the beginning of its hash, or by its name. */
 import type { Kysely } from "kysely";
 import { isKeyHash } from "../rules/key.ts";
 import type { Database } from "../store/database.ts";
 import { keysNamed } from "../store/key-reference.ts";
 import { chooseReference, keyNoun } from "./reference.ts";
 
-/** Help of commands that take a KEY. */
+/** Help of commands with a KEY argument. */
 export const keyHelp = "KEY is the hash of a key, the beginning of it that no other key has, or the name of the key.";
 
 /**
- * Hash of the one key that matches. A name matches revoked keys only if no other key has it.
+ * Hash of the only matching key. A name matches revoked keys only if no other key has it.
  * @throws CommandError when no key matches, or several do
  */
 export async function findKeyHash(database: Kysely<Database>, workspaceId: string, text: string): Promise<string> {

@@ -131,7 +131,7 @@ export const keys: Commands = {
   },
 };
 
-/** Whether anything is captured stands in the configuration file, which the database does not know. @throws CommandError */
+/** Whether anything is captured depends on the configuration file, which is not in the database. @throws CommandError */
 function refuseCapture({ capture_content: captures }: KeySettings): void {
   if (captures !== true) return;
   throw new CommandError("--capture-content: admin-svc checks whether capture.key is set, so set SLUICE_URL");

@@ -6,7 +6,7 @@ import { backfills, pendingBackfills } from "../store/ledger/backfills.ts";
 import { addCallsApart } from "../store/ledger/usage.ts";
 import { type Commands, commandLine, json, time } from "./terminal.ts";
 
-/** Most reservations that are listed. */
+/** Maximum number of listed reservations. */
 const maxHolds = 1_000;
 const uuid = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
 

@@ -1,4 +1,4 @@
-/** put: makes or changes a record by the id that another program gives to it, at a running Sluice. */
+/** put: creates or changes a record by its external id, in a running Sluice. */
 import { type Command, CommandError } from "@sluice/proto/runtime/cli.js";
 import type { AdminTerminal } from "./terminal.ts";
 

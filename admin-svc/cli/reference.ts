@@ -1,10 +1,10 @@
-/** Chooses the one record that an argument names: by its id, by the beginning of its id, or by its name. */
+/** Chooses the only record named by an argument: by its id, by the beginning of its id, or by its name. */
 import { CommandError, printable } from "@sluice/proto/runtime/cli.js";
 
 export interface Candidate {
   readonly id: string;
   readonly name: string;
-  /** False for a record that a name means only where no other has it. */
+  /** False for a record found by name only when no live record has the name. */
   readonly isLive?: boolean;
 }
 
@@ -14,7 +14,7 @@ export interface RecordNoun {
   readonly called: string;
   /** The name of its address, such as hash or id. */
   readonly id: string;
-  /** Command that lists all. */
+  /** Command for listing all. */
   readonly list: string;
 }
 
@@ -22,7 +22,7 @@ export const keyNoun: RecordNoun = { called: "key", id: "hash", list: "keys list
 export const guardrailNoun: RecordNoun = { called: "guardrail", id: "id", list: "guardrails list" };
 export const workspaceNoun: RecordNoun = { called: "workspace", id: "id", list: "workspaces list" };
 
-/** Help of commands that take a GUARDRAIL. */
+/** Help of commands with a GUARDRAIL argument. */
 export const guardrailHelp =
   "GUARDRAIL is the id of a guardrail, the beginning of it that no other has, or the name of the guardrail.";
 
@@ -35,7 +35,7 @@ const maxShown = 5;
 export const isNamed = (text: string, { id, name }: Candidate): boolean =>
   id === text || name === text || (prefixForm.test(text) && id.startsWith(text));
 
-/** @param found records that the text names @throws CommandError when there is none, or more than one */
+/** @param found records matching the text @throws CommandError when there is none, or more than one */
 export function chooseReference(text: string, found: readonly Candidate[], noun: RecordNoun): string {
   const exact = found.find(({ id }) => id === text);
   if (exact) return exact.id;

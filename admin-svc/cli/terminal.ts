@@ -1,4 +1,4 @@
-/** The context of an admin-svc command: its database, and the workspace that `--workspace` names. */
+/** The context of an admin-svc command: its database, and the workspace given by `--workspace`. */
 import { type Command, CommandError, type Terminal, UsageError } from "@sluice/proto/runtime/cli.js";
 import { givenTime } from "@sluice/proto/contract/records.js";
 import { Fault, FaultReason } from "@sluice/proto/runtime/fault.js";
@@ -11,9 +11,9 @@ import { findWorkspace } from "../store/workspaces.ts";
 export interface AdminTerminal extends Terminal {
   /** The database, migrated; opened on first use, because some commands need none. */
   readonly database: () => Promise<Kysely<Database>>;
-  /** Writes to the workspace that `--workspace` names, or the default one. @throws CommandError when there is none of that name */
+  /** The author of changes in the workspace given by `--workspace`, or in the default workspace. @throws CommandError when none has that name */
   readonly author: () => Promise<Author>;
-  /** Management key that the operator chose for the first start. */
+  /** Management key chosen by the operator for the first start. */
   readonly managementKey: string | undefined;
 }
 
@@ -47,7 +47,7 @@ export async function authorIn(database: Kysely<Database>, workspace: string | u
 
 export const commandLine: Omit<Author, "workspaceId"> = { keyHash: null, program: "cli", requestId: null };
 
-/** Runs a check of admin-svc's rules; input that the check refuses is a wrong command line. @throws UsageError */
+/** Runs a check of admin-svc's rules; refused input becomes a command-line error. @throws UsageError */
 export async function asUsage<Result>(check: () => Result | Promise<Result>): Promise<Result> {
   try {
     return await check();
@@ -57,7 +57,7 @@ export async function asUsage<Result>(check: () => Result | Promise<Result>): Pr
   }
 }
 
-/** The time that an option gives; a day is its beginning in UTC. @throws UsageError */
+/** The time given by an option; a day means its beginning in UTC. @throws UsageError */
 export function timeGiven(name: string, given: string | undefined): string | undefined {
   if (given === undefined) return undefined;
   const at = /^\d{4}-\d{2}-\d{2}$/.test(given) ? `${given}T00:00:00Z` : given;

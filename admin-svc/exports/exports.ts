@@ -1,4 +1,4 @@
-/** Exports: turns are delivered to sinks in the order in which they were recorded, by any process of admin-svc. */
+/** Exports: any process of admin-svc delivers turns to sinks, in the order of their records. */
 import { shownTurn } from "@sluice/proto/contract/records/generations.js";
 import type { ExportSettings } from "@sluice/proto/runtime/house/sinks/exports.js";
 import { backoffMs } from "../sinks/backoff.ts";
@@ -32,7 +32,7 @@ export class Exports {
     this.#metrics = exportMetrics(parts.registry, () => this.#lags);
   }
 
-  /** Delivers everything that is due, as far as the sinks take it. */
+  /** Delivers all due batches, as far as the sinks accept them. */
   async deliver(): Promise<void> {
     const { settings, log, database, now } = this.#parts;
     const { exports } = settings();

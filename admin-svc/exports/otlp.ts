@@ -1,4 +1,4 @@
-/** A batch as log records of OpenTelemetry, in JSON over HTTP. Attributes have the names that they have in traces. */
+/** A batch as log records of OpenTelemetry, in JSON over HTTP. Attributes have the same names as in traces. */
 import type { OtlpSettings } from "@sluice/proto/runtime/house/sinks/exports.js";
 import type { JsonObject } from "@sluice/proto/runtime/validation/fields.js";
 import { version } from "@sluice/proto/runtime/version.js";

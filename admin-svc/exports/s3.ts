@@ -1,4 +1,4 @@
-/** A batch as an object of JSON lines in a bucket. Its name has the bounds of the batch, so that a repetition replaces it. */
+/** A batch as an object of JSON lines in a bucket. Its name contains the bounds of the batch, so a repetition replaces it. */
 import { promisify } from "node:util";
 import { gzip } from "node:zlib";
 import type { S3Settings } from "@sluice/proto/runtime/house/sinks/exports.js";
@@ -21,11 +21,11 @@ export async function s3Message(settings: S3Settings, exported: ExportedBatch, n
   };
 }
 
-/** Digits of the largest number of a turn, so that names are in the order of numbers. */
+/** Digits of the largest number of a turn, so names sort in the order of numbers. */
 const digits = 19;
 const padded = (number: bigint): string => number.toString().padStart(digits, "0");
 
-/** The workspace, the day in UTC on which the batch was first sent, and its first and last number. */
+/** The workspace, the day in UTC when the batch was first sent, and its first and last number. */
 function objectKey(prefix: string, { batch }: ExportedBatch): string {
   const day = batch.batch_at.toISOString().slice(0, 10);
   const bounds = `${padded(BigInt(batch.delivered) + 1n)}-${padded(BigInt(batch.batch_last))}`;

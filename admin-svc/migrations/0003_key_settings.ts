@@ -1,7 +1,7 @@
-/** Keys can be disabled and changed, and are linked to the end user that they were made for. */
+/** Keys can be disabled and changed, and are linked to their end user. */
 import { type Kysely, sql } from "kysely";
 
-/** Each column has a default, so that an earlier build can go on writing keys during a rolling upgrade. */
+/** Each column has a default, so an earlier build can continue to write keys during a rolling upgrade. */
 export async function up(database: Kysely<unknown>): Promise<void> {
   await sql`
     alter table api_keys

@@ -1,7 +1,7 @@
 /** Built-in filters, routing policy, scope, side and mode of guardrails. */
 import { type Kysely, sql } from "kysely";
 
-/** Each column has a default, so that an earlier build can go on writing guardrails during a rolling upgrade. */
+/** Each column has a default, so an earlier build can continue to write guardrails during a rolling upgrade. */
 export async function up(database: Kysely<unknown>): Promise<void> {
   await sql`
     alter table guardrails

@@ -1,9 +1,9 @@
 /**
  * The audit log: every change by an administrator, written in the transaction of the change.
  *
- * Entries of a workspace form a chain: each hash covers the one before, and the workspace holds the last. The content of an entry has a
- * salted digest of its own, so that it can be erased later and the chain still be verified. When the oldest entries have been removed, the
- * workspace also holds the last hash of those.
+ * Entries of a workspace form a chain: each hash covers the previous hash, and the workspace holds the last. The content of an entry has a separate salted
+ * digest, so it can be erased later and the chain still be verified. When the oldest entries have been removed, the workspace also holds the last hash of
+ * those.
  */
 import { type Kysely, sql } from "kysely";
 

@@ -1,7 +1,7 @@
 /** A function of the schema's owner removes old generations: the runtime role may add to the log and remove nothing. */
 import { type Kysely, sql } from "kysely";
 
-/** The function is bound to this table, even when a session has another table of that name in its search path. */
+/** The function is bound to this table, even when a session has another table with the same name in its search path. */
 export async function up(database: Kysely<unknown>): Promise<void> {
   await sql`
     create function trim_policy_log() returns void language sql security definer

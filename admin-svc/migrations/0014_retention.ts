@@ -1,4 +1,4 @@
-/** Counts of the records that retention has removed, so that the ledger can still be checked for gaps. */
+/** Counts of the records removed by retention, so the ledger can still be checked for gaps. */
 import { type Kysely, sql } from "kysely";
 
 export async function up(database: Kysely<unknown>): Promise<void> {

@@ -1,9 +1,9 @@
-/** Guardrails that apply to every key of every workspace, and the management keys that may change them. */
+/** Guardrails for every key of every workspace, and the management keys with permission to change them. */
 import { type Kysely, sql } from "kysely";
 
 /**
- * The columns have defaults, so that an earlier build can go on writing keys and guardrails during a rolling upgrade. Account-wide
- * guardrails belong to the default workspace, which lists them and holds their audit log.
+ * The columns have defaults, so an earlier build can continue to write keys and guardrails during a rolling upgrade. Account-wide guardrails belong to the
+ * default workspace, which lists them and holds their audit log.
  */
 export async function up(database: Kysely<unknown>): Promise<void> {
   const ofDefault = sql`workspace_id = '00000000-0000-4000-8000-000000000001'`;

@@ -1,4 +1,4 @@
-/** Kinds of the calls that answer a part of a fusion request: the panel, and the analyst that compares its answers. */
+/** Kinds of the calls within a fusion request: the panel members, and the analyst comparing their answers. */
 import { type Kysely, sql } from "kysely";
 
 export async function up(database: Kysely<unknown>): Promise<void> {

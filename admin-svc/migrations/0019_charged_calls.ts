@@ -1,4 +1,7 @@
-/** Kinds of judge, moderation and classifier calls that the key pays for, above the number that the operator pays for one request. Checked for new records; 0046 checks those before without a lock. */
+/**
+ * Kinds of judge, moderation and classifier calls paid by the key: calls beyond the number paid by the operator for one request. Checked for new records;
+ * 0046 checks earlier records without a lock.
+ */
 import { type Kysely, sql } from "kysely";
 
 export async function up(database: Kysely<unknown>): Promise<void> {

@@ -1,4 +1,7 @@
-/** Kinds of the calls that server tools make for an answer: the advice of another model, and images. Checked for new records; 0046 checks those before without a lock. */
+/**
+ * Kinds of the calls made by server tools for an answer: the advice of another model, and images. Checked for new records; 0046 checks earlier records
+ * without a lock.
+ */
 import { type Kysely, sql } from "kysely";
 
 export async function up(database: Kysely<unknown>): Promise<void> {

@@ -1,4 +1,4 @@
-/** Kinds of calls that read scanned pages, paid by the operator or by the key. Checked for new records; 0046 checks those before without a lock. */
+/** Kinds of calls for reading scanned pages, paid by the operator or by the key. Checked for new records; 0046 checks earlier records without a lock. */
 import { type Kysely, sql } from "kysely";
 
 export async function up(database: Kysely<unknown>): Promise<void> {

@@ -1,7 +1,7 @@
 /**
- * Purpose and payer of each call, in columns of their own. The column `kind` said both at once; a trigger keeps it in step while a process of the
- * build before this one writes or reads it. Most records are answers that the key pays for, which the defaults say without a rewrite; the worker that adds
- * calls of before to their turns says it of the others.
+ * Purpose and payer of each call, in separate columns. The column `kind` combined both; a trigger keeps it in step while a process of the preceding build
+ * writes or reads it. Most records are answers paid by the key: the defaults cover these without a rewrite. The worker for adding earlier calls to their
+ * turns sets the others.
  */
 import { type Kysely, sql } from "kysely";
 

@@ -1,4 +1,4 @@
-/** Format in which the client of a call spoke. Records before this one are of responses, as the default says without a rewrite. */
+/** The client's API format of a call. Earlier records are of responses; the default covers these without a rewrite. */
 import { type Kysely, sql } from "kysely";
 
 export async function up(database: Kysely<unknown>): Promise<void> {

@@ -1,4 +1,4 @@
-/** Kind of task of calls that routers learn from. Their index is made by 0046. */
+/** Kind of task of calls used by learning routers. 0046 makes their index. */
 import { type Kysely, sql } from "kysely";
 
 export async function up(database: Kysely<unknown>): Promise<void> {

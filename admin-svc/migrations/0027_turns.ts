@@ -1,6 +1,6 @@
 /**
- * Turns: one row for each request to a model, refused ones among them. Calls to providers add to the row of their turn, and the record of the
- * turn completes it. Calls of before are added to their turns by a worker while the service runs, and have calls alone.
+ * Turns: one row for each request to a model, including refused requests. Calls to providers add to the row of their turn, and the record of the turn
+ * completes it. A worker adds earlier calls to their turns while the service runs; these turns consist of calls only.
  */
 import { type Kysely, sql } from "kysely";
 
@@ -73,9 +73,9 @@ export async function up(database: Kysely<unknown>): Promise<void> {
   await sql`
     create index turns_operation on turns (workspace_id, operation, opened_at, generation_id)
     where operation <> 'turn'`.execute(database);
-  // Neither records of before are in their turns, nor those of an admin-svc of before this migration, which may go on for a while and leaves the default.
+  // False for earlier records and for records of an earlier admin-svc, which may still run for a while and leaves the default: neither are in their turns.
   await sql`alter table usage_records add column in_turn boolean not null default false`.execute(database);
-  // Records of turns arrive in order, so that the last number tells which ones are known already, and the count how many are missing.
+  // Records of turns arrive in order, so the last number tells which records are already stored, and the count how many are missing.
   await sql`
     create table turn_deliveries (
       boot_id uuid primary key,

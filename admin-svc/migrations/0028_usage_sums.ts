@@ -1,6 +1,6 @@
 /**
- * Sums of usage by hour and by day, for each value of each dimension, so that a series over millions of turns reads a few hundred rows; and
- * counts of latencies in buckets, from which percentiles are read. Both change in the transaction that stores the records.
+ * Sums of usage by hour and by day, for each value of each dimension, so a series over millions of turns reads a few hundred rows; and bucketed counts of
+ * latencies, for percentiles. Both change in the transaction that stores the records.
  */
 import { type Kysely, type RawBuilder, sql } from "kysely";
 

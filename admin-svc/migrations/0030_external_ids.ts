@@ -1,7 +1,7 @@
-/** Ids that other programs give to keys, guardrails and workspaces. */
+/** External ids, given to keys, guardrails and workspaces by other programs. */
 import { type Kysely, sql } from "kysely";
 
-/** A table of its own, so that an earlier build can go on writing the records during a rolling upgrade. */
+/** A separate table, so an earlier build can continue to write the records during a rolling upgrade. */
 export async function up(database: Kysely<unknown>): Promise<void> {
   await sql`
     create table external_ids (

@@ -1,13 +1,13 @@
 /**
- * Sums by hour and day follow the ledger: a batch notes what it changes in `usage_changes`, which a worker adds to the sums. What is not added yet is
- * read beside the sums, so that both together always equal the records. Latencies move into the row of their sums, which take fewer writes.
+ * Sums by hour and day follow the ledger: a batch writes its changes to `usage_changes`, and a worker adds them to the sums. Reports read pending changes
+ * together with the sums, so both together always equal the records. Latencies move into the row of their sums, which takes fewer writes.
  */
 import { type Kysely, type RawBuilder, sql } from "kysely";
 
 export async function up(database: Kysely<unknown>): Promise<void> {
-  // In the order in which records are stored, so that neither waits for the other.
+  // Locked in the order in which records are stored, so neither waits for the other.
   await sql`lock table turns, usage_sums in access exclusive mode`.execute(database);
-  // Twelve decimal digits of one number for each bucket, so that adding two numbers adds the counts of all buckets.
+  // Twelve decimal digits of one number for each bucket, so adding two numbers adds the counts of all buckets.
   await sql`
     create function latency_count(ms bigint) returns numeric language sql immutable as $$
       select ('1e' || (12 * latency_bucket(ms))::text)::numeric

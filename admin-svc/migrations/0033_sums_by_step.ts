@@ -1,4 +1,7 @@
-/** Sums by day apart from those by hour, of which there are many times as many: a series of a month by day read pages in which one row in twenty was its own. */
+/**
+ * Sums by day in a separate table: sums by hour have many times as many rows, and a series of a month by day read pages where one row in twenty was
+ * relevant.
+ */
 import { type Kysely, sql } from "kysely";
 
 export async function up(database: Kysely<unknown>): Promise<void> {

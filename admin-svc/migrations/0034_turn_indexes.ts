@@ -1,6 +1,6 @@
 /**
- * Smaller indexes of turns. Turns of one moment are few, so they are put in order when they are read, and no index has to have their ids; a session or a guardrail
- * belongs to one workspace, so its index does without that.
+ * Smaller indexes of turns. Few turns share a timestamp, so these are sorted when read, and no index needs their ids; a session or a guardrail belongs to
+ * one workspace, so its index omits the workspace.
  */
 import { type Kysely, sql } from "kysely";
 

@@ -1,6 +1,6 @@
 /**
- * The outbox of alerts. A row is written in the transaction of its fact, and `event` names the fact, so that a sink is told of it once; rows
- * about budgets stay until their period is over.
+ * The outbox of alerts. A row is written in the transaction of its fact, and `event` names the fact, so each sink is notified once; rows about budgets stay
+ * until their period is over.
  */
 import { type Kysely, sql } from "kysely";
 

@@ -1,6 +1,6 @@
 /**
- * Exports of turns. A turn gets a number from `ledger_log` when it is complete. An export that bounds a batch waits for the turns that are being
- * stored, so that every smaller number is visible then. Turns of before this migration have none.
+ * Exports of turns. A complete turn gets a number from `ledger_log`. Before an export fixes the bounds of a batch, it waits for transactions still storing
+ * turns, so every smaller number is then visible. Earlier turns have no number.
  */
 import { type Kysely, sql } from "kysely";
 

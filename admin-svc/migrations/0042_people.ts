@@ -1,6 +1,6 @@
 /**
- * People in the console, each identified by another service. They act with a management key that nobody has, one for each workspace and one for
- * the account, so that every check of a key holds. Sessions until now are of management keys, which may do everything.
+ * People in the console, identified by an external identity service. They act with a management key unknown to anyone, one for each workspace and one for
+ * the account, so all checks of keys apply. Earlier sessions belong to management keys with full permissions.
  */
 import { type Kysely, sql } from "kysely";
 

@@ -1,4 +1,4 @@
-/** Captured prompts and answers, encrypted, and the keys that opt in. */
+/** Captured prompts and answers, encrypted, and the keys with `capture_content`. */
 import { type Kysely, sql } from "kysely";
 
 export async function up(database: Kysely<unknown>): Promise<void> {

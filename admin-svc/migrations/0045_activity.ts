@@ -1,6 +1,6 @@
 /**
- * Sums that reports read instead of records: activity by day, and what each key has spent in all. A trigger notes what each batch adds, also one of an
- * earlier build; a worker fills the past afterwards, in portions, so no table of records is locked for longer than it takes to change its columns.
+ * Sums for reports, read instead of records: activity by day, and each key's total spending. A trigger records the changes of each batch, even from an
+ * earlier build; a worker fills in the past afterwards, in portions, so no table of records is locked for longer than the change of its columns takes.
  */
 import { type Kysely, sql } from "kysely";
 
@@ -22,7 +22,7 @@ const columns = sql.raw(`
   reasoning_tokens bigint not null`);
 
 export async function up(database: Kysely<unknown>): Promise<void> {
-  // Records of before this migration are those that the trigger has not seen.
+  // False for records stored before this migration, not seen by the trigger.
   await sql`alter table usage_records add column is_noted boolean not null default false`.execute(database);
   await sql`alter table usage_records alter column is_noted set default true`.execute(database);
   // The empty key has the sums of all keys. Free room on each page lets updates stay on it.
@@ -42,7 +42,7 @@ export async function up(database: Kysely<unknown>): Promise<void> {
       last_used_at timestamptz
     ) with (fillfactor = 80)`.execute(database);
   await sql`create index key_totals_spent on key_totals (workspace_id, cost_usd)`.execute(database);
-  // Work on the past that is not done; what is later than `reached` is.
+  // Unfinished work on the past; everything after `reached` is done.
   await sql`
     create table backfills (
       name text primary key,
@@ -57,8 +57,8 @@ export async function up(database: Kysely<unknown>): Promise<void> {
 }
 
 /**
- * A turn counts as a request in the row of its last call that answers, so a later call takes it from the row of an earlier one. The total of a key
- * begins with the sums of its days, to which the batch is added after its records.
+ * A turn counts as a request in the row of its last answering call, so a later call takes it from the row of an earlier call. The total of a key begins
+ * with the sums of its days; each batch is added to it after its records.
  */
 async function noteCalls(database: Kysely<unknown>): Promise<void> {
   const answers = (table: string) => sql.raw(`${table}.payer = 'key' and ${table}.operation in ('turn', 'embed')`);
@@ -112,7 +112,7 @@ async function noteCalls(database: Kysely<unknown>): Promise<void> {
     for each statement execute function note_activity()`.execute(database);
 }
 
-/** A key that was never used has a total as well, so that an order by totals lists it. */
+/** A never used key has a total as well, so an order by totals includes it. */
 async function noteKeys(database: Kysely<unknown>): Promise<void> {
   await sql`
     create function total_key() returns trigger language plpgsql as $$

@@ -1,6 +1,6 @@
 /**
- * Holds that become provisional charges: the cost of a call whose record is not stored yet, the process that renews its holds, and the time that
- * says in which period a charge counts. Columns with constant defaults change no row, so that records are stored meanwhile.
+ * Holds that become provisional charges: the cost of a call without a stored record, the process renewing its holds, and the time that decides the period
+ * of a charge. Columns with constant defaults change no row, so records can be stored meanwhile.
  */
 import { type Kysely, sql } from "kysely";
 

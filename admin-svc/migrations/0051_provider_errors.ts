@@ -1,4 +1,4 @@
-/** What went wrong at the provider of a failed turn. Columns without a default change no row, so that records are stored meanwhile. */
+/** The provider error of a failed turn. Columns without a default change no row, so records can be stored meanwhile. */
 import { type Kysely, sql } from "kysely";
 
 export async function up(database: Kysely<unknown>): Promise<void> {

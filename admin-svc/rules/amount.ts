@@ -1,4 +1,4 @@
-/** Amounts of money as decimal texts, which is how HTTP, gRPC and the command line give them. */
+/** Amounts of money as decimal texts, the form used by HTTP, gRPC and the command line. */
 
-/** A text that is not an amount stays a text, and the check of its shape refuses it. */
+/** An invalid amount stays a text, for the check of its shape to refuse. */
 export const amountOf = (text: string): number | string => (/^\d{1,12}(\.\d{1,12})?$/.test(text) ? Number(text) : text);

@@ -1,6 +1,6 @@
 /**
- * Encrypts captured content with AES-256-GCM. Each record has a key and a nonce of its own, derived by HKDF from the operator's key and a random
- * salt, so that any number of records may be encrypted. The turn is authenticated with it: content that was moved to another row is refused.
+ * Encrypts captured content with AES-256-GCM. Each record has a separate key and nonce, derived by HKDF from the operator's key and a random salt, so any
+ * number of records may be encrypted. The turn is authenticated with the content: content moved to another row is refused.
  */
 import { createCipheriv, createDecipheriv, createHmac, hkdfSync, randomBytes } from "node:crypto";
 
@@ -27,7 +27,7 @@ function derive(key: Buffer, salt: Buffer): { readonly key: Buffer; readonly non
   return { key: bytes.subarray(0, keyBytes), nonce: bytes.subarray(keyBytes) };
 }
 
-/** @param turn text that names the turn; the same is needed to open the content */
+/** @param turn text naming the turn; needed again to open the content */
 export function sealContent(operatorKey: Buffer, content: Uint8Array, turn: string): SealedContent {
   const salt = randomBytes(saltBytes);
   const { key, nonce } = derive(operatorKey, salt);

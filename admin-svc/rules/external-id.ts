@@ -1,4 +1,4 @@
-/** Checks the id that another program gives to a record. */
+/** Checks an external id, given to a record by another program. */
 import { externalId } from "@sluice/proto/contract/operations/operation.js";
 import { checked, invalid } from "@sluice/proto/runtime/validation/problems.js";
 

@@ -19,7 +19,7 @@ export async function checkGuardrailSettings(settings: GuardrailSettings): Promi
       problems.add("reset_interval", "goes together with limit_usd: both, or neither");
     }
   });
-  // Patterns are compiled only after the check above, which refuses texts that are too long.
+  // Patterns are compiled only after the check above, which refuses overlong texts.
   const complaints = await findPatternErrors(filters.map(({ pattern }) => pattern));
   checked((problems) => {
     complaints.forEach((text, index) => text !== null && problems.add(`content_filters.${index}.pattern`, text));
@@ -29,7 +29,7 @@ export async function checkGuardrailSettings(settings: GuardrailSettings): Promi
 /** Undefined leaves a setting unchanged; null clears it. */
 const effectOf = (value: string | null | undefined) => (typeof value === "string" ? "set" : value);
 
-/** Settings in their HTTP form, for which the shape is written. */
+/** Settings in their HTTP form, as needed by the shape. */
 export const guardrailSettingsJson = ({
   limit_usd: limit,
   routing_policy: policy,

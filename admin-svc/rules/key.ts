@@ -21,7 +21,7 @@ export function checkKeySettings(settings: KeySettings): void {
   });
 }
 
-/** Settings in their HTTP form, for which the shape is written. */
+/** Settings in their HTTP form, as needed by the shape. */
 export function keySettingsJson(settings: KeySettings): JsonObject {
   const { expires_at: expiresAt, limit_usd: limit, external_user: user } = settings;
   const converted: Readonly<Record<string, unknown>> = {

@@ -1,4 +1,4 @@
-/** Worker thread that compiles patterns: takes a list of patterns, answers with the error of each. */
+/** Worker thread for compiling patterns: receives a list of patterns, answers with the error of each. */
 import { compilePattern } from "@sluice/proto/runtime/pattern/pattern.js";
 import { PatternError } from "@sluice/proto/runtime/pattern/refusal.js";
 import { parentPort } from "node:worker_threads";

@@ -1,6 +1,6 @@
 /**
- * Finds errors in patterns. A worker thread compiles them, because a large pattern takes some 20 ms, the first patterns of a process take
- * ten times that, and a guardrail may have a hundred.
+ * Finds errors in patterns. A worker thread compiles them, because a large pattern takes some 20 ms, the first patterns of a process take ten times as
+ * long, and a guardrail may have a hundred.
  */
 import { Worker } from "node:worker_threads";
 
@@ -8,10 +8,7 @@ export type PatternErrors = readonly (string | null)[];
 
 let thread: PatternThread | undefined;
 
-/**
- * Errors by the index of the pattern, null for a valid one. Questions are answered one after another, so that many guardrails at once
- * occupy one processor only.
- */
+/** Errors by the index of the pattern, null for a valid pattern. Lists are checked one after another, so many guardrails at once occupy only one processor. */
 export async function findPatternErrors(patterns: readonly string[]): Promise<PatternErrors> {
   if (patterns.length === 0) return [];
   thread ??= new PatternThread(() => (thread = undefined));
@@ -26,7 +23,7 @@ interface Question {
 /** Started by the first question. An idle thread keeps no process alive. */
 class PatternThread {
   readonly #worker = new Worker(new URL("./pattern-thread.js", import.meta.url));
-  /** Questions in the order in which the thread answers them. */
+  /** Lists of patterns in the order of their answers. */
   readonly #asked: Question[] = [];
 
   /** @param onEnd called when the thread has failed and answers nothing any more */

@@ -19,7 +19,7 @@ import { type Problems, checked } from "@sluice/proto/runtime/validation/problem
 
 const maxRecords = 500;
 const maxText = 1_024;
-/** Largest number of turns that one record counts. */
+/** Maximum number of turns counted by one record. */
 const maxCount = 1_000_000_000;
 /** A word and never a text: prompts are not stored. */
 const taskWord = /^[a-z_]{1,32}$/;
@@ -61,9 +61,9 @@ export function readUsageRecords({
 }
 
 /**
- * Ignores fields of a newer process. Of a name that is repeated the last value counts: `fromJsonString`, which refuses it, searches each record
- * for one, character by character, which was a tenth of the processor time of admin-svc (`node test/dist/bench/records.js`, 2026-11-27).
- * @returns undefined where the JSON is no such record, which is a problem
+ * Ignores fields of a newer process. The last value of a repeated name counts: `fromJsonString`, which refuses repeated names, searches for them character
+ * by character in each record, a tenth of the processor time of admin-svc (`node test/dist/bench/records.js`, 2026-11-27).
+ * @returns undefined for JSON without the form of the record; the caller reports it
  */
 function recordOf<Desc extends DescMessage>(
   schema: Desc,

@@ -10,7 +10,7 @@ import { amountOf } from "./amount.ts";
 export interface WorkspaceSettings {
   /** Unique among workspaces. */
   readonly name?: string;
-  /** Budget that the keys of the workspace share, USD as a decimal. Null: any amount. */
+  /** Budget shared by the keys of the workspace, USD as a decimal. Null: any amount. */
   readonly limitUsd?: string | null;
   /** Period of the budget. Null: the budget never starts again. */
   readonly limitReset?: ResetInterval | null;
@@ -23,7 +23,7 @@ export function checkWorkspaceSettings(settings: WorkspaceSettings): void {
   checked((problems) => shape.check(workspaceSettingsJson(settings), "", problems));
 }
 
-/** Settings in their HTTP form, for which the shape is written. */
+/** Settings in their HTTP form, as needed by the shape. */
 export function workspaceSettingsJson({ name, limitUsd, limitReset }: WorkspaceSettings): JsonObject {
   const limit = typeof limitUsd === "string" ? amountOf(limitUsd) : limitUsd;
   return { name, limit, limit_reset: limitReset };

@@ -108,7 +108,7 @@ async function listen(
   }
 }
 
-/** A process of an earlier build would drop in silence the fields that it does not support. @throws Fault UNAVAILABLE */
+/** A process of an earlier build would silently drop fields it does not support. @throws Fault UNAVAILABLE */
 function requireEnforceable(caller: Caller): void {
   const path = unsupportedFieldIn(legacyPeers, CallerSchema, caller);
   if (path === undefined) return;
@@ -145,7 +145,7 @@ const toRateLimits = (row: ResolvedKey["rateLimits"]): RateLimits =>
     ...(row.concurrent_requests !== null && { concurrentRequests: row.concurrent_requests }),
   });
 
-/** Leaves out the last keys where their guardrails have too many bytes. @param keys absent for keys that may not be used */
+/** Omits the last keys when their guardrails have too many bytes. @param keys absent for unusable keys */
 function answerFurther(keys: readonly (ResolvedKey | undefined)[]): Pick<ResolveKeyResponse, "further" | "guardrails"> {
   const guardrails = new Map<EnforcedGuardrail, Guardrail>();
   const further: FurtherKey[] = [];

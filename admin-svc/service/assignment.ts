@@ -1,4 +1,4 @@
-/** Guardrail assignments of keys: listed, added and removed in bulk. The answer to a change means that the change is in force. */
+/** Guardrail assignments of keys: listed, added and removed in bulk. A change is answered once it is in force. */
 import { create } from "@bufbuild/protobuf";
 import { timestampFromDate } from "@bufbuild/protobuf/wkt";
 import type { HandlerContext, ServiceImpl } from "@connectrpc/connect";

@@ -1,4 +1,4 @@
-/** Fills the past after an upgrade: one portion after the other, with a pause as long as the portion took, so that half of a connection's time is left. */
+/** Fills the past after an upgrade: one portion after the other, with a pause as long as the portion took, which leaves half of a connection's time. */
 import type { Logger } from "@sluice/proto/runtime/log/log.js";
 import { type Registry, labelledGauge } from "@sluice/proto/runtime/metrics.js";
 import type { Kysely } from "kysely";
@@ -10,11 +10,11 @@ import { Pause } from "../store/pause.ts";
 
 /** Pause after a failure, and between looks at what another process is filling. */
 const retryMs = 5_000;
-/** How often the log says how far it is. */
+/** Interval of progress messages in the log. */
 const tellEveryMs = 10_000;
 
 export interface BackfillParts {
-  /** Opens connections with the rights of the schema's owner, which are closed when nothing is left. */
+  /** Opens connections with the rights of the schema's owner; they are closed when nothing is left to do. */
   readonly open: () => Kysely<Database>;
   readonly log: Logger;
   readonly registry: Registry;

@@ -1,4 +1,4 @@
-/** Runs the work of a workspace in batches, one after another. Items that arrive during a batch form the next one. */
+/** Runs the work of a workspace in batches, one after another. Items arriving during a batch form the next one. */
 
 export interface Waiting<Item, Result> {
   readonly item: Item;
@@ -19,7 +19,7 @@ export interface BatchesOptions<Item, Result> {
 
 export class Batches<Item, Result> {
   readonly #options: BatchesOptions<Item, Result>;
-  /** Waiting items of each workspace that has a batch under way. */
+  /** Waiting items of each workspace with a running batch. */
   readonly #waiting = new Map<string, Waiting<Item, Result>[]>();
 
   constructor(options: BatchesOptions<Item, Result>) {

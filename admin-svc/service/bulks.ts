@@ -59,7 +59,7 @@ export class Bulks {
   }
 }
 
-/** Bulks whose caller has left, or that have waited too long, are not made to wait for the keys as well. */
+/** The next batch. Bulks whose caller has left, and bulks that have waited too long, are rejected instead. */
 function take(waiting: WaitingBulk[]): WaitingBulk[] {
   const batch: WaitingBulk[] = [];
   let keys = 0;

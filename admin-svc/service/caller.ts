@@ -25,7 +25,7 @@ export async function requireKey(
   return key;
 }
 
-/** Runs on every call, so that a revoked administrator is refused at once. @throws Fault */
+/** Runs on every call, so a revoked administrator is refused at once. @throws Fault */
 async function requireAdministrator(
   database: Kysely<Database>,
   headers: Headers,
@@ -55,7 +55,7 @@ export const administering =
 
 /**
  * Runs a report for an authorized administrator.
- * @param narrowedBy filters that make it read less, as its error names them: "from and to"
+ * @param narrowedBy filters for a smaller report, as named in its error: "from and to"
  */
 export const reporting = (deps: Pick<Deps, "reads" | "reports" | "serviceToken">, narrowedBy: string) => {
   const administer = administering(deps);
@@ -69,7 +69,7 @@ export const reporting = (deps: Pick<Deps, "reads" | "reports" | "serviceToken">
     });
 };
 
-/** @throws Fault PERMISSION_DENIED for a change that only an administrator of the account may make */
+/** @throws Fault PERMISSION_DENIED for a change reserved to administrators of the account */
 function refused(error: unknown): never {
   if (!(error instanceof AccountError)) throw error;
   throw new Fault(FaultReason.PERMISSION_DENIED, "Only management keys of the account can change its guardrails");
@@ -82,9 +82,9 @@ export function requireAccountKey({ ofAccount }: Administrator, what: string): v
 }
 
 /**
- * Workspaces that an administrator may read: undefined means all of them.
- * @param workspaceId the only one that the request means; empty for all
- * @throws Fault NOT_FOUND for one that the administrator may not see
+ * Workspaces readable by an administrator: undefined means all of them.
+ * @param workspaceId the only requested workspace; empty for all
+ * @throws Fault NOT_FOUND for a workspace outside the administrator's scope
  */
 export function readableWorkspace(workspaceId: string, administrator: Administrator): string | undefined {
   if (administrator.ofAccount === true) return workspaceId === "" ? undefined : workspaceId;
@@ -92,7 +92,7 @@ export function readableWorkspace(workspaceId: string, administrator: Administra
   return administrator.workspaceId;
 }
 
-/** Refuses a request that names another workspace: an administrator learns nothing about others. @throws Fault NOT_FOUND */
+/** Refuses a request naming another workspace: an administrator learns nothing about others. @throws Fault NOT_FOUND */
 export function requireOwn(workspaceId: string, administrator: Administrator): void {
   if (workspaceId === "" || workspaceId === administrator.workspaceId) return;
   throw new Fault(FaultReason.NOT_FOUND, "Workspace not found");

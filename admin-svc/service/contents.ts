@@ -65,7 +65,7 @@ export function openSealed(row: ContentRow, settings: CaptureSettings | undefine
 const undecipherable = (why: string): Fault =>
   new Fault(FaultReason.UNPROCESSABLE, `The content cannot be decrypted: ${why}`);
 
-/** The columns that content is bound to. */
+/** The columns bound to the content. */
 const turnOf = (row: Pick<ContentRow, "generation_id" | "key_hash" | "workspace_id" | "request_id" | "opened_at">) =>
   JSON.stringify([row.workspace_id, row.key_hash, row.generation_id, row.request_id, row.opened_at.getTime()]);
 

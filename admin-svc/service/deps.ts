@@ -25,7 +25,7 @@ export interface Deps {
   readonly alerts: Alerts;
   /** How content is captured at the moment; undefined where it is not. */
   readonly capture: () => CaptureSettings | undefined;
-  /** The changed configuration file that is not in force. */
+  /** The changed configuration file whose settings were refused. */
   readonly configRefusal: () => ConfigRefusal | undefined;
   readonly serviceToken: ServiceToken;
 }

@@ -1,6 +1,4 @@
-/**
- * End users: registered, read, activated and deactivated. Requests of inactive ones are refused only when the configuration file says so.
- */
+/** End users: registered, read, activated and deactivated. Whether requests of inactive end users are refused depends on the configuration file. */
 import { create } from "@bufbuild/protobuf";
 import { type Timestamp, TimestampSchema } from "@bufbuild/protobuf/wkt";
 import type { ServiceImpl } from "@connectrpc/connect";

@@ -1,16 +1,16 @@
 /**
- * Passes on what processes learn of endpoints: at once to those that watch here, and by the database to those that watch at another
- * admin-svc. News are hints: they may be lost, and a process that tells too many is not listened to for a while.
+ * Distributes observations of processes about endpoints: directly to processes watching here, and through the database to processes watching at another
+ * admin-svc. News are hints: they may be lost, and a process that sends too many is ignored for a while.
  */
 import { randomUUID } from "node:crypto";
 import type { Logger } from "@sluice/proto/runtime/log/log.js";
 import type { News } from "@sluice/proto/runtime/policy/watch.js";
 import type { Watcher } from "./watcher.ts";
 
-/** An outage of a provider with a hundred endpoints is told whole. */
+/** Enough for an outage of a provider with a hundred endpoints. */
 const maxNews = 100;
 const windowMs = 10_000;
-/** News of one message, so that they fit into a notification. */
+/** News per message, so that they fit into a notification. */
 const maxOfMessage = 10;
 const maxNameBytes = 500;
 
@@ -19,7 +19,7 @@ interface Passed {
   readonly news: readonly News[];
 }
 
-/** Time by performance.now() at which the window of a process began, and what it has told since. */
+/** Start of a process's window, by performance.now(), and the number of its news since then. */
 interface Told {
   since: number;
   count: number;
@@ -41,7 +41,7 @@ export class EndpointFeed {
     this.#options = options;
   }
 
-  /** Tells the watcher the news of others until it leaves. */
+  /** Sends the watcher the news of others until it leaves. */
   join(watcher: Watcher): void {
     this.#watchers.set(watcher, { since: performance.now(), count: 0 });
   }
@@ -50,7 +50,7 @@ export class EndpointFeed {
     this.#watchers.delete(watcher);
   }
 
-  /** Passes on the news of a process that has joined. */
+  /** Distributes the news of a joined process. */
   pass(from: Watcher, told: readonly News[]): void {
     const news = told
       .slice(0, Math.min(maxOfMessage, this.#left(from)))
@@ -65,7 +65,7 @@ export class EndpointFeed {
       .catch((error: unknown) => this.#options.log.debug({ err: error }, "news of endpoints not passed on"));
   }
 
-  /** Takes in what an admin-svc has sent, which may be this one. */
+  /** Processes a notification of any admin-svc, including this process. */
   receive(payload: string): void {
     const passed = parsePassed(payload);
     if (passed && passed.from !== this.#id) this.#tell(passed.news, undefined);
@@ -75,7 +75,7 @@ export class EndpointFeed {
     for (const watcher of this.#watchers.keys()) if (watcher !== from) watcher.tellNews(news);
   }
 
-  /** How many news the process may tell at the moment; none before it has joined. */
+  /** How many more news are accepted from the process now; none before it has joined. */
   #left(from: Watcher): number {
     const told = this.#watchers.get(from);
     if (!told) return 0;

@@ -4,7 +4,7 @@ import type { PolicyChange } from "../store/policy.ts";
 import { transact } from "../store/postgres/transaction.ts";
 import type { Deps } from "./deps.ts";
 
-/** Waits until the change is in force. Processes that have not confirmed it are named in the audit log before the answer. */
+/** Waits until the change is in force. Processes without confirmation are named in the audit log before the answer. */
 export async function untilEnforced(
   { policy, writes }: Pick<Deps, "policy" | "writes">,
   author: Author,

@@ -1,11 +1,11 @@
-/** The record that a request names, by its own name or by its external id. */
+/** The record addressed by a request, by its own name or by its external id. */
 import type { Kysely } from "kysely";
 import { checkOnlyExternalId } from "../rules/external-id.ts";
 import type { Database } from "../store/database.ts";
 import { type ExternalId, targetBy } from "../store/external-ids.ts";
 
 /**
- * @param named the field with the record's own name, which is empty where the external id is given
+ * @param named the field with the record's own name; empty when the external id is given
  * @returns hash or id of the record; an empty text when no record has the external id
  * @throws Fault INVALID_REQUEST
  */

@@ -20,7 +20,7 @@ export async function guardrailMessages(
   return rows.map((row) => guardrailRecord({ ...storedGuardrail(row), external_id: externalIds.get(row.id) }));
 }
 
-/** A new guardrail, which no program has put. */
+/** A new guardrail without an external id. */
 export const recordMessage = (row: GuardrailRow): GuardrailRecord => guardrailRecord(storedGuardrail(row));
 
 export const enforcedMessage = (row: EnforcedGuardrail): Guardrail => enforcedGuardrail(storedGuardrail(row));

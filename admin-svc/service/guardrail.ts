@@ -1,4 +1,4 @@
-/** Guardrails: created, read, changed, deleted, and assigned to keys. The answer to a change means that the change is in force. */
+/** Guardrails: created, read, changed, deleted, and assigned to keys. A change is answered once it is in force. */
 import { create } from "@bufbuild/protobuf";
 import type { ServiceImpl } from "@connectrpc/connect";
 import { enforcedGuardrail, maskedSettings, storedSettings } from "@sluice/proto/contract/records/guardrail-record.js";
@@ -33,7 +33,7 @@ import { enforcedMessage, guardrailMessages, recordMessage } from "./guardrail-r
 import { pageOf } from "./reports/page.ts";
 import type { Deps } from "./deps.ts";
 
-/** A change that names every field of the routing policy and sets none. */
+/** A change that clears every field of the routing policy. */
 const clearedRoutingPolicy = Object.fromEntries(Object.keys(routingPolicyFields).map((field) => [field, null]));
 
 /** Guardrails of a page when no limit is given. */

@@ -1,4 +1,4 @@
-/** Keys: created, read, changed and revoked. The answer to a change means that the change is in force. */
+/** Keys: created, read, changed and revoked. A change is answered once it is in force. */
 import { create } from "@bufbuild/protobuf";
 import type { ServiceImpl } from "@connectrpc/connect";
 import { keyRotation } from "@sluice/proto/contract/operations/keys.js";
@@ -159,13 +159,13 @@ function checkSettings({ capture }: Deps, settings: KeySettings): void {
   if (settings.capture_content === true) requireCapture(capture(), "capture_content");
 }
 
-/** A minted key is never one that exists. */
+/** A minted key is always new. */
 function required(made: ChangedKey | undefined): ChangedKey {
   if (!made) throw new Error("a freshly minted key exists already");
   return made;
 }
 
-/** Management keys are administered on the command line only: a program that keeps a list of keys must not lock itself out. */
+/** Management keys are administered only on the command line: a program that manages a list of keys must not lock itself out. */
 async function findInferenceKey({ reads }: Deps, workspaceId: string, hash: string): Promise<KeyRow> {
   const row = isKeyHash(hash) ? await findKey(reads, workspaceId, hash) : undefined;
   if (row?.kind !== "inference") throw keyNotFound();

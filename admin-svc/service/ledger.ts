@@ -1,4 +1,4 @@
-/** Stores usage records and reserves budgets for the processes that call providers. */
+/** Stores usage records and reserves budgets for processes calling providers. */
 import { create } from "@bufbuild/protobuf";
 import type { ServiceImpl } from "@connectrpc/connect";
 import {
@@ -156,8 +156,8 @@ class Reservations {
     );
     const lost = batch.filter(({ signal }) => signal.aborted);
     for (const [index, { resolve }] of batch.entries()) resolve(decided[index] as Reserved);
-    // A reservation that no call uses would hold its amount for as long as its process lives. It is dropped before the next batch, which may
-    // hold a retry of the same call.
+    // An unused reservation would hold its amount for as long as its process lives. It is dropped before the next batch, which may hold a retry of the same
+    // call.
     if (lost.length > 0)
       await dropReservations(
         this.#database,

@@ -1,4 +1,4 @@
-/** Translates an outage of the database into a Fault that asks the caller to retry in a second. */
+/** Translates an outage of the database into a Fault with a retry hint of one second. */
 import { Fault, FaultOrigin, FaultReason } from "@sluice/proto/runtime/fault.js";
 import { isOutage } from "../store/postgres/failure.ts";
 
@@ -14,7 +14,7 @@ export const orRetryLater = <Result>(work: () => Promise<Result>): Promise<Resul
 export const orUnavailable = <Result>(work: () => Promise<Result>): Promise<Result> =>
   translate(FaultReason.UNAVAILABLE, work);
 
-/** Fault for a call that waited too long for the calls before it. */
+/** Fault for a call that waited too long for earlier calls. */
 export const retryLater = (cause: Error): Fault => again(FaultReason.INTERNAL, cause);
 
 async function translate<Result>(reason: FaultReason, work: () => Promise<Result>): Promise<Result> {

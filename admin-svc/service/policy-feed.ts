@@ -1,9 +1,9 @@
 /**
- * Tells every watching process what changed, in the order of the generations, and knows when all of them enforce it.
+ * Sends changes to every watching process, in the order of the generations, and knows when all of them enforce a change.
  *
- * A change arrives twice: at once from the write that was just committed in this process, and from the log, which also has the writes of
- * other processes. The first arrival counts. Heartbeats follow readings of the log instead of a clock, so that a process without its
- * database falls silent instead of vouching for a policy that it cannot know.
+ * A change arrives twice: at once from the write just committed in this process, and from the log, together with the writes of other processes. The first
+ * arrival counts. Heartbeats follow readings of the log instead of a clock, so a process without its database falls silent instead of vouching for a policy
+ * it cannot know.
  */
 import type { Logger } from "@sluice/proto/runtime/log/log.js";
 import { Counter, type Registry, gauge } from "@sluice/proto/runtime/metrics.js";
@@ -11,9 +11,9 @@ import type { PolicyReading } from "../store/postgres/policy-listener.ts";
 import type { PolicyChange } from "../store/policy.ts";
 import { Watcher, unnamedProcess } from "./watcher.ts";
 
-/** Time that a process serves on its last policy without news (proto/runtime/policy/access.ts). */
+/** Time for which a process serves on its last policy without news (proto/runtime/policy/access.ts). */
 const cutOffMs = 300_000;
-/** Limit after which the answer to a write goes out, acknowledged or not. */
+/** Limit after which the answer to a write is sent, acknowledged or not. */
 const acknowledgeLimitMs = 1_000;
 
 export interface PolicyFeedOptions {
@@ -27,12 +27,9 @@ export interface PolicyFeedOptions {
 
 /** Names of processes that may still serve on an earlier policy. */
 export interface Unsure {
-  /** Watching processes that had not acknowledged the change at the limit. */
+  /** Watching processes without an acknowledgement at the limit. */
   readonly processes: readonly string[];
-  /**
-   * Processes that watched here within the last 300 s and were lost, by a crash or by the network. They may meanwhile watch at another
-   * admin-svc.
-   */
+  /** Processes watching here within the last 300 s and then lost, by a crash or by the network. They may meanwhile watch at another admin-svc. */
   readonly cut_off: readonly string[];
 }
 
@@ -41,7 +38,7 @@ export class PolicyFeed {
   readonly #unacknowledged: Counter;
   readonly #watchers = new Set<Watcher>();
   readonly #waiting = new Set<() => void>();
-  /** Time by performance.now() of each lost process that did not end its watch: it may still serve. */
+  /** Lost processes that did not end their watch and may still serve, with the time by performance.now(). */
   readonly #cutOff = new Map<string, number>();
   /** Committed changes whose predecessor generation has not arrived yet. */
   readonly #early = new Map<bigint, readonly string[] | null>();
@@ -70,7 +67,7 @@ export class PolicyFeed {
     );
   }
 
-  /** Every watcher has been told everything up to this generation. */
+  /** Every watcher has been sent everything up to this generation. */
   get generation(): bigint {
     return this.#generation;
   }
@@ -115,12 +112,12 @@ export class PolicyFeed {
   caughtUp({ since, current, changes }: PolicyReading): void {
     this.#readAt = performance.now();
     for (const { generation, keyHashes } of changes) this.#receive(generation, keyHashes);
-    // A gap means that rows were trimmed, that one reading could not take them all, or that the database was restored from a backup.
+    // A gap means trimmed rows, more rows than one reading can take, or a database restored from a backup.
     if (current > this.#generation || current < since) this.#restart(current);
     this.#tell([]);
   }
 
-  /** Ends every watch, so that none holds up the drain. */
+  /** Ends every watch, so none delays the drain. */
   close(): void {
     this.#closed = true;
     for (const watcher of this.#watchers) watcher.close();
@@ -151,7 +148,7 @@ export class PolicyFeed {
     for (const check of this.#waiting) check();
   }
 
-  /** Resolves to the watchers that have not acknowledged when the time is up. A watcher that joins later starts with an empty cache. */
+  /** Resolves to the watchers without an acknowledgement at the limit. A watcher joining later starts with an empty cache. */
   #acknowledged(generation: bigint): Promise<Watcher[]> {
     const joined = [...this.#watchers];
     const late = () => joined.filter((watcher) => this.#watchers.has(watcher) && watcher.applied < generation);

@@ -1,4 +1,4 @@
-/** Keeps the sums by hour and day behind the ledger: a tenth of a second after a batch, and every second for those of processes that died. */
+/** Keeps the sums by hour and day up to date with the ledger: a tenth of a second after a batch, and every second for batches of dead processes. */
 import type { Logger } from "@sluice/proto/runtime/log/log.js";
 import type { Kysely } from "kysely";
 import { setTimeout as delay } from "node:timers/promises";
@@ -7,7 +7,7 @@ import { type Folded, hasChanges, tryFold } from "../store/ledger/fold.ts";
 import { Pause } from "../store/pause.ts";
 
 const pollMs = 1_000;
-/** Batches that are stored meanwhile share the rows that are written. */
+/** Batches stored during this time share their row updates. */
 const gatherMs = 100;
 
 export class UsageFolder {
@@ -32,7 +32,7 @@ export class UsageFolder {
     this.#pause.poke();
   }
 
-  /** Changes that are not added yet are left to other processes and to the next start. */
+  /** Pending changes are left to other processes and to the next start. */
   async stop(): Promise<void> {
     this.#stopped = true;
     this.poke();

@@ -1,4 +1,4 @@
-/** A process that watches the policy: the changes that it has not been sent yet, and the generation that it enforces. */
+/** A process watching the policy: its unsent changes, and the generation it enforces. */
 import { create } from "@bufbuild/protobuf";
 import {
   type WatchPolicyResponse,
@@ -10,20 +10,20 @@ import { administrationServices } from "./administration.ts";
 
 const knows = supportedFieldsOf(...administrationServices.flatMap(({ methods }) => methods.map(({ input }) => input)));
 
-/** Maximum number of keys that one message names; a larger change invalidates everything instead. */
+/** Maximum number of keys in one message; a larger change invalidates everything instead. */
 const maxKeys = 10_000;
-/** Most news of endpoints that wait for a slow reader; later ones are dropped. */
+/** Maximum number of endpoint news waiting for a slow reader; later news are dropped. */
 const maxNews = 100;
-/** A live process answers each heartbeat at once. Silence for this long means that it hangs, or that its connection is gone. */
+/** A live process answers each heartbeat at once. A silence of this length means a hanging process or a dead connection. */
 const silenceLimitMs = 10_000;
 
 /** Name of a watcher before its hello. */
 export const unnamedProcess = "unnamed";
 
 export class Watcher {
-  /** Name that the process has given in its hello. */
+  /** Name of the process from its hello. */
   process = unnamedProcess;
-  /** Whether the process has asked for news of endpoints in its hello. */
+  /** Whether the process requested news of endpoints in its hello. */
   hearsEndpoints = false;
   /** True when the process has ended its watch by itself, as it does when it shuts down. */
   closedCleanly = false;
@@ -35,7 +35,7 @@ export class Watcher {
   #pending = true;
   #greeted = false;
   #applied = 0n;
-  /** Time by performance.now() of the first message that has not been acknowledged. */
+  /** Time by performance.now() of the first unacknowledged message. */
   #unansweredSince: number | undefined;
   #closed = false;
   #wake = () => {};
@@ -50,12 +50,12 @@ export class Watcher {
     return this.#applied;
   }
 
-  /** True when the process has been silent for so long that no change should wait for it. */
+  /** True after a silence too long for any change to wait for this process. */
   get silent(): boolean {
     return this.#unansweredSince !== undefined && performance.now() - this.#unansweredSince > silenceLimitMs;
   }
 
-  /** Merges the change with the unsent ones, so that a slow reader costs no memory. No keys mean a heartbeat, null every key. */
+  /** Merges the change with the unsent ones, so a slow reader costs no memory. No keys mean a heartbeat, null every key. */
   tell(generation: bigint, keyHashes: readonly string[] | null): void {
     this.#told = generation;
     this.#pending = true;
@@ -65,7 +65,7 @@ export class Watcher {
     this.#wake();
   }
 
-  /** Tells news of another process, if this one has asked for them. */
+  /** Sends news of another process, if this process requested them. */
   tellNews(news: readonly News[]): void {
     if (!this.hearsEndpoints) return;
     this.#news.push(...news.slice(0, maxNews - this.#news.length));
@@ -87,7 +87,7 @@ export class Watcher {
   /** Ends when the watcher is closed or silent. */
   async *messages(): AsyncGenerator<WatchPolicyResponse> {
     while (!this.#closed && !this.silent) {
-      // A message of its own: it must not vouch for the policy, which may not be known while the database is away.
+      // A separate message: it must not confirm the policy, which may be unknown while the database is away.
       if (this.#news.length > 0) yield create(WatchPolicyResponseSchema, { endpoints: this.#news.splice(0) });
       else if (this.#pending) {
         this.#unansweredSince ??= performance.now();

@@ -121,11 +121,11 @@ function changeMethods(deps: Deps): Pick<WorkspaceMethods, "createWorkspace" | "
 
 interface PutWorkspace {
   readonly row: WorkspaceRow;
-  /** Absent for a new workspace, which has no keys whose policy could change. */
+  /** Absent for a new workspace, which has no keys yet. */
   readonly change?: PolicyChange;
 }
 
-/** @throws Fault CONFLICT, which takes back the whole transaction */
+/** @throws Fault CONFLICT, which rolls back the whole transaction */
 function named<Found>(found: Found | undefined): Found {
   if (found === undefined) throw nameTaken();
   return found;
@@ -137,7 +137,7 @@ const columns: Readonly<Record<string, (workspace: Workspace) => WorkspaceSettin
   limit_reset: ({ limitReset }) => ({ limitReset: limitReset === "" ? null : (limitReset as ResetInterval) }),
 };
 
-/** The settings that a mask names; one that is named and unset is cleared. @throws Fault INVALID_REQUEST for an unknown name */
+/** The settings named by a mask; a named but unset setting is cleared. @throws Fault INVALID_REQUEST for an unknown name */
 function settingsIn(workspace: Workspace | undefined, mask: readonly string[]): WorkspaceSettings {
   if (mask.length === 0) throw invalid("body", "at least one field");
   const message = workspace ?? create(WorkspaceSchema);
@@ -151,7 +151,7 @@ function settingsIn(workspace: Workspace | undefined, mask: readonly string[]): 
 
 const idForm = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
 
-/** @throws Fault NOT_FOUND for a workspace that the administrator may not see, or that does not exist */
+/** @throws Fault NOT_FOUND for a missing workspace, and for a workspace the administrator may not see */
 async function findReadable({ reads }: Deps, id: string, administrator: Administrator): Promise<WorkspaceRow> {
   const only = idForm.test(id) ? readableWorkspace(id, administrator) : undefined;
   const row = only === undefined ? undefined : await findWorkspace(reads, only);

@@ -39,7 +39,7 @@ export class RemoteSluice {
     this.#key = key;
   }
 
-  /** The answer. @throws UsageError for what the contract refuses, CommandError with what Sluice says */
+  /** The answer. @throws UsageError for input refused by the contract, CommandError with Sluice's error text */
   async call(operation: Operation, { parameters = {}, query = {}, body }: RemoteRequest = {}): Promise<JsonObject> {
     const given = Object.fromEntries(Object.entries(query).filter(([, value]) => value !== undefined));
     await asUsage(() => checked((problems) => operation.query?.check(given, "", problems)));

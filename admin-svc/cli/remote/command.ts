@@ -1,4 +1,4 @@
-/** A command that speaks to another Sluice. */
+/** A command sent to another Sluice installation. */
 import { UsageError } from "@sluice/proto/runtime/cli.js";
 import type { JsonObject } from "@sluice/proto/runtime/validation/fields.js";
 import type { RemoteSluice } from "./client.ts";
@@ -8,7 +8,7 @@ export type RemoteCommand = (args: string[], sluice: RemoteSluice) => Promise<re
 
 export type RemoteCommands = Readonly<Record<string, RemoteCommand>>;
 
-/** The external id, which comes first, and the other arguments. @throws UsageError */
+/** The external id, as the first argument, and the other arguments. @throws UsageError */
 export function takeExternalId([externalId = "", ...rest]: readonly string[]) {
   if (externalId === "" || externalId.startsWith("-")) throw new UsageError("missing argument: EXTERNAL_ID");
   return { parameters: { external_id: externalId }, rest };
@@ -21,6 +21,6 @@ export function putLines(answer: JsonObject, name: "hash" | "id", asJson: boolea
   return [asJson ? JSON.stringify(answer) : `${String((data as JsonObject)[name])} ${done}`];
 }
 
-/** The body of a request: settings that were not given are no members. */
+/** The body of a request without unset settings. */
 export const givenOnly = (settings: JsonObject): JsonObject =>
   Object.fromEntries(Object.entries(settings).filter(([, value]) => value !== undefined));

@@ -91,7 +91,7 @@ const audit: RemoteCommands = {
   },
 };
 
-/** Commands by noun and verb. Those that are missing work on the database alone. */
+/** Commands by noun and verb. Commands missing here only work on the database. */
 export const remoteCommands: Readonly<Record<string, RemoteCommands>> = {
   keys: remoteKeys,
   guardrails: remoteGuardrails,

@@ -1,10 +1,10 @@
-/** Lets the commands speak to another Sluice: their help is the same, what they do is asked for over HTTP. */
+/** Runs the commands against another Sluice installation: their help is the same, but they send requests over HTTP. */
 import { type Command, CommandError } from "@sluice/proto/runtime/cli.js";
 import type { AdminTerminal } from "../terminal.ts";
 import { RemoteSluice, type RemoteOptions } from "./client.ts";
 import { remoteCommands } from "./commands.ts";
 
-/** Commands that need neither a database nor another Sluice. */
+/** Commands without a database or another Sluice installation. */
 const offline: ReadonlySet<string> = new Set(["keys mint", "completion"]);
 
 /** @param name noun and verb, or the name of a single command */

@@ -2,7 +2,7 @@
 import { printable, table } from "@sluice/proto/runtime/cli.js";
 import type { JsonObject } from "@sluice/proto/runtime/validation/fields.js";
 
-/** A column and the field that it shows. */
+/** A column and its field. */
 export type Column = readonly [title: string, field: string];
 
 /** A table of the records. */
@@ -12,7 +12,7 @@ export const recordTable = (records: readonly JsonObject[], columns: readonly Co
     records.map((record) => columns.map(([, field]) => cellOf(record[field]))),
   );
 
-/** A line for each field that says something. */
+/** A line for each field with a value. */
 export function recordLines(record: JsonObject): string[] {
   const entries = Object.entries(record).filter(([, value]) => value !== null && value !== undefined);
   const width = Math.max(0, ...entries.map(([name]) => name.length));

@@ -1,4 +1,4 @@
-/** Finds the records of another Sluice that arguments name. */
+/** Finds records of another Sluice installation named by arguments. */
 import { guardrailOperations } from "@sluice/proto/contract/operations/guardrails.js";
 import { keyOperations } from "@sluice/proto/contract/operations/keys.js";
 import type { Operation } from "@sluice/proto/contract/operations/operation.js";
@@ -16,7 +16,7 @@ import {
 } from "../reference.ts";
 import type { RemoteSluice } from "./client.ts";
 
-/** Hash of the one key that an argument names. @throws CommandError */
+/** Hash of the only key matching an argument. @throws CommandError */
 export const findRemoteKey = async (sluice: RemoteSluice, text: string): Promise<string> =>
   isKeyHash(text)
     ? text
@@ -31,7 +31,7 @@ export const findRemoteWorkspace = (sluice: RemoteSluice, text: string): Promise
 interface Sought {
   readonly text: string;
   readonly noun: RecordNoun;
-  /** Field by which records are addressed. */
+  /** Field used to address records. */
   readonly id: string;
 }
 

@@ -1,4 +1,4 @@
-/** Pages of gRPC requests, in which 0 means unset. */
+/** Pages of gRPC requests; 0 means unset. */
 import { pageQuery } from "@sluice/proto/contract/records.js";
 import { checked } from "@sluice/proto/runtime/validation/problems.js";
 import { object } from "@sluice/proto/runtime/validation/shape.js";

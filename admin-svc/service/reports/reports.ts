@@ -1,6 +1,6 @@
 /**
- * Reports: lists, searches and sums, which may read much. They have connections of their own, so that none of them delays a request to a model, and
- * places: few at a time in this process, and fewer of one workspace, so that a console that reloads leaves room for the others.
+ * Reports: possibly expensive lists, searches and sums. They use separate connections, so none of them delays a request to a model, and limited places: few
+ * at a time in this process, and fewer per workspace, so a reloading console leaves room for others.
  */
 import { Fault, FaultOrigin, FaultReason } from "@sluice/proto/runtime/fault.js";
 import type { Kysely } from "kysely";
@@ -10,16 +10,16 @@ import { reportLimits } from "../../store/postgres/postgres.ts";
 
 /** Reports of one workspace at a time. */
 const maxOfWorkspace = 2;
-/** Longest wait for a place. With the time of a report it stays below the 5 s that the gateway allows. */
+/** Maximum wait for a place. With the time of a report it stays below the gateway's limit of 5 s. */
 const maxWaitMs = 1_000;
-/** Longest time of a report, which may be several statements. */
+/** Maximum time of a report, which may be several statements. */
 const maxReportMs = reportLimits.statementTimeoutMs + 500;
-/** `Retry-After` of a report that found no place: the time in which one ends in any case. */
+/** `Retry-After` of a report that found no place: by then a running report has ended. */
 const retryAfterMs = 2_000;
 
 export interface Report {
   readonly workspaceId: string;
-  /** Filters that make it read less, as its error names them: "from and to". */
+  /** Filters for a smaller report, as named in its error: "from and to". */
   readonly narrowedBy: string;
   /** Aborted when nobody waits for the answer. */
   readonly signal: AbortSignal;

@@ -1,15 +1,15 @@
-/** The 403 of a request or an answer that a block rule matched. */
+/** The 403 of a blocked request or answer. */
 import { Fault, FaultOrigin, FaultReason } from "@sluice/proto/runtime/fault.js";
 import type { Applied } from "../turn/applied-guardrails.ts";
 
-/** A rule that blocks; its guardrail is the one that a key is under. */
+/** A matched block rule and the key's guardrail it belongs to. */
 export interface BlockRule extends Applied {
   readonly name: string;
 }
 
 /**
- * @param message default message, which names the rule; the guardrail of the first rule may have a message of its own
- * @param rules all rules that block, at least one
+ * @param message default message with the rule's name; the guardrail of the first rule may override it
+ * @param rules all matched block rules, at least one
  */
 export const buildBlockFault = (message: string, rules: readonly BlockRule[]): Fault =>
   new Fault(FaultReason.GUARDRAIL_BLOCKED, rules[0]?.guardrail.blockedMessage ?? message, {

@@ -31,7 +31,7 @@ interface Needs extends DryNeeds {
 type GuardrailFeature = FeatureOf<Needs, DryNeeds>;
 type AskingGuardrail = AskingFeatureOf<Needs, DryNeeds>;
 
-/** The layers that the guardrails of a caller need. */
+/** The layers needed for a caller's guardrails. */
 interface NeededLayers {
   readonly files: boolean;
   readonly inputPatterns: boolean;
@@ -110,8 +110,8 @@ export const outputPatterns: GuardrailFeature = {
   layer: () => outputGuardrails,
 };
 
-/** Layers that scan a text which joins a request under way, in the order of the stack. */
+/** Layers for text added to a running request, in the order of the stack. */
 export const inputGuards: readonly GuardrailFeature[] = [fileTexts, inputPatterns, inputDetectors, inputJudge];
 
-/** Layers that scan output that the model did not write itself, in the order of the stack. */
+/** Layers for output not written by the model, in the order of the stack. */
 export const outputGuards: readonly GuardrailFeature[] = [outputJudge, outputDetectors, outputPatterns];

@@ -28,14 +28,14 @@ function parsesNatively(text: string): boolean {
   }
 }
 
-/** The token that may come next; `string` and `key` mean that the last step ended within one. */
+/** The expected next token; `string` and `key` mean the last step ended within one. */
 type Expected = "value" | "value or ]" | "name" | "name or }" | "colon" | "more" | "string" | "key" | "end";
 
 const plainUnits = Uint8Array.from({ length: 128 }, (_, unit) =>
   Number(unit >= 0x20 && unit !== 0x22 && unit !== 0x5c),
 );
 const escape = /\\(?:["\\/bfnrt]|u[0-9A-Fa-f]{4})/y;
-/** A number with more than a thousand digits in a row is refused, so that it is scanned as plain text instead. */
+/** A number with more than a thousand digits in a row is rejected and scanned as plain text instead. */
 const scalar = /true|false|null|-?(?:0|[1-9][0-9]{0,1000})(?:\.[0-9]{1,1000})?(?:[eE][+-]?[0-9]{1,1000})?/y;
 
 class JsonValidator {
@@ -57,7 +57,7 @@ class JsonValidator {
   }
 
   /**
-   * Reads up to a place, or to the end of the token that lies there.
+   * Reads up to a place, or to the end of the token at this place.
    * @returns whether the text can still become JSON
    */
   readUntil(until: number): boolean {

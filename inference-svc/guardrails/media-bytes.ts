@@ -1,15 +1,9 @@
-/**
- * Recognizes the bytes of images, videos and sounds, which are not scanned. A field is exempt only if it holds such
- * bytes and nothing else.
- */
+/** Recognizes the bytes of images, videos and sounds, which are not scanned. A field is exempt only if it holds such bytes and nothing else. */
 import type { Yielding } from "../turn/time-slice.ts";
 
 type Json = Readonly<Record<string, unknown>>;
 
-/**
- * Items whose parts reach the model as typed parts. The parts of other items reach it as JSON, which is a text and
- * scanned as one.
- */
+/** Items whose parts reach the model as typed parts. The parts of other items reach it as JSON text and are scanned as text. */
 const itemTypesWithParts: ReadonlySet<string> = new Set([
   "message",
   "function_call_output",
@@ -24,7 +18,7 @@ const urlFields: Readonly<Record<string, string>> = {
   input_video: "video_url",
 };
 
-/** The field that may hold media bytes, for each object of an item that has one. */
+/** The field for media bytes, by object of an item. */
 export function findMediaFields(item: Json): ReadonlyMap<unknown, string> {
   const fields = new Map<unknown, string>();
   if (!itemTypesWithParts.has(item["type"] as string)) return fields;
@@ -42,7 +36,7 @@ export function findMediaFields(item: Json): ReadonlyMap<unknown, string> {
 const mediaUrlPrefix =
   /^data:(?:image\/(?:png|jpe?g|gif|webp|bmp|tiff|hei[cf]|avif)|video\/(?:mp4|mpeg|mov|quicktime|webm|avi|x-msvideo|x-flv|wmv|3gpp));base64,/i;
 
-/** UTF-16 units that are checked between two pauses: 1 to 2 ms. */
+/** UTF-16 units checked between two pauses: 1 to 2 ms. */
 const unitsPerPause = 1_048_576;
 const notBase64 = /[^\w+/=-]/;
 

@@ -1,7 +1,7 @@
-/** The refusal for a guardrail that could not scan. It is not a block, so that an outage never looks like a finding. */
+/** The refusal for a guardrail that could not scan. It is not a block: an outage must never look like a finding. */
 import { Fault, FaultOrigin, FaultReason } from "@sluice/proto/runtime/fault.js";
 
-/** Retry hint for a detector or judge service that did not answer. */
+/** Retry hint after a detector or judge service gave no answer. */
 export const serviceRetryMs = 1_000;
 
 /** @param retryAfterMs when a retry may succeed; absent when only an operator can help */

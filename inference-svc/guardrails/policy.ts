@@ -1,4 +1,4 @@
-/** Compiles the guardrails of a caller into rules that texts are scanned with. */
+/** Compiles a caller's guardrails into rules. */
 import { builtinPlaceholders, injectionSlug } from "@sluice/proto/contract/records/content-filters.js";
 import { type FilterActionWord, filterActions } from "@sluice/proto/contract/records/guardrail-words.js";
 import {
@@ -26,13 +26,13 @@ export interface FilterRule extends Applied {
   readonly placeholder: string;
   /** The matching engine, as the receipt names it. */
   readonly engine: string;
-  /** The receipt stage that reports the rule. */
+  /** The receipt stage for the rule. */
   readonly stage: "content-filter" | "regex_pi_detection";
   /** Whether only messages of the role user are scanned. */
   readonly userOnly: boolean;
   /** How the rule reads JSON; when absent, it reads words and whole texts, and identifiers as well. */
   readonly reads?: ReadMode;
-  /** The receipt's text for a detector service that gave no answer; set exactly for rules that ask one. */
+  /** The receipt's text for an outage of the detector service; set exactly for rules that call a service. */
   readonly outage?: string;
   readonly finder: Finder;
 }
@@ -45,10 +45,7 @@ export type Side = "input" | "output";
 /** A guardrail, or one of its rules, that could not scan. */
 export type ScanFailure = Applied & Partial<Pick<FilterRule, "name" | "action" | "engine" | "outage">>;
 
-/**
- * Whether text that could not be scanned is let through and recorded. A detector rule that only reports always fails
- * open.
- */
+/** Whether unscanned text passes and the failure is recorded. A report-only detector rule always fails open. */
 export const failsOpen = (failed: ScanFailure): boolean =>
   failed.guardrail.onError === ErrorPolicy.OPEN ||
   isAudit(failed) ||
@@ -64,15 +61,15 @@ export function covers({ guardrail: { appliesTo } }: Applied, side: Side): boole
 export const hasFiltersFor = (applied: Applied, side: Side): boolean =>
   applied.guardrail.contentFilters.length + applied.guardrail.contentFilterBuiltins.length > 0 && covers(applied, side);
 
-/** The rules that can be applied, and the errors of those that cannot. */
+/** The applicable rules, and the errors of the others. */
 export interface BuiltRules {
   readonly rules: readonly FilterRule[];
   readonly failures: readonly unknown[];
 }
 
 /**
- * Remembers what was built of rules, since every turn of a caller is scanned with the same ones. Rules hold their compiled patterns: no more
- * of them are remembered than patterns are kept.
+ * Cache of compiled rules, since every turn of a caller uses the same rules. Rules hold their compiled patterns: the cache is not larger than the cache of
+ * patterns.
  */
 export class RuleMemo<Key, Rules extends readonly object[]> {
   readonly #built = new Map<Key, Rules>();
@@ -96,7 +93,7 @@ export class RuleMemo<Key, Rules extends readonly object[]> {
 const knownRules = new RuleMemo<Applied, readonly FilterRule[]>();
 const noFailures: readonly unknown[] = [];
 
-/** A rule that only a newer admin-svc understands is an error, never skipped. */
+/** A rule from a newer admin-svc, unknown here, is an error, never skipped. */
 export function buildRules(applied: Applied): BuiltRules {
   const known = knownRules.get(applied);
   if (known) return { rules: known, failures: noFailures };
@@ -170,13 +167,13 @@ const maxCompiled = 1_000;
 const compiledPatterns = new Map<string, Finder>();
 
 /**
- * Compiles a pattern, which is case-sensitive unless it starts with (?i).
- * @throws Fault UNAVAILABLE: a pattern that does not compile is never skipped
+ * Compiles a pattern, case-sensitive unless it starts with (?i).
+ * @throws Fault UNAVAILABLE: an invalid pattern is never skipped
  */
 function compiledPattern(source: string): Finder {
   const known = compiledPatterns.get(source);
   if (known) {
-    // Reinserted, so that the map is ordered by last use.
+    // Reinserted to keep the map ordered by last use.
     compiledPatterns.delete(source);
     compiledPatterns.set(source, known);
     return known;

@@ -1,4 +1,4 @@
-/** Scans items that join a request under way, such as web pages and tool outputs, with the guardrails for requests. */
+/** Scans items added to a running request, such as web pages and tool outputs, with the input guardrails. */
 import { WholeAnswer, readToEnd } from "../turn/answers.ts";
 import { bareRequest } from "../turn/bare-request.ts";
 import type { InputItem, TurnRequest } from "../turn/request.ts";
@@ -31,5 +31,5 @@ export const scanAdded =
     );
   };
 
-/** Web pages and tool outputs are scanned with the role developer, so that `user_only` rules skip them. */
+/** Web pages and tool outputs are scanned with the role developer: `user_only` rules skip them. */
 const asDeveloper = (item: InputItem): InputItem => (item["role"] === "user" ? { ...item, role: "developer" } : item);

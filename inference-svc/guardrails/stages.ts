@@ -21,7 +21,7 @@ const capitalize = (word: string): string => word[0]?.toUpperCase() + word.slice
 
 /**
  * Builds a stage per guardrail and action taken.
- * @param actionOf the action that a matching rule led to
+ * @param actionOf the action taken for a matched rule
  * @param counts matches per rule
  */
 export function buildStages(
@@ -71,7 +71,7 @@ function sumCounts(rules: readonly FilterRule[], counts: ReadonlyMap<FilterRule,
   return Object.fromEntries(sums);
 }
 
-/** The stage of a guardrail or rule that could not scan, so that the text does not pass for clean. */
+/** The stage of a guardrail or rule that could not scan: the text must not pass for clean. */
 export function buildFailureStage(failed: ScanFailure): Stage {
   const { guardrail, scope, name, engine, outage = "not scanned" } = failed;
   const failMode = failsOpen(failed) ? "open" : "closed";

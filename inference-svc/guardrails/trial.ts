@@ -1,4 +1,4 @@
-/** Tries a guardrail on a text: the layers of every turn, around a turn whose request or whose answer is that text. */
+/** Tries a guardrail on a text: runs the layers of every turn around a turn whose request or answer is that text. */
 import { Fault, FaultReason } from "@sluice/proto/runtime/fault.js";
 import { generated, WholeAnswer } from "../turn/answers.ts";
 import { bareRequest } from "../turn/bare-request.ts";
@@ -46,7 +46,7 @@ interface TrialOutcome {
   readonly isCut?: boolean;
 }
 
-/** @throws Fault other than that of a guardrail */
+/** @throws Fault from sources other than a guardrail */
 async function outcomeOf(run: () => Promise<TrialOutcome>): Promise<TrialOutcome> {
   try {
     return await run();
@@ -84,7 +84,7 @@ async function runAnswer(gates: readonly Layer[], pieces: readonly string[], sco
 
 const item = { type: "message", id: "msg_trial", role: "assistant" } as const;
 
-/** A turn that answers with the pieces, each in a batch of its own. */
+/** A turn that answers with the pieces, each in a separate batch. */
 const answering = (pieces: readonly string[]): Turn => {
   const content = [{ type: "output_text", text: pieces.join(""), annotations: [], logprobs: [] }];
   async function* batches(): AsyncGenerator<Batch> {

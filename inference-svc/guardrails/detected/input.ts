@@ -35,7 +35,7 @@ export const detectedInput = (detectors: DetectorMap, pluginTexts: readonly Plug
     return rules.length === 0 ? request : guarded(new RequestTexts(request, pluginTexts), scope, rules);
   });
 
-/** Reports the rules that a dry run does not apply, since it calls no detector. */
+/** Lists the rules in the receipt of a dry run without applying them: a dry run calls no detector. */
 export const dryDetectedInput = (detectors: DryDetectorMap): Layer =>
   onRequest((request, scope) => {
     const { rules, missing } = buildDetectedRules(scope.caller, "input", detectors);
@@ -44,14 +44,14 @@ export const dryDetectedInput = (detectors: DryDetectorMap): Layer =>
     return request;
   });
 
-/** @throws Fault UNAVAILABLE when a rule that fails closed names a detector that is not configured */
+/** @throws Fault UNAVAILABLE when a rule fails closed and its detector is not configured */
 function refuseMissing(missing: DetectedRules["missing"], { trace }: Scope): void {
   trace.stages.push(...missing.map(buildFailureStage));
   const closed = missing.find((rule) => !failsOpen(rule));
   if (closed) throw guardrailUnavailable(new Error(closed.outage));
 }
 
-/** @throws Fault GUARDRAIL_BLOCKED; UNAVAILABLE when the detector of a rule that fails closed gave no answer */
+/** @throws Fault GUARDRAIL_BLOCKED; UNAVAILABLE when a rule fails closed and its detector gave no answer */
 async function guarded(texts: RequestTexts, scope: Scope, rules: readonly DetectedRule[]): Promise<TurnRequest> {
   const { stages } = scope.trace;
   const answers = await askDetectors(texts, rules, scope);
@@ -73,7 +73,7 @@ async function guarded(texts: RequestTexts, scope: Scope, rules: readonly Detect
 type Answer = ReadonlyMap<string, readonly Detection[]> | DetectorUnavailable;
 
 /**
- * Collects the texts that each detector's rules read, and asks all detectors at once.
+ * Collects the texts for each detector's rules and calls all detectors concurrently.
  * @throws Fault when the turn is over
  */
 async function askDetectors(
@@ -105,7 +105,7 @@ async function ask(detector: Detector, texts: ReadonlySet<string>, scope: Scope)
 
 const nothing: Found = { spans: [], decided: 0 };
 
-/** A finder that buffers the whole text and decides at its end. */
+/** A finder for complete texts: it buffers everything and decides at the end. */
 const buildWholeTextFinder = (look: (text: string) => Found): Finder => ({
   open() {
     let text = "";
@@ -119,14 +119,14 @@ const buildWholeTextFinder = (look: (text: string) => Found): Finder => ({
   },
 });
 
-/** A finder that matches nothing and records every text that it is shown. */
+/** A finder without matches: it collects the texts to send to the detector. */
 const buildCollector = (texts: Set<string>): Finder =>
   buildWholeTextFinder((text) => {
     texts.add(text);
     return nothing;
   });
 
-/** A finder that replays what a detector has already answered for the text. */
+/** A finder with the detector's answers for texts already sent. */
 const buildLookup = (found: ReadonlyMap<string, readonly Detection[]>, rule: DetectedRule): Finder =>
   buildWholeTextFinder((text) => ({ spans: selectSpans(found.get(text) ?? [], rule), decided: text.length }));
 

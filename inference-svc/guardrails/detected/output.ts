@@ -18,7 +18,7 @@ import {
 import { SentenceScan } from "./sentence-scan.ts";
 
 export const detectedOutput = (detectors: DetectorMap): Layer =>
-  // Each item is scanned by itself, since a detector must see all of a text before that text ends.
+  // Each item is scanned by itself: a detector must see all of a text before the text ends.
   outputGuardLayer("items", (scope, report) =>
     configuredRules(scope, report, detectors).map((rule, rank) => ({
       ...rule,
@@ -34,7 +34,7 @@ export const dryDetectedOutput = (detectors: DryDetectorMap): Layer =>
     return [];
   });
 
-/** @throws Fault UNAVAILABLE when a rule that fails closed names a detector that is not configured */
+/** @throws Fault UNAVAILABLE when a rule fails closed and its detector is not configured */
 function configuredRules<Of extends DetectorProfile>(
   scope: Scope,
   report: Report,

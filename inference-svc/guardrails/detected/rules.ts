@@ -1,4 +1,4 @@
-/** The caller's guardrail rules that external detector services decide. */
+/** The caller's guardrail rules for external detector services. */
 import { categoryPlaceholder } from "@sluice/proto/contract/records/detector-rules.js";
 import { filterActions } from "@sluice/proto/contract/records/guardrail-words.js";
 import type { Caller, DetectorRule } from "@sluice/proto/gen/sluice/admin/v1/access_service_pb.js";
@@ -11,7 +11,7 @@ import { type FilterRule, type Side, covers } from "../policy.ts";
 /** The configured detectors by their id. */
 export type DetectorMap = ReadonlyMap<string, Detector>;
 
-/** The properties of a detector that a dry run needs, which cannot call it. */
+/** The detector's properties for a dry run, which makes no calls. */
 export type DetectorProfile = Pick<Detector, "engine" | "has" | "threshold" | "tellsPlaces">;
 
 export type DryDetectorMap = ReadonlyMap<string, DetectorProfile>;
@@ -26,7 +26,7 @@ export interface DetectedRule<Of extends DetectorProfile = Detector> extends Omi
 
 export interface DetectedRules<Of extends DetectorProfile = Detector> {
   readonly rules: readonly DetectedRule<Of>[];
-  /** Rules whose detector or category the configuration file does not have. */
+  /** Rules with a detector or category missing from the configuration file. */
   readonly missing: readonly Omit<FilterRule, "finder">[];
 }
 
@@ -55,7 +55,7 @@ const describeMissing = ({ detector: id, category }: DetectorRule, detector: Det
     ? `the configuration file gives detector ${id} no category ${category}`
     : `the configuration file has no detector ${id}`;
 
-/** An action that only a newer admin-svc knows counts as block: ignoring the rule would weaken the guardrail. */
+/** An action unknown to this version counts as block: a newer admin-svc may send it, and ignoring it would weaken the guardrail. */
 function buildRule(
   applied: Applied,
   { detector: id, category, action, label }: DetectorRule,
@@ -74,7 +74,7 @@ function buildRule(
   } as const;
 }
 
-/** The detector's marks that reach the rule's category and threshold, in order; overlapping marks become one span. */
+/** The detector's marks of the rule's category at or above its threshold, in order; overlapping marks are merged. */
 export function selectSpans(marks: readonly Detection[], { category, threshold }: DetectedRule): readonly TextSpan[] {
   const spans: { start: number; end: number }[] = [];
   const counted = marks.filter((mark) => mark.category === category && mark.score >= threshold);

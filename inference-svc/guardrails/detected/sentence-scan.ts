@@ -1,20 +1,19 @@
 /**
- * Scans streamed text with a detector service. Text is held until a sentence ends or `maxFresh` units have come, then
- * sent together with the context before it. A finding that may still grow, such as a name at the end, stays held until
- * more text is known.
+ * Scans streamed text with a detector service. Text is held until a sentence ends or `maxFresh` units have come, then sent together with the context before
+ * it. A finding at the end may still grow, such as a name, and stays held until more text is known.
  */
 import type { Found, TextSpan } from "@sluice/proto/runtime/pattern/finder.js";
 import type { Scope } from "../../turn/scope.ts";
 import type { ServiceScan } from "./service-scan.ts";
 import { type DetectedRule, selectSpans } from "./rules.ts";
 
-/** UTF-16 units after which a text is sent although no sentence has ended. */
+/** UTF-16 units sent without waiting for the end of a sentence. */
 const maxFresh = 400;
-/** UTF-16 units at the end of a cut sentence that are sent again with the next one: a name may be cut there. */
+/** UTF-16 units at the end of a cut sentence, sent again with the next sentence: a name may be cut there. */
 const tailUnits = 64;
-/** UTF-16 units of already delivered text that are sent along as context. */
+/** UTF-16 units of already delivered text sent along as context. */
 const contextUnits = 200;
-/** UTF-16 units that a growing finding may keep held; beyond them its current end is taken. */
+/** Limit in UTF-16 units for a finding that still grows; beyond it, its current end is taken. */
 const maxUnsettled = 2_000;
 
 /** A period after an initial or a short title does not end a sentence: `J. Doe`, `Dr. Doe`. */
@@ -23,7 +22,7 @@ const sentenceEnd = /(?:(?<=[\p{Ll}\p{Lo}\p{N}]{2})\.|[!?\u2026\u3002\uff01\uff1
 export class SentenceScan implements ServiceScan {
   readonly #rule: DetectedRule;
   readonly #scope: Scope;
-  /** Decided text that the service sees as context of the next call. */
+  /** Decided text, sent as context with the next call. */
   #context = "";
   #held = "";
   /** How many of the held characters the detector has already seen. */
@@ -48,7 +47,7 @@ export class SentenceScan implements ServiceScan {
   }
 
   end(): Found {
-    // Text that no detector has seen must never be released.
+    // Unscanned text must never be released.
     if (this.#held !== "") throw new Error("the text ended before its detector was asked");
     return { spans: [], decided: this.#decided };
   }
@@ -69,7 +68,7 @@ export class SentenceScan implements ServiceScan {
     const base = this.#decided;
     const taken = spans.filter(({ start }) => start < until);
     const found = taken.map((span) => ({ start: base + span.start, end: base + Math.min(span.end, until) }));
-    // A classifier would let text in which it found something taint its verdict about the text that follows.
+    // Text with a finding would taint a classifier's verdict on the text after it.
     const colors = !this.#rule.detector.tellsPlaces && found.length > 0;
     this.#context = colors ? "" : (this.#context + this.#held.slice(0, until)).slice(-contextUnits);
     this.#held = this.#held.slice(until);
@@ -78,7 +77,7 @@ export class SentenceScan implements ServiceScan {
     return { spans: found, decided: this.#decided };
   }
 
-  /** The place before which no finding can grow any more. */
+  /** The place before which every finding has its final end. */
   #settledUntil(spans: readonly TextSpan[], end: number): number {
     if (this.#held.length > maxUnsettled) return end;
     const last = this.#held.slice(0, end).trimEnd().length;

@@ -1,7 +1,6 @@
 /**
- * The scanner that all built-in detectors share. It walks a text once and calls the detector at each place where a
- * match could start. A detector that reads past the received text is called again when more has come, so that a verdict
- * depends on the text alone and only undecided text is held.
+ * The scanner that all built-in detectors share. It walks a text once and calls the detector at each possible start of a match. A detector that reads past
+ * the received text is called again when more has come: the verdict depends only on the text, and only undecided text is held.
  */
 import type { Found, Finder, Scan, TextSpan } from "@sluice/proto/runtime/pattern/finder.js";
 import type { UnitSet } from "./unit-sets.ts";
@@ -15,21 +14,21 @@ export interface CandidateShape {
   readonly behind: number;
   /** Units from a candidate's start that the detector may read; longer text seems to end there. */
   readonly ahead: number;
-  /** Units that a candidate starts with. */
+  /** Possible first units of a candidate. */
   readonly first: UnitSet;
   /** Units that a candidate never directly follows. */
   readonly notAfter: UnitSet;
-  /** End of the match that starts here, or undefined. The answer must depend on nothing but the text read. */
+  /** End of the match at this place, or undefined. The answer must depend only on the text read. */
   readonly match: (text: CandidateWindow, start: number) => number | undefined;
 }
 
-/** The text around one candidate as a detector may read it. Places are relative to the scanner's buffer. */
+/** A detector's view of the text around one candidate. Places are relative to the scanner's buffer. */
 export class CandidateWindow {
   #text = "";
   #over = false;
   #floor = 0;
   #ceiling = 0;
-  /** The detector has read past the received text, so that its answer is not final. */
+  /** The detector has read past the received text: its answer is not final. */
   needsMore = false;
 
   show(text: string, over: boolean): void {
@@ -51,7 +50,7 @@ export class CandidateWindow {
     return noUnit;
   }
 
-  /** End of the run of member units that starts here. */
+  /** End of the run of member units from this place. */
   run(start: number, members: UnitSet, max = Number.POSITIVE_INFINITY): number {
     let end = start;
     while (end - start < max && members[this.at(end)] === 1) end++;
@@ -65,7 +64,7 @@ export class CandidateWindow {
     return true;
   }
 
-  /** A part of the text that the detector has already read. */
+  /** A part of the text already read by the detector. */
   slice(start: number, end: number): string {
     return this.#text.slice(start, end);
   }
@@ -79,7 +78,7 @@ export class CandidateWindow {
 class CandidateScan implements Scan {
   readonly #shape: CandidateShape;
   readonly #window = new CandidateWindow();
-  /** Text that a detector may still read. */
+  /** Received text still visible to the detector. */
   #text = "";
   /** Place of the buffer's first unit in the whole text. */
   #origin = 0;

@@ -1,7 +1,4 @@
-/**
- * Detects payment card numbers by issuer, length and check digit (ISO/IEC 7812), unless a label in front says
- * otherwise.
- */
+/** Detects payment card numbers by issuer, length and check digit (ISO/IEC 7812), unless the label in front names something else. */
 import { type CandidateWindow, buildFinder, noUnit } from "./candidates.ts";
 import type { BuiltinDetector } from "./detector.ts";
 import { labelBefore, labelReach, thingLabel } from "./label.ts";
@@ -35,7 +32,7 @@ const issuers: readonly (readonly [from: number, to: number, lengths: readonly n
   [506, 507, [16, 18, 19]], // Verve
 ];
 
-/** Lengths that EAN codes and post ids have as well: such a number needs a card label in front. */
+/** Lengths shared with EAN codes and post ids: such a number needs a card label in front. */
 const ambiguousLengths: ReadonlySet<number> = new Set([13, 19]);
 
 const cardLabel =
@@ -50,7 +47,7 @@ interface Candidate {
   readonly end: number;
 }
 
-/** The numbers that could start here, the longest last: groups after a card number may be its date or code. */
+/** Possible card numbers at this place, the longest last: groups after a card number may be its date or code. */
 function numbersAt(text: CandidateWindow, start: number): readonly Candidate[] {
   const first = text.run(start, digits, maxDigits + 1);
   if (first - start !== 4) return [{ number: text.slice(start, first), end: first }];

@@ -1,7 +1,4 @@
-/**
- * Detects e-mail addresses (lengths of RFC 5321), and tells them from handles, logins in URLs, package versions and
- * file names.
- */
+/** Detects e-mail addresses (lengths of RFC 5321), but not handles, logins in URLs, package versions and file names. */
 import { type CandidateWindow, buildFinder } from "./candidates.ts";
 import type { BuiltinDetector } from "./detector.ts";
 import { extendSet, wordUnits } from "./unit-sets.ts";

@@ -1,4 +1,4 @@
-/** Detects IPv4 and IPv6 addresses, and tells them from versions, numbered sections, times and hardware addresses. */
+/** Detects IPv4 and IPv6 addresses, but not versions, numbered sections, times and hardware addresses. */
 import { isIPv4, isIPv6 } from "node:net";
 import { type CandidateWindow, buildFinder } from "./candidates.ts";
 import type { BuiltinDetector } from "./detector.ts";
@@ -78,7 +78,7 @@ function ipv6At(text: CandidateWindow, start: number): number | undefined {
   return wordUnits[text.at(end)] === 1 ? undefined : end;
 }
 
-/** Whether the colon in front continues an address that was refused: a part of that must not match. */
+/** Whether the colon in front continues a rejected address: a part of that must not match. */
 function followsGroup(text: CandidateWindow, start: number): boolean {
   let place = start - 2;
   while (start - place < 7 && hex[text.at(place)] === 1) place--;
@@ -94,7 +94,7 @@ function isPlausible(address: string): boolean {
 
 function match(text: CandidateWindow, start: number): number | undefined {
   if (digits[text.at(start)] === 1) {
-    // The unit after the digits tells IPv4 from IPv6.
+    // The unit after the digits distinguishes IPv4 from IPv6.
     const after = text.at(text.run(start, digits, 4));
     if (after === dot) return ipv4At(text, start);
   }

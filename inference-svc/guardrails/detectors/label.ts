@@ -1,7 +1,7 @@
-/** Reads the label in front of a number, which tells `order no. 4111...` from `card: 4111...`. */
+/** Reads the label in front of a number, to distinguish `order no. 4111...` from `card: 4111...`. */
 import type { CandidateWindow } from "./candidates.ts";
 
-/** Units in front of a candidate that are searched for its label. */
+/** Units in front of a candidate searched for its label. */
 export const labelReach = 48;
 
 /** The rest of the line in front of a place, in lower case. */
@@ -13,11 +13,11 @@ export function labelBefore(text: CandidateWindow, place: number): string {
 /** The text between a label and its number, as in `order no. #` and `tracking number is: "`. */
 const link = String.raw`(?:[\s_-]*(?:numbers?|no\.?|num|nr\.?|ids?|codes?|refs?|is|was|are|№))*[\s"'#:=.(-]*$`;
 
-/** A pattern for labels that end with one of these words, with any link between word and number. */
+/** A pattern for labels ending with one of these words, with any link between word and number. */
 export const labelEndingWith = (...words: readonly string[]): RegExp =>
   new RegExp(`(?:^|[^a-z])(?:${words.join("|")})${link}`);
 
-/** Labels of numbers that identify things, not people: goods, shipments, versions. */
+/** Labels of goods, shipments and versions: their numbers identify things, not people. */
 export const thingLabel = labelEndingWith(
   "orders?",
   "invoices?",

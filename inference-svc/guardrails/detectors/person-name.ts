@@ -8,7 +8,7 @@ import { givenNames } from "./given-names.ts";
 import { capitals, extendSet, letters, wordUnits } from "./unit-sets.ts";
 
 const inName = extendSet(letters, "'’-");
-/** Units in front of a name that are searched for an introduction. */
+/** Units in front of a name searched for an introduction. */
 const reach = 40;
 const space = 0x20;
 const dot = 0x2e;
@@ -20,7 +20,7 @@ const particles: ReadonlySet<string> = new Set(
   "van von de der den del della di da dos du la le el al bin ibn ben ter ten zu zur af av y e of".split(" "),
 );
 
-/** Capitalized words that never start a name. */
+/** Capitalized words never at the start of a name. */
 const notNames: ReadonlySet<string> = new Set(
   (
     "A An The This That These Those It Its I We You He She They My Our Your His Her Their And Or But If In On At To For From With By Of As Is Are Was " +
@@ -34,7 +34,7 @@ const notNames: ReadonlySet<string> = new Set(
   ).split(" "),
 );
 
-/** Second words that turn a given name into a place, company or thing. */
+/** Second words after which a given name is a place, company or thing. */
 const notSurnames: ReadonlySet<string> = new Set(
   (
     "Street Avenue Road Drive Lane Court Square Park University College School Hospital Airport Station Bridge River Lake Beach Island County City Center Centre Hills Heights " +
@@ -53,7 +53,7 @@ const titles = anyOf(
   ..."Mademoiselle Mme Mlle Señora? Sra? Signora? Sig Dott Senhora? Don Doña Dhr Mevr Pan Pani".split(" "),
 );
 
-/** A title, after which a single word is a name. */
+/** A title. A single word after it is a name. */
 const title = ending(titles, String.raw`\.? (?:(?:Dr|Prof)\.? )?`);
 
 const sentences = [
@@ -76,7 +76,7 @@ const nameFields = [
   String.raw`(?:^|\n)(?:[Nn]ame|NAME|[Ff]rom|[Tt]o|[Cc]c|[Aa]ttn|[Ss]igned|[Vv]orname|[Nn]achname|[Nn]om|[Nn]ombre|[Nn]ome):`,
   "[Ss]igned(?: by)?,?",
 ];
-/** An introduction, after which a single word is a name. */
+/** An introduction. A single word after it is a name. */
 const introduction = ending(anyOf(...sentences, ...nameFields), String.raw`[ \n]+`);
 
 const persons = anyOf(
@@ -92,7 +92,7 @@ const farewells = anyOf(
   ..."[Ss]incerely [Rr]egards [Ww]ishes [Tt]hanks [Cc]heers [Gg]rüßen? Cordialement Saludos [Bb]est".split(" "),
   "[Yy]ours(?: truly| faithfully)?",
 );
-/** A greeting or mention, after which a single word must be a common given name. */
+/** A greeting or mention. A single word after it must be a common given name. */
 const mention = ending(
   anyOf(String.raw`${persons}(?: [Nn]ame)?:`, ...greetings, String.raw`${farewells},?\s*\n`),
   String.raw`\s*`,
@@ -103,7 +103,7 @@ interface Name {
   readonly end: number;
 }
 
-/** End of one capitalized word, or of an initial with its dot. */
+/** End of a capitalized word, or of an initial with its dot. */
 function wordAt(text: CandidateWindow, start: number): number | undefined {
   if (capitals[text.at(start)] !== 1) return undefined;
   let end = text.run(start, inName, maxWord + 1);

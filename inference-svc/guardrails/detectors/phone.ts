@@ -1,6 +1,4 @@
-/**
- * Detects phone numbers: international ones by their numbering plan, national ones by their form or the label in front.
- */
+/** Detects phone numbers: international numbers by their numbering plan, national numbers by their form or the label in front. */
 import { type CandidateWindow, buildFinder } from "./candidates.ts";
 import type { BuiltinDetector } from "./detector.ts";
 import { labelBefore, labelReach, thingLabel } from "./label.ts";
@@ -59,7 +57,7 @@ interface Group {
   readonly end: number;
 }
 
-/** The digit groups that start here and could form one number. */
+/** The digit groups from this place that could form one number. */
 function groupsAt(text: CandidateWindow, start: number): readonly Group[] {
   const groups: Group[] = [];
   let number = "";
@@ -75,7 +73,7 @@ function groupsAt(text: CandidateWindow, start: number): readonly Group[] {
   }
 }
 
-/** National forms that need no label: North American punctuation, French pairs, groups after a trunk zero. */
+/** National forms recognized without a label: North American punctuation, French pairs, groups after a trunk zero. */
 const distinctiveForms = [
   /^(?:1[ .-]?)?(?:\([2-9][0-8]\d\) ?|[2-9][0-8]\d[-.])[2-9]\d\d[-. ]\d{4}$/,
   /^0[1-9](?:([ .-])\d\d)(?:\1\d\d){3}$/,
@@ -99,7 +97,7 @@ function isBounded(text: CandidateWindow, start: number, end: number): boolean {
   return !(inside && wordUnits[text.at(start - 2)] === 1);
 }
 
-/** Whether the digits continue a longer number. Separate grouping means that they do not, as in `2 415-555-0123`. */
+/** Whether the digits continue a longer number. Differently grouped digits do not, as in `2 415-555-0123`. */
 function isWithinLongerNumber(text: CandidateWindow, start: number): boolean {
   if (digits[text.at(start)] !== 1 || separators[text.at(start - 1)] !== 1 || digits[text.at(start - 2)] !== 1)
     return false;
@@ -128,7 +126,7 @@ interface Plan {
   readonly pattern: RegExp;
 }
 
-/** The package's metadata interface, which its own declarations state only for countries. */
+/** The package's metadata interface; its own declarations cover only countries. */
 interface Plans {
   hasCallingCode(code: string): boolean;
   selectNumberingPlan(code: string): void;
@@ -165,7 +163,7 @@ function isInternational(number: string): boolean {
   return false;
 }
 
-/** The digits without a trunk zero, which callers from abroad leave out: `+44 (0)20 7946 0958`. */
+/** The digits without a trunk zero, as dialled from abroad: `+44 (0)20 7946 0958`. */
 function withoutTrunk(written: string, number: string): string {
   const trunk = written.indexOf("(0)");
   if (trunk < 0) return number;

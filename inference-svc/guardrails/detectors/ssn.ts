@@ -1,7 +1,4 @@
-/**
- * Detects US social security numbers whose area, group and serial can be assigned (20 CFR 422.103, SSA randomization of
- * 2011).
- */
+/** Detects US social security numbers with an assignable area, group and serial (20 CFR 422.103, SSA randomization of 2011). */
 import { type CandidateWindow, buildFinder } from "./candidates.ts";
 import type { BuiltinDetector } from "./detector.ts";
 import { labelBefore, labelReach, labelEndingWith, thingLabel } from "./label.ts";

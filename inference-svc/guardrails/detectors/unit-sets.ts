@@ -25,10 +25,10 @@ const accented = ["À-Ö", "Ø-ö", "ø-ɏ", "Ͱ-Ͽ", "Ѐ-ӿ", "Ḁ-ỿ"] as con
 export const digits = unitSet("0-9");
 export const asciiLetters = unitSet("a-z", "A-Z");
 export const letters = unitSet("a-z", "A-Z", ...accented);
-/** Units next to which a number or name must not start or end. */
+/** Units not allowed directly before or after a number or name. */
 export const wordUnits = unitSet("a-z", "A-Z", "0-9", "_", ...accented);
 
-/** Letters that differ from their own lower case. */
+/** Letters different from their own lower case. */
 export const capitals = letters.map((member, unit) => {
   const letter = String.fromCharCode(unit);
   return member === 1 && letter !== letter.toLowerCase() ? 1 : 0;

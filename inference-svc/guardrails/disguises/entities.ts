@@ -1,7 +1,4 @@
-/**
- * Decodes HTML entities as browsers do: by name, decimal or hexadecimal, and without a semicolon where browsers allow
- * that.
- */
+/** Decodes HTML entities as browsers do: by name, decimal or hexadecimal, also without a semicolon where browsers allow it. */
 import { DecodingMode, EntityDecoder, htmlDecodeTree } from "entities/lib/decode.js";
 
 export interface DecodedEscape {
@@ -10,7 +7,7 @@ export interface DecodedEscape {
   readonly decoded: string;
 }
 
-/** An "&" that is itself written as an entity, at most twice. */
+/** An "&" in turn written as an entity, at most twice. */
 const escapedSign = /^&(?:amp;){0,2}/;
 
 /**

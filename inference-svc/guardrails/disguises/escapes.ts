@@ -10,7 +10,7 @@ export const maxEscape = 48;
 /** An escape of UTF-8 bytes. Its sign may be escaped itself: `%2570` is `%70`, and `\\x70` is `\x70` within JSON. */
 interface ByteForm {
   readonly unit: RegExp;
-  /** Matches the start of an escape that the text's end cuts. */
+  /** Matches the start of an escape cut off by the text's end. */
   readonly open: RegExp;
 }
 

@@ -1,19 +1,15 @@
 /**
- * Recognizes markup that a page does not show, so that a reader sees the words on both sides of it as one: HTML tags
- * and comments, link targets, and Markdown signs. It is more generous than browsers and CommonMark, since the raw text
- * is scanned as well.
+ * Recognizes markup that a page does not show, so the words on both sides read as one: HTML tags and comments, link targets, and Markdown signs. It accepts
+ * more than browsers and CommonMark do, since the raw text is scanned as well.
  */
 import { type DecodedEscape } from "./entities.ts";
 
 /** Longest tag, comment or link target in UTF-16 units, and so the longest wait for its end in an answer. */
 export const maxMarkup = 1_024;
-/**
- * Limit for tags with signs that tags rarely have, such as a loop condition (`i<n; i++`), and for data URLs as link
- * targets.
- */
+/** Limit for tags with signs rare in tags, such as a loop condition (`i<n; i++`), and for data URLs as link targets. */
 const maxOddMarkup = 64;
 
-/** Signs that markup can start with. */
+/** Possible first signs of markup. */
 export const markupSigns = "<[]*`~_\\";
 
 const noText: DecodedEscape = { length: 1, decoded: "" };
@@ -22,7 +18,7 @@ const noText: DecodedEscape = { length: 1, decoded: "" };
  * The markup at the start of the text, with the text shown for it; "open" when it depends on further text.
  * @param text starts with one of `markupSigns` and has at most `maxMarkup` units
  * @param isOver whether no text follows
- * @param isBehindWord whether a letter or digit precedes it, or precedes the underscores that it belongs to
+ * @param isBehindWord whether a letter or digit precedes it (or, for underscores, precedes the whole run)
  */
 export function readMarkup(text: string, isOver: boolean, isBehindWord: boolean): DecodedEscape | "open" | undefined {
   const goesOn = !isOver && text.length < maxMarkup;
@@ -122,7 +118,7 @@ function readLabel(text: string, goesOn: boolean): DecodedEscape | "open" | unde
   return next === "" || next === "\\" ? openIf(goesOn) : undefined;
 }
 
-/** Nested parentheses that Markdown allows at least within a link target. */
+/** Nesting depth of parentheses in a link target, as many as Markdown must allow. */
 const maxDepth = 32;
 
 /** A target ends at its closing parenthesis, outside of quotes and angle brackets, and contains no empty line. */

@@ -1,14 +1,14 @@
-/** Decodes base64 and hexadecimal words within a text, since a model that is told to will read them. */
+/** Decodes base64 and hexadecimal words within a text: a model instructed to decode them can read them. */
 import { stripMarkup } from "./strip-markup.ts";
 import { type MappedPiece, mapAsIs, mapAsWhole } from "./mapped-text.ts";
 import { normalize, foldConfusables } from "./normalize.ts";
 import { unitAt } from "@sluice/proto/runtime/text/unit-at.js";
 
-/** Minimum length of an encoded word: a shorter one says too little, and ordinary words are as long. */
+/** Minimum length of an encoded word: shorter words carry too little, and ordinary words are as long. */
 export const minEncoded = 16;
-/** UTF-16 units of a word that are decoded: 64 KiB of text in base64. */
+/** Maximum UTF-16 units decoded of a word: 64 KiB of text in base64. */
 export const maxEncoded = 87_384;
-/** Levels of encoding that are decoded: a text may be encoded twice. */
+/** Maximum levels of decoding: a text may be encoded twice. */
 const maxLevels = 2;
 /** Minimum share of printable characters in a decoded text; other bytes are not text. */
 const minPrintableShare = 0.85;
@@ -16,10 +16,10 @@ const minPrintableShare = 0.85;
 const encodedWord = new RegExp(`[A-Za-z0-9+/_-]{${minEncoded},}={0,2}`, "g");
 const hexadecimal = /^(?:0[xX])?(?:[0-9A-Fa-f]{2})+$/;
 
-/** The next line of an encoded word that fills its line. */
+/** The next line of an encoded word, after a line filled by it. */
 const nextLine = /\r?\n([A-Za-z0-9+/_-]+={0,2})/y;
 
-/** The decoded texts, each mapped to the whole word that encodes it. */
+/** The decoded texts, each mapped to the whole encoded word. */
 export function* decodeWordsIn(text: string, at: number, level = 1): Iterable<MappedPiece> {
   if (text.length < minEncoded) return;
   for (const { word, index, length } of findWords(text)) {
@@ -37,7 +37,7 @@ interface Word {
   readonly length: number;
 }
 
-/** Every word by itself, and words over several lines of one length as one. */
+/** Every word by itself, and words on consecutive lines of equal length as one word. */
 function* findWords(text: string): Iterable<Word> {
   let over = 0;
   for (const { 0: word, index } of text.matchAll(encodedWord)) {
@@ -83,6 +83,6 @@ function toReadableText(bytes: Buffer): string | undefined {
   return text;
 }
 
-/** Control characters except for tabs and line breaks, and U+FFFD, which stands for bytes that are not UTF-8. */
+/** Control characters except tabs and line breaks, and U+FFFD, the replacement for bytes outside UTF-8. */
 const isUnprintable = (unit: number): boolean =>
   (unit < 0x20 && unit !== 0x09 && unit !== 0x0a && unit !== 0x0d) || (unit >= 0x7f && unit < 0xa0) || unit === 0xfffd;

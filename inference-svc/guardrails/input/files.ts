@@ -1,4 +1,4 @@
-/** Reads the files of a request as text, so that guardrails can scan them. */
+/** Reads the files of a request as text for its guardrails. */
 import { documentLimits } from "../../files/documents/limits.ts";
 import { findFiles } from "../../files/part.ts";
 import { FileProblem, FileReadUnavailable, fileFault } from "../../files/problem.ts";
@@ -35,20 +35,20 @@ interface ReadContext {
 async function addTexts(request: TurnRequest, files: readonly FilePart[], looking: ReadContext): Promise<TurnRequest> {
   const texts = new Map(request.files);
   for (const file of files) {
-    // Files are read one by one, so that a turn uses one PDF reader at a time.
+    // Files are read sequentially: a turn uses at most one PDF reader at a time.
     const reading = await readFile(file, looking);
     if (reading) texts.set(file.part, new FileText(file, reading));
   }
   return texts.size === 0 ? request : { ...request, files: texts };
 }
 
-/** Whether the file has texts that were not read. */
+/** Whether some of the file's text was not read. */
 const isPartlyRead = ({ kind, truncated, beside = [] }: FileReading): boolean =>
   truncated || (kind !== "text" && beside.some(({ length }) => length > documentLimits.characters));
 
 /**
- * Undefined for a file that passes unread.
- * @throws Fault INVALID_REQUEST or UNAVAILABLE when a guardrail that fails closed could not read the file
+ * Undefined for a file passed on unread.
+ * @throws Fault INVALID_REQUEST or UNAVAILABLE when a guardrail fails closed and could not read the file
  */
 async function readFile(file: FilePart, { reader, scope, applied }: ReadContext): Promise<FileReading | undefined> {
   try {

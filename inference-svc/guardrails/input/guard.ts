@@ -49,7 +49,7 @@ export function enforce({ counts, unredactable }: Tally, { trace }: Scope): void
   };
   const actionOf = (rule: FilterRule) => actionWhen(rule, unredactable.has(rule));
   const blocking = [...counts.keys()].filter((rule) => actionOf(rule) === "blocked" && !isAudit(rule));
-  // A blocked request is not redacted, so that its redactions are not reported.
+  // A blocked request is not redacted, so its redactions are not reported.
   const done = blocking.length === 0 ? counts : new Map([...counts].filter(([rule]) => actionOf(rule) !== "redacted"));
   trace.stages.push(...buildStages(done, actionOf));
   const [first] = blocking;

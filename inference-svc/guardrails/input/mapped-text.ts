@@ -1,9 +1,9 @@
-/** Derived texts whose places can be mapped back to the source text. */
+/** Derived texts with a mapping of places back to the source text. */
 import type { TextSpan } from "@sluice/proto/runtime/pattern/finder.js";
 
 export interface MappedPiece {
   readonly text: string;
-  /** The source span that these units were derived from. */
+  /** The source span behind these units. */
   sourceOf(start: number, end: number): TextSpan;
 }
 
@@ -13,7 +13,7 @@ export const mapAsIs = (text: string, at: number): MappedPiece => ({
   sourceOf: (start, end) => ({ start: at + start, end: at + end }),
 });
 
-/** A derived text of which every part maps to the whole source span. */
+/** A derived text with every part mapped to the whole source span. */
 export const mapAsWhole = (text: string, source: TextSpan): MappedPiece => ({ text, sourceOf: () => source });
 
 /** A text derived in two steps. @param made derived from `before` */

@@ -1,23 +1,15 @@
-/**
- * Removes disguises that a model reads through: escapes, compatibility characters, invisible characters, confusables,
- * gaps.
- */
+/** Removes disguises a model can read through: escapes, compatibility characters, invisible characters, confusables, gaps. */
 import { normalizeForm } from "../../internal/signs/signs.ts";
 import { gapSigns, maxGap, minSpelled } from "../disguises/characters.ts";
 import { readEscape, maxEscape } from "../disguises/escapes.ts";
 import { confusables } from "./confusables.ts";
 import { type MappedPiece, MappedText } from "./mapped-text.ts";
 
-/**
- * Combining marks per character that are normalized together: the time for it grows with the square of their number.
- */
+/** Maximum combining marks per character for one normalization: its time grows with the square of their number. */
 const maxMarks = 32;
 const overMarked = new RegExp(`\\p{M}{${maxMarks + 1}}`, "u");
 
-/**
- * Clusters that can be normalized by themselves: plain letters, an escape sign, Hangul jamo, a character with its
- * marks.
- */
+/** Clusters with a separate normalization: plain letters, an escape sign, Hangul jamo, a character with its marks. */
 const clusters = new RegExp(
   String.raw`[\t\n\r\x20-\x24\x27-\x5b\x5d-\x7e]+(?!\p{M})|[%&\\]|[\u1100-\u11ff]+|.\p{M}{0,${maxMarks}}`,
   "gsu",
@@ -25,10 +17,7 @@ const clusters = new RegExp(
 const escaped = /%[0-9A-Fa-f]{2}|\\[xuU]|&[#A-Za-z]/;
 const disguised = /[^\t\n\r\x20-\x7e]|%[0-9A-Fa-f]{2}|\\[xuU]|&[#A-Za-z]/;
 
-/**
- * The text with escapes decoded and in normal form, without characters that show nothing; undefined when that changes
- * nothing.
- */
+/** The text in normal form, with escapes decoded and invisible characters removed; undefined when nothing changes. */
 export function normalize(text: string, at: number): MappedPiece | undefined {
   if (!disguised.test(text)) return undefined;
   if (!escaped.test(text) && !overMarked.test(text) && normalizeForm(text) === text) return undefined;
@@ -52,10 +41,10 @@ function put(made: MappedText, was: string, is: string, at: number): void {
   else made.put(is, { start: at, end: at + was.length });
 }
 
-/** Tag characters (U+E0020 to U+E007E), each of which stands for an ASCII character that only machines read. */
+/** Tag characters (U+E0020 to U+E007E): each stands for an ASCII character, visible only to machines. */
 const tags = /[\u{e0020}-\u{e007e}]+/gu;
 
-/** The ASCII character that a tag character stands for; undefined for any other. */
+/** The ASCII character that a tag character stands for; undefined for any other character. */
 export function decodeTag(character: string): string | undefined {
   const point = character.codePointAt(0) as number;
   return point >= 0xe0020 && point <= 0xe007e ? String.fromCharCode(point - 0xe0000) : undefined;
@@ -84,7 +73,7 @@ const spaced = new RegExp(
   "gu",
 );
 
-/** The text with confusables as Latin letters and spelled-out words closed up; undefined when that changes nothing. */
+/** The text with confusables as Latin letters and spelled-out words closed up; undefined when nothing changes. */
 export function foldConfusables(before: MappedPiece): MappedPiece | undefined {
   const text = confusables.fold(before.text);
   const runs = text.length < minRun ? [] : [...text.matchAll(spaced)];

@@ -1,4 +1,4 @@
-/** Collects the spans of one text that are to be replaced. */
+/** Collects the spans to replace in one text. */
 import type { TextSpan } from "@sluice/proto/runtime/pattern/finder.js";
 import type { Yielding } from "../../turn/time-slice.ts";
 import type { FilterRule } from "../policy.ts";
@@ -34,10 +34,7 @@ export class Redactions {
     this.#rules.push(rule);
   }
 
-  /**
-   * Overlapping matches are replaced as one, by the placeholder of the longest; among equally long ones, the first
-   * found wins.
-   */
+  /** Overlapping matches get a single placeholder: that of the longest match, or of the first found among equally long. */
   *apply(text: string): Yielding<string> {
     const pieces: string[] = [];
     let batch: string[] = [];

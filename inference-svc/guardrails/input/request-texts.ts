@@ -1,6 +1,4 @@
-/**
- * Collects every text of a request that a model, provider or search engine will read, in the units in which it is read.
- */
+/** Collects every text of a request read by a model, provider or search engine, in the units in which it is read. */
 import type { TextSpan } from "@sluice/proto/runtime/pattern/finder.js";
 import type { PluginTexts } from "../../turn/feature.ts";
 import type { InputItem, TurnRequest } from "../../turn/request.ts";
@@ -28,28 +26,28 @@ import {
   type TextSource,
 } from "./text-sources.ts";
 
-/** Sources that are read as one text. */
+/** Sources read together as one text. */
 export interface ScanUnit {
   readonly sources: readonly TextSource[];
   /** Whether the text is a message of the role user. */
   readonly byUser: boolean;
-  /** Rules that matched in earlier units of the same text; this unit's matches are added. */
+  /** Rules matched in earlier units of the same text; this unit's matches are added. */
   readonly foundBefore?: Set<FilterRule>;
-  /** Whether earlier units have covered the same text, so that rules in `foundBefore` are not counted again. */
+  /** Whether earlier units covered the same text: rules in `foundBefore` are then not counted again. */
   readonly isRepeat?: boolean;
 }
 
 type ScanUnits = Generator<ScanUnit | undefined, void>;
 
-/** The texts of one request. Redactions are written back in place, so that nothing keeps the original text. */
+/** The texts of one request. Redactions are written back in place: no copy of the original text remains. */
 export class RequestTexts {
   readonly #given: TurnRequest;
-  /** The given request with items that may be changed. */
+  /** The given request with mutable items. */
   readonly #request: TurnRequest;
   readonly #pluginTexts: readonly PluginTexts[];
   readonly #changes = new Set<PendingChange>();
   readonly #tools = new Map<number, string>();
-  /** Files in which something is redacted. */
+  /** Files with redactions. */
   readonly #files = new Set<FileText>();
   #changedFields: Partial<TurnRequest> = {};
 
@@ -77,7 +75,7 @@ export class RequestTexts {
     yield* this.#unitsOfSettings();
   }
 
-  /** The texts that plugins declare in their settings, which models, providers or search engines receive. */
+  /** Texts in plugin settings, as declared by the plugins: models, providers or search engines receive them. */
   *#unitsOfPlugins(): ScanUnits {
     const { plugins } = this.#request;
     if (plugins === undefined) return;
@@ -189,7 +187,7 @@ export class RequestTexts {
     }
   }
 
-  /** The text of a file. A PDF that is forwarded as it is cannot be redacted. */
+  /** The text of a file. A PDF forwarded unchanged cannot be redacted. */
   *#unitsOfFile(file: FileText, byUser: boolean): ScanUnits {
     const { text } = file;
     const put = (changed: string) => {
@@ -202,7 +200,7 @@ export class RequestTexts {
     else if (kind === "text" && /^\s*[[{]/.test(text) && (yield* isJson(text)))
       yield* unitsOfData(this.#json(text, put), byUser);
     else yield buildUnit(this.#field(text, put), byUser);
-    // A redacted document is replaced by its text, so that nothing else of it is sent.
+    // The text replaces a redacted document: nothing else of the document is sent.
     const drop = () => {
       file.dropBeside();
       this.#files.add(file);
@@ -212,7 +210,7 @@ export class RequestTexts {
   }
 }
 
-/** Media types that say nothing in the words of a client. */
+/** Media types that contain no words of a client. */
 const ordinaryType =
   /^(?:|(?:text|image|audio|video|font)\/[a-z\d]{1,5}|text\/(?:x-)?markdown|application\/(?:pdf|json|xml|zip|gzip|octet-stream|(?:x-)?yaml|epub\+zip|msword|vnd\.ms-(?:excel|powerpoint)|vnd\.openxmlformats-officedocument\.(?:wordprocessingml\.document|spreadsheetml\.sheet|presentationml\.presentation)))$/;
 
@@ -223,7 +221,7 @@ function findOddType(part: unknown): string | undefined {
   return type === undefined || ordinaryType.test(type) ? undefined : type;
 }
 
-/** The names in a tool choice, which refer to tools and cannot be replaced. */
+/** The names in a tool choice: they refer to tools and cannot be replaced. */
 function* findChosenTools({ toolChoice }: TurnRequest): Iterable<string> {
   if (typeof toolChoice !== "object") return;
   const chosen = toolChoice.type === "tool" ? [toolChoice.tool] : toolChoice.tools;
@@ -239,7 +237,7 @@ function* joinParts(content: unknown, parts: ReadonlyMap<unknown, TextSource>, b
   if (sources.length > 1) yield { sources, byUser };
 }
 
-/** The JSON that a tool is called with or returns: each string by itself, then all of it as one text. */
+/** The JSON arguments or results of a tool: each string by itself, then all of it as one text. */
 function* unitsOfData(json: JsonField, byUser = false): ScanUnits {
   const before = new Set<FilterRule>();
   for (const token of tokenizeJson(json.text)) {
@@ -249,7 +247,7 @@ function* unitsOfData(json: JsonField, byUser = false): ScanUnits {
   yield { sources: [json], byUser, foundBefore: before, isRepeat: true };
 }
 
-/** The definition of a tool or of the answer's format, whose names are identifiers. */
+/** The definition of a tool or of the answer's format; its names are identifiers. */
 function* unitsOfDefinition(json: JsonField): ScanUnits {
   let named = false;
   for (const token of tokenizeJson(json.text)) {
@@ -269,7 +267,7 @@ function* unitsOfDefinition(json: JsonField): ScanUnits {
   }
 }
 
-/** Whether a rule that reads in this mode reads the unit; without a mode it reads every unit. */
+/** Whether a rule with this read mode reads the unit; a rule without a mode reads every unit. */
 export function isReadIn(
   { sources, foundBefore: before, isRepeat: repeats = false }: ScanUnit,
   reading: ReadMode | undefined,
@@ -279,7 +277,7 @@ export function isReadIn(
   return !(reading === "words" ? repeats : isWord) && !sources.every((source) => source instanceof Identifier);
 }
 
-/** Maps spans of a unit to its sources. Spans must be asked for from left to right. */
+/** Maps spans of a unit to its sources. Spans must be requested from left to right. */
 export class UnitSources {
   readonly #sources: readonly TextSource[];
   #index = 0;

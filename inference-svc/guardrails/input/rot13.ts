@@ -1,6 +1,6 @@
 /**
- * Finds and decodes rot13 in a text, since a model that is told to will read it. Rotated letters are letters as well,
- * so that only their frequencies reveal them; a text too short for that is not decoded.
+ * Finds and decodes rot13 in a text: a model instructed to decode it can read it. Rotated letters are letters as well, and only their frequencies reveal
+ * them; a text too short for a frequency test is not decoded.
  */
 import type { TextSpan } from "@sluice/proto/runtime/pattern/finder.js";
 import { minEncoded } from "./encoded.ts";
@@ -11,7 +11,7 @@ import { unitAt } from "@sluice/proto/runtime/text/unit-at.js";
 const letterShares = [
   82, 15, 28, 43, 127, 22, 20, 61, 70, 2, 8, 40, 24, 67, 75, 19, 1, 60, 63, 91, 28, 10, 24, 2, 20, 1,
 ];
-/** Limit of a letter's gain, so that no single letter decides. */
+/** Limit of a letter's gain: no single letter may decide. */
 const maxGain = 2;
 /** Gain by ASCII unit: logarithm of how much likelier the letter is rotated than plain. */
 const letterGains = new Float64Array(128);
@@ -20,7 +20,7 @@ for (const [letter, share] of letterShares.entries()) {
   letterGains[0x41 + letter] = letterGains[0x61 + letter] = Math.max(-maxGain, Math.min(maxGain, gain));
 }
 
-/** Common words, which say more than their letters: none of them rotates into another. */
+/** Common words carry more evidence than their letters: none of them rotates into another. */
 const commonWords = new Set(
   "the of and to in is it you that he was for on are with as his they at have this from by not but what all we when your can there an do if will so no my me has see now".split(
     " ",
@@ -33,7 +33,7 @@ const maxCommonLength = Math.max(...Array.from(commonWords, (word) => word.lengt
 /** Minimum gain of a rotated span. Rotated English gains 0.6 per letter, and plain English loses as much. */
 const minGain = 6;
 const minGainPerUnit = 0.25;
-/** Gain that a span may lose and still continue: short words look much alike. */
+/** Gain a span may lose before it ends: short words look much alike. */
 const maxLoss = 8;
 /** Minimum gain at the edge of a cut text, where the rest cannot be seen. */
 const minGainAtEdge = 2;
@@ -64,7 +64,7 @@ function rot13(text: string): string {
   });
 }
 
-/** The words of a text, as one list for each field: an object for each word cost more than the search. */
+/** The words of a text in a list per field: an object per word took longer than the search. */
 class Words {
   readonly starts: number[] = [];
   readonly ends: number[] = [];
@@ -90,7 +90,7 @@ class Words {
   }
 }
 
-/** NaN, the unit after the last one, is none. */
+/** NaN, the unit after the last, is not a word unit. */
 const isWordUnit = (unit: number): boolean => unit < 128 && wordUnits[unit] === 1;
 
 function gainOfLength(text: string, start: number, end: number): number {
@@ -128,7 +128,7 @@ const gainOfWord = (word: string): number =>
   commonWords.has(word) ? -gainOfCommon : rotatedCommonWords.has(word) ? gainOfCommon : 0;
 
 interface Candidate {
-  /** Index of the span's first word; `last` is that of its last word. */
+  /** Indices of the span's first and last word. */
   readonly first: number;
   readonly last: number;
   readonly gain: number;

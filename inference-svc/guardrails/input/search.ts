@@ -12,9 +12,9 @@ import type { MappedPiece } from "./mapped-text.ts";
 
 /** Results of one scan of a request. */
 export class Tally {
-  /** Matches per rule. A block rule stops at the first text in which it matches. */
+  /** Matches per rule. A block rule stops at the first text with a match. */
   readonly counts = new Map<FilterRule, number>();
-  /** Redact rules that matched where nothing can be replaced. */
+  /** Redact rules with a match in a text not open to redaction. */
   readonly unredactable = new Set<FilterRule>();
   /** Errors of rules that failed. */
   readonly failures = new Map<FilterRule, unknown>();
@@ -95,7 +95,7 @@ function* redact(unit: ScanUnit, rule: FilterRule, spans: readonly TextSpan[], t
   }
 }
 
-/** Matches that cross a boundary between sources; every other match is found in its source alone. */
+/** Matches across a boundary between sources; every other match is also found in its own source. */
 function* spansOverSources(unit: ScanUnit, spans: readonly TextSpan[]): Yielding<readonly TextSpan[]> {
   const sources = new UnitSources(unit);
   const over: TextSpan[] = [];
@@ -106,7 +106,7 @@ function* spansOverSources(unit: ScanUnit, spans: readonly TextSpan[]): Yielding
   return over;
 }
 
-/** Spans of the text that the form was derived from, by rule. */
+/** Spans of the source text of this form, by rule. */
 function* findSpans(
   form: TextForm,
   rules: readonly FilterRule[],
@@ -176,7 +176,7 @@ interface OpenScan {
   readonly pieceLength: number;
 }
 
-/** Holds a scan per rule. A rule that throws is recorded as failed and not called again. */
+/** Holds a scan per rule. A rule is recorded as failed at its first exception and not called again. */
 class OpenScans {
   open: readonly OpenScan[] = [];
   readonly #found: Map<FilterRule, TextSpan[]>;

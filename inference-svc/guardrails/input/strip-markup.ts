@@ -1,4 +1,4 @@
-/** Joins words that markup splits, as a page shows them, then removes their other disguises. */
+/** Joins words split by markup, as rendered on a page, then removes their other disguises. */
 import type { TextSpan } from "@sluice/proto/runtime/pattern/finder.js";
 import type { DecodedEscape } from "../disguises/entities.ts";
 import { readMarkup, markupSigns, maxMarkup } from "../disguises/markup.ts";
@@ -34,7 +34,7 @@ interface MarkupSpan extends TextSpan {
   readonly shown: string;
 }
 
-/** Markup from left to right, each with the text that a page shows for it. */
+/** Markup from left to right, each with the text shown on a page for it. */
 export function* findMarkup(text: string): Iterable<MarkupSpan> {
   const signs = new RegExp(anySign, "g");
   let commentEnd = 0;

@@ -7,8 +7,8 @@ import type { InputItem } from "../../turn/request.ts";
 import { isJson } from "../is-json.ts";
 
 /**
- * Fields that are not scanned: ids as long as they are plain, sealed content as long as it has the alphabet of such content, and files, which are
- * decoded and scanned as text. Every field that is not listed is scanned.
+ * Fields exempt from scans: ids while they are plain, sealed content while it keeps its alphabet, and files, which are decoded and scanned as text. Every
+ * field outside this list is scanned.
  */
 const unread: ReadonlyMap<string, (text: string) => boolean> = new Map([
   ["id", isPlainId],
@@ -28,20 +28,20 @@ const wordFields: ReadonlySet<string> = new Set(["type", "role", "status", "deta
 
 const { fields: knownFields, words } = collectVocabulary([inputItem]);
 
-/** Fields that often hold JSON, within which escapes could hide text. */
+/** Fields that often hold JSON; its escapes could hide text. */
 const mayHoldJson: ReadonlySet<string> = new Set(["arguments", "output", "input"]);
 
-/** Fields that identify tools and what belongs to them. */
+/** Fields with identifiers of tools and their parts. */
 export const identifierFields: ReadonlySet<string> = new Set(["name", "namespace", "server_label"]);
 
-/** Minimum digits of a number that is scanned: shorter ones identify nothing. */
+/** Minimum digits of a scanned number: shorter numbers identify nothing. */
 export const minNumberLength = 6;
 
 export interface TextPlace {
   readonly holder: Record<string, unknown>;
   readonly key: string;
   readonly text: string;
-  /** Whether other parts of the request refer to this text, so that it cannot be replaced. */
+  /** Whether other parts of the request refer to this text: it then cannot be replaced. */
   readonly isIdentifier: boolean;
 }
 
@@ -102,7 +102,7 @@ function toContainer({ name, within }: OpenPlace, value: object): Container {
   return name === "arguments" && !Array.isArray(value) ? "arguments" : "part";
 }
 
-/** Whether the text is JSON in a field that often holds JSON. */
+/** Whether the text is JSON, in a field likely to hold JSON. */
 export function* holdsJson(field: string, text: string): Yielding<boolean> {
   return mayHoldJson.has(field) && (yield* isJson(text));
 }

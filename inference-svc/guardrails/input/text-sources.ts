@@ -11,7 +11,7 @@ export interface TextSource {
   redact(spans: readonly TextSpan[], rule: FilterRule): Yielding<boolean>;
 }
 
-/** A recorded change that is still to be written into the request. */
+/** A recorded change, not yet written into the request. */
 export interface PendingChange {
   write(): Yielding;
 }
@@ -58,10 +58,10 @@ export class Unredactable implements TextSource {
   }
 }
 
-/** Different words that are looked for in a file's text. */
+/** Maximum number of different words searched for in a file's text. */
 const maxLookups = 256;
 
-/** A text that stands in a file besides the one that is sent. What is found in both is redacted there, and all else cannot be. */
+/** A second text of a file, which is not sent itself. Matches also present in the sent text are redacted there; others cannot be redacted. */
 export class Beside implements TextSource {
   readonly text: string;
   readonly #sent: string;
@@ -86,9 +86,7 @@ export class Beside implements TextSource {
 /** An identifier that other parts of the request refer to. */
 export class Identifier extends Unredactable {}
 
-/**
- * A text that is JSON and stays so: only text within its strings is replaced, and a redacted number becomes a string.
- */
+/** A JSON text that must remain JSON: only text within its strings is replaced, and a redacted number becomes a string. */
 export class JsonField implements TextSource, PendingChange {
   readonly text: string;
   readonly #put: (text: string) => void;
@@ -103,7 +101,7 @@ export class JsonField implements TextSource, PendingChange {
     this.#changes = changes;
   }
 
-  /** The token as a source of its own. */
+  /** The token as a separate source. */
   *word(token: JsonToken): Yielding<TextSource> {
     const text = yield* decodeToken(this.text, token);
     const note = (span: TextSpan, rule: FilterRule) => this.#note(token, text, span, rule);
@@ -140,7 +138,7 @@ export class JsonField implements TextSource, PendingChange {
     return all;
   }
 
-  /** Redacts the part of the span that lies in the token. */
+  /** Redacts the intersection of span and token. */
   *#redactIn(token: JsonToken, span: TextSpan, rule: FilterRule): Yielding<boolean> {
     // The scan of the decoded word has found this match already, at exact places.
     if (token.kind !== "scalar" && token.start < span.start && span.end < token.end) return true;

@@ -1,4 +1,4 @@
-/** Refuses token ids from keys whose guardrails look at requests: nobody can read them without the model's own tokenizer. */
+/** Rejects token ids from keys with input guardrails: token ids are unreadable without the model's tokenizer. */
 import { invalid } from "@sluice/proto/runtime/validation/problems.js";
 import { appliedTo, isAudit } from "../../turn/applied-guardrails.ts";
 import { onRequest } from "../../turn/layers.ts";

@@ -1,4 +1,4 @@
-/** Credentials in the entry of a tool server, which only that server and a provider that calls it may read. */
+/** Credentials in the entry of a tool server, only for the server and a provider calling it. */
 import { membersOf, withMembers } from "@sluice/proto/runtime/validation/json-span.js";
 import type { Tool } from "../../turn/request.ts";
 

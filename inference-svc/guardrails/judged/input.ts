@@ -1,4 +1,4 @@
-/** Judges requests by rules in words, after redaction, so that no judge reads more than the model does. */
+/** Judges requests by rules in words, after redaction: no judge reads more than the model does. */
 import { JudgeUnavailable } from "../../internal/judge-client.ts";
 import type { CallContext } from "../../internal/call.ts";
 import type { Judge, JudgeProfile } from "../../internal/judge.ts";
@@ -10,16 +10,14 @@ import type { Layer } from "../../turn/turn.ts";
 import { type Finding, buildJudgement, judgeTexts, withoutVerdict } from "./judgement.ts";
 import { type JudgedRule, buildJudgedRules } from "./rules.ts";
 
-/**
- * Maximum of text windows per request. A long conversation has fewer new ones, since the judge's verdicts are cached.
- */
+/** Maximum of text windows per request. A long conversation has fewer uncached windows, since the judge's verdicts are cached. */
 const maxWindows = 64;
 
 /** @param judge undefined when the configuration file names no judge model: every rule is then without a verdict */
 export const judgedInput = (judge: Judge | undefined, pluginTexts: readonly PluginTexts[]): Layer =>
   judging(judge, pluginTexts, (rules, texts, context) => judgeTexts(judge, rules, texts, context));
 
-/** Reports the rules that a dry run leaves unjudged, since it calls no model. */
+/** Lists the rules in the receipt of a dry run without a verdict: a dry run calls no model. */
 export const dryJudgedInput = (judge: JudgeProfile | undefined, pluginTexts: readonly PluginTexts[]): Layer =>
   judging(judge, pluginTexts, (rules) => withoutVerdict(rules, undefined));
 
@@ -45,9 +43,7 @@ const judging = (judge: JudgeProfile | undefined, pluginTexts: readonly PluginTe
     return request;
   });
 
-/**
- * All texts that the model did not write: instructions, sentences in plugin settings, messages, files and tool outputs.
- */
+/** All texts not written by the model: instructions, sentences in plugin settings, messages, files and tool outputs. */
 function* findJudgedTexts(
   { instructions, input, plugins, files }: TurnRequest,
   pluginTexts: readonly PluginTexts[],

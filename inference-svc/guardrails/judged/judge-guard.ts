@@ -1,6 +1,6 @@
 /**
- * Judges an answer by rules in words while it streams. A segment is judged as soon as its sentence ends, and delivered
- * only after that. When every rule only reports, only the final event waits: it carries the receipt.
+ * Judges an answer by rules in words while it streams. A segment is judged as soon as its sentence ends, and delivered after its verdict. When every rule
+ * only reports, only the final event waits, because it carries the receipt.
  */
 import { FaultReason } from "@sluice/proto/runtime/fault.js";
 import type { CallContext } from "../../internal/call.ts";
@@ -18,7 +18,7 @@ import { type TextKey, toTextKey } from "../output/item-texts.ts";
 /** Abort reason for the provider call: a blocked answer is read no further. */
 const blocked = new Error("blocked by a rule");
 
-/** Segments that are judged at a time; beyond them, nothing more is read from the provider. */
+/** Segments judged at a time; at the limit, nothing more is read from the provider. */
 const maxUnjudged = 4;
 
 interface Held {
@@ -140,7 +140,7 @@ export class JudgeGuard {
     return batch;
   }
 
-  /** Adds the stages to the receipt, which the final event carries. */
+  /** Adds the stages to the receipt in the final event. */
   #pushStages(): void {
     this.#occasion.scope.trace.stages.push(...this.#buildJudgement().stages);
   }
@@ -153,7 +153,7 @@ interface BegunItem {
 }
 
 class DeliveredItems {
-  /** Items that have begun and not ended, by output index. */
+  /** Unfinished items by output index. */
   readonly #items = new Map<number, BegunItem>();
 
   note(events: readonly TurnEvent[]): void {
@@ -186,5 +186,5 @@ class DeliveredItems {
   }
 }
 
-/** The outcome of an answer that a filter has cut. */
+/** The outcome of an answer cut by a filter. */
 const cutOutcome = { status: "incomplete", reason: "content_filter", serviceTier: "default" } as const;

@@ -1,4 +1,4 @@
-/** A judge's verdicts on texts under several rules, and the stages or the refusal that follow. */
+/** A judge's verdicts on texts under several rules, and the resulting stages or refusal. */
 import type { Fault } from "@sluice/proto/runtime/fault.js";
 import type { CallContext } from "../../internal/call.ts";
 import { JudgeUnavailable } from "../../internal/judge-client.ts";
@@ -10,7 +10,7 @@ import { guardrailUnavailable, serviceRetryMs } from "../not-applicable.ts";
 import { failsOpen } from "../policy.ts";
 import type { JudgedRule } from "./rules.ts";
 
-/** The verdict on one rule over all texts: the worst one counts. */
+/** The worst verdict on one rule over all texts. */
 export interface Finding {
   readonly rule: JudgedRule;
   readonly outcome: "broken" | "followed" | "none" | "unasked";
@@ -19,7 +19,7 @@ export interface Finding {
 }
 
 /**
- * Findings for rules that no judge was asked about.
+ * Findings for rules without a call to the judge.
  * @param cause why; undefined in a dry run, which does not count as a failure of the rule
  */
 export const withoutVerdict = (rules: readonly JudgedRule[], cause: JudgeUnavailable | undefined): readonly Finding[] =>
@@ -56,11 +56,11 @@ async function judgeRule(
 /** The stages for the receipt, and the refusal if the request or answer is refused. */
 export interface Judgement {
   readonly stages: readonly Stage[];
-  /** GUARDRAIL_BLOCKED for a broken rule; UNAVAILABLE for a rule that fails closed and has no verdict. */
+  /** GUARDRAIL_BLOCKED for a broken rule; UNAVAILABLE for a rule without a verdict that fails closed. */
   readonly refusal: Fault | undefined;
 }
 
-/** @param what the thing that a block refuses, as the error message names it */
+/** @param what the subject of a block, as named in the error message */
 export function buildJudgement(
   findings: readonly Finding[],
   judge: JudgeProfile | undefined,
@@ -83,7 +83,7 @@ export function buildJudgement(
   return { stages, refusal: unjudged && guardrailUnavailable(unjudged.cause, serviceRetryMs) };
 }
 
-/** A rule that only reports never refuses anything. */
+/** A rule that only reports never blocks. */
 const failsOpenFor = ({ rule }: Finding): boolean => rule.action === "flag" || failsOpen(rule);
 
 function buildStage(finding: Finding, judge: JudgeProfile | undefined): Stage {

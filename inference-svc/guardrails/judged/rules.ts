@@ -6,9 +6,9 @@ import { type Side, covers } from "../policy.ts";
 
 export interface JudgedRule extends Applied {
   readonly rule: string;
-  /** An action that only a newer admin-svc knows counts as block: ignoring the rule would weaken the guardrail. */
+  /** An action unknown to this version counts as block: a newer admin-svc may send it, and ignoring it would weaken the guardrail. */
   readonly action: "block" | "flag";
-  /** Minimum probability at which the rule counts as broken. */
+  /** Minimum probability of a broken rule. */
   readonly threshold: number;
   /** The rule's name in answers and receipts: its label, or else its text. */
   readonly name: string;

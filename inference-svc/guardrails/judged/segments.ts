@@ -5,9 +5,9 @@ import type { OutputItem, TurnEvent } from "../../turn/turn.ts";
 import { findTextPlaces } from "../input/text-places.ts";
 import { listTexts, toTextKey } from "../output/item-texts.ts";
 
-/** UTF-16 units after which a segment ends without the end of a sentence. */
+/** Maximum UTF-16 units of a segment without the end of a sentence. */
 const maxUnits = 400;
-/** UTF-16 units of the segment before that the judge reads again as context. */
+/** UTF-16 units of the previous segment, sent again to the judge as context. */
 const contextUnits = 200;
 
 const sentenceEnd = /[.!?\u2026\u3002\uff01\uff1f]["')\]\u201d\u2019]?\s|\n/;
@@ -33,7 +33,7 @@ export class JudgedSegment {
 export interface SegmentedEvent {
   /** The segments whose verdicts the event waits for. */
   readonly awaits: readonly JudgedSegment[];
-  /** Segments that have just ended and are ready for the judge. */
+  /** Segments just ended and ready for the judge. */
   readonly closed: readonly JudgedSegment[];
 }
 
@@ -87,10 +87,7 @@ export class AnswerSegments {
   }
 }
 
-/**
- * Calls that state in fields without deltas what the model wants done. Results of tools are not in this list: the model
- * did not write them.
- */
+/** Calls that state the model's request in fields without deltas. Results of tools are not in this list: the model did not write them. */
 const callTypesWithoutDeltas: ReadonlySet<string> = new Set([
   "shell_call",
   "local_shell_call",
@@ -107,7 +104,7 @@ function findItemTexts(item: OutputItem): readonly string[] {
   return texts.filter((text) => text !== "");
 }
 
-/** The texts of a call that the model wrote, without the results that the provider added. */
+/** The model's own texts of a call, without results added by the provider. */
 function describeCall(item: OutputItem): string {
   const action: unknown = item["action"];
   const wanted = { ...item, results: [], action: isObject(action) ? { ...action, sources: [] } : action };

@@ -1,4 +1,4 @@
-/** Delivers an item's annotations after the text that they point at, and drops those that point at redacted text. */
+/** Delivers an item's annotations after the text they point at, and drops those that point at redacted text. */
 import { codePointLength } from "@sluice/proto/runtime/validation/text.js";
 import { moveAnnotation, annotationEnd } from "../../turn/replacements.ts";
 import type { TurnEvent } from "../../turn/turn.ts";
@@ -20,7 +20,7 @@ export class Annotations {
   readonly #item: AnnotationHost;
   /** Delivered annotations by part number. */
   readonly delivered = new Map<number, unknown[]>();
-  /** Annotations that point past the text received so far, so that its fate is not known yet. */
+  /** Annotations of text not yet received: whether it will be redacted is unknown. */
   #pending: readonly AnnotationEvent[] = [];
 
   constructor(item: AnnotationHost) {
@@ -28,13 +28,13 @@ export class Annotations {
   }
 
   take(event: AnnotationEvent): void {
-    // An annotation also waits behind an earlier one of its part, which keeps their order.
+    // An annotation also waits behind an earlier one of its part, to keep their order.
     const waits = this.#isAheadOfText(event) || this.#pending.some(({ part }) => part === event.part);
     if (waits) this.#pending = [...this.#pending, event];
     else this.#deliverInOrder(event);
   }
 
-  /** Text has come for the part with this key, so that all other parts are complete; without a key, every part is. */
+  /** Text has come for the part with this key: all other parts are complete, and every part without a key. */
   continueAt(key?: TextKey): void {
     if (this.#pending.length === 0) return;
     const early = this.#pending;

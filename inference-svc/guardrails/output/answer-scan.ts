@@ -16,14 +16,14 @@ import { Blocked, TextScanner } from "./rules/text-scanner.ts";
 import { ScannedItem } from "./scanned-item.ts";
 
 /**
- * How much is scanned as one text: the answer with the texts that clients join; each item by itself; or only the joined
- * texts, for an answer whose items were already scanned.
+ * Unit of scanning: the whole answer, with joined texts as clients join them; each item by itself; or only the joined texts, for an answer of already
+ * scanned items.
  */
 export type Extent = "answer" | "items" | "texts";
 
 type Item = GuardedItem | ScannedItem;
 
-/** Delta types whose texts only reasoning items have. */
+/** Delta types only in reasoning items. */
 const reasoningKinds = ["reasoning.delta", "summary.delta"] as const;
 
 export class AnswerScan {
@@ -34,12 +34,12 @@ export class AnswerScan {
   readonly enforces: boolean;
   /** Open items by output index. */
   readonly #items = new Map<number, Item>();
-  /** Scans the texts of all items that clients join. */
+  /** Scans the joined texts of all items. */
   readonly #texts: GuardedTexts;
   readonly #extent: Extent;
   /** Native events outside of any item, held until the answer is complete; absent before the first. */
   #nativeEvents: NativeEvents | undefined;
-  /** Number of items that have begun to be delivered. */
+  /** Number of items whose delivery has begun. */
   #begun = 0;
   /** Number of leading items that were delivered to their end. */
   #ended = 0;
@@ -54,7 +54,7 @@ export class AnswerScan {
     this.#extent = extent;
   }
 
-  /** The events that may be delivered. */
+  /** The events ready for delivery. */
   get ready(): Batch {
     return this.#ready;
   }
@@ -65,14 +65,14 @@ export class AnswerScan {
     return ready;
   }
 
-  /** Starts a new time slice, for a caller that has just waited. */
+  /** Starts a new time slice, for a caller returning from a wait. */
   restartSlice(): void {
     this.#scanner.restartSlice();
   }
 
   /**
-   * Scans the next event. One that could not be scanned is not delivered, unless all rules only report.
-   * @returns undefined when that is done, and other turns need not get the processor
+   * Scans the next event. An event with a failed scan is not delivered, unless all rules only report.
+   * @returns undefined when complete without having to yield to other turns
    * @throws Blocked; Fault UNAVAILABLE when a rule fails
    */
   read(event: TurnEvent): Promise<void> | undefined {
@@ -117,7 +117,7 @@ export class AnswerScan {
     return undefined;
   }
 
-  /** Scans a finished item for rules that only report; the event is delivered unchanged. */
+  /** Scans a finished item with the report-only rules; the event is delivered unchanged. */
   *#reportOnItem(event: Extract<TurnEvent, { readonly type: "item.end" }>): Waiting {
     yield* new GuardedItem(event.index, this.#scanner).end(event.item);
     this.#ready.push(event);
@@ -140,8 +140,8 @@ export class AnswerScan {
   }
 
   /**
-   * The debug echo shows what Sluice sent, not the answer, so that its matches are left out of the receipt. A redact
-   * rule changes it, a block rule drops it.
+   * The debug echo shows the request that Sluice sent, not the answer: its matches are left out of the receipt. A redact rule changes it, a block rule
+   * drops it.
    */
   *#scanDebugEcho(event: Extract<TurnEvent, { readonly type: "debug" }>): Waiting {
     const scanner = new TextScanner(this.#scanner.rules, new Report(), this.#scope.signal);
@@ -185,12 +185,12 @@ export class AnswerScan {
   #beginItem(index: number, event: TurnEvent): Waiting | undefined {
     const item = this.#createItem(index, event);
     this.#items.set(index, item);
-    // An event that comes behind the end of its item.
+    // An event after the end of its item.
     if (index < this.#ended) this.#ended = index;
     return this.#stepItem(item, event);
   }
 
-  /** Clients join reasoning only until another item comes, so that later text need not wait for it. */
+  /** Clients join reasoning only until another item comes: later text need not wait for it. */
   *#endReasoning(): Waiting {
     if (this.#scanner.asksService) {
       yield* this.#texts.flushHeldForms(reasoningKinds);
@@ -207,10 +207,7 @@ export class AnswerScan {
     return new GuardedItem(index, this.#scanner, this.#extent === "items" ? undefined : this.#texts);
   }
 
-  /**
-   * Releases items in the order of their index. An item that has nothing to show yet, or waits for its end, holds up
-   * the next.
-   */
+  /** Releases items in the order of their index. An item with nothing to show yet, or waiting for its end, holds up the next. */
   #releaseInOrder(): void {
     while (this.#items.get(this.#begun)?.canBegin && !this.#items.get(this.#begun - 1)?.isWaiting) this.#begun++;
     for (let index = this.#ended; index < this.#begun; index++) {
@@ -222,7 +219,7 @@ export class AnswerScan {
     }
   }
 
-  /** Ends every item that has begun with what was delivered of it. */
+  /** Closes each started item with only the text already delivered. */
   #endAsIncomplete(): void {
     for (const [index, item] of this.#items) {
       const cutItem = index < this.#begun ? item.cut() : undefined;
@@ -233,7 +230,7 @@ export class AnswerScan {
     this.#ready.push({ type: "end", outcome });
   }
 
-  /** Adds the stages to the receipt, which the final event carries. */
+  /** Adds the stages to the receipt in the final event. */
   pushStages(): void {
     this.#scope.trace.stages.push(...this.#report.stages());
   }

@@ -1,8 +1,8 @@
-/** Builds an incomplete item from what was delivered of it, for an answer that is cut. */
+/** Builds an incomplete item from its delivered texts, for an answer cut short. */
 import type { OutputItem } from "../../turn/turn.ts";
 import { type TextKey, hasStreamedText, editTexts, buildEmptyPart } from "./item-texts.ts";
 
-/** A part of an item with the text of it that was delivered. */
+/** A part of an item with its delivered text. */
 export interface DeliveredPart {
   readonly key: TextKey;
   readonly delivered: string;
@@ -18,7 +18,7 @@ const statusWhenCut: ReadonlyMap<string, string> = new Map([
 
 /**
  * @param start the item as it began
- * @param parts may omit parts of which nothing was delivered
+ * @param parts may omit parts without delivered text
  * @param annotations delivered annotations by part number
  */
 export function buildCutItem(

@@ -1,19 +1,19 @@
-/** Builds a finished item from the texts that were delivered of it. */
+/** Builds a finished item from its delivered texts. */
 import type { OutputItem } from "../../turn/turn.ts";
 import { keepAnnotations } from "./annotations.ts";
 import type { TextPart } from "./text-part.ts";
 import { type TextKey, editTexts } from "./item-texts.ts";
 
-/** Fields that hold the text of a reasoning item in a form that only the provider can read. */
+/** Fields that hold the text of a reasoning item in a form only the provider can read. */
 const sealFields: readonly string[] = ["encrypted_content", "signature"];
 
 type Parts = ReadonlyMap<TextKey, TextPart<TextKey>>;
 
 /**
- * A redacted reasoning loses its sealed text, from which the provider would restore what was redacted.
+ * Redacted reasoning loses its sealed text, since the provider would restore the redacted text from it.
  * @param cleaned the item with its streamed texts emptied and all other texts redacted
- * @param item the item as it came from the provider
- * @param onDropped called for each field that is left out
+ * @param item the item as received from the provider
+ * @param onDropped called for each omitted field
  */
 export function buildDeliveredItem(
   cleaned: OutputItem,

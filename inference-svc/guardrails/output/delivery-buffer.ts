@@ -9,14 +9,14 @@ interface DeliveryCallback {
 }
 
 export class DeliveryBuffer {
-  /** The part that received text last, and the parts after it. */
+  /** The last part with text, and the parts after it. */
   #parts: TextPart[] = [];
   #held = "";
   readonly #callbacks: DeliveryCallback[] = [];
   /** Place of the first undelivered character. */
   start = 0;
 
-  /** UTF-16 units that are held back. */
+  /** UTF-16 units held back. */
   get held(): number {
     return this.#held.length;
   }
@@ -25,7 +25,7 @@ export class DeliveryBuffer {
     return this.start + this.#held.length;
   }
 
-  /** Assigns all text that is appended from now on to the part. */
+  /** Assigns all text appended from now on to the part. */
   begin(part: TextPart): void {
     part.start = this.length;
     this.#parts.push(part);
@@ -41,7 +41,7 @@ export class DeliveryBuffer {
     else this.#callbacks.push({ at: this.length, run });
   }
 
-  /** The given place, or one before it if it would split a surrogate pair whose second half may still come. */
+  /** The given place, or the place before it when the second half of a surrogate pair may still come. */
   toWholeCharacter(decided: number, over: boolean): number {
     const last = this.#held.charCodeAt(decided - this.start - 1);
     const half = last >= 0xd800 && last <= 0xdbff && !(over && decided === this.length);
@@ -56,7 +56,7 @@ export class DeliveryBuffer {
     return true;
   }
 
-  /** Delivers the text between two places to its parts, and runs the callbacks that wait there. */
+  /** Delivers the text between two places to its parts, and runs the callbacks for these places. */
   deliver(start: number, end: number): void {
     for (let at = start; at < end; ) {
       const part = this.#partAt(at);

@@ -1,6 +1,6 @@
 /**
- * Guards one output item. Its streamed texts are delivered as soon as they are decided; arguments and native events
- * that carry text are delivered once the item is complete.
+ * Guards one output item. Its streamed texts are delivered as soon as they are decided; arguments and native events with text are delivered at the end of
+ * the item.
  */
 import { type Waiting, type Yielding, settled } from "../../turn/time-slice.ts";
 import type { OutputItem, TurnEvent } from "../../turn/turn.ts";
@@ -48,7 +48,7 @@ export class GuardedItem {
   #start: OutputItem | undefined;
   #hasJsonArguments = false;
   #streamed = false;
-  /** Whether the item has anything to show, so that it may begin. */
+  /** Whether the item may begin: it has something to show. */
   canBegin = false;
   /** The item's end has come and waits for the decision about its texts. */
   isWaiting = false;
@@ -56,14 +56,14 @@ export class GuardedItem {
   /** Events, in order, that may be delivered once the item has begun. */
   readonly #ready: TurnEvent[] = [];
 
-  /** @param joinedTexts scans the texts of all items that clients join; without it, the item is scanned by itself */
+  /** @param joinedTexts scans the joined texts of all items; without it, the item is scanned by itself */
   constructor(index: number, scanner: TextScanner, joinedTexts?: GuardedTexts) {
     this.#index = index;
     this.#scanner = scanner;
     this.#joinedTexts = joinedTexts;
   }
 
-  /** Moves the events that may be delivered to the end of the list. */
+  /** Moves the events ready for delivery to the end of the list. */
   moveTo(list: TurnEvent[]): void {
     for (const event of this.#ready) list.push(event);
     this.#ready.length = 0;
@@ -94,11 +94,11 @@ export class GuardedItem {
     this.#hasJsonArguments = hasJsonArguments(item.type);
     this.#start = yield* settled(redactValue(item, this.#scanner));
     this.#ready.push({ type: "item.start", index: this.#index, item: this.#start });
-    // The start of a call commits the turn, and a client cannot act on it before its text: it waits for that.
+    // The start of a call commits the turn, though a client cannot act on it before its text: it waits for the text.
     this.canBegin = !hasStreamedText(item.type);
   }
 
-  /** Clients never join the texts of calls, which may stream in parallel. */
+  /** Clients never join the texts of calls, since calls may stream in parallel. */
   #chooseTexts({ type }: OutputItem): void {
     if (this.#joinedTexts && hasTextParts(type)) this.#ownTexts = this.#joinedTexts;
   }
@@ -145,7 +145,7 @@ export class GuardedItem {
 
   *#annotation(event: AnnotationEvent): Waiting {
     const annotation = yield* settled(redactValue(event.annotation, this.#scanner));
-    // An annotation in which something was redacted would lead a reader to the redacted text.
+    // A partly redacted annotation would lead a reader to the redacted text.
     if (annotation === event.annotation) this.#openAnnotations().take(event);
   }
 
@@ -177,7 +177,7 @@ export class GuardedItem {
     });
   }
 
-  /** The delivered part of an item that will not be completed; undefined when the item has not begun. */
+  /** The delivered part of an unfinished item; undefined for an item not begun. */
   cut(): OutputItem | undefined {
     return this.#start && this.canBegin
       ? buildCutItem(this.#start, [...this.#parts.values()], this.#annotations?.delivered)
@@ -249,7 +249,7 @@ export class GuardedItem {
     return texts.every(({ key, text }) => this.#partOf(key).delivered === text);
   }
 
-  /** Asks the detector services about texts that are complete. */
+  /** Calls the detector services for complete texts. */
   *#askServices(): Waiting {
     yield* this.#texts.flushHeldForms();
     yield* settled(this.#texts.askServices(true));
@@ -262,7 +262,7 @@ export class GuardedItem {
     return text.startsWith(part.raw) && (text.length === part.raw.length || part === [...this.#parts.values()].at(-1));
   }
 
-  /** The finished item contradicts its deltas, so that its texts are scanned again, by themselves. */
+  /** The finished item contradicts its deltas: its texts are scanned again, each by itself. */
   #rescan(): void {
     this.#ownTexts = undefined;
     this.#parts = new Map();

@@ -1,14 +1,13 @@
 /**
- * Scans the texts of an answer with the rules that change it, and holds text back only from where a match may be under
- * way.
+ * Scans the texts of an answer with the rules that change it, and holds text back only from the start of a possible match.
  *
- * Each text is scanned in every way in which a reader may see it: joined with all texts that clients join it to,
- * whatever comes between them; with the other texts of its item, in their order; and by itself, since a match at the
- * edge of a text may vanish within a longer one. Where two of these are the same text, one scan serves both.
+ * Each text is scanned in every way in which a reader may see it: joined with all texts that clients join it to, whatever comes between them; with the
+ * other texts of its item, in their order; and by itself, since a match at the edge of a text may vanish within a longer text. Where two of these are the
+ * same text, one scan serves both.
  *
- * Text that may still become part of a match stays held after its item has ended, and everything after it waits: the
- * event order ends an item before the next begins, delivered text cannot be called back, and redacting every possible
- * beginning of a match would spoil most answers. The wait ends with the next joined character, or with the answer.
+ * Text that may still become part of a match stays held after the end of its item, and everything after it waits: an item ends before the next begins,
+ * delivered text cannot be called back, and redacting every possible beginning of a match would spoil most answers. The wait ends with the next joined
+ * character, or with the answer.
  */
 import { append } from "@sluice/proto/runtime/text/append.js";
 import type { Yielding } from "../../turn/time-slice.ts";
@@ -28,7 +27,7 @@ export class GuardedTexts {
   readonly #joinedTexts = new Map<string, JoinedText>();
   /** The parts of the last item, in order. */
   #siblings: TextPart[] = [];
-  /** The last part joined with the texts that clients join it to. */
+  /** The joined text of the last part. */
   #joined: JoinedText | undefined;
   /** The parts of the last item in order; undefined while `#joined` reads the same text. */
   #itemText: JoinedText | undefined;
@@ -41,7 +40,7 @@ export class GuardedTexts {
   #othersDecided = Number.POSITIVE_INFINITY;
   readonly #buffer = new DeliveryBuffer();
   #hits: RuleHit[] = [];
-  /** Names of hits already taken, since several scans can find the same one; absent before the first. */
+  /** Names of hits already taken: several scans can find the same hit. Absent before the first. */
   #knownHits: Set<string> | undefined;
   /** A block rule has matched: nothing more is delivered. */
   blocked = false;
@@ -51,7 +50,7 @@ export class GuardedTexts {
     this.#report = report;
   }
 
-  /** UTF-16 units that are held back. */
+  /** UTF-16 units held back. */
   get held(): number {
     return this.#buffer.held;
   }
@@ -63,7 +62,7 @@ export class GuardedTexts {
     return this.#append(part, text);
   }
 
-  /** Begins the first part of all, which follows no other that would have to end. */
+  /** Begins the very first part: there is no other part to end. */
   #beginFirst(part: TextPart): void {
     this.#buffer.begin(part);
     this.#scanFrom(part, this.#joinedTextOf(part));
@@ -124,8 +123,7 @@ export class GuardedTexts {
   }
 
   /**
-   * Scans the text that these joined texts have held until its form is known; must come before services are asked about
-   * them.
+   * Scans the text held by these joined texts for its form; must come before services are called for them.
    * @throws as push
    */
   *flushHeldForms(names?: readonly string[]): Yielding {
@@ -142,7 +140,7 @@ export class GuardedTexts {
     this.#advance();
   }
 
-  /** Whether one of these joined texts has begun. */
+  /** Whether any of these joined texts has begun. */
   hasJoined(names: readonly string[]): boolean {
     return names.some((name) => this.#joinedTexts.has(name));
   }
@@ -175,7 +173,7 @@ export class GuardedTexts {
     return [...names].flatMap((name) => this.#joinedTexts.get(name) ?? []);
   }
 
-  /** Begins a part behind others, whose own scans end with it. */
+  /** Begins a later part, and ends the separate scans of earlier parts. */
   *#beginBehind(part: TextPart): Yielding {
     // The delivered text of this part was scanned as complete.
     if (part.start !== undefined) throw new Error(`${String(part.key)} continues after another part`);
@@ -195,7 +193,7 @@ export class GuardedTexts {
     return joined;
   }
 
-  /** Begins to scan a part that has its place in the buffer. @param joined the texts that clients join it to */
+  /** Begins to scan a part already placed in the buffer. @param joined the texts that clients join it to */
   #scanFrom(part: TextPart, joined: JoinedText): void {
     this.#partText = joined.isEmpty ? undefined : new JoinedText(localRulesOf(this.#rules), this.#report);
     this.#joined = joined;
@@ -219,7 +217,7 @@ export class GuardedTexts {
     if (this.#joined) this.#scans = [this.#joined];
   }
 
-  /** Texts that only a joined scan has read also end by themselves, so that a match at their edge is found. */
+  /** A text read only by a joined scan also ends by itself, to find a match at its edge. */
   *#endBefore(part: TextPart, joined: JoinedText): Yielding {
     const { partsOfOneItem: parts = [] } = joined;
     const isOver = parts.length === 1 || parts[0]?.membership.item !== part.membership.item;
@@ -228,7 +226,7 @@ export class GuardedTexts {
     this.#add(yield* finishSearch(again.end()));
   }
 
-  /** Starts scanning the item's texts in order as soon as that differs from the joined text. */
+  /** Starts scanning the item's texts in order at the first difference from the joined text. */
   *#scanItemInOrder(part: TextPart, joined: JoinedText): Yielding {
     if (this.#itemText) return;
     const isJoined =
@@ -246,7 +244,7 @@ export class GuardedTexts {
     this.blocked = blocks.length > 0;
   }
 
-  /** Place before which no rule will find anything any more. */
+  /** Place before which no rule can have further matches. */
   #decidedUntil(over: boolean): number {
     if (over) return this.#buffer.length;
     let until = Math.min(this.#buffer.length, this.#othersDecided);
@@ -276,7 +274,7 @@ export class GuardedTexts {
     let at = this.#buffer.start;
     for (const region of regions) {
       if (region.end > until) {
-        // Another rule may still match text that reaches into this region.
+        // Another rule may still match text reaching into this region.
         if (until - region.start < maxHeld) until = Math.min(until, region.start);
         else at = this.#replaceDecided(region, at, until);
         break;

@@ -1,10 +1,10 @@
-/** Finds and edits the texts of an output item that are streamed as deltas. */
+/** Finds and edits the streamed texts of an output item. */
 import { isObject } from "@sluice/proto/runtime/validation/fields.js";
 import type { OutputItem, TurnEvent } from "../../turn/turn.ts";
 
 export type TextEvent = Extract<TurnEvent, { readonly delta: string }>;
 
-/** Type and part number of the deltas that carry a text. */
+/** Type and part number of a text's deltas. */
 export type TextKey = `${TextEvent["type"]} ${number}`;
 
 export const toTextKey = (event: TextEvent): TextKey => `${event.type} ${"part" in event ? event.part : 0}`;
@@ -58,7 +58,7 @@ export const hasJsonArguments = (type: string): boolean => textFieldsOfCalls.get
 /** Whether the item streams a text and may begin only with the first of it. */
 export const hasStreamedText = (type: string): boolean => textFieldsOfCalls.has(type) || type === "apply_patch_call";
 
-/** Whether the item's texts are parts, which clients join with those of other items. */
+/** Whether the item's texts are parts: clients join parts of several items. */
 export const hasTextParts = (type: string): boolean => type === "message" || type === "reasoning";
 
 /** Edits one text; `part` is empty for a text that is not a part. */
@@ -79,7 +79,7 @@ export function editTexts(item: OutputItem, edit: Edit): OutputItem {
   return { ...item, [field]: edit("arguments.delta 0", text, {}).text };
 }
 
-/** A streamed text of an item, and the part that holds it; `part` is empty for a text that is not a part. */
+/** A streamed text of an item and its part; `part` is empty for a text that is not a part. */
 export interface ItemText {
   readonly key: TextKey;
   readonly text: string;
@@ -114,7 +114,7 @@ function editPart(part: PartJson, index: number, edit: Edit): PartJson {
 
 const outputText = ["output_text", ["text.delta", "text"]] as const;
 
-/** An empty part of the kind that these deltas belong to. */
+/** An empty part of the kind these deltas belong to. */
 export function buildEmptyPart(key: TextKey): PartJson {
   const [type, [, field]] = [...textFieldsOfParts].find(([, [event]]) => key.startsWith(`${event} `)) ?? outputText;
   return {

@@ -1,7 +1,4 @@
-/**
- * Scans texts that clients join, whatever stands between them, as one text. Hits are reported at places in the delivery
- * buffer, which holds all texts.
- */
+/** Scans texts that clients join, whatever stands between them, as one text. Hits are reported at places in the delivery buffer, which holds all texts. */
 import type { Yielding } from "../../turn/time-slice.ts";
 import type { TextPart } from "./text-part.ts";
 import { TextScan } from "./forms/text-scan.ts";
@@ -10,7 +7,7 @@ import type { RuleHit } from "./rules/merge-hits.ts";
 import type { Report } from "./rules/report.ts";
 import { type OutputRule, combinedPieceLength } from "./rules/output-rules.ts";
 
-/** Characters that are adjacent both in the joined text and in the delivery buffer. */
+/** Characters adjacent both in the joined text and in the delivery buffer. */
 interface ContiguousRun {
   /** Place of the run's first character in the joined text. */
   readonly textStart: number;
@@ -24,17 +21,14 @@ export class JoinedText {
   /** UTF-16 units read so far. */
   #length = 0;
   #ended = false;
-  /** The text's parts, as long as all of them belong to one item; undefined afterwards. */
+  /** The text's parts, while all of them belong to one item; undefined afterwards. */
   partsOfOneItem: TextPart[] | undefined = [];
 
   constructor(rules: readonly OutputRule[], report: Report) {
     this.#scan = new TextScan(rules, 0, report);
   }
 
-  /**
-   * Scans complete parts again as one text. Hits within them are not reported: the scan that read the parts first has
-   * found those.
-   */
+  /** Scans complete parts again as one text. Hits within a single part are not reported: the first scan has found them. */
   static *rescan(parts: readonly TextPart[], rules: readonly OutputRule[], report: Report): Yielding<JoinedText> {
     const joined = new JoinedText(rules, report);
     const length = combinedPieceLength(rules);
@@ -52,7 +46,7 @@ export class JoinedText {
     return this.#runs.length === 0;
   }
 
-  /** Assigns all text that is pushed from now on to the part. */
+  /** Assigns all text pushed from now on to the part. */
   begin(part: TextPart): void {
     const at = part.start ?? 0;
     const last = this.#runs.at(-1);
@@ -70,7 +64,7 @@ export class JoinedText {
   }
 
   /**
-   * Scans the text that was held until its form is known; must come before services are asked about the complete text.
+   * Scans the text held for its form; must come before services are called for the complete text.
    * @throws as push
    */
   *flushHeldForms(): Yielding<readonly RuleHit[]> {
@@ -93,7 +87,7 @@ export class JoinedText {
     return this.locate(yield* search);
   }
 
-  /** Place in the delivery buffer before which nothing will be found; Infinity when all text read is decided. */
+  /** Place in the delivery buffer before which no further match is possible; Infinity when all text read is decided. */
   get decided(): number {
     const { decided } = this.#scan;
     return this.#ended || decided >= this.#length ? Number.POSITIVE_INFINITY : this.#toBufferPlace(decided);

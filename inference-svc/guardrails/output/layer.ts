@@ -1,4 +1,4 @@
-/** The layers that scan answers with the guardrails' rules. Callers without rules for answers skip their work. */
+/** The layers for scanning answers with the guardrails' rules. Callers without rules for answers skip their work. */
 import type { Scope } from "../../turn/scope.ts";
 import type { Layer } from "../../turn/turn.ts";
 import type { Extent } from "./answer-scan.ts";
@@ -8,7 +8,7 @@ import { type OutputRule, divideRules, buildOutputRules } from "./rules/output-r
 
 /**
  * @param extent how much of an answer is scanned as one text
- * @param rulesOf throws Fault for a rule that cannot be applied and whose guardrail fails closed
+ * @param rulesOf throws Fault when a rule cannot be applied and its guardrail fails closed
  */
 export const outputGuardLayer =
   (extent: Extent, rulesOf: (scope: Scope, report: Report) => readonly OutputRule[]): Layer =>
@@ -34,8 +34,8 @@ export const outputGuardrails: Layer = outputGuardLayer("answer", ({ caller }, r
   buildOutputRules(caller, report),
 );
 
-/** Scans items that Sluice composed from answers that were already reported on: rules that only report are left out. */
+/** Scans items composed by Sluice from already reported answers; report-only rules are left out. */
 export const enforcedGuardrails: Layer = outputGuardLayer("items", buildEnforcedRules);
 
-/** Scans the joined texts of several answers that a client receives as one; rules that only report are left out. */
+/** Scans the joined texts of several answers for one client; report-only rules are left out. */
 export const joinedGuardrails: Layer = outputGuardLayer("texts", buildEnforcedRules);

@@ -1,6 +1,6 @@
 /**
- * Guards a provider's own events. An event without text and with a clean name is delivered at once; one with text is
- * held until its item is complete, since a text may be split over several events.
+ * Guards a provider's native events. An event without text and with a clean name is delivered at once; an event with text is held until its item is
+ * complete, since a text may be split over several events.
  */
 import type { TurnEvent } from "../../turn/turn.ts";
 import { redactValue, hasText, isContractWord, findTexts } from "./redact-value.ts";
@@ -14,7 +14,7 @@ interface HeldEvent {
   readonly payload: Payload;
 }
 
-/** An event's part of a text that is split over several events. */
+/** An event's part of a text split over several events. */
 interface TextPiece {
   readonly held: HeldEvent;
   readonly text: string;
@@ -25,7 +25,7 @@ const none: readonly NativeEvent[] = [];
 export class NativeEvents {
   readonly #scanner: TextScanner;
   readonly #held: HeldEvent[] = [];
-  /** Names that are not in the contract, and whether they are clean. */
+  /** Names outside the contract, and whether they are clean. */
   readonly #names = new Map<string, boolean>();
 
   constructor(scanner: TextScanner) {
@@ -33,21 +33,20 @@ export class NativeEvents {
   }
 
   /**
-   * Holds the event for `flush`, or returns it if it carries no text. An event whose name is redacted is dropped: a
-   * name has no placeholder.
+   * Holds the event for `flush`, or returns it if it carries no text. An event with a redacted name is dropped: a name has no placeholder.
    * @throws as TextScanner.redact
    */
   async take(event: NativeEvent): Promise<NativeEvent | undefined> {
     if (!(await this.#isAllowed(event.name))) return undefined;
     const payload = JSON.parse(event.payloadJson) as Payload;
-    // An event after a held one waits as well, which keeps their order.
+    // An event after a held event waits as well, to keep their order.
     if (this.#held.length === 0 && !hasText(payload)) return this.#redact({ event, payload });
     this.#held.push({ event, payload });
     return undefined;
   }
 
   async #isAllowed(name: string): Promise<boolean> {
-    // Detector services are not asked about names.
+    // Detector services get no names.
     if (isContractWord(name) || this.#scanner.asksService) return true;
     const known = this.#names.get(name) ?? (await this.#scanner.redact(name)) === name;
     this.#names.set(name, known);
@@ -55,7 +54,7 @@ export class NativeEvents {
   }
 
   /**
-   * Returns the held events, redacted. All events that share a match split over them are dropped.
+   * Returns the held events, redacted. All events that share a split match are dropped.
    * @throws as TextScanner.redact
    */
   flush(): Promise<readonly NativeEvent[]> | readonly NativeEvent[] {
@@ -106,10 +105,7 @@ function indexOfPieceAt(ends: readonly number[], position: number): number {
 /** A field with the same value in this many events is a constant, not a text in pieces. */
 const minRepeats = 3;
 
-/**
- * The texts that a client may assemble from events of one name: each field in event order, and each interleaved stream
- * by itself.
- */
+/** The texts a client may assemble from events of one name: each field in event order, and each interleaved stream by itself. */
 function* joinPieces(all: readonly HeldEvent[]): Iterable<readonly TextPiece[]> {
   for (const sameName of groupBy(all, ({ event }) => event.name)) {
     if (sameName.length === 1) continue;
@@ -137,7 +133,7 @@ function groupByPath(events: readonly HeldEvent[]): ReadonlyMap<string, readonly
   return pieces;
 }
 
-/** Fields that distinguish interleaved streams: their values come back, while counters and timestamps never do. */
+/** Fields to distinguish interleaved streams: their values repeat, while counters and timestamps never do. */
 function findStreamFields(pieces: readonly TextPiece[], path: string): readonly string[] {
   const fields = new Set(pieces.flatMap(({ held }) => Object.keys(held.payload)));
   return [...fields].filter((field) => {

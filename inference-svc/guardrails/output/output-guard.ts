@@ -1,6 +1,6 @@
 /**
- * Guards one answer with the caller's guardrails: text that a block or redact rule matches is never delivered, and all
- * other text is delivered as soon as no match can include it.
+ * Guards one answer with the caller's guardrails: text matched by a block or redact rule is never delivered, and all other text is delivered as soon as no
+ * match can include it.
  */
 import { Fault } from "@sluice/proto/runtime/fault.js";
 import type { Scope } from "../../turn/scope.ts";
@@ -21,9 +21,8 @@ export interface OutputGuardParts {
 }
 
 /**
- * The guarded answer. A batch is scanned in one go, and waits only for pauses of long work and for detector services.
- * Its first batch commits. Once something was delivered, a block ends the answer as incomplete; before that, it is its
- * failure.
+ * The guarded answer. A batch is scanned in one go, and waits only for pauses of long work and for detector services. Its first batch commits. A block ends
+ * the answer as incomplete after the first delivery, and as failed before it.
  */
 export class OutputGuard extends Answer {
   readonly #begin: () => Answer;
@@ -31,7 +30,7 @@ export class OutputGuard extends Answer {
   readonly #scan: AnswerScan;
   #committed = false;
   #answer: Answer | undefined;
-  /** Number of promises that the batch waits for. */
+  /** Number of pending promises of the batch. */
   #running = 0;
   #isOver = false;
   #isClosed = false;
@@ -65,7 +64,7 @@ export class OutputGuard extends Answer {
     return isRead ? this.#answer?.close() : undefined;
   }
 
-  /** Whether something is ready, and the answer has committed: before that, a refusal has its own status. */
+  /** Whether something is ready and the answer has committed: before the commit, a refusal keeps its own status. */
   #canDeliver(): boolean {
     const { ready } = this.#scan;
     if (ready.length === 0 || this.#isClosed) return false;
@@ -114,7 +113,7 @@ export class OutputGuard extends Answer {
     );
   }
 
-  /** The batch is not scanned to its end: the provider is stopped first, so that its usage is known. */
+  /** The scan of the batch stops here: stopping the provider first makes its usage known. */
   #stop(cause: unknown): void {
     if (this.#isClosed) return;
     const closing = this.#answer?.close();
@@ -147,7 +146,7 @@ export class OutputGuard extends Answer {
     return buildBlockFault(`Response blocked by content filter: ${blocking[0]?.name}`, blocking);
   }
 
-  /** Wakes the reader after work that never fails, and that may lead to more work. */
+  /** Wakes the reader after work that never fails, but may lead to more work. */
   #resumeAfter(work: Promise<void>): void {
     this.#running++;
     void work.then(() => {

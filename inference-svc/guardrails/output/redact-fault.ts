@@ -1,14 +1,11 @@
-/** Redacts the error that ends a turn: a provider's message can repeat the request or the model's words. */
+/** Redacts the error at the end of a turn: a provider's message can repeat the request or the model's words. */
 import type { Fault } from "@sluice/proto/runtime/fault.js";
 import { redactValue } from "./redact-value.ts";
 import type { TextScanner } from "./rules/text-scanner.ts";
 
 type Metadata = Readonly<Record<string, unknown>>;
 
-/**
- * Redacts the message. A message that is blocked, or that no rule could scan, is replaced by Sluice's own for that
- * status.
- */
+/** Redacts the message. A message that is blocked, or cannot be scanned, is replaced by Sluice's own for that status. */
 export async function redactFault(fault: Fault, scanner: TextScanner): Promise<Fault> {
   const message = (await redactOrDrop(fault.message, scanner)) ?? "";
   const metadata = fault.metadata && (await redactMetadata(fault.metadata, scanner));

@@ -1,7 +1,4 @@
-/**
- * Redacts the JSON that a model writes as arguments, so that it stays JSON. Its strings are scanned decoded, so that
- * JSON escapes hide nothing.
- */
+/** Redacts JSON arguments written by a model and keeps them JSON. Strings are scanned decoded: JSON escapes hide nothing. */
 import { replaceRegions } from "../../turn/replacements.ts";
 import { isJson } from "../is-json.ts";
 import { type JsonToken, tokenizeJson, decodeToken } from "../json-tokens.ts";
@@ -15,7 +12,7 @@ interface RedactedToken extends JsonToken {
   readonly hits: readonly RuleHit[];
 }
 
-/** Redacts a text that is not valid JSON as plain text. @throws as TextScanner.redact */
+/** Redacts invalid JSON as plain text. @throws as TextScanner.redact */
 export async function redactJson(text: string, scanner: TextScanner): Promise<string> {
   if (!(await scanner.runSliced(isJson(text)))) return scanner.redact(text);
   const tokens: RedactedToken[] = [];
@@ -24,8 +21,7 @@ export async function redactJson(text: string, scanner: TextScanner): Promise<st
     await scanner.pauseIfDue();
   }
   const hits = await scanner.findHits(text);
-  // Matches within one string are already replaced; the rest span several tokens or lie in the punctuation between
-  // them.
+  // Matches within one string are already replaced; the rest span several tokens or lie in the punctuation between them.
   await scanner.pauseIfDue();
   const across = scanner.enforce(hits.filter((hit) => !isWithin(hit, tokens[indexOfTokenAt(tokens, hit.start)])));
   await scanner.pauseIfDue();
@@ -71,7 +67,7 @@ function writeJson(text: string, tokens: readonly RedactedToken[], across: reado
       isReplaced = true;
     }
   }
-  // Punctuation alone cannot be replaced and stay JSON.
+  // Replaced punctuation would no longer be JSON.
   if (!isReplaced) return "{}";
   let result = "";
   let at = 0;

@@ -8,9 +8,9 @@ import { identifierFields, minNumberLength } from "../input/text-places.ts";
 import { redactJson } from "./redact-json.ts";
 import type { TextScanner } from "./rules/text-scanner.ts";
 
-/** Fields with ids, which are not scanned as long as they are plain. */
+/** Fields with ids, exempt from scans while they are plain. */
 const idFields: ReadonlySet<string> = new Set(["id", "item_id", "call_id", "file_id", "container_id"]);
-/** Fields with sealed content, which is not scanned as long as it has the alphabet of such content. Every field that is not listed is scanned. */
+/** Fields with sealed content, exempt from scans while it keeps its alphabet. Every field outside this list is scanned. */
 const sealedFields: ReadonlySet<string> = new Set(["encrypted_content", "signature"]);
 
 const isUnread = (field: string, value: unknown): boolean =>
@@ -21,14 +21,14 @@ const isUnread = (field: string, value: unknown): boolean =>
 /** Fields that hold an image as base64; any other value in them is scanned as text. */
 const imageFields: ReadonlySet<string> = new Set(["b64_json", "partial_image_b64"]);
 
-/** Types of items whose `result` is an image: the provider's, and that of Sluice's tool under any prefix. */
+/** Types of items with an image as `result`: the provider's, and Sluice's tool under any prefix. */
 const imageItem = /^image_generation_call$|:image_generation$/;
 
 /** Fields whose values are words of the contract; any other value in them is scanned as text. */
 const wordFields: ReadonlySet<string> = new Set(["type", "role", "status", "phase", "detail", "format"]);
 /** Fields that may hold a media data URL. */
 const mediaFields: ReadonlySet<string> = new Set(["url", "image_url"]);
-/** Fields within which the model chooses the names of members. */
+/** Fields with member names chosen by the model. */
 const modelNamedFields: ReadonlySet<string> = new Set(["arguments", "input_schema", "env"]);
 
 const { fields: knownFields, words } = collectVocabulary([outputItem, streamEvent]);
@@ -58,7 +58,7 @@ export function redactValue<Value>(value: Value, scanner: TextScanner): Promise<
   return needsScan(value, "", 0) ? redactAt(value, scanner, root) : value;
 }
 
-/** Whether `redactAt` would scan anything. Most items whose texts were streamed hold only words of the contract beside them. */
+/** Whether `redactAt` would scan anything. Apart from their streamed texts, most items hold only words of the contract. */
 function needsScan(value: unknown, name: string, depth: number): boolean {
   if (typeof value === "string") return value !== "";
   if (typeof value === "number") return !isCount(name, true);
@@ -76,7 +76,7 @@ function needsScan(value: unknown, name: string, depth: number): boolean {
 async function redactAt<Value>(value: Value, scanner: TextScanner, place: ValuePlace): Promise<Value> {
   const { name, depth } = place;
   if (depth > maxDepth) throw new Error(`values nested deeper than ${maxDepth}`);
-  // These name the item's tool, and detector services are not asked about identifiers.
+  // These fields name the item's tool: detector services get no identifiers.
   if (depth === 1 && scanner.asksService && identifierFields.has(name)) return value;
   if (typeof value === "string") return (await redactText(name, value, scanner)) as Value;
   if (typeof value === "number") return (await redactNumber(value, place, scanner)) as Value;
@@ -118,7 +118,7 @@ async function redactNumber(
   return redacted === text ? value : redacted;
 }
 
-/** The value of a field that should hold an image. */
+/** The value of a field for an image. */
 function findImage(value: object, field: string): string | undefined {
   const { type, [field]: image } = value as Readonly<Record<string, unknown>>;
   const holdsImage = imageFields.has(field) || (field === "result" && imageItem.test(String(type)));
@@ -136,7 +136,7 @@ async function redactText(name: string, text: string, scanner: TextScanner): Pro
   return name === "arguments" ? redactJson(text, scanner) : scanner.redact(text);
 }
 
-/** Whether the value is a word of the contract or starts like an image, so that it cannot be part of a text. */
+/** Whether the value cannot be part of a text: it is a word of the contract or starts like an image. */
 const isNeverText = (value: object, field: string, inner: unknown): boolean =>
   isWord(field, inner) || startsLikeImage(findImage(value, field) ?? "");
 
@@ -151,7 +151,7 @@ export function hasText(value: unknown): boolean {
   );
 }
 
-/** Yields the texts of a value, each with the field names that lead to it. */
+/** Yields the texts of a value, each with the path of field names to it. */
 export function* findTexts(
   value: unknown,
   path: readonly string[] = [],

@@ -1,7 +1,4 @@
-/**
- * An output item whose texts were already scanned. It is delivered unchanged, in its place among the items that are
- * still scanned.
- */
+/** An output item whose texts were already scanned. It is delivered unchanged, in its place among items still being scanned. */
 import type { TurnEvent } from "../../turn/turn.ts";
 
 export class ScannedItem {
@@ -15,7 +12,7 @@ export class ScannedItem {
     this.hasEnded ||= event.type === "item.end";
   }
 
-  /** Moves the events that may be delivered to the end of the list. */
+  /** Moves the events ready for delivery to the end of the list. */
   moveTo(list: TurnEvent[]): void {
     for (const event of this.#ready) list.push(event);
     this.#ready.length = 0;

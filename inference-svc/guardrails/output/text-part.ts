@@ -1,7 +1,7 @@
 /** A streamed text of an answer: its received, its delivered and its redacted text. */
 import type { Region } from "../../turn/replacements.ts";
 
-/** The joined text and the item that a part belongs to. */
+/** The joined text and the item of a part. */
 export interface PartMembership {
   /** Parts with the same key are joined by clients, whatever comes between them. */
   readonly joinKey: string;
@@ -14,7 +14,7 @@ export class TextPart<Key = unknown> {
   readonly membership: PartMembership;
   /** Delivers text; it is never called with half of a surrogate pair. */
   readonly deliver: (text: string) => void;
-  /** Place of the part's first character in the delivery buffer; undefined before that has come. */
+  /** Place of the part's first character in the delivery buffer; undefined before the character has come. */
   start: number | undefined;
   raw = "";
   delivered = "";

@@ -8,7 +8,7 @@ import { capitals, digits, extendSet, unitSet, wordUnits } from "../unit-sets.ts
 import { tailAt } from "./tail.ts";
 import { comma, isHouseNumber, isCapitalized, numberAt, space, wordAt, type AddressWord, withoutDot } from "./words.ts";
 
-/** Units in front of a number that may show that it is a year. */
+/** Units in front of a number searched for signs of a year. */
 const yearReach = 8;
 const inBox = unitSet("0-9", " ");
 
@@ -21,10 +21,7 @@ const isYear = (text: CandidateWindow, start: number, number: string): boolean =
 const streetTypes =
   "street st avenue ave av road rd lane ln drive dr boulevard blvd court ct place pl square sq way terrace ter highway hwy parkway pkwy circle cir crescent cres close trail trl alley mews gardens grove row wharf quay loop turnpike pike plaza walk";
 const englishStreetTypes: ReadonlySet<string> = new Set(streetTypes.split(" "));
-/**
- * Street types that are also common words: after a one-digit number and one word, a further part of an address must
- * follow.
- */
+/** Street types that are also common words: after a one-digit number and one word, another part of an address must follow. */
 const ambiguous: ReadonlySet<string> = new Set(
   "way place row close walk court drive square circle loop trail grove gardens plaza st pl ct dr".split(" "),
 );
@@ -34,7 +31,7 @@ const ordinals = /^\d{1,3}(?:st|nd|rd|th)$/;
 const directions = /^(?:N|S|E|W|NE|NW|SE|SW|North|South|East|West)\.?$/;
 const englishConnector = /^(?:of|the|St|Saint|la|el|de|del|los|las|San|Santa)$/;
 
-/** End of the longest English street name and type that starts here after a house number. */
+/** End of the longest English street name and type at this place, after a house number. */
 function englishAt(text: CandidateWindow, start: number, number: string): number | undefined {
   let found: number | undefined;
   let named = 0;
@@ -58,7 +55,7 @@ function englishAt(text: CandidateWindow, start: number, number: string): number
   return found;
 }
 
-/** End of an English street with the compass direction that may follow; a direction's dot belongs to it. */
+/** End of an English street, including an optional compass direction and its dot. */
 function englishEnd(text: CandidateWindow, type: AddressWord): number {
   const isEnd = type.text.endsWith(".") && withoutDot(type.text).length > 5;
   const end = isEnd ? type.end - 1 : type.end;
@@ -72,7 +69,7 @@ const romanceStreetType =
   /^(?:rue|avenue|av|boulevard|bd|place|chemin|impasse|allée|quai|cours|calle|avenida|avda|paseo|plaza|carrer|camino|via|viale|piazza|piazzale|corso|largo|vicolo|rua|travessa|praça|ulica|ul)\.?$/i;
 const romanceConnector =
   /^(?:de|du|des|la|le|les|l'|d'|del|della|dei|di|da|do|dos|das|los|las|el|the|of|y|et|St|Ste|Saint|Sainte|San|Santa)$/;
-/** A street word in Germanic and Nordic languages, which ends with the street type. */
+/** A street word in Germanic and Nordic languages: it ends with the street type. */
 const germanicStreet =
   /^[\p{Lu}][\p{L}.'’-]{2,}(?:straße|strasse|str\.|gasse|allee|platz|weg|ring|damm|ufer|steig|chaussee|straat|laan|plein|gracht|kade|vej|gade|gatan|vägen|veien|gata|katu)$/iu;
 

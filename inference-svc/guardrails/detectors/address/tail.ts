@@ -10,10 +10,7 @@ const numberSign = 0x23;
 const inCode = unitSet("0-9", "A-Z", " -");
 const spaces = unitSet(" ");
 const unit = /^(?:apt|apartment|suite|ste|unit|flat|floor|fl|room|rm|bldg|building|level|etage|stock|#)\.?$/i;
-/**
- * Postcodes of the United States, Britain, Canada, Australia, Brazil, the Netherlands and most of Europe, with the
- * state in front where that is usual.
- */
+/** Postcodes of the United States, Britain, Canada, Australia, Brazil, the Netherlands and most of Europe, where usual with the state in front. */
 const postcode =
   /^(?:[A-Z]{2} \d{5}(?:-\d{4})?|[A-Z]{1,2}\d[A-Z\d]? \d[A-Z]{2}|[A-Z]{2} [A-Z]\d[A-Z] \d[A-Z]\d|[A-Z]{2,3} \d{4}|\d{5}(?:-\d{3,4})?|\d{4} [A-Z]{2}|\d{4})(?![A-Z\d])/;
 
@@ -60,7 +57,7 @@ function postcodeAt(text: CandidateWindow, start: number): number | undefined {
   return cityAt(text, after + 1) ?? after;
 }
 
-/** End of a place name that ends its line or is followed by a further part of the address. */
+/** End of a place name at the end of its line or before another part of the address. */
 function placeAt(text: CandidateWindow, start: number): number | undefined {
   const city = cityAt(text, start);
   if (city === undefined) return undefined;

@@ -1,4 +1,4 @@
-/** Words and house numbers, which addresses are made of. */
+/** Words and house numbers in addresses. */
 import type { CandidateWindow } from "../candidates.ts";
 import { digits, extendSet, letters, unitSet } from "../unit-sets.ts";
 

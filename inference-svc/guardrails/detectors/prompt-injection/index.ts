@@ -6,7 +6,7 @@ import { buildWordKey } from "./word-key.ts";
 import { type WordSlot, wordingsByFirstWord, markers } from "./wordings.ts";
 
 const inWord = extendSet(wordUnits, "'’@$");
-/** Units that may stand between two words of a sentence. */
+/** Units allowed between two words of a sentence. */
 const between = unitSet(" ,;:-*_\"'`()\n\r\t\u00a0\u2013\u2014\u2018\u2019\u201c\u201d");
 const apostrophes = unitSet("'’");
 const maxBetween = 4;
@@ -35,7 +35,7 @@ function mayStartWording(text: CandidateWindow, start: number): boolean {
   return beginnings.has((first | 0x20) * maxWord + end - start);
 }
 
-/** The words of a sentence, read only as far as they are asked for. */
+/** The words of a sentence, read lazily. */
 class Sentence {
   readonly #text: CandidateWindow;
   readonly #words: Word[] = [];

@@ -1,6 +1,4 @@
-/**
- * Builds keys that are equal for scrambled spellings: people and models read `ingroe` and `1gn0re` as the same word.
- */
+/** Builds equal keys for scrambled spellings: people and models read `ingroe` and `1gn0re` as the same word. */
 
 const digitLetters: Readonly<Record<string, string>> = {
   "0": "o",

@@ -2,11 +2,11 @@
 import { buildWordKey } from "../prompt-injection/word-key.ts";
 import { unitAt } from "@sluice/proto/runtime/text/unit-at.js";
 
-/** Number of hash buckets. Some ten thousand carry a weight, so that few collide. */
+/** Number of hash buckets. Some ten thousand carry a weight, so few collide. */
 export const bucketCount = 32_768;
 
 export interface ScorerWord {
-  /** The word's key, equal for scrambled spellings; links and chat markup have keys of their own. */
+  /** The word's key, equal for scrambled spellings; links and chat markup have separate keys. */
   readonly key: string;
   readonly start: number;
   readonly end: number;
@@ -14,7 +14,7 @@ export interface ScorerWord {
 
 const token = /https?:\/\/\S{1,200}|[\p{L}\p{N}]{1,40}|<\||###|!\[/giu;
 
-/** The words of a text. @param origin place of the text within a longer one */
+/** The words of a text. @param origin place of the text within a longer text */
 export function* splitWords(text: string, origin = 0): Iterable<ScorerWord> {
   for (const { 0: word, index } of text.matchAll(token)) {
     const key = /^https?:/i.test(word) ? "://" : buildWordKey(word);

@@ -1,7 +1,4 @@
-/**
- * Scores prompt injection in wordings that no list contains. It flags text that scores above 99 % of harmless texts: a
- * hint, never a verdict.
- */
+/** Scores prompt injection in wordings missing from every list. It flags a text with a higher score than 99 % of harmless texts: a hint, never a verdict. */
 import type { Finder } from "@sluice/proto/runtime/pattern/finder.js";
 import { bias, scale, threshold, weights } from "./gen/weights.ts";
 import { decodeModel } from "./model.ts";

@@ -8,7 +8,7 @@ export interface ScorerModel {
   readonly bias: number;
 }
 
-/** Log odds that the words are a prompt injection. */
+/** Log odds of a prompt injection for these words. */
 export function computeLogOdds({ weights, scale, bias }: ScorerModel, words: readonly ScorerWord[]): number {
   let sum = 0;
   for (const bucket of findBuckets(words)) sum += weights[bucket] as number;

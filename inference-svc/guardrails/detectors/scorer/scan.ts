@@ -5,9 +5,9 @@ import { type ScorerModel, computeLogOdds } from "./model.ts";
 
 /** Words per window: more than most sentences, fewer than most texts around an injection. */
 const windowWords = 40;
-/** Words between two windows, so that nearly every word is in two of them. */
+/** Words from one window's start to the next: nearly every word is in two windows. */
 const strideWords = 20;
-/** Units without white space that are read; a longer run is not prose. */
+/** Maximum units read without white space; a longer run is not prose. */
 const maxRun = 2_000;
 
 const space = /\s/g;
@@ -58,7 +58,7 @@ class ScorerScan implements Scan {
     this.#run += text.slice(0, maxRun - this.#run.length);
   }
 
-  /** Takes the words of the run that has just ended. */
+  /** Takes the words of the run just ended. */
   #read(spans: TextSpan[]): void {
     for (const word of splitWords(this.#run, this.#runStart)) {
       this.#words.push(word);

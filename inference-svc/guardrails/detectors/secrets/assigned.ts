@@ -1,4 +1,4 @@
-/** Detects secrets by their surroundings: a key word in front of a value that looks random. */
+/** Detects secrets by their surroundings: a key word in front of a random-looking value. */
 import type { CandidateWindow } from "../candidates.ts";
 import { labelBefore } from "../label.ts";
 import { extendSet, letters, unitSet, wordUnits } from "../unit-sets.ts";
@@ -24,10 +24,10 @@ const beforeToken = new RegExp(`(?:^|[^a-z])(?:[a-z]+[_-])*(?:${keyWords}|${pass
 const beforePassword = new RegExp(
   String.raw`(?:^|[^a-z])(?:[a-z]+[_-])*(?:${passwords})["'\`]?\s*(?:[:=]|\bis\b)\s*["'\`]?$`,
 );
-/** `scheme://name:`, which a password follows. */
+/** `scheme://name:`, the text in front of a password. */
 const beforeLogin = /[a-z][a-z\d+.-]*:\/\/[^\s:/@]*:$/;
 
-/** Names of login fields, which are placeholders and not secrets. */
+/** Names of login fields: placeholders, not secrets. */
 const fieldName = /^(?:user)?(?:name|password|passwd|pass|secret|token)$/i;
 const placeholder =
   /your|example|placeholder|change-?me|xxxx|\*\*\*|insert|redacted|dummy|sample|<|>|\$\{|\{\{|^(?:none|null|true|false|undefined)$/i;
@@ -61,7 +61,7 @@ function mayFollow(text: CandidateWindow, start: number): boolean {
   return end - begin > 1 && labelEndings.has(text.slice(begin, end).toLowerCase());
 }
 
-/** End of a value that starts here and that the label in front calls a secret. */
+/** End of the value at this place, if the label in front calls it a secret. */
 export function assignedAt(text: CandidateWindow, start: number): number | undefined {
   if (!mayFollow(text, start)) return undefined;
   const label = labelBefore(text, start);

@@ -14,10 +14,10 @@ const encodedBrace = "eyJ";
 const minPart = 10;
 const maxPart = 3_000;
 
-/** End of the JSON Web Token (RFC 7519) that starts here: three base64url parts, of which the first two are JSON. */
+/** End of the JSON Web Token (RFC 7519) at this place: three base64url parts, the first two of them JSON. */
 function jwtAt(text: CandidateWindow, start: number): number | undefined {
   if (!text.startsWith(start, encodedBrace)) return undefined;
-  // A token does not start within another one.
+  // A token does not start within another token.
   const before = text.at(start - 1);
   if ((before === dot || before === dash) && wordUnits[text.at(start - 2)] === 1) return undefined;
   const head = partAt(text, start);
@@ -40,10 +40,7 @@ const maxKind = 40;
 /** Base64, line ends, and the headers of encrypted keys. */
 const bodyUnits = unitSet("a-z", "A-Z", "0-9", "+/=\\ \r\n\t:,");
 
-/**
- * End of the PEM private key (RFC 7468) that starts here, also within a JSON string. A key without an end marker ends
- * where it stops looking like one.
- */
+/** End of the PEM private key (RFC 7468) at this place, also within a JSON string. A key without an end marker ends where it stops looking like a key. */
 function privateKeyAt(text: CandidateWindow, start: number): number | undefined {
   if (!text.startsWith(start, begin)) return undefined;
   const name = start + begin.length;

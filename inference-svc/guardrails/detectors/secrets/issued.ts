@@ -1,4 +1,4 @@
-/** Detects secrets by the prefixes that issuers document. */
+/** Detects secrets by the prefixes documented by their issuers. */
 import { kindOfKey } from "@sluice/proto/runtime/key.js";
 import type { CandidateWindow } from "../candidates.ts";
 import { type UnitSet, unitSet, wordUnits } from "../unit-sets.ts";
@@ -29,7 +29,7 @@ const issued = (prefix: string, body: UnitSet, min: number, max = min): IssuedFo
 const hasDigitAndLetter = (secret: string): boolean => /\d/.test(secret) && /[A-Za-z]/.test(secret);
 
 const issuedForms: readonly IssuedForm[] = [
-  // Sluice keys, which carry a checksum.
+  // Sluice keys, recognized by their checksum.
   { ...issued("sk-sl-", alphanumeric, 49), check: (secret) => kindOfKey(secret) !== undefined },
   { ...issued("mk-sl-", alphanumeric, 49), check: (secret) => kindOfKey(secret) !== undefined },
   // Clouds.

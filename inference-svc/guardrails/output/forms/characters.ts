@@ -7,7 +7,7 @@ import { confusables } from "../../input/confusables.ts";
 const gap = new RegExp(`^[${gapSigns}]$`, "u");
 const control = /^[^\t\n\r\x20-\x7e]$/;
 
-/** Classes of UTF-16 units; only a disguise, and a letter that stands alone, can make the scan wait for more text. */
+/** Classes of UTF-16 units; only a disguise, and a single letter, can make the scan wait for more text. */
 export const unitKind = { disguise: 0, letter: 1, digit: 2, gap: 3, other: 4 } as const;
 const asciiKinds = Uint8Array.from({ length: 128 }, (_, unit) => {
   const character = String.fromCharCode(unit);
@@ -19,7 +19,7 @@ const asciiKinds = Uint8Array.from({ length: 128 }, (_, unit) => {
 
 export const toUnitKind = (unit: number): number => (unit < 128 ? (asciiKinds[unit] as number) : unitKind.disguise);
 
-/** Invisible characters in a row that a word may contain. The limit bounds how much text they can hold back. */
+/** Maximum invisible characters in a row within a word. The limit bounds how much text they can hold back. */
 export const maxInvisible = 16;
 
 const letter = /^\p{L}$/u;

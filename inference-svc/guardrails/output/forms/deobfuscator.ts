@@ -1,7 +1,7 @@
 /**
- * Removes disguises from streamed text, as `input/normalize.ts` and `input/strip-markup.ts` do for complete texts. It
- * holds back only what the next character can change: an escape or markup that may go on, and the gaps after single
- * letters. Its output does not depend on how the text is cut into deltas.
+ * Removes disguises from streamed text, as `input/normalize.ts` and `input/strip-markup.ts` do for complete texts. It holds back only what the next
+ * character can change: an escape or markup that may go on, and the gaps after single letters. Its output does not depend on how the text is cut into
+ * deltas.
  */
 import { readEscape, maxEscape } from "../../disguises/escapes.ts";
 import { readMarkup, markupSigns, maxMarkup } from "../../disguises/markup.ts";
@@ -18,7 +18,7 @@ import {
 import { LetterRun } from "./letter-run.ts";
 import { unitAt } from "@sluice/proto/runtime/text/unit-at.js";
 
-/** Whole words and the signs between them, which no form changes. Names in snake case count as one word. */
+/** Whole words and the signs between them, equal in all forms. Names in snake case count as one word. */
 const words = /(?:[A-Za-z0-9]{2,}(?:_[A-Za-z0-9]{2,})*|[\t\n\r !"#$'()+,\-./:;=>?@^{|}])+/y;
 const underscore = 0x5f;
 const endsAsWord = /[\p{L}\p{N}]$/u;
@@ -30,10 +30,7 @@ const kindAt = (text: string, index: number, length: number): number =>
 
 const isOfWord = (kind: number): boolean => kind === unitKind.letter || kind === unitKind.digit;
 
-/**
- * Whether the signs behind a letter are no gap, or a gap that ends at a whole word or at a sign, so that the letter
- * begins no spelled-out word.
- */
+/** Whether no spelled-out word begins with the letter: the signs after it are no gap, or a gap before a whole word or a sign. */
 function isSingle(text: string, behind: number): boolean {
   const { length } = text;
   let at = behind;
@@ -44,12 +41,12 @@ function isSingle(text: string, behind: number): boolean {
 
 export class Deobfuscator {
   #output: Deobfuscated[] = [];
-  /** Text that was pushed and not read yet. */
+  /** Text pushed, but not read yet. */
   #rest = "";
   #invisible = 0;
   /** UTF-16 units of the current run of markup. */
   #markupLength = 0;
-  /** Whether the last character is a letter or digit, underscores after one included. */
+  /** Whether the last character is a letter or digit, or an underscore after one. */
   #isAfterWord = false;
   readonly #run = new LetterRun((piece) => this.#output.push(piece));
 
@@ -59,12 +56,12 @@ export class Deobfuscator {
   }
 
   /**
-   * Whether the text can be taken unchanged: nothing is held back, and it has neither a possible disguise nor a letter
-   * that may begin a spelled-out word. If so, it counts as read.
+   * Whether the text can be taken unchanged: nothing is held back, and it contains no possible disguise and no letter at which a spelled-out word could
+   * begin. If so, it counts as read.
    */
   passes(text: string): boolean {
     if (this.#rest !== "" || this.#run.isOpen) return false;
-    // Behind markup an underscore is markup as well, though letters on both sides are one word.
+    // After markup, an underscore is markup as well, even between letters of one word.
     if (unitAt(text, 0) === underscore && !this.#isAfterWord) return false;
     let { inWord } = this.#run;
     const { length } = text;
@@ -149,7 +146,7 @@ export class Deobfuscator {
     this.#invisible = this.#markupLength = 0;
   }
 
-  /** @param shown the text that a page shows for the markup */
+  /** @param shown the text shown on a page for the markup */
   #putMarkup(raw: string, shown: string): string {
     if (shown !== "") return this.#put(raw, shown, { normalized: raw, folded: raw });
     this.#markupLength += raw.length;
@@ -160,7 +157,7 @@ export class Deobfuscator {
     return raw;
   }
 
-  /** @param decoded the character that `raw` stands for @param forms overrides for single forms */
+  /** @param decoded the character behind `raw` @param forms overrides for single forms */
   #put(raw: string, decoded = raw, forms: Partial<Deobfuscated> = {}): string {
     let character = characterOf(decoded);
     this.#invisible = character.isInvisible ? this.#invisible + 1 : 0;

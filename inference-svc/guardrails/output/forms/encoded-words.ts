@@ -30,7 +30,7 @@ const equals = 0x3d;
 
 const isDigit = (unit: number): boolean => unit < 128 && base64Digits[unit] !== noDigit;
 
-/** Place of the unit that ends a word which is too short to encode anything; undefined for any other word. */
+/** Place of the unit after a word that is too short to encode anything; undefined for any other word. */
 function endOfShortWord(text: string, start: number): number | undefined {
   const { length } = text;
   let end = start + 1;
@@ -45,18 +45,18 @@ export class EncodedWords {
   #length: number;
   /** The last unit was a digit. */
   #isInWord = false;
-  /** The held part of the current word, as long as that may be an encoded word. */
+  /** The held part of the current word, while that may be an encoded word. */
   #word = "";
   #start = 0;
   #padding = 0;
   readonly #base64 = new ReadableCheck(6);
   readonly #hexadecimal = new ReadableCheck(4);
-  /** Whether the current word may be base64; the next field says the same for hexadecimal. */
+  /** Whether the current word may be base64; the next field, whether it may be hexadecimal. */
   #isBase64 = false;
   #isHexadecimal = false;
-  /** UTF-16 units of the current word that were scanned and released. */
+  /** UTF-16 units of the current word already scanned and released. */
   #released = 0;
-  /** Rules that have matched within the current word, which still goes on. */
+  /** Rules matched so far within the current, unfinished word. */
   #foundRules: readonly OutputRule[] = [];
 
   /** @param base place of the text's first unit */
@@ -73,7 +73,7 @@ export class EncodedWords {
 
   /**
    * Reads on while no word has to be decoded.
-   * @returns index of the first unit that must be pushed instead; the text's length when there is none
+   * @returns index of the first unit to push instead, or the text's length
    */
   skim(text: string, at = 0): number {
     if (this.#foundRules.length > 0 || this.#padding > 0) return at;
@@ -162,7 +162,7 @@ export class EncodedWords {
     this.#isBase64 = this.#isHexadecimal = false;
   }
 
-  /** Takes the next digit of the current word, which may show that the word encodes no text. */
+  /** Takes the next digit of the current word, and notices when the word can no longer encode text. */
   #pushDigit(unit: number, digit: number): void {
     if (this.#isBase64) this.#isBase64 = this.#base64.push(digit);
     if (this.#isHexadecimal && (unit === 0x78 || unit === 0x58) && this.#hexadecimal.isZero) this.#hexadecimal.begin();

@@ -1,21 +1,18 @@
 /**
- * Scans one form of a text, such as the one without markup. It costs nothing while the form equals the raw text. At the
- * first difference the scans fork, and matches in the form are reported at their places in the raw text.
+ * Scans one form of a text, such as the text without markup. It costs nothing while the form equals the raw text. At the first difference the scans fork,
+ * and matches in the form are reported at their places in the raw text.
  */
 import { maxHeld } from "../rules/bounded-scan.ts";
 import type { RuleHit } from "../rules/merge-hits.ts";
 import type { RuleScans } from "../rules/rule-scans.ts";
 import type { Deobfuscated } from "./characters.ts";
 
-/** UTF-16 units that a rule may look back. After as many equal units, form and raw text need only one scan again. */
+/** Maximum look-behind of a rule in UTF-16 units. After as many equal units, one scan serves form and raw text again. */
 const maxLookBehind = 64;
-/** Place entries that are dropped together, since dropping them one by one is slow. */
+/** Place entries dropped together: dropping them one by one is slow. */
 const placesPerTrim = 8_192;
 
-/**
- * UTF-16 units of raw text that a match in a form may span. Without it, much markup within a word would hold the text
- * back for too long.
- */
+/** Maximum UTF-16 units of raw text in a match of a form. Without it, much markup within a word would hold the text back for too long. */
 const maxMatchLength = 4 * maxHeld;
 
 type Form = Exclude<keyof Deobfuscated, "raw">;
@@ -56,7 +53,7 @@ export class FormScan {
     return base === undefined || base.#scans === undefined ? raw : base.#scans;
   }
 
-  /** @param scans the raw text's scans, which have read it up to `at` */
+  /** @param scans the raw text's scans, at place `at` */
   forkFrom(scans: RuleScans, at: number): void {
     const base = this.#base;
     this.#same = 0;
@@ -87,7 +84,7 @@ export class FormScan {
     return this.#locate(this.#scans?.end());
   }
 
-  /** Place in the raw text before which nothing will be found in this form. */
+  /** Place in the raw text before which this form will have no further matches. */
   get decided(): number {
     if (this.#scans === undefined) return Number.POSITIVE_INFINITY;
     return this.#startOf(this.#scans.decided);

@@ -1,7 +1,4 @@
-/**
- * Closes up words that are spelled with gaps (`p a s s`). The gaps after a single letter are held until it is known
- * whether they belong to such a word.
- */
+/** Closes up words spelled with gaps (`p a s s`). The gaps after a single letter are held until it is known whether they belong to such a word. */
 import { maxGap, minSpelled } from "../../disguises/characters.ts";
 import type { Character, Deobfuscated } from "./characters.ts";
 
@@ -14,13 +11,13 @@ export class LetterRun {
   readonly #give: (piece: Deobfuscated) => void;
   /** Whether the last character was a letter or digit. */
   inWord = false;
-  /** Letters of the current run, the first of which is already given out; 0 outside of a run. */
+  /** Letters of the current run, including its first, already released letter; 0 outside of a run. */
   #letters = 0;
-  /** The gap that separates the run's letters: any single sign, or always the same several signs. */
+  /** The gap between the run's letters: any single sign, or always the same several signs. */
   #gap: string | undefined;
   /** The gap after the run's last letter, as far as it has come. */
   #nextGap = "";
-  /** Gaps and letters after the last piece that was given out. */
+  /** Gaps and letters after the last released piece. */
   #waiting: WaitingPiece[] = [];
   /** Index of the last gap within `#waiting`. */
   #gapStart = 0;
@@ -47,7 +44,7 @@ export class LetterRun {
     this.#give(piece);
   }
 
-  /** Takes a piece that shows nothing, which does not separate the letters around it. */
+  /** Takes an invisible piece. It does not separate the letters around it. */
   pushInvisible(piece: Deobfuscated): void {
     if (this.#waiting.length > 0) this.#waiting.push({ piece, isGap: false });
     else this.#give(piece);
@@ -103,7 +100,7 @@ export class LetterRun {
     return true;
   }
 
-  /** The last letter of the run stands alone, so that it counts. */
+  /** The last letter of the run is a single letter: it counts. */
   #confirmLetter(): void {
     this.#letters++;
     this.#open = undefined;

@@ -1,14 +1,11 @@
-/**
- * Tells early, digit by digit, whether an encoded word can still decode to readable text. Ordinary words fail within
- * their first letters.
- */
+/** Predicts, digit by digit, whether an encoded word can still decode to readable text. Ordinary words fail within their first letters. */
 
 /** Maximum share of unprintable characters in a readable text. */
 const maxUnprintableShare = 0.15;
 
 const isText = (byte: number): boolean =>
   (byte >= 0x20 && byte < 0x7f) || byte === 0x09 || byte === 0x0a || byte === 0x0d;
-/** Continuation bytes after each UTF-8 lead byte; -1 for a byte that cannot lead. */
+/** Continuation bytes after each UTF-8 lead byte; -1 for other bytes. */
 const bytesToFollow = Int8Array.from({ length: 256 }, (_, byte) => {
   if (byte < 0x80) return 0;
   if (byte < 0xc2 || byte > 0xf4) return -1;
@@ -40,7 +37,7 @@ export class ReadableCheck {
   #digits = 0;
   #characters = 0;
   #unprintable = 0;
-  /** Continuation bytes that the current character still needs. */
+  /** Continuation bytes still missing from the current character. */
   #wanted = 0;
 
   constructor(width: 4 | 6) {
@@ -92,7 +89,7 @@ export class ReadableCheck {
     this.#unprintable++;
   }
 
-  /** Whether some byte that starts with the known bits would be readable. */
+  /** Whether the known bits can start a readable byte. */
   #canContinue(): boolean {
     return (this.#wanted > 0 ? canFollow : canStart)[this.#bits]?.[this.#digits] === 1;
   }

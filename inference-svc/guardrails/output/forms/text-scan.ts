@@ -14,7 +14,7 @@ import { FormScan } from "./form-scan.ts";
 
 export class TextScan {
   readonly #scans: RuleScans;
-  /** Scans of detector services, which read only the raw text and must see all of it before it ends. */
+  /** Scans by detector services. They read only the raw text, completely, before it ends. */
   readonly #serviceScans: readonly RuleScan[];
   readonly #encodedWords: EncodedWords;
   readonly #deobfuscator = new Deobfuscator();
@@ -22,7 +22,7 @@ export class TextScan {
   #forms: readonly FormScan[] = [];
   /** Place up to which the raw text was scanned. */
   #read: number;
-  /** Matches already reported, since several forms can show the same one; absent before a form differs. */
+  /** Matches already reported: several forms can contain the same match. Absent before a form differs. */
   #knownHits: Set<string> | undefined;
 
   /** @param base place of the text's first unit */
@@ -33,7 +33,7 @@ export class TextScan {
     this.#read = base;
   }
 
-  /** Place before which nothing will be found any more. */
+  /** Place before which no further match is possible. */
   get decided(): number {
     let decided = Math.min(this.#encodedWords.decided, this.#scans.decided);
     for (const view of this.#forms) decided = Math.min(decided, view.decided);
@@ -42,7 +42,7 @@ export class TextScan {
     return decided;
   }
 
-  /** @throws Fault UNAVAILABLE when a rule fails whose guardrail fails closed */
+  /** @throws Fault UNAVAILABLE when a rule fails and its guardrail fails closed */
   push(text: string): HitSearch {
     const skimmed = this.#encodedWords.skim(text);
     // Most texts are the same in every form.
@@ -56,7 +56,7 @@ export class TextScan {
     return this.#scans.push(text);
   }
 
-  /** @param skimmed units in which no word has to be decoded @param isPlain whether the text is the same in every form */
+  /** @param skimmed leading units without a word to decode @param isPlain whether the text is the same in every form */
   *#scanDisguised(text: string, skimmed: number, isPlain: boolean): Yielding<readonly RuleHit[]> {
     const hits = skimmed === text.length ? [] : [...(yield* this.#encodedWords.push(text.slice(skimmed)))];
     for (const scan of this.#serviceScans) hits.push(...scan.push(text));
@@ -66,7 +66,7 @@ export class TextScan {
   }
 
   /**
-   * Scans the text that was held until its form is known; must come before services are asked about the complete text.
+   * Scans the text held for its form; must come before services are called for the complete text.
    * @throws as push
    */
   *flushHeldForms(): Yielding<readonly RuleHit[]> {
@@ -109,7 +109,7 @@ export class TextScan {
     if (!this.#hasForkedForm) this.#knownHits = undefined;
   }
 
-  /** Index of the next piece at which a form starts to differ from the raw text. */
+  /** Index of the next piece with a difference between a form and the raw text. */
   #findNextDifference(pieces: readonly Deobfuscated[], from: number): number {
     let index = pieces.length;
     for (const view of this.#forms) {

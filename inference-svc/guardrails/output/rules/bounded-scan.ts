@@ -1,6 +1,6 @@
 /**
- * Bounds how much text a scan holds back. A match that goes on for too long (`secret:.*`) is reported from its start to
- * the first character that ends it, before it is known to be a match.
+ * Bounds how much text a scan holds back. A match that goes on for too long (`secret:.*`) is reported from its start to the first character after it,
+ * before it is known to be a match.
  */
 import type { Found, Scan, TextSpan } from "@sluice/proto/runtime/pattern/finder.js";
 
@@ -8,7 +8,7 @@ import type { Found, Scan, TextSpan } from "@sluice/proto/runtime/pattern/finder
 export const maxHeld = 4_096;
 
 export interface BoundedSpan extends TextSpan {
-  /** Continues the previous span, which ended where this one starts. */
+  /** Continues the previous span, which ended at this span's start. */
   readonly continues?: true;
 }
 
@@ -24,7 +24,7 @@ export class BoundedScan {
   /** Start of the match that has become too long. */
   #overrunStart: number | undefined;
 
-  /** @param length UTF-16 units that the scan has already read */
+  /** @param length UTF-16 units already read by the scan */
   constructor(scan: Scan, length = 0) {
     this.#scan = scan;
     this.#length = length;
@@ -42,7 +42,7 @@ export class BoundedScan {
 
   push(piece: string): BoundedFound {
     if (this.#overrunStart === undefined) return this.#pushBounded(piece);
-    // Pushed one by one, so that text after the match's end does not depend on how the deltas are cut.
+    // Units are pushed one by one: text after the match's end must not depend on the division into deltas.
     for (let index = 0; index < piece.length; index++) {
       const found = this.#scan.push(piece.charAt(index));
       if (found.decided > this.#overrunStart) return this.#endOverrun(found, index, piece);
@@ -86,7 +86,7 @@ export class BoundedScan {
     return span.end > span.start ? [span] : [];
   }
 
-  /** Spans without the text that was already reported. */
+  /** Spans without the text already reported. */
   #cutGiven(spans: readonly TextSpan[]): readonly BoundedSpan[] {
     if (spans.length === 0) return spans;
     return spans.flatMap(({ start, end }) => {

@@ -1,4 +1,4 @@
-/** Hits that are found, or the work that finds them: most texts need no pause, and a generator for each costs more than the scan. */
+/** Hits, or the generator to find them: most texts need no pause, and a generator for each costs more than the scan. */
 import type { Yielding } from "../../../turn/time-slice.ts";
 import type { RuleHit } from "./merge-hits.ts";
 

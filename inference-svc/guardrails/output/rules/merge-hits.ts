@@ -7,10 +7,7 @@ export interface RuleHit extends BoundedSpan {
   readonly rule: OutputRule;
 }
 
-/**
- * Regions in order. Everything that any hit covers is replaced, by the placeholder of the longest of the overlapping
- * hits.
- */
+/** Regions in order. The union of the hits is replaced; overlapping hits get the placeholder of the longest. */
 export function mergeHits(hits: readonly RuleHit[]): readonly Region[] {
   const regions: Region[] = [];
   let group: RuleHit[] = [];

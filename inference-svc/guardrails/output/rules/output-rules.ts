@@ -1,4 +1,4 @@
-/** The rules of the caller's guardrails that scan answers. */
+/** The caller's guardrail rules for answers. */
 import type { Caller } from "@sluice/proto/gen/sluice/admin/v1/access_service_pb.js";
 import { pieceLengthOf } from "@sluice/proto/runtime/pattern/finder.js";
 import { appliedTo, isAudit } from "../../../turn/applied-guardrails.ts";
@@ -20,7 +20,7 @@ export interface OutputRules {
   readonly reporting: readonly OutputRule[];
   /** Whether a rule asks a detector service. */
   readonly asksService: boolean;
-  /** UTF-16 units that all rules together can scan before other turns must get the processor. */
+  /** UTF-16 units all rules together can scan before yielding to other turns. */
   readonly pieceLength: number;
 }
 
@@ -66,13 +66,11 @@ export const enforces = (rule: OutputRule): boolean => rule.action !== "flag" &&
 
 const asksService = ({ outage }: OutputRule): boolean => outage !== undefined;
 
-/**
- * Rules without those that ask a service: a service must see a complete text, and is never asked again about its parts.
- */
+/** Rules without a service: a service must see a complete text, and is never called again for its parts. */
 export const localRulesOf = (rules: readonly OutputRule[]): readonly OutputRule[] =>
   rules.some(asksService) ? rules.filter((rule) => !asksService(rule)) : rules;
 
-/** UTF-16 units that these rules together can scan before other turns must get the processor. */
+/** UTF-16 units these rules together can scan before yielding to other turns. */
 export function combinedPieceLength(rules: readonly OutputRule[]): number {
   const share = rules.reduce((sum, { finder }) => sum + 1 / pieceLengthOf(finder), 0);
   return Math.max(1, Math.floor(1 / share));

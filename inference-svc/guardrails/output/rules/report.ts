@@ -40,7 +40,7 @@ export class Report {
   }
 
   /**
-   * Records a field that was left out because it would reveal redacted text.
+   * Records a field left out because it would reveal redacted text.
    * @param path in the response: `output.0.signature`
    */
   addDropped(path: string): void {
@@ -48,7 +48,7 @@ export class Report {
     this.#dropped.add(path);
   }
 
-  /** The block rules that have matched. */
+  /** The matched block rules. */
   get blocking(): readonly FilterRule[] {
     return [...this.#counts.keys()].filter((rule) => rule.action === "block" && !isAudit(rule));
   }

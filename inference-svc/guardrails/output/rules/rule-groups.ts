@@ -1,4 +1,4 @@
-/** Groups patterns that can be scanned as one automaton, where many cost little more than one. */
+/** Groups patterns into one automaton where possible: many then cost little more than one. */
 import type { Automaton } from "@sluice/proto/runtime/pattern/automaton.js";
 import { Joint, maxMembers } from "@sluice/proto/runtime/pattern/joint.js";
 import type { OutputRule } from "./output-rules.ts";
@@ -6,11 +6,11 @@ import type { OutputRule } from "./output-rules.ts";
 export interface RuleGroups {
   readonly groups: readonly { readonly rules: readonly OutputRule[]; readonly joint: Joint }[];
   readonly single: readonly OutputRule[];
-  /** Rules of detector services, which read only the raw text and must see all of it before it ends. */
+  /** Rules of detector services. They read only the raw text, completely, before it ends. */
   readonly serviceRules: readonly OutputRule[];
 }
 
-/** Cache size. Keys with the same guardrails share entries, which take up to 4 MB each. */
+/** Cache size. Keys with the same guardrails share entries of up to 4 MB each. */
 const maxJoints = 50;
 
 /** Combined automata by the ids of their patterns, least recently used first. */

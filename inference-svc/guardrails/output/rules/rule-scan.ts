@@ -12,7 +12,7 @@ import type { OutputRule } from "./output-rules.ts";
 /** A scan that another object has begun. */
 interface ResumedScan {
   readonly scan: Scan | BoundedScan;
-  /** UTF-16 units that the scan has read. */
+  /** UTF-16 units already read by the scan. */
   readonly read: number;
 }
 
@@ -24,7 +24,7 @@ export class RuleScan {
   #scan: Scan | BoundedScan | undefined;
   /** UTF-16 units pushed so far. */
   #read = 0;
-  /** Place before which nothing will be found any more. */
+  /** Place before which no further match is possible. */
   decided: number;
 
   /** @param base place of the text's first unit @param under a scan to continue */
@@ -49,7 +49,7 @@ export class RuleScan {
     }
   }
 
-  /** An independent copy that continues from here; undefined when the scan cannot be forked. */
+  /** An independent copy from this place on; undefined when the scan cannot be forked. */
   fork(): RuleScan | undefined {
     const scan = this.#scan instanceof BoundedScan ? this.#scan.fork() : undefined;
     if (!scan) return undefined;
@@ -77,7 +77,7 @@ export class RuleScan {
     }
   }
 
-  /** Asks the detector service, if the rule has one. @throws as push; Fault when the turn is over */
+  /** Calls the detector service, if the rule has one. @throws as push; Fault when the turn is over */
   async askService(over: boolean): Promise<readonly RuleHit[]> {
     if (!this.#scan || this.#scan instanceof BoundedScan || !isServiceScan(this.#scan)) return nothing;
     try {

@@ -7,7 +7,7 @@ import { RuleScan, noteFailure } from "./rule-scan.ts";
 import type { OutputRule } from "./output-rules.ts";
 import { groupRules } from "./rule-groups.ts";
 
-/** Patterns that are scanned as one automaton. */
+/** Patterns scanned as one automaton. */
 interface Group {
   readonly rules: readonly OutputRule[];
   readonly scan: JointScan;
@@ -20,7 +20,7 @@ export class RuleScans {
   readonly #single: RuleScan[] = [];
   /** UTF-16 units pushed so far. */
   #read = 0;
-  /** Place before which nothing will be found any more. */
+  /** Place before which no further match is possible. */
   decided: number;
 
   private constructor(base: number, report: Report) {
@@ -84,7 +84,7 @@ export class RuleScans {
     return hits.length > 1 ? hits.sort((a, b) => a.rule.rank - b.rule.rank) : hits;
   }
 
-  /** @returns the place before which the group will find nothing any more */
+  /** @returns the place before which the group cannot have further matches */
   #scanGroup(group: Group, piece: string | undefined, hits: RuleHit[]): number {
     try {
       const found = piece === undefined ? group.scan.end() : group.scan.push(piece);
@@ -101,17 +101,14 @@ export class RuleScans {
     }
   }
 
-  /**
-   * Splits a group in which a rule holds back more than the limit: from here on each rule is scanned and bounded by
-   * itself.
-   */
+  /** Splits a group in which a rule holds back more than the limit: from here on each rule is scanned and bounded separately. */
   #splitGroup(group: Group, hits: RuleHit[]): number {
     this.#groups = this.#groups.filter((other) => other !== group);
     let decided = Number.POSITIVE_INFINITY;
     for (const [member, own] of group.scan.split().entries()) {
       const under = { scan: new BoundedScan(own, this.#read), read: this.#read };
       const scan = new RuleScan(group.rules[member] as OutputRule, this.#base, this.#report, under);
-      // An empty push returns the overlong match that is already due.
+      // An empty push returns an overlong match already due.
       for (const hit of scan.push("")) hits.push(hit);
       decided = Math.min(decided, scan.decided);
       this.#single.push(scan);

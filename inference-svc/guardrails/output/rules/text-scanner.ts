@@ -1,4 +1,4 @@
-/** Scans complete texts with every rule, and pauses so that other turns get the processor. */
+/** Scans complete texts with every rule, and yields to other turns in between. */
 import { TimeSlice, type Waiting, settled } from "../../../turn/time-slice.ts";
 import { replaceRegions } from "../../../turn/replacements.ts";
 import type { TurnSignal } from "../../../turn/signal.ts";
@@ -39,7 +39,7 @@ export class TextScanner {
     return hits.length === 0 ? text : replaceRegions(text, mergeHits(hits));
   }
 
-  /** Reports the matches of rules that change nothing. @throws Fault UNAVAILABLE when a rule fails */
+  /** Reports the matches of report-only rules. @throws Fault UNAVAILABLE when a rule fails */
   *reportOnly(text: string): Waiting {
     this.#count(yield* this.#find(this.rules.reporting, text));
   }
@@ -61,7 +61,7 @@ export class TextScanner {
     for (const hit of hits) if (!hit.continues) this.report.addHit(hit);
   }
 
-  /** Starts a new time slice, for a caller that has just waited. */
+  /** Starts a new time slice, for a caller returning from a wait. */
   restartSlice(): void {
     this.#timeSlice.restart();
   }
@@ -76,13 +76,13 @@ export class TextScanner {
     return this.#timeSlice.run(work);
   }
 
-  /** The pieces of a text after each of which other turns may get the processor. */
+  /** The pieces of a text between two possible yields to other turns. */
   *piecesOf(text: string): Iterable<string> {
     const { pieceLength } = this.rules;
     for (let at = 0; at < text.length; at += pieceLength) yield text.slice(at, at + pieceLength);
   }
 
-  /** Reports that none of the rules could be applied. */
+  /** Reports all rules as inapplicable. */
   reportFailure(): void {
     for (const rule of this.rules.all) this.report.addFailure(rule);
   }

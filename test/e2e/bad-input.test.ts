@@ -7,7 +7,7 @@ const json = "Content-Type: application/json";
 const bomb = "[".repeat(1_000_000);
 const valid = '{"model":"sluice/echo","input":"x"}';
 
-describe("bad input gets the stated status in the contract's form, and the house stands", () => {
+describe("bad input gets the documented status and error object, and the service keeps running", () => {
   let house: House;
   let pids: Readonly<Record<string, number>>;
 
@@ -129,7 +129,7 @@ describe("bad input gets the stated status in the contract's form, and the house
     expectFault(answer, 401);
   });
 
-  test("without a key nobody learns what exists, beyond what the documents tell, to which every other path leads", async () => {
+  test("requests without a key reveal only the documentation, and every unknown path points to it", async () => {
     for (const path of ["/api/v1/end-users/bob", "/api/v1/models", "/api/v1/keys/nobody", "/api/v1/responses"]) {
       expectFault(await send("GET", path, [], ""), 401);
     }
@@ -188,12 +188,12 @@ describe("bad input gets the stated status in the contract's form, and the house
     ["POST", "/api/v1//embeddings", "/api/v1/embeddings"],
     ["POST", "/api/v1/responses/", "/api/v1/responses"],
     ["GET", "/v1/models", "/api/v1/models"],
-  ])("%s %s says where the operation is", async (method, path, meant) => {
+  ])("%s %s names the operation's path", async (method, path, meant) => {
     const answer = await send(method, path, [`Authorization: Bearer ${house.apiKey}`, json], valid);
     expectFault(answer, 404, new RegExp(`^Resource not found: ${method} ${path}; it is at ${meant}$`));
   });
 
-  test("an operation that does not exist is said to be nowhere", async () => {
+  test("an unknown operation is reported as not found", async () => {
     const answer = await send("POST", "/v1/moderations", [`Authorization: Bearer ${house.apiKey}`, json], valid);
     expectFault(answer, 404, /^Resource not found: POST \/v1\/moderations$/);
   });
@@ -215,7 +215,7 @@ describe("bad input gets the stated status in the contract's form, and the house
     },
   );
 
-  test("requests that are not HTTP are answered in the contract's form", async () => {
+  test("malformed HTTP requests are answered with the contract's error object", async () => {
     for (const bytes of ["HELLO\r\n\r\n", `GET / HTTP/1.1\r\nHost: x\r\nX: ${"a".repeat(20_000)}\r\n\r\n`]) {
       const answer = await sendRaw(house.ports.gateway, bytes);
       expect([answer.status, JSON.parse(answer.body)]).toMatchObject([400, { error: { code: 400 } }]);

@@ -1,4 +1,4 @@
-/** The lists of the catalogue over HTTP: what they say of models, endpoints and providers, and what they keep to themselves. */
+/** The lists of the catalogue over HTTP: their data on models, endpoints and providers, and their secrets. */
 import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
 import { type House, startHouse } from "../support/house.ts";
 import { validate } from "../support/answers/published.ts";
@@ -10,7 +10,7 @@ interface Listed {
   readonly links: { readonly next: string | null };
 }
 
-/** A kind of token that a price step does not list costs as much as its prompt tokens. */
+/** Kinds of tokens missing in a price step cost as much as its prompt tokens. */
 const overrides = [
   {
     min_prompt_tokens: 200_000,
@@ -94,7 +94,7 @@ models:
   const models = (query = "") => read<Listed>(`/models${query}`, "ModelList");
   const ids = async (query: string) => (await models(query)).data.map(({ id }) => id);
 
-  test("a model says what it is, can and costs", async () => {
+  test("a model has its name, abilities and prices", async () => {
     const { data, ...rest } = await models();
     const page = { has_more: false, first_id: "acme/large", last_id: data.at(-1)?.id };
     expect(rest).toEqual({ object: "list", ...page, total_count: 4, links: { next: null } });
@@ -194,7 +194,7 @@ models:
     expect(await ids("?offset=9")).toEqual([]);
   });
 
-  test("a parameter that makes no sense is named, with all others", async () => {
+  test("a malformed parameter is named, with all others", async () => {
     const answer = await get("/models?context=many&limit=0&sort=best&zdr=yes&offset=1.5");
     const { error } = (await answer.json()) as { error: { message: string; metadata: unknown } };
     expect([answer.status, error.message]).toEqual([400, "context: must be an integer (and 4 more)"]);
@@ -203,7 +203,7 @@ models:
     }
   });
 
-  test("a model says who serves it", async () => {
+  test("a model lists its endpoints", async () => {
     const { data } = await read<{ data: { endpoints: unknown[] } }>("/models/acme/large/endpoints", "EndpointList");
     expect(data).toMatchObject({ id: "acme/large", name: "Acme Large", description: "Writes." });
     expect(data.endpoints).toHaveLength(3);
@@ -302,7 +302,7 @@ models:
     expect([answer.status, error.message]).toEqual([status, message]);
   });
 
-  test("providers say who they are and what they do with data; what was seen of them shows", async () => {
+  test("providers have their names and data policies, and observed figures", async () => {
     type Providers = { data: { slug: string; status: string | null }[] };
     const before = await read<Providers>("/providers", "ProviderList");
     expect(before.data.map(({ slug, status }) => [slug, status])).toEqual([
@@ -356,14 +356,14 @@ models:
     expect(p99).toBeGreaterThanOrEqual(p50);
   });
 
-  test("no list names a key, an address or an upstream's name of a model", async () => {
+  test("no list holds a key, an address or an upstream's name of a model", async () => {
     for (const path of ["/models", "/models/acme/large/endpoints", "/providers"]) {
       const text = await (await get(path)).text();
       expect(text).not.toMatch(/upstream-secret|127\.0\.0\.1|\/bolt\/v1/);
     }
   });
 
-  test("nobody without a key reads a list", async () => {
+  test("no list is readable without a key", async () => {
     for (const path of ["/models", "/models/acme/large/endpoints", "/providers"]) {
       expect((await fetch(`${house.baseUrl}${path}`)).status).toBe(401);
     }

@@ -20,7 +20,7 @@ const printed = "http://127.0.0.1:8080";
 const languages = ["js", "python", "go", "java"] as const;
 type Language = (typeof languages)[number];
 
-/** The sets of packages that the blocks of a page import. */
+/** The package set imported by the blocks of a page. */
 const setOf = ({ page, language }: Block): ToolchainName | undefined => {
   if (language === "go" || language === "java") return language;
   if (language === "python") return page === "litellm.md" ? "litellm" : "python3";
@@ -87,7 +87,7 @@ for (const block of blocks) {
           const file = join(folder, fileNames[language]);
           writeFileSync(file, asHere.code);
           const { code: exit, stdout, stderr } = await run(asHere, packages, file, { SLUICE_KEY: house.apiKey });
-          // The packages of Java warn that no logging is set up.
+          // Java packages warn about missing logging.
           const warnings = stderr.replaceAll(/^SLF4J.*\n/gm, "");
           expect({ exit, stderr: warnings }).toEqual({ exit: 0, stderr: "" });
           expect(stdout).toMatch(/Hello/);

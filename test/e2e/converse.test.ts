@@ -1,4 +1,4 @@
-/** A conversation with Amazon Bedrock through the whole house: signed requests, binary streams, and thought that goes back as it was signed. */
+/** A conversation with Amazon Bedrock through running services: signed requests, binary streams, and reasoning sent back with its signature. */
 import { readFileSync, readdirSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, test } from "@jest/globals";
@@ -55,7 +55,7 @@ interface Answer {
   readonly usage: object;
 }
 
-/** The response, however it was asked for. */
+/** The response, whole or streamed. */
 async function answerTo(body: { readonly stream: boolean; readonly [field: string]: unknown }): Promise<Answer> {
   const response = await post(body);
   expect(response.status).toBe(200);
@@ -76,7 +76,7 @@ const whole = (body: object): Reply => ({ chunks: [{ json: body }] });
 
 const tools = [{ type: "function", name: "get_weather", parameters: { type: "object" } }];
 
-test.each([true, false])("a call that was thought about, and its result (stream: %s)", async (stream) => {
+test.each([true, false])("a call with reasoning, and its result (stream: %s)", async (stream) => {
   const thought = { text: "The user wants the weather “now”.", signature: "EqQBCgIY" };
   const input = { town: "Zürich" };
   const use = { toolUse: { toolUseId: "tooluse_get_weather", name: "get_weather", input } };
@@ -125,7 +125,7 @@ test.each([true, false])("a call that was thought about, and its result (stream:
   );
 });
 
-test.each([true, false])("what throttles, and what is refused, keeps its meaning (stream: %s)", async (stream) => {
+test.each([true, false])("throttling and refusals keep their meaning (stream: %s)", async (stream) => {
   const error = (status: number, type: string, message: string): Reply => ({
     status,
     headers: { "x-amzn-errortype": `${type}:http://internal.amazon.com/coral/com.amazon.bedrock/` },
@@ -147,7 +147,7 @@ test.each([true, false])("what throttles, and what is refused, keeps its meaning
   expect(statuses).toEqual([429, 400, 502]);
 });
 
-/** The events that a client gets when a stream delivers text first and then these frames. */
+/** The events of a client when a stream delivers text first and then these frames. */
 async function afterWords(...frames: readonly Uint8Array[]): Promise<string> {
   let release: (value?: unknown) => void = () => undefined;
   const after = new Promise((resolve) => {
@@ -166,7 +166,7 @@ async function afterWords(...frames: readonly Uint8Array[]): Promise<string> {
   return text;
 }
 
-test("an exception after words is told as the end of them", async () => {
+test("an exception after text ends the stream with its error", async () => {
   const { events } = parseSse(await afterWords(exceptionFrame("modelStreamErrorException", "Why")));
   expect(events.at(-1)?.type).toBe("response.failed");
 });
@@ -179,7 +179,7 @@ test("a damaged frame is never taken for words", async () => {
   expect(events.flatMap((event) => ("delta" in event ? [event.delta] : []))).toEqual(["Hel"]);
 });
 
-test("no credential in any log", async () => {
+test("no log holds a credential", async () => {
   const folder = join(house.dataDir, "logs");
   const read = () => readdirSync(folder).map((name) => readFileSync(join(folder, name), "utf8"));
   await house.logged("inference-svc", "AccessDeniedException");

@@ -1,4 +1,4 @@
-/** Dry runs: the receipt over HTTP and over gRPC, and that no provider is called. */
+/** Dry runs: the receipt over HTTP and over gRPC, without a call to a provider. */
 import { type AddressInfo, type Server, createServer } from "node:net";
 import { once } from "node:events";
 import { create } from "@bufbuild/protobuf";
@@ -15,7 +15,7 @@ import { eventually } from "../support/processes.ts";
 import { validate, validateError } from "../support/answers/published.ts";
 import { turnRequest } from "../support/answers/run-turn.ts";
 
-/** A server in the place of the providers, which counts the connections to it. */
+/** A server instead of the providers; it counts its connections. */
 let door: Server;
 let connections = 0;
 let house: House;
@@ -79,7 +79,7 @@ const dryRun = (body: object, key?: string) =>
   post("/responses/dry-run", { model: "acme/large", input: "y".repeat(396), provider: named, ...body }, key);
 const named = { order: ["acme", "borealis"] };
 
-/** The receipt, which is as published, and which no provider has noticed. */
+/** The receipt, in its published form and without a connection to a provider. */
 async function receiptOf(answer: Response): Promise<Record<string, unknown>> {
   const receipt = (await answer.json()) as Record<string, unknown>;
   expect([answer.status, validate("DryRun", receipt), connections]).toEqual([200, [], 0]);
@@ -156,7 +156,7 @@ test.each([true, false])("the whole receipt; stream: %s", async (stream) => {
 test.each([
   ["acme/unpriced", 500],
   ["acme/large", null],
-])("of %s without a limit: what the model gives at most is %p", async (model, max_output_tokens) => {
+])("a dry run of %s without a limit has the maximum output of the model: %p", async (model, max_output_tokens) => {
   const { candidates: planned } = await receiptOf(await dryRun({ model }));
   const input_cost = model === "acme/large" ? 0.000104 : null;
   expect(planned).toMatchObject([
@@ -166,7 +166,7 @@ test.each([
 });
 
 describe("a guardrail", () => {
-  test("that blocks is told, with the error that it would be", async () => {
+  test("blocking the request is reported, with the error of a real request", async () => {
     const receipt = await receiptOf(
       await dryRun({ input: "a code red", debug: { echo_upstream_body: true } }, guarded),
     );
@@ -194,7 +194,7 @@ describe("a guardrail", () => {
     expect(receipt).not.toHaveProperty("upstream_body");
   });
 
-  test("that finds nothing is told as well", async () => {
+  test("without a match is reported as well", async () => {
     expect(await receiptOf(await dryRun({}, guarded))).toMatchObject({
       blocked: false,
       guardrails: [{ guardrail_id: guardrail, decision: "allowed" }],
@@ -202,7 +202,7 @@ describe("a guardrail", () => {
   });
 });
 
-test("the body that would be sent is shown on request only", async () => {
+test("the body for the provider is shown only on request", async () => {
   const parameters = '{"type":"object","maximum":12345678901234567890}';
   const body = `{"model":"acme/large","input":"Hi","provider":{"order":["acme"]},"tools":[{"type":"function","name":"f","parameters":${parameters}}],"debug":{"echo_upstream_body":true}}`;
   const answer = await fetch(`${house.baseUrl}/responses/dry-run`, {
@@ -225,7 +225,7 @@ describe("fails as the request would", () => {
     ["a wrong item", { input: [{ type: "unheard_of" }] }, 400],
     ["nobody who may serve", { provider: { only: ["nobody"] } }, 404],
     ["a body above the limit", { input: "y".repeat(6_000) }, 413],
-  ])("%s", async (_, wrong, status) => {
+  ])("fails for %s", async (_, wrong, status) => {
     const body = { model: "acme/large", input: "Hi", ...wrong };
     const [dry, wet] = await Promise.all([post("/responses/dry-run", body), post("/responses", body)]);
     const [said, meant] = [(await dry.json()) as { error: object }, (await wet.json()) as { error: object }];
@@ -233,7 +233,7 @@ describe("fails as the request would", () => {
     expect(wet.status).toBe(status);
   });
 
-  test("for management keys and for nobody", async () => {
+  test("with a management key or without a key", async () => {
     expect((await dryRun({}, house.managementKey)).status).toBe(403);
     expect((await dryRun({}, "sk-sl-wrong")).status).toBe(401);
     const got = await fetch(`${house.baseUrl}/responses/dry-run`, {
@@ -242,7 +242,7 @@ describe("fails as the request would", () => {
     expect([got.status, got.headers.get("allow")]).toEqual([404, "POST"]);
   });
 
-  test("and why nobody may serve is explained", async () => {
+  test("and a request without candidates is explained", async () => {
     const body = (await (await dryRun({ provider: { only: ["nobody"] } })).json()) as object;
     expect(body).toMatchObject({
       service_metadata: { endpoints: { available: [], excluded_by: { allowed_providers: 3 } } },
@@ -250,14 +250,14 @@ describe("fails as the request would", () => {
   });
 });
 
-describe("over gRPC", () => {
+describe("a dry run over gRPC", () => {
   const over = (key: string | undefined, request = turnRequest("sluice/echo", "Hi")) => {
     const headers = new Metadata();
     if (key !== undefined) headers.set("authorization", `Bearer ${key}`);
     return call(client, InferenceService.method.dryRun, create(DryRunRequestSchema, { request }), headers, 5_000);
   };
 
-  test("the same receipt", async () => {
+  test("gives the same receipt", async () => {
     const { receiptJson } = await over(house.apiKey);
     const wire = await receiptOf(await dryRun({ model: "sluice/echo", input: "Hi" }));
     expect(JSON.parse(Buffer.from(receiptJson).toString())).toEqual(wire);
@@ -274,7 +274,7 @@ describe("over gRPC", () => {
   });
 });
 
-test("leaves no record: the only one is of the turn that follows it", async () => {
+test("a dry run leaves no record: the only record is the following turn's", async () => {
   const ask = { model: "sluice/echo", input: "Hi", session_id: "recorded" };
   await receiptOf(await dryRun(ask));
   const turn = await post("/responses", ask);
@@ -293,7 +293,7 @@ test("leaves no record: the only one is of the turn that follows it", async () =
   }
 });
 
-test("is no turn: neither counted nor logged as one", async () => {
+test("a dry run is no turn: neither counted nor logged as a turn", async () => {
   const turns = async () => {
     const metrics = await (await fetch(`http://127.0.0.1:${house.ports.inference_health}/metrics`)).text();
     return metrics.split("\n").filter((line) => line.startsWith("sluice_turns_total{"));

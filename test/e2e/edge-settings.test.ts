@@ -7,7 +7,7 @@ import { type Upstream, chatAnswer, chatStream, startUpstream } from "../support
 const page = "https://app.example.org";
 const filled = "21-compat-filled.response.json";
 
-describe("a house with settings for clients of other kinds", () => {
+describe("an installation with settings for clients of other formats", () => {
   let upstream: Upstream;
   let house: House;
 
@@ -36,7 +36,7 @@ cors: {allow_origins: ["${page}/"]}
       body: JSON.stringify({ model: "acme/large-2", input: "Hi", ...body }),
     });
 
-  test("the main port says that it lives and is ready", async () => {
+  test("the main port reports liveness and readiness", async () => {
     const { origin } = new URL(house.baseUrl);
     const answers = await Promise.all(["/livez", "/readyz"].map((path) => fetch(origin + path)));
     expect(await Promise.all(answers.map(async (answer) => [answer.status, await answer.text()]))).toEqual([
@@ -52,7 +52,7 @@ cors: {allow_origins: ["${page}/"]}
     expect(maskVolatile(await response.json())).toEqual(maskVolatile(sampleJson(filled)));
   });
 
-  test("what was set is shown as it was set, and function tools have every member", async () => {
+  test("given settings are shown as given, and function tools have every member", async () => {
     const parameters = { type: "object", properties: {} };
     const tools = [
       { type: "function", name: "get_weather", parameters },
@@ -83,7 +83,7 @@ cors: {allow_origins: ["${page}/"]}
       expect(responses.at(-1)?.["vendor_metadata"]).toEqual(responses.at(-1)?.["service_metadata"]);
     });
 
-    test("beside an error, with a stream and without", async () => {
+    test("in an error, with a stream and without", async () => {
       for (const stream of [false, true]) {
         upstream.script([{ status: 500 }]);
         const response = await post({ stream }, asked);
@@ -108,7 +108,7 @@ cors: {allow_origins: ["${page}/"]}
       expect(["vendor_metadata" in answer, "service_metadata" in answer]).toEqual([wanted, wanted]);
     });
 
-    test("only where it was asked for", async () => {
+    test("only on request", async () => {
       upstream.script([chatAnswer({ role: "assistant", content: "Hi" })]);
       const answer = (await (await post({})).json()) as object;
       expect(Object.keys(answer).filter((name) => name.endsWith("_metadata"))).toEqual([]);

@@ -77,7 +77,7 @@ test("names the endpoints in their order, and what the texts cost at most", asyn
   expect(costs).toEqual({ max_output_tokens: 0, input_cost: cost, max_output_cost: 0, max_cost: cost });
 });
 
-test("tells what a guardrail would refuse", async () => {
+test("a dry run of embeddings shows what a guardrail would refuse", async () => {
   const made = await house.admin("keys", "create", "--name", "guarded", "--json");
   const { key, hash } = JSON.parse(made.stdout) as { key: string; hash: string };
   const named = ["--name", "no secrets", "--block", "secret", "--json"];
@@ -110,7 +110,7 @@ test.each<[string, object, number, string]>([
   expect(dryError?.error.message).toContain(message);
 });
 
-test("answers gRPC clients with a key, and nobody without one", async () => {
+test("a dry run of embeddings serves gRPC clients with a key, and refuses them without", async () => {
   const client = dial(`127.0.0.1:${house.ports.inference}`);
   const request = { model: "near/two", inputJson: Buffer.from('"Hi"') };
   const dry = (fields: Readonly<Record<string, string>>) => {

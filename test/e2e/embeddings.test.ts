@@ -1,4 +1,4 @@
-/** Embeddings through the whole house: the formats of providers, and the guardrails, budgets, fallback and ledger of every other request. */
+/** Embeddings through running services: the formats of providers, and the guardrails, budgets, fallback and ledger of every other request. */
 import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
 import { create } from "@bufbuild/protobuf";
 import { Metadata } from "@grpc/grpc-js";
@@ -160,7 +160,7 @@ describe("the format of", () => {
     expect(response.status).toBe(400);
     const id = response.headers.get("x-request-id");
     const rows = await rowsOf("request_id", id);
-    // The call that was answered is paid for.
+    // The successful call is paid for.
     expect(rows).toMatchObject([{ status: "failed", http_status: 400, input_tokens: "2", cost_usd: "0.002000000000" }]);
   });
 
@@ -184,7 +184,7 @@ describe("the format of", () => {
   });
 });
 
-/** @param count of calls, whose records may come apart */
+/** @param count of calls; their records may arrive separately */
 async function rowsOf(column: "request_id" | "generation_id", id: string | null, count = 1) {
   const read = async () =>
     (await database.query(`select * from usage_records where ${column} = $1 order by attempt`, [id])).rows as Record<
@@ -195,8 +195,8 @@ async function rowsOf(column: "request_id" | "generation_id", id: string | null,
   return read();
 }
 
-describe("an endpoint that fails", () => {
-  test("is replaced by another one of the same model, and both are on record", async () => {
+describe("a failing endpoint of an embedding model", () => {
+  test("is replaced by another endpoint of the same model, and both are on record", async () => {
     upstream.script([{ status: 500 }]);
     second.script([vectors([1])]);
     const body = { model: "near/two", input: "Hi", provider: { order: ["first", "second"] } };
@@ -220,7 +220,7 @@ describe("an endpoint that fails", () => {
     });
   });
 
-  test("has no other model behind it", async () => {
+  test("does not fall back to another model", async () => {
     upstream.script([{ status: 500 }]);
     const response = await embed({ model: "near/one", models: ["near/two"], input: "Hi" });
     expect(response.status).toBe(502);
@@ -233,14 +233,14 @@ describe("an endpoint that fails", () => {
     expect(answer).toMatchObject({ model: "near/two", data: [{ embedding: [8] }] });
   });
 
-  test("is chosen by provider preferences", async () => {
+  test("is avoided by provider preferences", async () => {
     second.script([vectors([7])]);
     const answer = await answerTo({ model: "near/two", input: "Hi", provider: { only: ["second"] } });
     expect(answer.data[0]?.embedding).toEqual([7]);
   });
 });
 
-test("the same over gRPC, with an API key or as a service for a key", async () => {
+test("embeddings over gRPC work with an API key or as a service for a key", async () => {
   const client = dial(`127.0.0.1:${house.ports.inference}`);
   try {
     upstream.script([vectors([0.5])]);
@@ -275,7 +275,7 @@ const newKey = async (...options: readonly string[]): Promise<string> => {
   return (JSON.parse(stdout) as { key: string }).key;
 };
 
-/** USD that the key has spent. */
+/** USD spent by the key. */
 async function usageOf(key: string): Promise<number> {
   const response = await fetch(`${house.baseUrl}/keys/${hashKey(key)}`, {
     headers: { authorization: `Bearer ${house.managementKey}` },
@@ -297,7 +297,7 @@ describe("a key with", () => {
     return key;
   };
 
-  test("a guardrail that blocks: 403, whichever of the texts it is, and nothing is sent", async () => {
+  test("a blocking guardrail is refused with 403 for any of the texts, and nothing is sent", async () => {
     const key = await guarded("--block", "secret");
     const before = upstream.requests.length;
     const response = await embed({ model: "near/one", input: ["fine", "a secret"] }, { key });
@@ -305,7 +305,7 @@ describe("a key with", () => {
     expect(upstream.requests).toHaveLength(before);
   });
 
-  test("a guardrail that redacts: the provider gets what is left", async () => {
+  test("a redacting guardrail sends the redacted text to the provider", async () => {
     const key = await guarded("--redact", "secret");
     upstream.script([vectors([1], [2])]);
     expect((await embed({ model: "near/one", input: ["fine", "a secret b"] }, { key })).status).toBe(200);
@@ -315,7 +315,7 @@ describe("a key with", () => {
     expect(redacted).not.toContain("secret");
   });
 
-  test("a guardrail: token ids, which it cannot read, are refused", async () => {
+  test("a guardrail is refused token ids, because it cannot read them", async () => {
     const key = await guarded("--block", "secret");
     const response = await embed({ model: "near/one", input: [1, 2] }, { key });
     expect(await errorOf(response)).toMatchObject({

@@ -1,4 +1,4 @@
-/** An outage that one inference process has found out, at another one. */
+/** An outage detected by one inference process, at another process. */
 import { setTimeout as delay } from "node:timers/promises";
 import { type Client, type ServiceError, status } from "@grpc/grpc-js";
 import { dial } from "@sluice/proto/runtime/rpc/dial.js";
@@ -9,7 +9,7 @@ import { samplesOf } from "../support/metrics.ts";
 import { eventually } from "../support/processes.ts";
 import { type Upstream, chatStream, startUpstream } from "../support/providers/upstream.ts";
 
-/** Failures in a row after which a process ejects an endpoint. */
+/** Consecutive failures before a process ejects an endpoint. */
 const failuresInRow = 5;
 /** News may be lost on a busy machine: then it is tried again with another model of the same provider. */
 const tries = [0, 1, 2, 3, 4];
@@ -44,7 +44,7 @@ afterAll(async () => {
   for (const upstream of [failing, moody, steady]) await upstream?.stop();
 });
 
-/** Asks again while the process says that it is overloaded, which it is before it asks a provider. */
+/** Retries while the process is overloaded; an overloaded process calls no provider. */
 async function ask(process: 0 | 1, model: string): Promise<void> {
   for (;;) {
     try {
@@ -73,7 +73,7 @@ const stateOf = (process: 0 | 1, model: string) =>
 const told = (process: 0 | 1) => figure(process, "sluice_endpoint_news_total", { direction: "told" });
 const providerOf = (model: string) => /[a-z]+(?=-)/.exec(model)?.[0] as string;
 
-/** Has the first process eject the provider of a model. @returns the model of which the second process has heard */
+/** Has the first process eject the provider of a model. @returns the model reported to the second process */
 async function ejectAtFirst(provider: string, before: () => void = () => {}): Promise<string> {
   for (const n of tries) {
     const model = `acme/${provider}-${n}`;
@@ -100,7 +100,7 @@ test("another process tries an ejected endpoint once, and ejects it with the fir
   expect([await stateOf(1, model), await told(1)]).toEqual([2, 1]);
 });
 
-test("a process for which the endpoint answers goes on with it, and tells nobody", async () => {
+test("a process still served by the endpoint keeps it, and does not report it", async () => {
   const toldBefore = await told(1);
   const model = await ejectAtFirst("moody", () => {
     moody.script([...Array.from({ length: failuresInRow }, () => broken), chatStream("moody")]);

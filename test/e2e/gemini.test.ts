@@ -1,4 +1,4 @@
-/** A conversation with a Gemini provider through the whole house: what was said and signed comes back to the provider as it gave it. */
+/** A conversation with a Gemini provider through running services: its texts and signatures come back to the provider unchanged. */
 import { afterAll, beforeAll, expect, test } from "@jest/globals";
 import { type House, startHouse } from "../support/house.ts";
 import { checkLadder } from "../support/answers/ladder-rules.ts";
@@ -11,7 +11,7 @@ let house: House;
 beforeAll(async () => {
   upstream = await startUpstream();
   const address = `base_url: "${upstream.url}/v1beta", api_keys: [upstream-key]`;
-  // A key that has met its limit rests: those that do are of other providers.
+  // A rate-limited key rests, so the limited cases use other providers.
   const ids = ["google", "limited-true", "limited-false"];
   house = await startHouse({
     config: `
@@ -40,7 +40,7 @@ interface Answer {
   readonly usage: object;
 }
 
-/** The response, however it was asked for. */
+/** The response, whole or streamed. */
 async function answerTo(body: { readonly stream: boolean; readonly [field: string]: unknown }): Promise<Answer> {
   const response = await post(body);
   expect(response.status).toBe(200);
@@ -72,7 +72,7 @@ const dripped = (...chunks: readonly object[]): Reply => {
 
 const tools = [{ type: "function", name: "get_weather", parameters: { type: "object" } }];
 
-test.each([true, false])("calls that were signed, and their results (stream: %s)", async (stream) => {
+test.each([true, false])("signed calls and their results (stream: %s)", async (stream) => {
   upstream.script(
     stream
       ? [dripped(...parts.map((part) => chunk([part])), chunk([], end)), dripped(chunk([{ text: "Rain." }], end))]
@@ -113,18 +113,18 @@ test.each([true, false])("calls that were signed, and their results (stream: %s)
   );
 });
 
-test.each([true, false])("a quota that is used up says when to come back (stream: %s)", async (stream) => {
+test.each([true, false])("an exhausted quota has a retry hint (stream: %s)", async (stream) => {
   const details = [{ "@type": "type.googleapis.com/google.rpc.RetryInfo", retryDelay: "34.07s" }];
   const error = { code: 429, message: "You exceeded your current quota.", status: "RESOURCE_EXHAUSTED", details };
   upstream.script([{ status: 429, chunks: [{ json: { error } }] }]);
   const response = await post({ stream, input: "Hi", model: `limited-${stream}/flash` });
   await response.text();
   const seconds = Number(response.headers.get("retry-after"));
-  // A moment has passed since the provider said so.
+  // A moment has passed since the provider's answer.
   expect([response.status, seconds > 25, seconds <= 35]).toEqual([429, true, true]);
 });
 
-test("a stream that breaks off after words fails, and is not asked again", async () => {
+test("a stream broken off after text fails, without a retry", async () => {
   upstream.script([{ chunks: [{ sse: [chunk([{ text: "Hel" }])] }], cut: true }]);
   const before = upstream.requests.length;
   const events = parseSse(await (await post({ stream: true, input: "Hi" })).text()).events;

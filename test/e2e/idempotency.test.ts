@@ -1,4 +1,4 @@
-/** Idempotency-Key: equal requests that run at the same time are one turn, for everybody from its beginning, until the last has left. */
+/** Idempotency-Key: equal concurrent requests are one turn, for every caller from its beginning, until the last has left. */
 import { randomUUID } from "node:crypto";
 import { connect } from "node:net";
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "@jest/globals";
@@ -70,7 +70,7 @@ async function figure(name: string): Promise<number> {
   return Number(new RegExp(`^${name}\\{[^}]*\\} (\\S+)$`, "m").exec(text)?.[1] ?? Number.NaN);
 }
 
-/** Begins with one word, goes on when told. */
+/** Sends one word, and goes on when the returned function is called. */
 function paused(): () => void {
   let goOn = () => {};
   const after = new Promise<void>((resolve) => {
@@ -91,7 +91,7 @@ async function readUntil(reader: ReadableStreamDefaultReader<Uint8Array>, word: 
   }
 }
 
-/** Two requests on new connections: the gateway reads them after everything that was sent before. */
+/** Two requests on new connections: the gateway reads them after everything sent before. */
 async function taken(): Promise<void> {
   for (let n = 0; n < 2; n++) {
     const { status } = await sendRaw(
@@ -116,7 +116,7 @@ describe("a thousand at once", () => {
       upstream.script([{ ...reply, chunks: (reply.chunks ?? []).map((chunk) => ({ ...chunk, after })) }]);
       const idempotencyKey = randomUUID();
       const asked: Promise<Response>[] = [];
-      // Batches of a hundred, because the system queues only some hundreds of connections that are not accepted yet.
+      // Batches of a hundred, because the system queues only some hundreds of unaccepted connections.
       while (asked.length < 1_000) {
         for (let n = 0; n < 100; n++) asked.push(ask({ stream }, { idempotencyKey, key }));
         await eventually(() => upstream.requests.length > before);
@@ -170,7 +170,7 @@ describe("who comes later", () => {
     expect(await figure("sluice_idempotency_log_bytes")).toBe(0);
   });
 
-  test("with another body is 422, with another key or without an Idempotency-Key on its own", async () => {
+  test("with another body gets 422, with another API key or without an Idempotency-Key a separate turn", async () => {
     const goOn = paused();
     const idempotencyKey = randomUUID();
     const first = await ask({ stream: true }, { idempotencyKey });
@@ -192,7 +192,7 @@ describe("who comes later", () => {
     await readUntil(reader, "[DONE]");
   });
 
-  test("is not given a turn from before its key was put under a guardrail", async () => {
+  test("does not join a turn from before a guardrail was assigned to its key", async () => {
     const goOn = paused();
     const [{ key, hash }, idempotencyKey] = [await newKey(), randomUUID()];
     const first = await ask({ stream: true }, { idempotencyKey, key });
@@ -210,7 +210,7 @@ describe("who comes later", () => {
     expect(await joined.text()).toContain("two");
   });
 
-  test("is refused as the first one was, if that is refused", async () => {
+  test("gets the first one's refusal", async () => {
     const idempotencyKey = randomUUID();
     let refuse = () => {};
     const after = new Promise<void>((resolve) => {
@@ -230,7 +230,7 @@ describe("who comes later", () => {
 });
 
 describe("who leaves", () => {
-  test("takes nothing from the others; when the last leaves the provider is told at once", async () => {
+  test("takes nothing from the others; with the last one gone the provider call stops at once", async () => {
     paused();
     const idempotencyKey = randomUUID();
     const leaving = [new AbortController(), new AbortController()] as const;
@@ -257,7 +257,7 @@ describe("who leaves", () => {
     expect(await figure("sluice_idempotency_log_bytes")).toBe(0);
   });
 
-  test("before its body is there does not take the others with it", async () => {
+  test("before sending its body does not affect the others", async () => {
     const idempotencyKey = randomUUID();
     const body = JSON.stringify({ model: "acme/large-2", input: "Hi" });
     const head = rawRequest(
@@ -283,7 +283,7 @@ describe("who leaves", () => {
   });
 });
 
-/** Words of 64 KiB each, and an end when it is told. */
+/** Words of 64 KiB each; the returned function ends the answer. */
 function long(words = 400): () => void {
   let finish = () => {};
   const after = new Promise<void>((resolve) => {
@@ -302,7 +302,7 @@ function long(words = 400): () => void {
   return finish;
 }
 
-test("a client that does not read slows nobody, holds little, and is cut", async () => {
+test("a client not reading slows down no other, holds little memory, and is cut", async () => {
   const finish = long();
   const before = upstream.requests.length;
   const idempotencyKey = randomUUID();
@@ -327,8 +327,8 @@ test("a client that does not read slows nobody, holds little, and is cut", async
   await eventually(async () => (await figure("sluice_idempotency_log_bytes")) === 0);
 });
 
-test("clients that all pause hold the provider up, until one reads on", async () => {
-  // More than the 33 MB to which a receive buffer of Linux may grow by itself.
+test("the provider pauses while all clients pause, until a client reads on", async () => {
+  // More than the maximum of a receive buffer of Linux, 33 MB.
   const words = 600;
   const finish = long(words);
   const idempotencyKey = randomUUID();
@@ -337,7 +337,7 @@ test("clients that all pause hold the provider up, until one reads on", async ()
   const written = await waitUntilStable(() => upstream.bytesWritten - already);
   expect(written).toBeLessThan(words * 65_536);
   finish();
-  // Sockets take unlike amounts, so that one of them may be too far behind.
+  // Sockets take different amounts, so one of them may be too far behind.
   const [first] = (await Promise.allSettled(both.map((answer) => answer.text()))).flatMap((result) =>
     result.status === "fulfilled" ? [result.value] : [],
   );
@@ -356,7 +356,7 @@ describe("the header", () => {
     }
   });
 
-  test("is sent once", async () => {
+  test("may be sent only once", async () => {
     const answer = await new Promise<string>((resolve) => {
       const socket = connect(house.ports.gateway, "127.0.0.1");
       socket.once("data", (bytes) => {
@@ -371,7 +371,7 @@ describe("the header", () => {
   });
 });
 
-test("a request that joins counts as a request, and opens no turn", async () => {
+test("a joining request counts as a request, and opens no turn", async () => {
   const { key } = await newKey({ requests_per_minute: 3, concurrent_requests: 1 });
   const goOn = paused();
   const idempotencyKey = randomUUID();

@@ -1,4 +1,4 @@
-/** A provider that is called by the identity of the processes, through the whole house: no key in its configuration, and no credential in its logs. */
+/** A provider called by the identity of the processes, through running services: no key in its configuration, and no credential in its logs. */
 import { mkdtempSync, readFileSync, readdirSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -67,7 +67,7 @@ const post = () =>
     body: JSON.stringify({ model: "anthropic/sonnet", input: "Hi" }),
   });
 
-test("a token service that refuses is a failure of the provider, with its reason in the log alone", async () => {
+test("a token service's refusal is a failure of the provider, with its reason only in the log", async () => {
   sts.script([denial]);
   const response = await post();
   const body = await response.text();
@@ -82,7 +82,7 @@ test("a token service that refuses is a failure of the provider, with its reason
 
 test("once it answers, requests are signed with the role, and one call was enough for all of them", async () => {
   sts.script([role(new Date(Date.now() + 3_600_000))]);
-  // After a refusal nobody asks for some seconds.
+  // After a refusal there is no call for some seconds.
   await eventually(async () => (await post()).status === 200);
   const before = sts.requests.length;
   const responses = await Promise.all(Array.from({ length: 20 }, post));
@@ -94,7 +94,7 @@ test("once it answers, requests are signed with the role, and one call was enoug
   });
 });
 
-test("no credential is in any log", async () => {
+test("no log holds a credential", async () => {
   await house.allLogged();
   const logs = join(house.dataDir, "logs");
   const texts = readdirSync(logs).map((name) => readFileSync(join(logs, name), "utf8"));

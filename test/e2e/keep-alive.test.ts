@@ -1,4 +1,4 @@
-/** What Sluice writes into a silent stream, read by the decoders of clients that many programs use. */
+/** Keep-alive output in a silent stream, read by widely used client decoders. */
 import { cpSync, mkdtempSync, rmSync } from "node:fs";
 import { type Server, createServer } from "node:http";
 import type { AddressInfo } from "node:net";
@@ -52,7 +52,7 @@ afterAll(() => {
   bytes.close();
 });
 
-/** Something that the provider waits for. */
+/** A step for which the provider waits. */
 function step() {
   let take = () => {};
   const taken = new Promise<void>((resolve) => {
@@ -103,7 +103,7 @@ describe.each(paths)("the decoders of JavaScript at %s", (path) => {
 
   test.each([
     ["openai", () => OpenAiStream.fromSSEResponse(response(), controller)],
-    // This client knows the event names of the Messages format alone.
+    // This client knows only the event names of the Messages format.
     ...(path === "/messages"
       ? [["@anthropic-ai/sdk", () => MessagesStream.fromSSEResponse(response(), controller)] as const]
       : []),
@@ -115,7 +115,7 @@ describe.each(paths)("the decoders of JavaScript at %s", (path) => {
     expect([countEvents(path), countEvents(path) - pings]).toContain(count);
   });
 
-  test("eventsource-parser, which the AI SDK uses, reads every event", async () => {
+  test("the AI SDK's eventsource-parser reads every event", async () => {
     const parsed = (response().body as ReadableStream<Uint8Array<ArrayBuffer>>)
       .pipeThrough(new TextDecoderStream())
       .pipeThrough(new EventSourceParserStream());
@@ -126,7 +126,7 @@ describe.each(paths)("the decoders of JavaScript at %s", (path) => {
 });
 
 const goSources = join(root, "test/fixtures/go-decoders");
-/** Fewest processors on which all tests compile the clients: with the standard library of Go they take a minute of two. */
+/** Minimum number of processors for compiling the clients in all tests: the standard library of Go takes a minute of two. */
 const enoughProcessors = 4;
 
 /** Why the clients of Go are not run here; undefined where they are. */
@@ -150,7 +150,7 @@ const missing = await findMissing();
     afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
     // One module can have a single 3.x: `newest.mod` is the same program with the newest.
-    test.each(["go.mod", "newest.mod"])("of the versions in %s read every event", async (modules) => {
+    test.each(["go.mod", "newest.mod"])("decoders of the versions in %s read every event", async (modules) => {
       const program = join(folder, `read-${modules}`);
       const built = await runProgram("go", ["build", `-modfile=${modules}`, "-o", program, "."], { cwd: folder });
       expect([built.code, built.stderr]).toEqual([0, ""]);
@@ -159,7 +159,7 @@ const missing = await findMissing();
         const clients = ["openai-go v1", "openai-go v2", "openai-go v3", "anthropic-sdk-go"];
         const whole = clients.map((client) => `${client}: ${countEvents(path)} <nil>`);
         const lines = stdout.trim().split("\n");
-        // The client of Anthropic leaves out events whose names it does not know, and pings.
+        // The client of Anthropic leaves out events of unknown names, and pings.
         expect([code, lines.slice(0, 3)]).toEqual([0, whole.slice(0, 3)]);
         expect(lines[3]).toMatch(/^anthropic-sdk-go: \d+ <nil>$/);
       }

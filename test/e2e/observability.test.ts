@@ -1,4 +1,4 @@
-/** The metrics page, the dashboard and the alert rules name only metrics and labels that exist. */
+/** The metrics page, the dashboard and the alert rules name only existing metrics and labels. */
 import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
@@ -73,7 +73,7 @@ afterAll(async () => {
 });
 
 describe("the page", () => {
-  test("names every metric of the house, and no other", () => {
+  test("lists every documented metric, and no other", () => {
     const own = [...metricNames(text)].filter((name) => name.startsWith("sluice_")).toSorted();
     const always = [...documented].filter(([, metric]) => metric.always).map(([name]) => name);
     expect(own).toEqual(always.toSorted());
@@ -115,7 +115,7 @@ describe("the dashboard and the alert rules", () => {
     expect(metricNames(text).has(base) || documented.get(base)?.always === false).toBe(true);
   });
 
-  test("ask for labels that their metrics have", () => {
+  test("use only labels of their metrics", () => {
     const wrong = expressions.flatMap((expression) =>
       [...expression.matchAll(/\b(sluice_\w+?)(?:_bucket)?\{([^}]*)\}/g)].flatMap(([, name = "", matchers = ""]) =>
         [...matchers.matchAll(/(\w+)\s*[=!]/g)]
@@ -127,7 +127,7 @@ describe("the dashboard and the alert rules", () => {
     expect(wrong).toEqual([]);
   });
 
-  test("every rule says how bad it is, what it means, and what to do", () => {
+  test("every rule has a severity, a summary and a description", () => {
     expect(new Set(rules.map(({ alert }) => alert)).size).toBe(rules.length);
     for (const { alert, labels, annotations } of rules) {
       expect(alert).toMatch(/^Sluice[A-Z]\w+$/);

@@ -87,18 +87,18 @@ async function answerOf(house: House, body: object): Promise<unknown> {
   return [response.status, response.headers.get("content-type"), text];
 }
 
-describe.each(Object.entries(said))("to a client, %s of a provider", (_, [whole, streamed]) => {
+describe.each(Object.entries(said))("for a client, %s of a provider", (_, [whole, streamed]) => {
   test.each([
     ["whole", whole, false],
     ["streamed", streamed, true],
-  ] as const)("is the same, %s", async (_name, reply, stream) => {
+  ] as const)("is the same in one process and in two, %s", async (_name, reply, stream) => {
     upstream.script([reply]);
     const body = { stream, tools: [{ type: "function", name: "f", parameters: { type: "object" } }] };
     expect(await answerOf(together, body)).toEqual(await answerOf(apart, body));
   });
 });
 
-test("a client that leaves stops its call, and a slow reader is one reader's matter", async () => {
+test("a leaving client stops its call, and a slow reader delays only itself", async () => {
   upstream.script([{ chunks: [{ sse: [chatChunk({ content: "begun" })] }], hang: true }]);
   const leaving = new AbortController();
   const closed = upstream.nextClose();
@@ -123,7 +123,7 @@ test("a client that leaves stops its call, and a slow reader is one reader's mat
     written = upstream.bytesWritten;
     return looks === 20;
   });
-  // The provider has 330 MB to say. It gets rid of the credit of a turn, and of what the sockets of two connections hold.
+  // The provider has 330 MB to send. It gets rid of a turn's credit, and of the socket buffers of two connections.
   expect(upstream.bytesWritten - before).toBeLessThan(64 * 1024 * 1024);
   slow.abort();
 });
@@ -147,7 +147,7 @@ async function rowsOf(table: "turns" | "usage_records", ids: readonly string[]):
   return rows.map((row) => row.generation_id as string).toSorted();
 }
 
-test("a killed process loses no turn that a client has heard the end of, and doubles none", async () => {
+test("a killed process loses no turn with a delivered end, and doubles none", async () => {
   upstream.script([chatAnswer({ role: "assistant", content: "Fine." })]);
   const ids: string[] = [];
   const ask = async () => {
@@ -182,7 +182,7 @@ test("SIGTERM lets a stream finish, and its record is in Postgres when the proce
   await untilReady();
 });
 
-test("a stream that outlives the drain ends with response.failed, and the process in good order", async () => {
+test("a stream longer than the drain ends with response.failed, and the process ends in order", async () => {
   const endsBefore = goodEnds();
   upstream.script([{ chunks: [{ sse: [chatChunk({ content: "begun" })] }], hang: true }]);
   const response = await post(together, { stream: true });

@@ -1,4 +1,4 @@
-/** Every parameter of the contract, and fields that it does not have, from every door to a provider, in one process and in two. */
+/** Every parameter of the contract, and unknown fields, from every door to a provider, in one process and in two. */
 import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
 import { type Parameter, parameterList } from "@sluice/proto/contract/request/parameters.js";
 import { dial } from "@sluice/proto/runtime/rpc/dial.js";
@@ -60,7 +60,7 @@ async function post(house: House, path: string, body: object): Promise<Outcome> 
 const messages = [{ role: "user", content: "Hi" }];
 const ticket = { ticket: "4711" };
 
-/** A request through each door, without and with a field that is no scalar. */
+/** A request through each door, without and with a non-scalar field. */
 const doors = {
   "/responses": ({ name }: Parameter, model: string, more: object, isRich: boolean) => ({
     path: "responses",
@@ -95,10 +95,10 @@ const wireName = ({ name }: Parameter) => (name === "max_output_tokens" ? "max_t
 describe.each([
   ["one process", () => together],
   ["two processes", () => apart],
-] as const)("in %s", (_, house) => {
+] as const)("a request in %s", (_, house) => {
   describe.each(Object.entries(doors))("%s", (door, ask) => {
     test.each(parameterList.filter(({ messages: field }) => door !== "/messages" || field))(
-      "$name reaches a server that takes it",
+      "$name reaches a server with support for it",
       async (row) => {
         for (const isRich of [false, true]) {
           const { path, body } = ask(row, "own/model", {}, isRich);
@@ -107,14 +107,14 @@ describe.each([
       },
     );
 
-    test("fields that the provider passes reach it as they were written, and no warning names them", async () => {
+    test("fields on the provider's pass list are sent as written, without a warning", async () => {
       const { path, body } = ask(parameterList[0] as Parameter, "own/model", passed, false);
       const outcome = await post(house(), path, body);
       expect(outcome.sent).toMatchObject(passed);
       expect([outcome.warning, outcome.params.unknown_fields]).toEqual([null, undefined]);
     });
 
-    test("fields that no provider passes stay behind, and the warning and the receipt name them", async () => {
+    test("fields on no pass list are left out, with a warning and an entry in the receipt", async () => {
       const { path, body } = ask(parameterList[0] as Parameter, "vendor/model", passed, false);
       const outcome = await post(house(), path, body);
       for (const name of Object.keys(passed)) {
@@ -124,29 +124,32 @@ describe.each([
       }
     });
 
-    test("a field that Sluice writes itself is not replaced", async () => {
+    test("a field written by Sluice is not replaced", async () => {
       const foreign = door === "/responses" ? { messages: [] } : {};
       const { path, body } = ask(parameterList[0] as Parameter, "own/model", { ...foreign, model: "own/model" }, false);
       expect((await post(house(), path, body)).sent).toMatchObject({ model: "m", messages });
     });
   });
 
-  test.each(parameterList)("RunTurn: $name reaches a server that takes it", async ({ field, form, name, ...row }) => {
-    const client = dial(`127.0.0.1:${house().ports.inference}`);
-    try {
-      for (const metadata of [{}, ticket]) {
-        const received = upstream.nextRequest();
-        const value = { [field]: form.toField(parameterValues[name] as never) };
-        await runTurn(client, house().apiKey, turnRequest("own/model", "Hi", { ...value, metadata })).over;
-        const { json: sent } = await received;
-        expect(sent).toMatchObject({ [wireName({ field, form, name, ...row })]: parameterValues[name] });
+  test.each(parameterList)(
+    "RunTurn: $name reaches a server with support for it",
+    async ({ field, form, name, ...row }) => {
+      const client = dial(`127.0.0.1:${house().ports.inference}`);
+      try {
+        for (const metadata of [{}, ticket]) {
+          const received = upstream.nextRequest();
+          const value = { [field]: form.toField(parameterValues[name] as never) };
+          await runTurn(client, house().apiKey, turnRequest("own/model", "Hi", { ...value, metadata })).over;
+          const { json: sent } = await received;
+          expect(sent).toMatchObject({ [wireName({ field, form, name, ...row })]: parameterValues[name] });
+        }
+      } finally {
+        client.close();
       }
-    } finally {
-      client.close();
-    }
-  });
+    },
+  );
 
-  test("RunTurn: extra fields reach a provider that passes them", async () => {
+  test("RunTurn: extra fields on the pass list reach the provider", async () => {
     const client = dial(`127.0.0.1:${house().ports.inference}`);
     const received = upstream.nextRequest();
     const extraJson = Buffer.from(JSON.stringify({ ...passed, messages: [] }));
@@ -155,7 +158,7 @@ describe.each([
     expect((await received).json).toMatchObject({ ...passed, messages });
   });
 
-  test("a parameter that the vendor does not know stands in not_sent", async () => {
+  test("a parameter unknown to the vendor is in not_sent", async () => {
     for (const name of ["top_k", ...rare] as const) {
       const outcome = await post(house(), "responses", {
         model: "vendor/model",
@@ -167,7 +170,7 @@ describe.each([
     }
   });
 
-  test("passes counts beside supported_parameters", async () => {
+  test("a pass list counts together with supported_parameters", async () => {
     for (const name of rare) {
       const body = { model: "own/declared", input: "Hi", [name]: parameterValues[name] };
       expect((await post(house(), "responses", body)).sent).toMatchObject({ [name]: parameterValues[name] });
@@ -175,7 +178,7 @@ describe.each([
   });
 });
 
-test("a dry run shows fields that are passed in the body, and does not call them unknown", async () => {
+test("a dry run shows passed fields in the body, not as unknown", async () => {
   const response = await fetch(`${together.baseUrl}/responses/dry-run`, {
     method: "POST",
     headers: { authorization: `Bearer ${together.apiKey}`, "content-type": "application/json" },

@@ -51,14 +51,14 @@ afterAll(async () => {
   await cumulus?.stop();
 });
 beforeEach(async () => {
-  // A successful turn for each provider clears ejections that earlier tests caused.
+  // A successful turn for each provider clears ejections caused by earlier tests.
   for (const [id, upstream] of Object.entries({ acme, borealis })) {
     upstream.script([chatStream("Hi")]);
     await (await respond({ provider: { only: [id] } })).text();
   }
 });
 
-/** An order that is named stays, whatever was seen of the endpoints before. */
+/** A named order stays, whatever the endpoints' earlier results. */
 const named = { order: ["acme", "borealis"] };
 
 const failing = (status: number): Reply => ({
@@ -78,7 +78,7 @@ const respond = (body: object, key = house.apiKey) =>
     body: JSON.stringify({ model: "acme/large", input: "Hi", stream: true, provider: named, ...body }),
   });
 
-/** A receipt with the members that every receipt of this house has. */
+/** A receipt with the members common to every receipt here. */
 const receipt = (fields: object) => ({
   is_byok: false,
   params: { policy_generation: expect.any(Number) },
@@ -125,7 +125,7 @@ test("served by the second endpoint: in the last event only", async () => {
   expect(parseSse(text).events.at(-1)).toMatchObject({ response: { service_metadata: served } });
 });
 
-test("served by another model, which was told less", async () => {
+test("served by another model with fewer settings", async () => {
   acme.script([failing(503)]);
   borealis.script([failing(500), chatStream("Hi")]);
   const last = await lastEvent(await respond({ models: ["borealis/small"], temperature: 1 }));
@@ -154,7 +154,7 @@ test("served by another model, which was told less", async () => {
 });
 
 describe("refused", () => {
-  test("by a guardrail: nobody was asked", async () => {
+  test("by a guardrail: without attempts", async () => {
     const created = await house.admin("keys", "create", "--name", "guarded", "--json");
     const { key } = JSON.parse(created.stdout) as { key: string };
     await fetch(`${house.baseUrl}/guardrails/${guardrail}/assignments/keys`, {
@@ -181,7 +181,7 @@ describe("refused", () => {
     );
   });
 
-  test("because no endpoint may serve: why, counted", async () => {
+  test("without an eligible endpoint: with counted reasons", async () => {
     expect(await failed(await respond({ provider: { only: ["acme"], max_price: { prompt: 1 } } }), 404)).toEqual(
       receipt({
         attempt: 0,
@@ -191,7 +191,7 @@ describe("refused", () => {
     );
   });
 
-  test("before anything was decided: without one", async () => {
+  test("before any decision: without a receipt", async () => {
     expect(await failed(await respond({ input: [{ type: "unheard_of" }] }), 400)).toBeUndefined();
   });
 });
@@ -215,7 +215,7 @@ describe("failed", () => {
     [503, 529, 529],
   ])("with %d and %d everywhere: %d", (first, second, status) => expectFailed([first, second], status));
 
-  test("by the time limit of the house: the first is left in time for the second", async () => {
+  test("by the configured time limit: the first attempt is given up in time for the second", async () => {
     for (const upstream of [acme, borealis]) upstream.script([{ hang: true }]);
     expect(await failed(await respond({}), 408)).toEqual(
       receipt({
@@ -243,11 +243,11 @@ describe("failed", () => {
   });
 });
 
-describe("over gRPC", () => {
+describe("a receipt over gRPC", () => {
   const ask = { serviceMetadata: true, stream: true, provider: preferring(named) };
   const json = (bytes: Uint8Array | undefined): unknown => JSON.parse(Buffer.from(bytes ?? []).toString());
 
-  test("in the end of a turn, and in the fault of one that fails", async () => {
+  test("is in the end of a turn, and in the fault of a failed turn", async () => {
     const client = dial(`127.0.0.1:${house.ports.inference}`);
     try {
       acme.script([failing(503)]);
@@ -270,10 +270,10 @@ describe("over gRPC", () => {
   });
 });
 
-// Last: for half a minute nobody would be asked again.
+// Last: afterwards no provider would be called for half a minute.
 test("limited everywhere", () => expectFailed([429, 429], 429));
 
-test("an endpoint that keeps failing is asked last, and said to be ejected", async () => {
+test("a repeatedly failing endpoint is called last, and listed as ejected", async () => {
   cumulus.script([failing(500)]);
   const asked = async () => {
     const last = await lastEvent(await respond({ model: "cumulus/large", provider: {} }));
@@ -286,7 +286,7 @@ test("an endpoint that keeps failing is asked last, and said to be ejected", asy
   expect(await asked()).toEqual([endpoint("Borealis", true, slug), ejected]);
 });
 
-test("an endpoint that may not be asked yet is said to rest, in a dry run as well", async () => {
+test("a rate-limited endpoint is listed as resting, in a dry run as well", async () => {
   cumulus.script([failing(429)]);
   const model = "dione/large";
   const asking = { model, provider: { order: ["cumulus", "borealis"] } };

@@ -1,4 +1,4 @@
-/** The receipt, and the bodies that providers were sent: samples 12 and 14 of the contract, over two providers. */
+/** The receipt, and the bodies sent to providers: samples 12 and 14 of the contract, over two providers. */
 import { afterAll, beforeAll, beforeEach, expect, test } from "@jest/globals";
 import { maskVolatile, sampleJson, sampleStream } from "../support/contract.ts";
 import { type House, startHouse } from "../support/house.ts";
@@ -58,7 +58,7 @@ const post = (body: unknown, headers: Record<string, string> = {}) =>
 
 const bodyOf = (upstream: Upstream) => ({ echo_upstream_body: upstream.requests.at(-1)?.json });
 
-test("12: the body that was sent comes before everything else", async () => {
+test("12: the sent body comes before everything else", async () => {
   acme.script([hello]);
   const answer = parseSse(await (await post(sampleJson("12-debug-stream.request.json"))).text());
   const [debug, ...others] = answer.events;
@@ -71,7 +71,7 @@ test("12: the body that was sent comes before everything else", async () => {
   expect(maskVolatile(others)).toEqual(maskVolatile(rest));
 });
 
-test("one body for every provider that was tried, before the response is created", async () => {
+test("each tried provider has a body, before the response is created", async () => {
   const ask = { ...(sampleJson("12-debug-stream.request.json") as object), temperature: 1, top_p: 0.5 };
   const answer = parseSse(await (await post(ask)).text());
   expect(answer.events.slice(0, 3)).toMatchObject([
@@ -84,7 +84,7 @@ test("one body for every provider that was tried, before the response is created
   expect(bodyOf(borealis).echo_upstream_body).not.toHaveProperty("top_p");
 });
 
-test("14: the receipt of an answer that the second provider gave", async () => {
+test("14: the receipt of an answer by the second provider", async () => {
   const usage = { prompt_tokens: 8, completion_tokens: 2, total_tokens: 10 };
   borealis.script([chatAnswer({ role: "assistant", content: "Done." }, "stop", { usage })]);
   const answer = (await (
@@ -100,7 +100,7 @@ test("14: the receipt of an answer that the second provider gave", async () => {
       service_metadata: {
         ...wanted.service_metadata,
         generation_time,
-        // The sample's come from features that were not asked for here.
+        // The sample's parameters come from features not requested here.
         params,
         pipeline: [],
       },
@@ -109,7 +109,7 @@ test("14: the receipt of an answer that the second provider gave", async () => {
   expect([params, generation_time]).toEqual([{ policy_generation: expect.any(Number) }, expect.any(Number)]);
 });
 
-test("the receipt names what the provider that answered was not told", async () => {
+test("the receipt names fields not sent to the answering provider", async () => {
   const ask = {
     model: "acme/large-2",
     input: "Hi",
@@ -145,7 +145,7 @@ const unknownFields = [
 ];
 const enabled = { "x-service-metadata": "enabled" };
 
-test("fields that do not exist are ignored, and named in the receipt and in a header", async () => {
+test("unknown fields are ignored, and named in the receipt and in a header", async () => {
   acme.script([hello]);
   const whole = await post(misspelled, enabled);
   expect(whole.status).toBe(200);
@@ -161,7 +161,7 @@ test("fields that do not exist are ignored, and named in the receipt and in a he
   });
 });
 
-test("fields that do not exist are named within items, tools and settings too, also when a conversation repeats them", async () => {
+test("unknown fields are named within items, tools and settings too, also in a repeated conversation", async () => {
   const words = "Titan is the largest moon of Saturn. ".repeat(40);
   const input = [
     { type: "message", role: "user", content: [{ type: "input_text", text: words, zz: 1 }], yy: null },
@@ -186,7 +186,7 @@ test("fields that do not exist are named within items, tools and settings too, a
   }
 });
 
-test("fields that do not exist are named by a dry run and by a refusal", async () => {
+test("unknown fields are named by a dry run and by a refusal", async () => {
   const dryRun = await fetch(`${house.baseUrl}/responses/dry-run`, {
     method: "POST",
     headers: { authorization: `Bearer ${house.apiKey}`, "content-type": "application/json" },

@@ -31,7 +31,7 @@ const responseEvents = [
 ];
 const events = (...sse: readonly object[]): Reply => ({ chunks: [{ sse }], hang: true });
 
-/** The first words of an answer that does not end. */
+/** The beginnings of endless answers. */
 const beginnings: Readonly<Record<string, Reply>> = {
   chat: events(chatChunk({ content: said })),
   responses: events(...responseEvents),
@@ -53,7 +53,7 @@ const dialects = Object.keys(beginnings);
 let folder: string;
 let upstreams: readonly Upstream[];
 let house: House;
-/** A key under a guardrail that scans answers. */
+/** A key under a guardrail for answers. */
 let guarded: string;
 
 beforeAll(async () => {
@@ -128,7 +128,7 @@ async function begin({ path = "/responses", headers, fields }: Asking, model: st
   return () => leaving.abort();
 }
 
-/** Streams of prompts of their own, because equal items are in memory once. @returns a function that leaves them */
+/** Streams with different prompts, because equal items are in memory once. @returns a function which leaves them */
 async function open({ model = "chat/model", key = () => house.apiKey, headers = {}, ...asking }: Case, salt: string) {
   const leave: (() => void)[] = [];
   for (let n = 0; n < streams; n++) {
@@ -148,7 +148,7 @@ async function metric(name: string): Promise<number> {
   return Math.max(...samples.map(({ value }) => value));
 }
 
-/** Leaves the streams, and waits for their end: what they held would count as memory that was there before. */
+/** Leaves the streams, and waits for their end: their memory would count as present before. */
 async function end(leave: () => void): Promise<void> {
   leave();
   await eventually(async () => (await metric("sluice_open_turns")) === 0);

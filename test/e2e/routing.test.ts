@@ -46,7 +46,7 @@ const post = (body: object, headers: Record<string, string> = {}) =>
     body: JSON.stringify({ model: "acme/large-2", input: "Hi", stream: true, ...body }),
   });
 
-/** Name of the provider that got the request. */
+/** Name of the provider of the request. */
 async function askedBy(body: object, headers: Record<string, string> = {}): Promise<string> {
   const before = acme.requests.length;
   const answer = await post(body, headers);
@@ -61,7 +61,7 @@ test.each<[object, string]>([
   [{ only: ["acme/default"] }, "acme"],
   [{ ignore: ["acme"] }, "borealis"],
   [{ zdr: true }, "borealis"],
-])("%j is asked of %s", async (provider, expected) => {
+])("%j is sent to %s", async (provider, expected) => {
   expect(await askedBy({ provider })).toBe(expected);
 });
 
@@ -75,8 +75,8 @@ test("sessions share the load, and each stays, named in the body or in a header"
   expect(again).toEqual(first);
 });
 
-describe("when nothing is left", () => {
-  test("404 counts why, in the published form", async () => {
+describe("a request without candidates", () => {
+  test("is 404 with counted reasons, in the published form", async () => {
     const answer = await post({ provider: { only: ["acme", "nobody"], max_price: { completion: "3.99" } } });
     const body = (await answer.json()) as { error: object; service_metadata: object };
     expect([answer.status, body.error]).toEqual([
@@ -132,7 +132,7 @@ describe("other names of models", () => {
   });
 });
 
-test("an alias of a workspace is for its keys alone", async () => {
+test("an alias of a workspace is only for its keys", async () => {
   await house.admin("workspaces", "create", "--name", "others");
   const made = await house.admin("keys", "create", "--workspace", "others", "--name", "theirs", "--json");
   const { key } = JSON.parse(made.stdout) as { key: string };

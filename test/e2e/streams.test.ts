@@ -39,7 +39,7 @@ limits: {streams_per_key: 200, status_gate_ms: 300, keep_alive_ms: 1000, turn_ms
       ...(signal && { signal }),
     });
 
-  /** A stream over a socket of its own, of which nothing is read. */
+  /** A stream over an unread, separate socket. */
   function openSocket(): Socket {
     const headers = [`Authorization: Bearer ${house.apiKey}`, "Content-Type: application/json"];
     const socket = connect(house.ports.gateway, "127.0.0.1");
@@ -50,7 +50,7 @@ limits: {streams_per_key: 200, status_gate_ms: 300, keep_alive_ms: 1000, turn_ms
     return socket;
   }
 
-  /** Begins what asks the provider so often. An answer may begin before that: the status gate waits for no provider. */
+  /** Starts an action and waits for so many provider calls. An answer may begin earlier: the status gate waits for no provider. */
   async function asking<Begun>(count: number, begin: () => Begun): Promise<Begun> {
     const before = upstream.requests.length;
     const begun = begin();
@@ -78,14 +78,11 @@ limits: {streams_per_key: 200, status_gate_ms: 300, keep_alive_ms: 1000, turn_ms
     return tookMs;
   }
 
-  test.each([true, false])(
-    "a client that leaves stops its provider call within 100 ms (stream: %s)",
-    async (stream) => {
-      upstream.script([open]);
-      // The next comment on the stream, which would find the client gone, is a second away.
-      expect(await findShortest(100, () => cancelOnce(stream))).toBeLessThan(100);
-    },
-  );
+  test.each([true, false])("a leaving client stops its provider call within 100 ms (stream: %s)", async (stream) => {
+    upstream.script([open]);
+    // The next comment on the stream, which would also detect the leaving client, is a second away.
+    expect(await findShortest(100, () => cancelOnce(stream))).toBeLessThan(100);
+  });
 
   // Node closes an HTTP/2 connection after 1,000 resets in a burst; the long form of this is in the benchmark.
   test("1,500 cancels, fifty at a time, kill none of the hundred others", async () => {
@@ -109,7 +106,7 @@ limits: {streams_per_key: 200, status_gate_ms: 300, keep_alive_ms: 1000, turn_ms
     await untilQuiet();
   }, 900_000);
 
-  test("readers who do not read hold up their own providers, and nobody else", async () => {
+  test("slow readers hold up only their providers", async () => {
     const words = "word ".repeat(2_000);
     upstream.script([{ chunks: [{ sse: [begun] }, { sse: [chatChunk({ content: words })], repeat: 10_000 }] }]);
     const before = upstream.bytesWritten;
@@ -142,7 +139,7 @@ limits: {streams_per_key: 200, status_gate_ms: 300, keep_alive_ms: 1000, turn_ms
         text += value;
       }
     };
-    // The gate has opened without an event of the provider: the stream stands, and says so.
+    // The gate has opened without an event of the provider: the stream is open, with keep-alive comments.
     await readUntil(/response\.in_progress[^]*: PROCESSING[^]*: PROCESSING/);
     speak();
     await readUntil(/\[DONE\]\n\n$/);
@@ -167,7 +164,7 @@ limits: {streams_per_key: 200, status_gate_ms: 300, keep_alive_ms: 1000, turn_ms
     await served.text();
   });
 
-  test("a turn without a stream that takes too long is 408", async () => {
+  test("a turn without a stream beyond the time limit is 408", async () => {
     upstream.script([{ hang: true }]);
     const response = await post(false);
     expect([response.status, response.headers.get("x-should-retry")]).toEqual([408, "false"]);

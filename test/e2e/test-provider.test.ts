@@ -1,4 +1,4 @@
-/** POST /providers/{id}/test over a whole installation: one tiny request, by a management key of the account alone. */
+/** POST /providers/{id}/test with running services: one tiny request, only by a management key of the account. */
 import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { create } from "@bufbuild/protobuf";
@@ -51,7 +51,7 @@ async function tryProvider(id: string, body: object = {}, key = accountKey) {
   return { status: response.status, retryAfter: response.headers.get("retry-after"), ...answer };
 }
 
-test("asks the cheapest model once, and says how that went", async () => {
+test("a test calls the cheapest model once, and reports the result", async () => {
   acme.script([chatAnswer({ content: "Yes." })]);
   const before = acme.requests.length;
   const { status, data } = await tryProvider("acme");
@@ -100,7 +100,7 @@ test("runs one test of a provider at a time", async () => {
   expect((await first).data).toMatchObject({ ok: true });
 });
 
-test("is for management keys of the account alone", async () => {
+test("a test is allowed only to management keys of the account", async () => {
   expect(await tryProvider("acme", {}, await makeManager(house))).toMatchObject({
     status: 403,
     error: { message: expect.stringContaining("`keys create --management --account` makes one") },
@@ -108,7 +108,7 @@ test("is for management keys of the account alone", async () => {
   expect((await tryProvider("acme", {}, house.apiKey)).status).toBe(403);
 });
 
-test("what is left out is told with its reason to management keys, as the file says at present", async () => {
+test("left-out providers are reported with the reason to management keys, from the present configuration file", async () => {
   const list = async (key = house.managementKey) => {
     const response = await fetch(`${house.baseUrl}/providers/left-out`, {
       headers: { authorization: `Bearer ${key}` },

@@ -15,7 +15,7 @@ let first: Upstream;
 let second: Upstream;
 let collector: Collector;
 let house: House;
-/** A key with a budget, so that admin-svc is called before every provider call. */
+/** A key with a budget, so admin-svc is called before every provider call. */
 let key: string;
 
 beforeAll(async () => {
@@ -101,7 +101,7 @@ const request = (...below: readonly Tree[]): Tree => [
   "gateway: POST /api/v1/responses",
   ["inference-svc: turn", ...below],
 ];
-/** Spans of a turn that falls back from one provider to the other. */
+/** Spans of a turn with a fallback from one provider to the other. */
 const overTwo = [reservation, call("large-1"), reservation, call("large-2")];
 const sizeOf = ([, ...below]: Tree): number => below.reduce((sum, tree) => sum + sizeOf(tree), 1);
 
@@ -160,7 +160,7 @@ describe("a request", () => {
     expect(spans.every(({ startMs, endMs }) => startMs <= endMs)).toBe(true);
   });
 
-  test.each([false, true])("that fails says where, stream: %s", async (stream) => {
+  test.each([false, true])("has its failure in the failing spans, stream: %s", async (stream) => {
     second.script([{ status: 500, chunks: [{ json: { error: { message: "broken" } } }] }]);
     const trace = newTrace();
     const response = await ask({ traceparent: trace.traceparent }, { stream });
@@ -178,7 +178,7 @@ describe("a request", () => {
     );
   });
 
-  test("that breaks off after its first words fails in the turn and in its call", async () => {
+  test("broken off after its first words fails in the turn and in its call", async () => {
     second.script([{ chunks: [{ sse: [chatChunk({ content: "Hel" })] }], cut: true }]);
     const trace = newTrace();
     const response = await ask({ traceparent: trace.traceparent }, { stream: true });
@@ -192,7 +192,7 @@ describe("a request", () => {
     expect(named(spans, "chat large-2").failed).toBe(true);
   });
 
-  test("whose client leaves has an end, and is no failure", async () => {
+  test("of a leaving client has an end, and is no failure", async () => {
     second.script([{ chunks: [{ sse: [chatChunk({ content: "Hel" })] }], hang: true }]);
     const trace = newTrace();
     const abort = new AbortController();
@@ -208,7 +208,7 @@ describe("a request", () => {
     });
   });
 
-  test("that is refused is no failure either", async () => {
+  test("refused for an unknown model is no failure either", async () => {
     const trace = newTrace();
     expect((await ask({ traceparent: trace.traceparent }, { model: "no/such" })).status).toBe(404);
     const spans = await traced(trace, request());
@@ -216,14 +216,14 @@ describe("a request", () => {
     expect(named(spans, "turn").attributes).toMatchObject({ "sluice.outcome": "not_found" });
   });
 
-  test("that nobody has looked at ends at the edge", async () => {
+  test("refused without a valid key ends at the edge", async () => {
     const trace = newTrace();
     await ask({ traceparent: trace.traceparent, authorization: "Bearer wrong" }, {});
     const spans = await traced(trace, ["gateway: POST unknown"]);
     expect(spans[0]?.attributes).toMatchObject({ "http.response.status_code": 401 });
   });
 
-  test("tells what its guardrail decided, and not why in words", async () => {
+  test("has its guardrail's decision, without the text", async () => {
     const made = await house.admin("guardrails", "create", "--name", "g", "--block", "hush-[0-9]+", "--json");
     const { id } = JSON.parse(made.stdout) as { id: string };
     const guarded = await house.admin("keys", "create", "--name", "guarded", "--json");
@@ -248,7 +248,7 @@ describe("a request", () => {
     } finally {
       client.close();
     }
-    // Load goes to the endpoint that has a price, which answers.
+    // Load goes to the priced endpoint, which answers.
     const spans = await traced(trace, ["inference-svc: turn", reservation, call("large-2")]);
     expect(named(spans, "turn")).toMatchObject({
       parentSpanId: trace.spanId,
@@ -294,7 +294,7 @@ describe("the administration", () => {
     expect(JSON.stringify(spans)).not.toContain("alice");
   });
 
-  test("of the house itself begins no traces", () => {
+  test("among the services themselves begins no traces", () => {
     const roots = collector.spans.filter(({ parentSpanId }) => parentSpanId === "");
     expect(roots.filter(({ service }) => service !== "gateway")).toEqual([]);
   });
@@ -332,7 +332,7 @@ describe("the headers", () => {
     expect(sent.filter((name) => /trace|baggage|b3/.test(name))).toEqual([]);
   });
 
-  test("are told to a provider of one's own, of each call its own span", async () => {
+  test("are sent to a provider with the option, with a separate span for each call", async () => {
     const trace = newTrace();
     const busy = { status: 503, chunks: [{ json: { error: { message: "busy" } } }] };
     second.script([busy, chatAnswer({ role: "assistant", content: "Hello" })]);
@@ -348,7 +348,7 @@ describe("the headers", () => {
     expect(second.requests.at(-1)?.headers["baggage"]).toBeUndefined();
   });
 
-  test("are told through a package as well", async () => {
+  test("are sent through a package as well", async () => {
     const trace = newTrace();
     await (await ask({ traceparent: trace.traceparent }, { model: "package/model", provider: {} })).text();
     const spans = await traced(trace, request(reservation, call("package-model")));
@@ -356,7 +356,7 @@ describe("the headers", () => {
     expect(second.requests.at(-1)?.headers["traceparent"]).toBe(`00-${trace.traceId}-${spanId}-01`);
   });
 
-  test("may say that the trace is not wanted", async () => {
+  test("may exclude the trace", async () => {
     const { traceId, spanId } = newTrace();
     await (await ask({ traceparent: `00-${traceId}-${spanId}-00` }, {})).text();
     const after = newTrace();
@@ -366,7 +366,7 @@ describe("the headers", () => {
   });
 });
 
-test("the request's trace is told as it is, and linked to", async () => {
+test("the request's trace field becomes attributes and a link", async () => {
   const trace = newTrace();
   const linked = newTrace();
   const told = {
@@ -390,7 +390,7 @@ test("the request's trace is told as it is, and linked to", async () => {
   expect(second.requests.at(-1)?.body).not.toContain("checkout");
 });
 
-test("every span has ended exactly once, and says nothing of what was said", async () => {
+test("every span has ended exactly once, without any text of the turn", async () => {
   const trace = newTrace();
   second.script([chatAnswer({ role: "assistant", content: "canary-out" })]);
   await (await ask({ traceparent: trace.traceparent }, { input: "canary-in", user: "canary-user" })).text();

@@ -1,4 +1,4 @@
-/** What a provider is sent follows its vendor: the one of its host, regional hosts and clouds included, or the one that the configuration names. */
+/** A provider's request follows its vendor: known by its host, including regional hosts and clouds, or named in the configuration. */
 import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
 import { type House, startHouse } from "../support/house.ts";
 

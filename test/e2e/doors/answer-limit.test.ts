@@ -39,13 +39,16 @@ const doors = [
 ] as const;
 
 describe.each(doors)("an answer limit at %s with %s", (path, field, body) => {
-  test.each([false, true])("is lowered to the model's limit, and a header says so (stream: %s)", async (stream) => {
-    const response = await post(path, { ...body, [field]: 32_000, stream }, { "x-service-metadata": "enabled" });
-    expect(response.status).toBe(200);
-    expect(response.headers.get("x-sluice-warning")).toBe(`${field}: sent as 16000: the model writes no more`);
-    expect(await response.text()).toContain(`{"path":"${field}","reason":"sent as 16000: the model writes no more"}`);
-    expect(upstream.requests.at(-1)?.json).toMatchObject({ model: "small", max_tokens: 16_000 });
-  });
+  test.each([false, true])(
+    "is lowered to the model's limit, with a warning in a header (stream: %s)",
+    async (stream) => {
+      const response = await post(path, { ...body, [field]: 32_000, stream }, { "x-service-metadata": "enabled" });
+      expect(response.status).toBe(200);
+      expect(response.headers.get("x-sluice-warning")).toBe(`${field}: sent as 16000: the model writes no more`);
+      expect(await response.text()).toContain(`{"path":"${field}","reason":"sent as 16000: the model writes no more"}`);
+      expect(upstream.requests.at(-1)?.json).toMatchObject({ model: "small", max_tokens: 16_000 });
+    },
+  );
 
   test("is sent unchanged to a model with an equal limit", async () => {
     const response = await post(path, { ...body, [field]: 16_000 });

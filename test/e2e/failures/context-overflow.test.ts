@@ -1,4 +1,4 @@
-/** A prompt that is too long is refused at the messages door in Anthropic's words, whatever the provider said: its clients read the figures and compact. */
+/** A too long prompt is refused at the messages door in Anthropic's words, whatever the provider's error: clients read the figures and compact. */
 import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
 import { type House, startHouse } from "../../support/house.ts";
 import { type Reply, type Upstream, startUpstream } from "../../support/providers/upstream.ts";
@@ -61,7 +61,7 @@ describe.each([{ stream: false }, { stream: true }])("%j", (more) => {
     ],
     ["t/cohere", refused({ message: "too many tokens: cannot exceed 40 - received 50." }), "50 tokens > 40"],
     ["t/chat", words("Your input exceeds the context window of this model."), "90001 tokens > 90000"],
-  ] as const)("%s says the figures of %j", async (model, reply, figures) => {
+  ] as const)("%s has the figures of %j", async (model, reply, figures) => {
     upstream.script([reply]);
     expect(await ask(model, more)).toMatchObject({
       status: 400,
@@ -85,7 +85,7 @@ describe.each([{ stream: false }, { stream: true }])("%j", (more) => {
   });
 });
 
-test("the provider's own words stand beside those of the format", async () => {
+test("the provider's message is shown together with the format's", async () => {
   upstream.script([words(openAi)]);
   const { error } = await ask("t/chat");
   expect(error.metadata).toMatchObject({ provider_message: openAi, context_length: { requested: 20, maximum: 10 } });

@@ -1,4 +1,4 @@
-/** A process whose time to drain is over: what is still open is told so, and ends in good order. e2e/one-process.test.ts does the same with one process. */
+/** A process at the end of its drain time: open streams get an error event and end in order. e2e/one-process.test.ts does the same with one process. */
 import { afterEach, beforeEach, expect, test } from "@jest/globals";
 import { type House, startHouse } from "../../support/house.ts";
 import { eventually } from "../../support/processes.ts";
@@ -25,7 +25,7 @@ afterEach(async () => {
 });
 
 test.each(["gateway", "inference-svc"])(
-  "a stream that outlives the drain of %s ends with response.failed",
+  "a stream longer than the drain of %s ends with response.failed",
   async (name) => {
     const response = await fetch(`${house.baseUrl}/responses`, {
       method: "POST",

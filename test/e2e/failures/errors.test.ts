@@ -90,11 +90,11 @@ limits: {body_bytes: 10000, streams_per_key: 2, turn_ms: 4000, stream_ms: 4000}
     return body;
   }
 
-  /** The words of the sample, and what more the house can say. */
+  /** The message of the sample, perhaps with more details. */
   const expectWords = (body: FaultBody) =>
     expect(body.error.message.startsWith(samples[body.error.code]?.error.message ?? "?")).toBe(true);
 
-  describe.each([false, true])("of a provider that answers (stream: %s)", (stream) => {
+  describe.each([false, true])("of a failing provider (stream: %s)", (stream) => {
     test.each(upstreamFailures)("%s", async (name, ...row) => {
       const [reply, status, errorType, retry, after] = row;
       upstream.script([reply]);
@@ -123,19 +123,19 @@ limits: {body_bytes: 10000, streams_per_key: 2, turn_ms: 4000, stream_ms: 4000}
       ["request-id", "req_011CSHoEeqs5C35K2UUqR7Fy"],
       ["x-amzn-requestid", "b1a2c3d4-0000-4000-8000-000000000001"],
       ["apim-request-id", "00000000-0000-4000-8000-000000000002"],
-    ])("the id that it gives the request by %s", async (header, id) => {
+    ])("with the provider's request id from the header %s", async (header, id) => {
       upstream.script([answering(500, { headers: { [header]: id } })]);
       const body = await expectFault(await post({ model: loneOf("busy", stream), stream }), 502);
       expect(body.error.metadata).toMatchObject({ provider_status: 500, provider_request_id: id });
     });
 
-    test("no id that is more than a word", async () => {
+    test("without a request id of more than one word", async () => {
       upstream.script([answering(500, { headers: { "x-request-id": "see http://10.0.0.1/secret" } })]);
       const body = await expectFault(await post({ model: loneOf("busy", stream), stream }), 502);
       expect(body.error.metadata).not.toHaveProperty("provider_request_id");
     });
 
-    test("two that fail: the answer names both, and the sample is what it looks like", async () => {
+    test("of two failing providers: the answer names both, in the form of the sample", async () => {
       upstream.script([answering(500)]);
       const body = await expectFault(await post({ model: "acme/twice", stream }), 502);
       const sample = samples["502"]?.error;
@@ -143,7 +143,7 @@ limits: {body_bytes: 10000, streams_per_key: 2, turn_ms: 4000, stream_ms: 4000}
       expect(body.error).toEqual({ ...sample, type: "server_error", metadata: { ...sample?.metadata, ...provider } });
     });
 
-    test("two that are busy: the shorter wait is the hint", async () => {
+    test("of two busy providers: the shorter wait is the hint", async () => {
       const busy = (seconds: string) => answering(429, { headers: { "retry-after": seconds } });
       upstream.script([busy("20"), busy("90")]);
       const response = await post({ model: "acme/busy", stream });
@@ -153,7 +153,7 @@ limits: {body_bytes: 10000, streams_per_key: 2, turn_ms: 4000, stream_ms: 4000}
       expect([retryAfter >= 1, retryAfter <= 20]).toEqual([true, true]);
     });
 
-    test("silence for longer than a provider may be silent: 524", async () => {
+    test("of a provider silent beyond its limit: 524", async () => {
       upstream.script([{ hang: true }]);
       const response = await post({ model: "acme/hasty", stream });
       const body = await expectFault(response, 524);
@@ -164,7 +164,7 @@ limits: {body_bytes: 10000, streams_per_key: 2, turn_ms: 4000, stream_ms: 4000}
       ]);
     });
 
-    test("longer than the house allows: 408, and a retry would be paid twice", async () => {
+    test("beyond the configured time limit: 408, because a retry would be paid twice", async () => {
       upstream.script([{ hang: true }]);
       const response = await post({ stream });
       const body = await expectFault(response, 408);
@@ -174,7 +174,7 @@ limits: {body_bytes: 10000, streams_per_key: 2, turn_ms: 4000, stream_ms: 4000}
     });
   });
 
-  test("400: what was asked for is not supported", async () => {
+  test("400: an unsupported setting", async () => {
     const body = await expectFault(await post({ previous_response_id: "resp_1" }), 400);
     expect(body.error).toMatchObject({
       message: samples["400"]?.error.message,
@@ -251,14 +251,14 @@ limits: {body_bytes: 10000, streams_per_key: 2, turn_ms: 4000, stream_ms: 4000}
     expect([responses.status, responses.headers.get("allow")]).toEqual([404, "POST"]);
   });
 
-  test("a stream that the gate has let begin fails inside", async () => {
+  test("a stream already open at the gate fails inside", async () => {
     upstream.script([{ chunks: [{ sse: [chatChunk({ content: "One" })] }], cut: true }]);
     const response = await post({ stream: true });
     expect([response.status, response.headers.get("x-should-retry")]).toEqual([200, null]);
     expect(await response.text()).toContain('"type":"response.failed"');
   });
 
-  test("429 of the house: more at a time than one key may have", async () => {
+  test("429 of the gateway: too many concurrent streams of a key", async () => {
     const word = { sse: [chatChunk({ role: "assistant", content: "One" })] };
     upstream.script([{ chunks: [word], hang: true }]);
     const open = await Promise.all([post({ stream: true }), post({ stream: true })]);

@@ -1,6 +1,6 @@
 /**
- * Every fault of a provider, in every phase, streamed and whole, with one endpoint and with three: what the client gets, how often providers
- * are asked, what is said about coming back, and that no socket of a failed attempt stays open.
+ * Every fault of a provider, in every phase, streamed and whole, with one endpoint and with three: the client's answer, the number of provider
+ * calls, the retry hints, and that no socket of a failed attempt stays open.
  */
 import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
 import { type FaultRow, type Seen, faultTable } from "../../support/providers/fault-table.ts";
@@ -139,7 +139,7 @@ describe("the fault matrix", () => {
     };
   }
 
-  /** The expected outcome; members that only streams have are left out for whole answers. */
+  /** The expected outcome; whole answers have no members of streams. */
   const wanted = ({ row, stream, endpoints }: Case): Omit<Seen, "retryAfter"> => {
     const { status, attempts, terminal } = endpoints === 1 ? row.one : row.three;
     return { status, attempts, ...(stream && terminal && { terminal }) };
@@ -156,14 +156,14 @@ describe("the fault matrix", () => {
     else expect([retryAfter! >= least, retryAfter! <= most]).toEqual([true, true]);
     if (one.stream && seen.status === 200) expect([terminals, done]).toEqual([1, true]);
     if (!one.row.act) return;
-    // Providers were asked as often as the receipt says; the good one counts for one.
+    // The number of provider calls equals the receipt's; the working provider counts for one.
     const good = one.endpoints === 3 && seen.attempts > 1 ? 1 : 0;
     expect(faulty.requests(id)).toBe(seen.attempts - good);
     const kept = one.row.clean ? Math.min(2, one.endpoints) : 0;
     await eventually(() => Promise.resolve(faulty.sockets(id) <= kept));
   });
 
-  test("the good one is asked once for each that comes to it", async () => {
+  test("the working provider is called once for each case with a fallback", async () => {
     expect(good.requests.length).toBe(
       cases.filter(({ endpoints, row }) => endpoints === 3 && row.three.attempts > 1).length,
     );

@@ -1,4 +1,4 @@
-/** An inference process that cannot do its work for a cause of its own, beside one that can, and alone. */
+/** An inference process with a local cause of failure, together with a healthy process and by itself. */
 import { execFileSync } from "node:child_process";
 import { mkdirSync, mkdtempSync, readFileSync, readdirSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -31,7 +31,7 @@ models:
   - {id: acme/embed, context_length: 8192, output_modalities: [embeddings], endpoints: [{provider: acme}]}
 `;
 
-/** Answers a chat and a request for embeddings alike. Each call has a connection of its own, as calls to many providers have. */
+/** Answers a chat and a request for embeddings alike. Each call has a separate connection, as with many providers. */
 const answer = {
   headers: { connection: "close" },
   chunks: [
@@ -108,7 +108,7 @@ interface Cause {
   readonly word: string;
   /** Whether the process stays ready, because it can do some of its work. */
   readonly isPartial?: boolean;
-  /** Whether it takes a disk of its own, which is mounted where the machine lets us. */
+  /** Whether the cause needs a separate disk, mounted if the machine allows it. */
   readonly needsDisk?: boolean;
   readonly break: (bad: Bad) => void | Promise<void>;
   readonly repair: (bad: Bad) => void | Promise<void>;
@@ -192,7 +192,7 @@ test("a gateway is ready once its inference process knows the policy, and then s
   }
 });
 
-describe("one of two inference processes", () => {
+describe("one of two inference processes fails locally", () => {
   let upstream: Upstream;
   let house: House;
   let bad: Bad;
@@ -208,7 +208,7 @@ describe("one of two inference processes", () => {
     const config = join(house.dataDir, "own.yaml");
     for (const file of [config, `${config}.good`]) writeFileSync(file, configFor(upstream));
     bad = { ...(await startInference(house, toAdmin.port, { config, folder: disk })), config, toAdmin };
-    // The first address is that of the process that fails: of two alike, the first one gets a turn.
+    // The failing process has the first address: of two equal processes, the first gets a turn.
     gateway = await startGateway(house, house.ports.admin, [bad.port, house.ports.inference]);
     clients = new Clients(`http://127.0.0.1:${gateway.port}`, house.apiKey);
     await eventually(async () => (await figure("sluice_inference_processes")) === 2);
@@ -236,7 +236,7 @@ describe("one of two inference processes", () => {
     expect(await clients.failures(8, 4)).toBe(0);
     await cause.break(bad);
     try {
-      // Nobody waits until it is found out.
+      // No client waits for the detection.
       expect(await clients.failures(40, 1)).toBeLessThanOrEqual(2);
       expect(await clients.failures(80, 8)).toBeLessThanOrEqual(4);
       await eventually(async () => (await figure("sluice_inference_hindered_processes")) === 1);
@@ -254,7 +254,7 @@ describe("one of two inference processes", () => {
     expect(await clients.failures(8, 4)).toBe(0);
   });
 
-  test("with both hindered, turns are 503 with a time to come back, and the gateway is not ready", async () => {
+  test("with both failing, turns are 503 with a retry hint, and the gateway is not ready", async () => {
     const pids = [bad.pid, house.pids()["inference-svc"] as number];
     for (const pid of pids) limit(pid, "fsize", "1");
     try {
@@ -274,7 +274,7 @@ describe("one of two inference processes", () => {
   });
 });
 
-test("one of two gateways that have inference-svc in their process is withdrawn, and ready again after the repair", async () => {
+test("one of two gateways with inference-svc in the same process is withdrawn, and ready again after the repair", async () => {
   const upstream = await startUpstream([answer]);
   const environment = { ...serviceSecrets, SLUICE_BOOTSTRAP_API_KEY: mintKey(KeyKind.INFERENCE) };
   const options = { inferenceReplicas: 0, environment, config: configFor(upstream) };
@@ -295,7 +295,7 @@ test("one of two gateways that have inference-svc in their process is withdrawn,
     await eventually(() => !balancer.isReady(backends[0] as (typeof backends)[0]));
     for (const port of [bad.ports.gateway_health, bad.ports.gateway])
       expect(await isReady(port)).toEqual([503, expect.stringContaining("not ready: spool: ")]);
-    // Connections that clients have kept end with their next answer.
+    // Kept connections of clients end with their next answer.
     expect(await clients.failures(80, 4)).toBeLessThanOrEqual(4);
     mkdirSync(spool);
     await eventually(() => backends.every((backend) => balancer.isReady(backend)), repairedMs);

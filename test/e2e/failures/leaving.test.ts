@@ -14,14 +14,14 @@ const random = new Random(fixedSeed);
 
 const begun = { chunks: [{ sse: [chatChunk({ content: "begun " })] }], hang: true };
 
-/** The ways in which a connection ends. */
+/** The ways to end a connection. */
 const ways: Readonly<Record<string, (socket: Socket) => unknown>> = {
   closes: (socket) => socket.destroy(),
   "says that it is done": (socket) => socket.end(),
   resets: (socket) => socket.resetAndDestroy(),
 };
 
-describe("a client that leaves, at whatever moment, leaves nothing behind", () => {
+describe("a client leaving at any moment leaves nothing behind", () => {
   let upstream: Upstream;
   let failing: Upstream;
   let house: House;
@@ -77,7 +77,7 @@ limits: {streams_per_key: 1000, status_gate_ms: 20, keep_alive_ms: 100}
     await eventually(async () => (await openTurns(house.ports.inference_health)) === 0);
   }
 
-  // Both kinds of answer, with and without a failed attempt before the one that is left.
+  // Both kinds of answer, with and without a failed attempt before the abandoned answer.
   test.each([
     [true, "acme/large-2"],
     [false, "acme/large-2"],
@@ -97,7 +97,7 @@ limits: {streams_per_key: 1000, status_gate_ms: 20, keep_alive_ms: 100}
       await Promise.all(leaving);
       const reached = upstream.requests.length - before;
       asked += reached;
-      // About half before the provider is asked, half after, on whatever machine.
+      // About half before the provider call, half after, on any machine.
       windowMs *= reached > 5 ? 0.8 : 1.25;
     }
     expect(asked).toBeGreaterThan(0);
@@ -112,7 +112,7 @@ limits: {streams_per_key: 1000, status_gate_ms: 20, keep_alive_ms: 100}
     await untilNothingIsOpen();
   });
 
-  test("nonsense after requests that wait ends the connection, and no answer stands in another", async () => {
+  test("nonsense after queued requests ends the connection, and answers do not mix", async () => {
     const before = upstream.requests.length;
     const socket = send(request(house.apiKey, true), request(house.apiKey, false));
     await askedTimes(before + 2);
@@ -125,7 +125,7 @@ limits: {streams_per_key: 1000, status_gate_ms: 20, keep_alive_ms: 100}
     await untilNothingIsOpen();
   });
 
-  test("while inference-svc asks whose key it is", async () => {
+  test("while inference-svc looks up the key", async () => {
     const before = upstream.requests.length;
     const admin = house.pids()["admin-svc"] as number;
     let key = "";
@@ -154,7 +154,7 @@ limits: {streams_per_key: 1000, status_gate_ms: 20, keep_alive_ms: 100}
         process.kill(admin, "SIGCONT");
       }
     };
-    // Each attempt gives up after two seconds, so a machine that was too slow tries again.
+    // Each attempt gives up after two seconds, so a slow machine tries again.
     await eventually(leaveOnce);
     await untilNothingIsOpen();
     expect(upstream.requests.length).toBe(before);
@@ -167,7 +167,7 @@ limits: {streams_per_key: 1000, status_gate_ms: 20, keep_alive_ms: 100}
     expect(await served.text()).toContain("response.completed");
   });
 
-  test("while it reads nothing of a call of its own to inference-svc", async () => {
+  test("while reading nothing of its direct call to inference-svc", async () => {
     const words = "word ".repeat(2_000);
     upstream.script([{ chunks: [{ sse: [chatChunk({ content: words })], repeat: 1_000 }] }]);
     const json = JSON.stringify({ model: "acme/large-2", inputJson: btoa('"x"'), stream: true });
@@ -191,13 +191,13 @@ limits: {streams_per_key: 1000, status_gate_ms: 20, keep_alive_ms: 100}
     await untilNothingIsOpen();
   });
 
-  test("when it is the gateway that dies", async () => {
+  test("when the gateway dies", async () => {
     const before = upstream.requests.length;
     for (const stream of [true, false]) for (let n = 0; n < 10; n++) send(request(house.apiKey, stream));
     await askedTimes(before + 20);
     process.kill(house.pids()["gateway"] as number, "SIGKILL");
     await eventually(() => upstream.openSockets === 0);
-    // An inference-svc that runs in the gateway's process answers again once that has been restarted.
+    // After its restart, an inference-svc in the gateway's process answers again.
     await eventually(async () => (await openTurns(house.ports.inference_health).catch(() => Number.NaN)) === 0);
   });
 });

@@ -3,10 +3,10 @@ import { KeyKind, hashKey, mintKey } from "@sluice/proto/runtime/key.js";
 import { type House, startHouse } from "../../support/house.ts";
 import { eventually } from "../../support/processes.ts";
 
-/** After this without a heartbeat a process knows that nobody vouches for its policy any more. */
+/** Without a heartbeat for this time a process regards its policy as unconfirmed. */
 const silenceMs = 3_500;
 
-describe("admin-svc that does not answer", () => {
+describe("an unresponsive admin-svc", () => {
   let house: House;
   let stopped: number;
 
@@ -33,7 +33,7 @@ describe("admin-svc that does not answer", () => {
     return { status: response.status, headers: response.headers, tookMs: performance.now() - at };
   }
 
-  test("a known key goes on working, and only the first request waits for the answer that does not come", async () => {
+  test("a known key keeps working, and only the first request waits for the missing answer", async () => {
     const answers = [];
     for (let n = 0; n < 10; n++) answers.push(await ask(house.apiKey));
     expect(answers.map(({ status }) => status)).toEqual(Array.from({ length: 10 }, () => 200));
@@ -41,7 +41,7 @@ describe("admin-svc that does not answer", () => {
     expect(answers.filter(({ tookMs }) => tookMs > 1_500).length).toBeLessThan(5);
   });
 
-  test("an unknown key is 503 and not 401: nobody knows", async () => {
+  test("an unknown key is 503 and not 401, because its state is unknown", async () => {
     const { status, headers } = await ask(mintKey(KeyKind.INFERENCE));
     expect([status, headers.get("retry-after"), headers.get("x-should-retry")]).toEqual([503, "1", "true"]);
   });
@@ -55,7 +55,7 @@ describe("admin-svc that does not answer", () => {
     ["DELETE", `/keys/${"0".repeat(64)}`, undefined],
     ["GET", "/guardrails", undefined],
     ["GET", "/guardrails/assignments/keys", undefined],
-  ])("administration is 500 with the word that a retry may help: %s %s", async (method, path, body) => {
+  ])("administration is 500 with a retry hint: %s %s", async (method, path, body) => {
     const response = await fetch(`${house.baseUrl}${path}`, {
       method,
       headers: { authorization: `Bearer ${house.managementKey}`, "content-type": "application/json" },
@@ -66,14 +66,14 @@ describe("admin-svc that does not answer", () => {
     expect(await response.json()).toMatchObject({ error: { code: 500, message: "Internal Server Error" } });
   });
 
-  test("when it is back, unknown keys are 401 again", async () => {
+  test("after its return, unknown keys are 401 again", async () => {
     process.kill(stopped, "SIGCONT");
     await eventually(async () => (await ask(mintKey(KeyKind.INFERENCE))).status === 401);
     expect((await ask(house.apiKey)).status).toBe(200);
   });
 });
 
-describe("an inference process that stands still while its policy changes", () => {
+describe("an inference process paused during a policy change", () => {
   let house: House;
   beforeAll(async () => {
     house = await startHouse({ inferenceReplicas: 1 });
@@ -90,7 +90,7 @@ describe("an inference process that stands still while its policy changes", () =
   const lastChange = async () =>
     JSON.parse((await house.admin("audit", "list", "--limit", "1", "--json")).stdout) as unknown;
 
-  test("is named in the audit log, and serves nothing on the policy before: what was answered holds", async () => {
+  test("is named in the audit log, and serves nothing under the old policy: the answer to the change holds", async () => {
     const filters = [{ pattern: "secret", action: "block" }];
     const made = await send("/guardrails", house.managementKey, { name: "words", content_filters: filters });
     const { data } = (await made.json()) as { data: { id: string } };
@@ -105,7 +105,7 @@ describe("an inference process that stands still while its policy changes", () =
       expect(await lastChange()).toMatchObject([
         { action: "policy.late", after: { processes: [expect.stringMatching(/^inference-svc\//)] } },
       ]);
-      // Both find it asleep: whichever it reads first, the turn or the change, the turn says which change its gateway has seen.
+      // Both find it asleep: in whichever order it reads turn and change, the turn carries the policy generation seen by its gateway.
       const asked = ask();
       process.kill(stopped, "SIGCONT");
       expect((await asked).status).toBe(403);

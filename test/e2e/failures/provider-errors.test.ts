@@ -80,7 +80,7 @@ test.each([
   ["plain", "tls", 502],
   ["silent", "timeout_first_event", 524],
   ["paging", "bad_answer", 502],
-])("a request to a %s provider says %s", async (id, error, status) => {
+])("a request to a %s provider reports %s", async (id, error, status) => {
   const response = await ask(id, false);
   const text = await response.text();
   const body = JSON.parse(text);
@@ -107,7 +107,7 @@ test.each([
   ["failing", "http_500", "engine_failed"],
   ["limiting", "http_429", "tokens_per_minute"],
   ["locked", "http_401", "invalid_api_key"],
-])("the record of a stream from a %s provider says %s", async (id, error, code) => {
+])("the record of a stream from a %s provider has %s", async (id, error, code) => {
   const response = await ask(id, true);
   await response.text();
   const generationId = response.headers.get("x-generation-id") ?? "";

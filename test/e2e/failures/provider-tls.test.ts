@@ -1,4 +1,4 @@
-/** Providers behind TLS whose authority NODE_EXTRA_CA_CERTS names: their answers, and what is said of those that prove nothing. */
+/** Providers behind TLS with an authority from NODE_EXTRA_CA_CERTS: their answers, and the errors for unproven certificates. */
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -50,7 +50,7 @@ const ask = (model: string, stream: boolean) =>
     body: JSON.stringify({ model, input: "Hi", stream }),
   });
 
-test("whole answers and streams that come byte by byte are read, on one connection", async () => {
+test("whole answers and streams arriving byte by byte are read, on one connection", async () => {
   const text = sse(chatChunk({ content: "grüße " }), chatChunk({ content: "東京" }), chatChunk({}, "stop"), "[DONE]");
   const bytes = Array.from(Buffer.from(text), (byte) => ({ bytes: Uint8Array.of(byte) }));
   upstreams[0]?.script([whole, { chunks: bytes }, whole]);

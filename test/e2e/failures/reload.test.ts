@@ -1,4 +1,4 @@
-/** The house file is read again when it changes, in every way in which files change; what is broken changes nothing. */
+/** The configuration file is read again after a change of any kind; a broken file changes nothing. */
 import { afterAll, afterEach, beforeAll, describe, expect, test } from "@jest/globals";
 import { mkdirSync, mkdtempSync, realpathSync, renameSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -14,7 +14,7 @@ interface Line {
   readonly problems?: readonly string[];
 }
 
-describe("a house file that changes", () => {
+describe("a changed configuration file", () => {
   const folder = mkdtempSync(join(tmpdir(), "sluice-test-reload-"));
   const mount = join(folder, "config");
   const path = join(mount, "sluice.yaml");
@@ -24,7 +24,7 @@ describe("a house file that changes", () => {
   let house: House;
 
   /**
-   * Replaces the file as Kubernetes does with a ConfigMap: the file is a link through `..data`, and that link is
+   * Replaces the file as Kubernetes does with a ConfigMap: the file is a link through `..data`, and the link is
    * replaced.
    */
   function swap(text: string): void {
@@ -94,7 +94,7 @@ ${more}
   }
   const reloads = (port: number, result: string) => metric(port, `sluice_config_reloads_total{result="${result}"`);
 
-  test("is in force soon after its link was swapped, and the log says what stays as it was", async () => {
+  test("is in force soon after its link was swapped, and the log names the unchanged settings", async () => {
     const before = await reloads(house.ports.inference_health, "success");
     swap(configuration(["acme/one", "acme/two"]));
     await serves("acme/one", "acme/two");
@@ -146,7 +146,7 @@ ${more}
     expect(await reloads(house.ports.gateway_health, "success")).toBeGreaterThan(0);
   });
 
-  test("sends a key that was mounted anew", async () => {
+  test("sends a newly mounted key", async () => {
     const sent = async () => {
       upstream.script([chatStream("Hello")]);
       await (await ask("acme/one", { stream: true })).text();
@@ -157,7 +157,7 @@ ${more}
     await eventually(async () => (await sent()) === "Bearer second-key");
   });
 
-  test("leaves turns that run with what they began with", async () => {
+  test("leaves running turns under their old settings", async () => {
     let go = () => {};
     const after = new Promise<void>((resolve) => {
       go = resolve;
@@ -177,11 +177,11 @@ ${more}
     go();
     const { events } = parseSse(await running.text());
     expect(events.at(-1)).toMatchObject({ type: "response.completed" });
-    // Idle connections to a provider that was removed are closed.
+    // Idle connections to a removed provider are closed.
     await eventually(() => upstream.openSockets === 0);
   });
 
-  test("is refused when it is broken: the last good one stays, one line tells every problem, and metrics show it", async () => {
+  test("is refused when it is broken: the last good file stays, one line lists every problem, and metrics show it", async () => {
     const failures = await reloads(house.ports.inference_health, "failure");
     const told = refusals("inference-svc").length;
     swap(`providers: [{id: x, dialect: telnet}]\nmodels: [{id: "a b", endpoints: []}]\nlimits: {body_bytes: 0}`);
@@ -214,7 +214,7 @@ ${more}
     expect(refusals("inference-svc").length).toBe(told + 1);
   });
 
-  test("is refused while a secret that it names is missing, and in force once that is there", async () => {
+  test("is refused while one of its secrets is missing, and in force once the secret exists", async () => {
     const late = join(folder, "late-key");
     const told = refusals("inference-svc").length;
     const withLate = `${provider()}\n  - {id: late, dialect: chat, base_url: "${upstream.url}/v1", api_keys: ["\${file:${late}}"]}`;
@@ -226,7 +226,7 @@ ${more}
     expect(refusals("inference-svc").length).toBe(told + 1);
   });
 
-  test("is refused when it needs a restart, and says so", async () => {
+  test("is refused when it needs a restart, with the reason", async () => {
     const told = refusals("inference-svc").length;
     swap(configuration(["acme/one"], "", `${provider()}\n  - {id: package, dialect: "ai-sdk:@ai-sdk/openai"}`));
     await eventually(() => refusals("inference-svc").length > told);
@@ -236,7 +236,7 @@ ${more}
     expect(await models()).toEqual(["acme/one"]);
   });
 
-  test("tells nothing of a line that holds a secret", async () => {
+  test("keeps the text of a line with a secret out of the log", async () => {
     const told = refusals("inference-svc").length;
     swap(`providers:\n  - {id: x, api_keys: ["sk-very-secret"}\n`);
     await eventually(() => refusals("inference-svc").length > told);

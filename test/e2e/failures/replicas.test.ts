@@ -86,7 +86,7 @@ limits: {streams_per_key: 1000, status_gate_ms: 100}
     return stream.events.at(-1)?.type;
   };
 
-  test("killing one fails its own streams only, each with response.failed and [DONE], and new requests go on", async () => {
+  test("killing one fails only its streams, each with response.failed and [DONE], and new requests go on", async () => {
     const streams = await openStreams();
     const pid = house.pids()["inference-svc-1"] ?? Number.NaN;
     process.kill(pid, "SIGKILL");
@@ -95,7 +95,7 @@ limits: {streams_per_key: 1000, status_gate_ms: 100}
     await Promise.all(
       Array.from({ length: 20 }, async () => {
         const response = await post({ model: "sluice/echo", input: "still there?" });
-        // In the instant of the kill a request may still meet the dead process; it is told so, and never hangs.
+        // At the instant of the kill a request may still reach the dead process; it gets an error, and never hangs.
         expect([200, 502, 503]).toContain(response.status);
         await response.text();
       }),
@@ -107,7 +107,7 @@ limits: {streams_per_key: 1000, status_gate_ms: 100}
     await Promise.all(early);
     const ends = failed.map(lastType);
     const lost = ends.filter((end) => end === "response.failed").length;
-    // A process that was held up for a moment, or whose turns have just ended, gets fewer than its half.
+    // A briefly delayed process, or a process with just ended turns, gets less than half of the streams.
     expect(lost).toBeGreaterThan(0);
     expect(lost).toBeLessThan(streamCount);
     expect(upstream.requests).toHaveLength(streamCount);
@@ -147,7 +147,7 @@ limits: {streams_per_key: 1000, status_gate_ms: 100}
     );
   });
 
-  test("a stream goes on in an inference process that ends for longer than connections are asked whether they live", async () => {
+  test("a stream goes on in a draining inference process beyond the time of a keep-alive check", async () => {
     const streams = await openStreams();
     process.kill(house.pids()["inference-svc"] ?? Number.NaN, "SIGTERM");
     // Each lane sends a keep-alive every ten seconds.

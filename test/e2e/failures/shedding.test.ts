@@ -1,4 +1,4 @@
-/** A house that has more to do than it can: new turns are refused at once, and everything else goes on. */
+/** An overloaded installation: new turns are refused at once, and everything else goes on. */
 import { once } from "node:events";
 import { Agent, type IncomingMessage, request } from "node:http";
 import type { Socket } from "node:net";
@@ -9,10 +9,10 @@ import { type House, startHouse } from "../../support/house.ts";
 import { samplesOf } from "../../support/metrics.ts";
 import { eventually } from "../../support/processes.ts";
 
-/** More than may wait for an inference process that begins none of them. */
+/** More turns than may wait for an inference process which begins none. */
 const waiting = 100;
 
-describe("an inference process that begins nothing", () => {
+describe("an inference process which begins no turn", () => {
   let house: House;
   let stopped: number;
   let accepted: Promise<Response[]>;
@@ -30,7 +30,7 @@ limits: {streams_per_key: 1000}
     stopped = house.pids()["inference-svc"] ?? Number.NaN;
     process.kill(stopped, "SIGSTOP");
     accepted = Promise.all(Array.from({ length: waiting }, () => ask()));
-    // The first that is refused. Those before it wait with the others.
+    // The first refused turn. Earlier turns wait with the others.
     await eventually(async () => {
       const leaving = new AbortController();
       setTimeout(() => leaving.abort(), 1_000);
@@ -72,7 +72,7 @@ limits: {streams_per_key: 1000}
     expect(validateError(503, await response.json())).toEqual([]);
   });
 
-  test("one after another on a connection that stays: in the contract's words each time, and none is read, looked up or logged", async () => {
+  test("several on a kept connection get the contract's error each, and are not read, looked up or logged", async () => {
     const agent = new Agent({ keepAlive: true });
     const noted = async () => samplesOf(await metrics()).filter(({ name }) => name === "sluice_http_requests_total");
     const before = await noted();
@@ -99,12 +99,12 @@ limits: {streams_per_key: 1000}
     expect(changed.status).toBe(404);
   });
 
-  test("it is counted and said once", async () => {
+  test("a refusal is counted, and logged once", async () => {
     expect(Number(/^sluice_shed_total\{.*\} (\d+)$/m.exec(await metrics())?.[1])).toBeGreaterThanOrEqual(7);
     await house.logged("gateway", "overloaded: new turns may be refused");
   });
 
-  test("what was taken on is done when the process goes on, and new turns are taken", async () => {
+  test("accepted turns are served when the process goes on, and new turns are accepted", async () => {
     process.kill(stopped, "SIGCONT");
     expect((await accepted).map(({ status }) => status)).toEqual(Array.from({ length: waiting }, () => 200));
     await eventually(async () => (await ask()).status === 200);

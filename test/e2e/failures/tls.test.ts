@@ -1,4 +1,4 @@
-/** A whole house whose services know each other by certificates, while these are replaced. */
+/** Running services with mutual TLS, during the replacement of their certificates. */
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -66,7 +66,7 @@ test("serves turns and administration, and takes new certificates without failin
   expect(new Set(statuses)).toEqual(new Set([200, 201]));
 });
 
-test("refuses whoever comes without a certificate", async () => {
+test("a service refuses callers without a certificate", async () => {
   const check = `http://127.0.0.1:${house.ports.inference}/grpc.health.v1.Health/Check`;
   await expect(fetch(check, { method: "POST" })).rejects.toThrow("fetch failed");
 });

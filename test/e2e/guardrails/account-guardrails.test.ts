@@ -1,4 +1,4 @@
-/** Guardrails of the whole account in a whole house of two workspaces, two gateways and two inference processes. */
+/** Guardrails of the whole account in an installation with two workspaces, two gateways and two inference processes. */
 import type { Client } from "@grpc/grpc-js";
 import { afterAll, afterEach, beforeAll, describe, expect, test } from "@jest/globals";
 import { hashKey } from "@sluice/proto/runtime/key.js";
@@ -78,7 +78,7 @@ async function make(settings: object, key = account): Promise<string> {
 const holding = (settings: object) => make({ account_default: true, ...settings });
 const turn = (key: string, input: string, base?: string) =>
   send(key, "POST", "/responses", { model: "sluice/echo", input }, base);
-/** Through the gateway that did not answer the change. */
+/** The gateway which did not answer the change. */
 const viaSecond = () => `http://127.0.0.1:${second.port}/api/v1`;
 
 afterEach(async () => {
@@ -151,8 +151,8 @@ describe("a change of the account's guardrail is in force with its answer", () =
   });
 });
 
-describe("beside those of workspace and key", () => {
-  test("the strictest wins, and each stage says whose it is", async () => {
+describe("an account guardrail together with those of workspace and key", () => {
+  test("the strictest wins, and each stage names its level", async () => {
     const filter = (pattern: string, action: string) => ({ content_filters: [{ pattern, action }] });
     const ofAccount = await holding(filter("alpha|beta", "redact"));
     const ofWorkspace = await make({ workspace_default: true, ...filter("alpha", "flag") });
@@ -182,7 +182,7 @@ describe("beside those of workspace and key", () => {
     ]);
   });
 
-  test("its answers are looked at, also in a stream", async () => {
+  test("scans its answers, also in a stream", async () => {
     const id = await holding({ applies_to: "output", content_filters: [{ pattern: "word", action: "redact" }] });
     const response = await fetch(`${house.baseUrl}/responses`, {
       method: "POST",
@@ -200,7 +200,7 @@ describe("beside those of workspace and key", () => {
     expect(ended.service_metadata.pipeline).toMatchObject([{ guardrail_id: id, guardrail_scope: "account" }]);
   });
 
-  test("lists of models and data policies only take away", async () => {
+  test("only narrows lists of models and data policies", async () => {
     const ofKey = await make({ allowed_models: ["sluice/echo"] });
     await send(account, "POST", `/guardrails/${ofKey}/assignments/keys`, { key_hashes: [hashKey(house.apiKey)] });
     const statuses = async () => [(await turn(house.apiKey, "hi")).status, (await turn(foreignKey, "hi")).status];
@@ -217,8 +217,8 @@ describe("beside those of workspace and key", () => {
   });
 });
 
-describe("who may", () => {
-  test("management keys of the account alone change it; of another workspace nobody finds it", async () => {
+describe("a guardrail of the account", () => {
+  test("is changed only by management keys of the account; for other workspaces it does not exist", async () => {
     const id = await holding({ content_filters: [block("kept")] });
     const path = `/guardrails/${id}`;
     const ordinary = await makeManager(house);
@@ -250,7 +250,7 @@ describe("who may", () => {
     expect((await turn(house.apiKey, "kept")).status).toBe(403);
   });
 
-  test("what is said of it is checked, and of members nothing is known", async () => {
+  test("checks its setting, and has no assignments to members", async () => {
     const answer = await send(account, "POST", "/guardrails", { name: "x", account_default: null });
     expect([answer.status, answer.body.error.message]).toEqual([400, "account_default: must be true or false"]);
     const id = await holding({});

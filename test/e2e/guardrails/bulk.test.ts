@@ -30,7 +30,7 @@ describe("assigning and removing 500 keys from sixty clients at once", () => {
     }
     database = new pg.Client({ connectionString: house.databaseUrl });
     await database.connect();
-    // 500 rows beside the two that the house made; their keys exist nowhere else.
+    // 500 rows next to the two made before; their keys exist nowhere else.
     await database.query(
       `insert into api_keys (hash, workspace_id, name, kind, label)
        select hash, (select workspace_id from api_keys limit 1), 'bulk', 'inference', 'sk-sl-bulk' from unnest($1::text[]) as hash`,

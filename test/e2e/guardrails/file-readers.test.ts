@@ -204,7 +204,7 @@ const product = labels.flatMap((label) =>
 type Case = (typeof product)[number];
 
 const isWhole = process.env["EVERY_CASE"] === "1";
-/** Has no factor in common with a dimension, so that every pair of values of two dimensions stays. A test holds that. */
+/** Coprime to every dimension, so every pair of values of two dimensions stays. A test checks it. */
 const step = 7;
 const cases = isWhole ? product : product.filter((_, index) => index % step === 0);
 
@@ -220,7 +220,7 @@ const pairsOf = (list: readonly Case[]) =>
 const leaks = (bodies: readonly string[]) => bodies.some((body) => readingsOf(body).includes(word));
 
 describe("a text file with a forbidden word", () => {
-  test("is read by the provider as the guardrail reads it, whatever its label, encoding, place, dialect and door", async () => {
+  test("is read alike by guardrail and provider, in any label, encoding, place, dialect and door", async () => {
     expect(pairsOf(cases)).toEqual(pairsOf(product));
     const leaked: Case[] = [];
     let refused = 0;
@@ -345,7 +345,7 @@ describe("an honest text file", () => {
     }
   });
 
-  test("goes up byte for byte without a guardrail where its format takes files", async () => {
+  test("is sent byte for byte without a guardrail if its format takes files", async () => {
     for (const [type, bytes] of honestFiles) {
       const { bodies } = await send({ place: "message", dialect: "chat", door: "/responses", type, bytes }, "none");
       const sentData = JSON.stringify(`data:${type};base64,${bytes.toString("base64")}`);

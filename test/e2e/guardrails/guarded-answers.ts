@@ -1,16 +1,16 @@
-/** Answers of providers of every format whose model says something forbidden, by the channel that carries it. */
+/** Forbidden answers of providers of every format, by the channel of the text. */
 import * as cohere from "../../inference-svc/dialects/cohere-translation.ts";
 import * as converse from "../../inference-svc/dialects/converse-translation.ts";
 import { type Json, kinds, streamOf } from "../../inference-svc/dialects/item-stories.ts";
 import * as messages from "../../inference-svc/dialects/messages-translation.ts";
 import { type Reply, chatAnswer, chatChunk, responsesAnswer, sse } from "../../support/providers/upstream.ts";
 
-/** Found nowhere but in what they say. */
+/** Found nowhere but in these answers. */
 export const forbidden = "plutonium";
 const cut = ["It is plu", "toni", "um now"];
 const said = cut.join("");
 
-/** The part of the forbidden words that a text shows. Ids are left out: they contain any three letters by chance. */
+/** The part of the forbidden words shown by a text. Ids are left out: they contain any three letters by chance. */
 export const shownOf = (text: string): string | undefined =>
   /plu|toni/.exec(text.replaceAll(/\b[a-z]+[_-][0-9A-Za-z]{22}\b/g, ""))?.[0];
 
@@ -102,7 +102,7 @@ const kept: ReadonlySet<string> = new Set(
   ).split(" "),
 );
 
-/** Items whose fields hold no free text. */
+/** Items without free text in their fields. */
 const wordless: ReadonlySet<string> = new Set(["compaction", "service:datetime", "image_generation_call"]);
 
 /** Every kind of item of a Responses server, with texts in all of its fields and events. */

@@ -1,4 +1,7 @@
-/** Detectors beside the house, over a whole house: what a recognizer or a classifier finds is refused, redacted or reported, and an outage is never a clean text. */
+/**
+ * External detectors over running services: findings of a recognizer or a classifier are refused, redacted or reported, and an outage never counts as
+ * clean.
+ */
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "@jest/globals";
 import { type DetectorService, startClassifier, startRecognizer } from "../../support/providers/detector.ts";
 import { type Collector, startCollector } from "../../support/collector.ts";
@@ -124,8 +127,8 @@ async function ask(key: string, body: object = {}, path = "/responses"): Promise
 const stages = ({ service_metadata: { pipeline = [] } }: Body) => pipeline.map(({ data }) => data);
 const sent = () => acme.requests.at(-1)?.body ?? "";
 
-describe("what is asked", () => {
-  test("is redacted where it stands, before any provider sees it", async () => {
+describe("a detector's match in a request", () => {
+  test("is redacted in place, before any provider sees it", async () => {
     const { key, id } = await guarded([rule("redact"), rule("redact", { category: "place", label: "[PLACE]" })]);
     const [status, body] = await ask(key, {
       instructions: "Ask Anna Berg.",
@@ -173,7 +176,7 @@ describe("what is asked", () => {
     ]);
   });
 
-  test("is refused, and nobody else is asked", async () => {
+  test("is refused before any call to a provider", async () => {
     const { key } = await guarded([rule("block", { label: "people" })]);
     const before = acme.requests.length;
     const [status, body] = await ask(key);
@@ -188,7 +191,7 @@ describe("what is asked", () => {
     expect((await ask(key, { input: "Nobody", tools: [{ type: "function", name: "Bern" }] }))[0]).toBe(200);
   });
 
-  test("passes where a rule only reports, where its guardrail does, and below its threshold", async () => {
+  test("passes if a rule only reports, if its guardrail does, and below its threshold", async () => {
     for (const [rules, settings, found] of [
       [[rule("flag")], {}, { action: "flagged" }],
       [[rule("block")], { mode: "audit" }, { action: "blocked", mode: "audit" }],
@@ -221,7 +224,7 @@ describe("what is asked", () => {
     expect((await ask(blocking.key, { input: "You obey me, understood?" }))[0]).toBe(403);
   });
 
-  test("is shown to services only after patterns have redacted it", async () => {
+  test("is sent to detectors only after redaction by patterns", async () => {
     const { key } = await guarded([rule("flag")], { content_filters: [{ pattern: "SECRET-\\d", action: "redact" }] });
     const [, body] = await ask(key, { input: "The word is SECRET-1." });
     expect(names.texts.join()).not.toContain("SECRET-1");
@@ -229,7 +232,7 @@ describe("what is asked", () => {
     expect(stages(body)).toMatchObject([{ action: "redacted", engines: ["regex"] }]);
   });
 
-  test("is not shown to services in a dry run, which says so", async () => {
+  test("is not sent to detectors in a dry run, and the receipt has a note", async () => {
     const { key } = await guarded([rule("block")]);
     const before = names.requests.length;
     const [status, body] = await ask(key, { input: "Anna Berg and nobody else" }, "/responses/dry-run");
@@ -238,7 +241,7 @@ describe("what is asked", () => {
   });
 });
 
-describe("a detector that the house does not have", () => {
+describe("an unconfigured detector", () => {
   /** Makes a guardrail with the command line, which does not read the configuration file. */
   async function given(detector: string, ...options: readonly string[]): Promise<string> {
     const made = await house.admin(
@@ -282,7 +285,7 @@ describe("a detector that the house does not have", () => {
   });
 });
 
-describe("a detector that gives no answer", () => {
+describe("an unresponsive detector", () => {
   test.each<[string, Reply]>([
     ["an error", { status: 500, chunks: [{ json: { error: "no" } }] }],
     ["garbage", { chunks: [{ bytes: "[{" }] }],
@@ -310,14 +313,14 @@ describe("a detector that gives no answer", () => {
     }
   });
 
-  test("because it is not there, while another one finds something to refuse", async () => {
+  test("gives 503 when it is unreachable, or another detector's refusal", async () => {
     const gone = { detector: "gone", category: "person-name", action: "redact" };
     expect((await ask((await guarded([gone])).key))[0]).toBe(503);
     const [status, body] = await ask((await guarded([gone, rule("block")])).key);
     expect([status, stages(body)]).toMatchObject([403, [{ action: "error" }, { action: "blocked" }]]);
   });
 
-  test("is not waited for once the caller has left", async () => {
+  test("is abandoned once the caller has left", async () => {
     scripted.script([{ hang: true }]);
     const { key } = await guarded([scriptedRule("block")]);
     const leaving = new AbortController();
@@ -330,7 +333,7 @@ describe("a detector that gives no answer", () => {
     await closed;
   });
 
-  test("and places that overlap are one", async () => {
+  test("overlapping findings are merged into one", async () => {
     scripted.script([entities([2, 8], [5, 11], [2, 11])]);
     const { key } = await guarded([scriptedRule("redact")]);
     const [, body] = await ask(key);
@@ -365,7 +368,7 @@ const inTwoReads = (): Reply => ({
 const deltas = (events: readonly Event[]) =>
   events.flatMap(({ type, delta }) => (type === "response.output_text.delta" ? [delta] : []));
 
-describe("what is said", () => {
+describe("a detector's match in an answer", () => {
   const output = { applies_to: "output" };
 
   test("is redacted, whole and as a stream", async () => {
@@ -390,7 +393,7 @@ describe("what is said", () => {
     });
   });
 
-  test("goes out only once its sentence was looked at", async () => {
+  test("goes out only after the scan of its sentence", async () => {
     const { key } = await guarded([{ detector: "scripted", category: "person-name", action: "redact" }], output);
     let answer = () => {};
     const after = new Promise<void>((resolve) => (answer = resolve));
@@ -409,7 +412,7 @@ describe("what is said", () => {
     expect(deltas(events as unknown as Event[])).toEqual(["Hello there. ", "Bye."]);
   });
 
-  test("is refused, or ends before what was found, and the provider is stopped", async () => {
+  test("is refused, or ends the stream before it, and the provider is stopped", async () => {
     const { key } = await guarded([rule("block")], output);
     for (const reply of [chatStream("I met Anna Berg. ", "Bye."), chatAnswer({ content: "I met Anna Berg." })]) {
       acme.script([reply]);
@@ -430,7 +433,7 @@ describe("what is said", () => {
     await closed;
   });
 
-  test("passes as it comes where rules only report", async () => {
+  test("passes immediately if rules only report", async () => {
     for (const [rules, settings, found] of [
       [[rule("flag")], output, { action: "flagged" }],
       [[rule("block")], { ...output, mode: "audit" }, { action: "blocked", mode: "audit" }],
@@ -443,7 +446,7 @@ describe("what is said", () => {
     }
   });
 
-  test("fails where nobody has looked, or passes on record", async () => {
+  test("fails without a scan, or passes with a note", async () => {
     const closed = await guarded([scriptedRule("redact")], output);
     const broken: Reply = { status: 500, chunks: [{ json: {} }] };
     acme.script([chatStream("Hello there. ", "I met Anna Berg. ")]);
@@ -468,7 +471,7 @@ describe("what is said", () => {
   });
 });
 
-test("calls are spans of their turn, and hold nothing of what was asked", async () => {
+test("calls are spans of their turn, without text of the request", async () => {
   const { key } = await guarded([rule("redact")]);
   await ask(key, { input: "Anna Berg in a trace" });
   const spansOf = (name: string) => collector.spans.filter((span) => span.name === name);

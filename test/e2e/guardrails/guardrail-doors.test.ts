@@ -1,4 +1,4 @@
-/** A guardrail holds at every door alike: what it leaves of an answer, and what a refusal says. And a turn ends under the policy that it began with. */
+/** A guardrail holds at every door alike: its redacted answer and its refusal. And a turn ends under its initial policy. */
 import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
 import { type Client, status } from "@grpc/grpc-js";
 import { Code, ConnectError, createClient } from "@connectrpc/connect";
@@ -120,7 +120,7 @@ async function overGrpc(key: string, request: RunTurnRequest): Promise<[Told, st
   return [told(events, failed?.fault), textOf(events)];
 }
 
-/** All that the events say, bytes read as text. */
+/** All text of the events, with bytes read as text. */
 const textOf = (events: readonly TurnEvent[]): string =>
   JSON.stringify(events, (_, value: unknown) => {
     if (typeof value === "bigint") return String(value);
@@ -151,7 +151,7 @@ describe.each(["redact", "block"])("%s", (action) => {
   test.each(channels)("$dialect $channel, at every door", async ({ dialect, streamed, whole }) => {
     const model = `${dialect}/model`;
     for (const stream of [true, false]) {
-      // A server may stream to who has not asked for it.
+      // A server may stream unasked.
       upstream.script([stream ? streamed : whole]);
       const response = await send("POST", "/responses", { model, input: "Say it" }, key);
       const { output, error } = (await response.json()) as {
@@ -173,10 +173,10 @@ describe.each(["redact", "block"])("%s", (action) => {
   });
 });
 
-describe("a policy that changes while an answer streams", () => {
+describe("a policy changed during a stream", () => {
   const model = "chat/model";
 
-  /** A stream that has begun: what it says in the end, once `go` was called. */
+  /** An open stream; `ended` gives its whole content after `go` was called. */
   async function begun(key: string) {
     let go = () => {};
     const changed = new Promise<void>((resolve) => (go = resolve));
@@ -222,22 +222,25 @@ describe("a policy that changes while an answer streams", () => {
     ["taken away", true, (id, key) => assign(id, key, "/remove"), redacted, untouched],
     ["deleted", true, (id) => send("DELETE", `/guardrails/${id}`, {}), redacted, untouched],
     ["given", false, (id, key) => assign(id, key), untouched, redacted],
-  ])("%s: the turn ends as it began, and says so; the next one is under the new policy", async (...row) => {
-    const [, isGiven, change, before, after] = row;
-    const [id, key] = [await makeGuardrail("redact", "output"), await makeKey()];
-    if (isGiven) await assign(id, key);
-    const running = await begun(key);
-    expect((await change(id, key)).status).toBe(200);
-    const next = await begun(key);
-    next.go();
-    const then = seen(await next.ended());
-    running.go();
-    const first = seen(await running.ended());
-    expect([first, then]).toMatchObject([before, after]);
-    expect(first.generation).toBeLessThan(then.generation);
-  });
+  ])(
+    "%s: the running turn keeps the old policy, as shown in its receipt; the next turn has the new policy",
+    async (...row) => {
+      const [, isGiven, change, before, after] = row;
+      const [id, key] = [await makeGuardrail("redact", "output"), await makeKey()];
+      if (isGiven) await assign(id, key);
+      const running = await begun(key);
+      expect((await change(id, key)).status).toBe(200);
+      const next = await begun(key);
+      next.go();
+      const then = seen(await next.ended());
+      running.go();
+      const first = seen(await running.ended());
+      expect([first, then]).toMatchObject([before, after]);
+      expect(first.generation).toBeLessThan(then.generation);
+    },
+  );
 
-  test("a key that is revoked gets nothing more, of what was held back neither", async () => {
+  test("a revoked key gets nothing more, not even withheld text", async () => {
     const key = await makeKey();
     await assign(await makeGuardrail("redact", "output"), key);
     const running = await begun(key);

@@ -1,4 +1,4 @@
-/** Rules in words, over a whole house: what is asked and what is said is judged by a model of the house's own. */
+/** Rules in words, over running services: requests and answers are judged by a configured model. */
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "@jest/globals";
 import { fetchGeneration } from "../../support/providers/generation.ts";
 import { type House, startHouse } from "../../support/house.ts";
@@ -97,9 +97,9 @@ const stage = (id: string, action: string, more: object = {}, patterns: readonly
   },
 });
 
-describe("what is asked", () => {
-  test("is refused where it breaks a rule, and nobody else is asked", async () => {
-    // Which models a key may ask says nothing about who judges.
+describe("a judged request", () => {
+  test("is refused for breaking a rule, before any call to a provider", async () => {
+    // The key's allowed models do not restrict the judge.
     const settings = { allowed_models: ["acme/large"] };
     const { key, id } = await guarded([{ rule, action: "block", label: "refunds", threshold: 0.8 }], settings);
     const asked = acme.requests.length;
@@ -121,7 +121,7 @@ describe("what is asked", () => {
     expect((await ask(key)).status).toBe(200);
   });
 
-  test("passes where a rule only reports, or its guardrail does", async () => {
+  test("passes if a rule only reports, or its guardrail does", async () => {
     judge.script([says(0.9)]);
     const flagged = await guarded([{ rule, action: "flag" }]);
     const audited = await guarded([{ rule, action: "block" }], { mode: "audit" });
@@ -133,7 +133,7 @@ describe("what is asked", () => {
     expect(second?.service_metadata.pipeline).toEqual([stage(audited.id, "blocked", { mode: "audit" })]);
   });
 
-  test("is refused without a verdict, and lets through on record where the guardrail says so", async () => {
+  test("is refused without a verdict, or passes with a note if the guardrail allows it", async () => {
     judge.script([chatAnswer({ content: "I would rather not say." })]);
     const closed = await guarded([{ rule, action: "block" }]);
     const refused = await ask(closed.key);
@@ -148,7 +148,7 @@ describe("what is asked", () => {
     ]);
   });
 
-  test("is not judged in a dry run, which says so", async () => {
+  test("is not judged in a dry run, and the receipt has a note", async () => {
     const { key, id } = await guarded([{ rule, action: "block" }]);
     const asked = judge.requests.length;
     const response = await ask(key, {}, "/responses/dry-run");
@@ -157,7 +157,7 @@ describe("what is asked", () => {
     expect(judge.requests).toHaveLength(asked);
   });
 
-  test("costs the key nothing, and stands in the ledger", async () => {
+  test("costs the key nothing, and is in the ledger", async () => {
     const { key } = await guarded([{ rule, action: "flag" }]);
     const response = await ask(key);
     const { usage } = (await response.json()) as { usage: { cost: number } };
@@ -169,11 +169,11 @@ describe("what is asked", () => {
   });
 });
 
-describe("what is said", () => {
+describe("a judged answer", () => {
   const output = { applies_to: "output" };
   const block = [{ rule, action: "block", label: "refunds" }];
 
-  test("is delivered sentence by sentence, up to the one that breaks a rule", async () => {
+  test("is delivered sentence by sentence, up to the first violation", async () => {
     const { key, id } = await guarded(block, output);
     judge.script([says(0.1), says(0.9)]);
     acme.script([
@@ -200,7 +200,7 @@ describe("what is said", () => {
     await closed;
   });
 
-  test("ends at once, also where patterns look at it too and the provider says nothing more", async () => {
+  test("ends at once, even with patterns scanning it too and a silent provider", async () => {
     const filters = [{ pattern: "\\d{16}", action: "redact" }];
     const { key } = await guarded(block, { ...output, content_filters: filters });
     judge.script([says(0.1), says(0.9)]);
@@ -214,7 +214,7 @@ describe("what is said", () => {
     expect((await closed) - begunAt).toBeLessThan(30_000);
   });
 
-  test("is refused where the first sentence breaks one, also as a stream", async () => {
+  test("is refused for a violation in the first sentence, also as a stream", async () => {
     const { key } = await guarded(block, output);
     judge.script([says(0.9)]);
     for (const stream of [true, false]) {
@@ -225,7 +225,7 @@ describe("what is said", () => {
     }
   });
 
-  test("is whole where every sentence keeps the rules", async () => {
+  test("is whole if every sentence keeps the rules", async () => {
     const { key } = await guarded(block, output);
     const { events } = parseSse(await (await ask(key, { stream: true })).text());
     expect(validateEvents(events)).toEqual([]);
@@ -236,11 +236,11 @@ describe("what is said", () => {
     expect(events.at(-1)).toMatchObject({ type: "response.completed" });
     const judged = judge.requests.slice(-3).map(({ body }) => body);
     expect(judged[0]).toContain("Hello there. ");
-    // The judge is sent the sentences that lead to the forbidden one, too.
+    // The judge also gets the sentences before the forbidden sentence.
     expect(judged[1]).toContain("Hello there. You get a refund. ");
   });
 
-  test("does not wait where rules only report, and the receipt has them all", async () => {
+  test("does not wait if rules only report, and the receipt lists all violations", async () => {
     const { key, id } = await guarded([{ rule, action: "flag" }], { applies_to: "both" });
     judge.script([says(0.1), says(0.1), says(0.9), says(0.1)]);
     const { events } = parseSse(await (await ask(key, { stream: true })).text());

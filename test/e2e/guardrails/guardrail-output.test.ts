@@ -1,5 +1,5 @@
 /**
- * Text that a guardrail's rules match in an answer reaches no socket, in any format and channel, streamed or whole, and
+ * Text matched by a guardrail's rules in an answer reaches no socket, in any format and channel, streamed or whole, and
  * however the text is cut.
  */
 import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
@@ -124,7 +124,7 @@ test("a block in the middle ends the stream with what was rightly delivered, and
   expect((response["usage"] as { output_tokens: number }).output_tokens).toBeGreaterThan(3);
 });
 
-test("in audit it is delivered, and the receipt says what would have happened", async () => {
+test("in audit mode a match is delivered, and the receipt names the would-be action", async () => {
   const key = await guardedKey("--block", forbidden, "--applies-to", "output", "--mode", "audit");
   const said = answers.find(({ dialect, channel }) => dialect === "chat" && channel === "text");
   upstream.script([said?.whole ?? {}]);

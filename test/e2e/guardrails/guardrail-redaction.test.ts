@@ -1,6 +1,6 @@
 /**
- * Redacted text of a request leaves the house nowhere: a marker in forty places is looked for in everything that is
- * sent or stored.
+ * Redacted text of a request leaves the installation nowhere: a marker in forty places is searched for in all sent
+ * and stored data.
  */
 import { readFileSync, readdirSync, statSync } from "node:fs";
 import { once } from "node:events";
@@ -21,7 +21,7 @@ let marked = 0;
 const mark = (): string => `SECRET-${String(++marked).padStart(2, "0")}`;
 const base64 = (text: string) => Buffer.from(text).toString("base64");
 
-/** Every kind of place that a provider with all items is told. */
+/** Every kind of place sent to a provider with all items. */
 const everywhere = {
   instructions: `Keep ${mark()} to yourself`,
   prompt_cache_key: `cache-${mark()}`,
@@ -109,7 +109,7 @@ const everywhere = {
   ],
 };
 
-/** Fields that every format can express. */
+/** Fields common to all formats. */
 const ordinary = {
   instructions: mark(),
   tools: [everywhere.tools[0]],
@@ -119,7 +119,7 @@ const ordinary = {
 };
 
 let upstream: Upstream;
-/** A provider that refuses everything, in the words of the request. */
+/** A provider which refuses every request and quotes it. */
 let quoting: Server;
 let house: House;
 let client: Client;
@@ -179,7 +179,7 @@ const post = async (path: string, body: object) => {
 
 const sent = () => upstream.requests.map(({ path, headers, body }) => JSON.stringify([path, headers, body])).join("\n");
 
-/** All files of the house, its logs and what it keeps of calls among them. */
+/** All files of the installation, including its logs and stored calls. */
 function kept(folder = house.dataDir): string {
   return readdirSync(folder)
     .map((name) => join(folder, name))
@@ -189,7 +189,7 @@ function kept(folder = house.dataDir): string {
 
 function expectNothing(text: string): void {
   expect(text).not.toMatch(marker);
-  // In the form in which it was disguised, too.
+  // The encoded form is absent, too.
   expect(text).not.toContain(base64("the word is").slice(0, 12));
 }
 
@@ -234,7 +234,7 @@ describe("a marker in forty places", () => {
     expectNothing(sent());
   });
 
-  test("is in no error of a provider that quotes what it was sent", async () => {
+  test("is in no error of a provider quoting the request", async () => {
     const { status, text } = await post("/responses", { ...everywhere, model: "acme/quoting" });
     expect([status, text]).toEqual([400, expect.stringContaining("[REDACTED]")]);
     expectNothing(text);
@@ -252,7 +252,7 @@ describe("a marker in forty places", () => {
     expectNothing(sent());
   });
 
-  test("stands in no dry run, whose body is the one that would be sent", async () => {
+  test("is in no dry run: its body is the provider's", async () => {
     const { status, text } = await post("/responses/dry-run", {
       ...everywhere,
       model: "acme/responses",

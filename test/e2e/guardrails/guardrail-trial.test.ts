@@ -1,4 +1,4 @@
-/** POST /guardrails/try over a whole installation: what it says of a text is what a turn under the guardrail does with it. */
+/** POST /guardrails/try over running services: the trial of a text equals a turn under the guardrail. */
 import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
 import { type DetectorService, startRecognizer } from "../../support/providers/detector.ts";
 import { type House, startHouse } from "../../support/house.ts";
@@ -62,7 +62,7 @@ const filters = [
 ];
 const guardrail = { content_filters: filters, applies_to: "both" };
 
-/** The result of a turn under the same guardrail: the text that the model or the client gets, and the status. */
+/** The result of a turn under the same guardrail: the text sent to the model or the client, and the status. */
 async function turn(side: string, pieces: readonly string[], settings: object) {
   const made = await send("/guardrails", { name: "same", ...settings });
   const { id } = made.body.data as unknown as { readonly id: string };
@@ -116,7 +116,7 @@ describe("a trial does what a turn does", () => {
   });
 });
 
-describe("a trial says", () => {
+describe("a trial shows", () => {
   test("which rules matched where, in code points", async () => {
     const text = "\u{1f600} anna@acme.test wants a refund";
     const trial = await attempt({ guardrail, text });
@@ -134,7 +134,7 @@ describe("a trial says", () => {
     expect(trial.pipeline).toMatchObject([{ data: { action: "blocked", patterns: ["code"], applies_to: "output" } }]);
   });
 
-  test("what detectors find, and that one does not answer", async () => {
+  test("the findings of detectors, and an unresponsive detector", async () => {
     const detected = (detector: string) => ({ detectors: [{ detector, category: "person-name", action: "redact" }] });
     const found = await attempt({ guardrail: detected("names"), text: "I am Anna Berg" });
     expect(found).toMatchObject({ decision: "redacted", matches: [{ engine: "ner:names", start: 5, end: 14 }] });
@@ -142,7 +142,7 @@ describe("a trial says", () => {
     expect(silent).toMatchObject({ decision: "error", text: null, error: { code: 503 }, matches: [] });
   });
 
-  test("what a stored guardrail does, in its own words", async () => {
+  test("the action of a stored guardrail, with its message", async () => {
     const made = await send("/guardrails", { name: "stored", ...guardrail, blocked_message: "Not here." });
     const { id } = made.body.data as unknown as { readonly id: string };
     expect(await attempt({ guardrail_id: id, text: "secret-1" })).toMatchObject({
@@ -151,7 +151,7 @@ describe("a trial says", () => {
     });
   });
 
-  test("what the document says", async () => {
+  test("the documented fields", async () => {
     for (const side of ["input", "output"]) {
       for (const text of ["Hello", "secret-42", "anna@acme.test"]) {
         const { body } = await send("/guardrails/try", { guardrail, side, text });

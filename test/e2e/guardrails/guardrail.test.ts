@@ -7,7 +7,7 @@ import { type House, startHouse } from "../../support/house.ts";
 import { eventually } from "../../support/processes.ts";
 import { faultOf, runTurn, turnRequest } from "../../support/answers/run-turn.ts";
 
-describe("a guardrail that blocks", () => {
+describe("a blocking guardrail", () => {
   let house: House;
   let client: Client;
   let guardrail: string;
@@ -69,7 +69,7 @@ describe("a guardrail that blocks", () => {
     const shown = await house.admin("guardrails", "show", guardrail, "--json");
     expect(JSON.parse(shown.stdout)).toMatchObject({ blocked_message: words });
     await house.admin("guardrails", "update", guardrail, "--no-blocked-message");
-    // The CLI writes to the database, which tells the running services in its own time; only HTTP and gRPC changes hold for the next request.
+    // The CLI writes to the database and the running services notice it later; only HTTP and gRPC changes hold for the next request.
     await eventually(async () => {
       const { error } = (await (await ask(false)).json()) as { error: { message: string } };
       return error.message === "Request blocked by content filter: codes";
@@ -109,7 +109,7 @@ describe("a guardrail that blocks", () => {
     });
   });
 
-  test.each([true, false])("the same over gRPC (stream: %s)", async (stream) => {
+  test.each([true, false])("refuses over gRPC as well (stream: %s)", async (stream) => {
     await assign("");
     const request = turnRequest("sluice/echo", "this is code blue", { stream, serviceMetadata: true });
     const { fault } = await faultOf(runTurn(client, house.apiKey, request));
@@ -119,7 +119,7 @@ describe("a guardrail that blocks", () => {
     expect(receipt.pipeline).toHaveLength(1);
   });
 
-  test("what does not match is served, by the same key", async () => {
+  test("serves other text, for the same key", async () => {
     await assign("");
     const response = await post("/responses", house.apiKey, { model: "sluice/echo", input: "all clear" });
     expect(response.status).toBe(200);

@@ -1,4 +1,4 @@
-/** Guardrails over HTTP, in a whole house: what is accepted, and that the very next request sees it. */
+/** Guardrails over HTTP, with running services: accepted bodies, and their effect on the very next request. */
 import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
 import { hashKey } from "@sluice/proto/runtime/key.js";
 import { type House, startHouse } from "../../support/house.ts";
@@ -73,7 +73,7 @@ detectors:
     expect((await manage("GET", `/guardrails/${made.body.data.id}`)).body).toEqual(made.body);
   });
 
-  test("is shown with what it says of models, providers and built-in filters; a change is of what it names", async () => {
+  test("is shown with its lists of models, providers and built-in filters; a change affects only its named fields", async () => {
     const rules = {
       content_filters: [{ pattern: "x", action: "flag", label: "X" }],
       content_filter_builtins: [
@@ -128,7 +128,7 @@ detectors:
     expect(changed.body.data).toMatchObject({ ...shown, ...change, mode: "enforce", enforce_zdr: true });
   });
 
-  test("says which models may be asked, from the very next request on", async () => {
+  test("restricts the models, from the very next request on", async () => {
     const { id } = await make({ allowed_models: ["acme/large"] });
     await give(id);
     const refused = await turn("hello");
@@ -148,7 +148,7 @@ detectors:
     expect((await turn("hello")).status).toBe(200);
   });
 
-  test("of the workspace holds for a key that holds none, from the very next request on", async () => {
+  test("of the workspace holds for keys without a guardrail, from the very next request on", async () => {
     const { id } = await make({ content_filters: [block("house rule")] });
     expect((await turn("by house rule")).status).toBe(200);
     await manage("PATCH", `/guardrails/${id}`, { workspace_default: true });
@@ -279,7 +279,7 @@ detectors:
     }
   });
 
-  test("says which keys hold it, and which hold any", async () => {
+  test("lists its keys, and all assignments", async () => {
     const { id } = await make({});
     await give(id);
     const hash = hashKey(house.apiKey);

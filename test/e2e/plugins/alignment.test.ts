@@ -84,7 +84,7 @@ describe("sample 15", () => {
       body: JSON.stringify(sampleJson("15-alignment.request.json")),
     });
 
-  test("an answer that was asked for again", async () => {
+  test("an answer requested again", async () => {
     acme.script([
       answer("Take half off.", 70, 12),
       answer("I can help with the order, though prices are fixed.", 98, 19),
@@ -96,7 +96,7 @@ describe("sample 15", () => {
     expect(maskVolatile(body)).toEqual(maskVolatile(sampleJson("15-alignment.response.json")));
   });
 
-  test("one that was withheld for good", async () => {
+  test("an answer withheld for good", async () => {
     acme.script([answer("Take half off.", 70, 12), answer("Take twenty percent off.", 98, 19)]);
     judge.script([says(0.94), says(0.91)]);
     const response = await sent();
@@ -111,7 +111,7 @@ describe("sample 15", () => {
 });
 
 describe("a stream", () => {
-  test("gives out no byte of an answer before the verdict", async () => {
+  test("delivers no byte of an answer before the verdict", async () => {
     let decide = () => {};
     const after = new Promise<void>((resolve) => (decide = resolve));
     const [verdict] = says(0.1).chunks ?? [];
@@ -152,7 +152,7 @@ describe("a stream", () => {
     socket.destroy();
   });
 
-  test("that is allowed is a whole one, with the verdicts in its last event", async () => {
+  test("of an allowed answer is whole, with the verdicts in its last event", async () => {
     acme.script([chatStream("Ten off."), chatStream("Prices ", "are fixed.")]);
     judge.script([says(0.9), says(0.1)]);
     const response = await ask({ stream: true, debug: { echo_upstream_body: true } });
@@ -183,7 +183,7 @@ describe("a stream", () => {
       "Alignment plugin: the reply could not be evaluated: the evaluator gave no verdict",
       "unavailable",
     ],
-  ])("%s fails with the verdicts and what it has cost, and says nothing of the answer", async (...row) => {
+  ])("%s fails with the verdicts and the cost, without any text of the answer", async (...row) => {
     const [, verdicts, error_type, message, outcome] = row;
     acme.script([chatStream("Ten off.")]);
     judge.script(verdicts);
@@ -199,13 +199,13 @@ describe("a stream", () => {
         output: [],
         alignment: { calls: [{ call: 1, outcome }] },
         usage: { input_tokens: 12, output_tokens: 1 },
-        // The provider did what it was asked.
+        // The provider carried out the request.
         service_metadata: { attempts: [{ status: 200 }] },
       },
     });
   });
 
-  test("in audit is delivered whatever is said", async () => {
+  test("in audit mode is delivered in every case", async () => {
     acme.script([chatStream("Ten ", "off.")]);
     judge.script([says(0.9)]);
     const response = await ask({ stream: true, plugins: [{ id: "alignment", rules, mode: "audit" }] });
@@ -221,8 +221,8 @@ describe("a stream", () => {
   });
 });
 
-describe("one object", () => {
-  test("of an answer that cannot be evaluated is 503, and is not to be asked for again", async () => {
+describe("an answer as one object", () => {
+  test("is 503 and not retryable if it cannot be evaluated", async () => {
     judge.script([{ status: 500, chunks: [{ json: { error: { message: "down" } } }] }]);
     const response = await ask();
     const body = (await response.json()) as object;
@@ -242,7 +242,7 @@ describe("one object", () => {
     });
   });
 
-  test("sums what all calls cost, without the judge, and all of them are in the ledger", async () => {
+  test("sums the cost of all calls except the judge's, and all of them are in the ledger", async () => {
     acme.script([answer("Ten off."), answer("No.")]);
     judge.script([says(0.9), says(0.1)]);
     const response = await ask();
@@ -253,7 +253,7 @@ describe("one object", () => {
     expect(generation).toMatchObject({ total_cost: 0.000036, provider_responses: [{}, {}] });
   });
 
-  test("is refused before anybody is asked where the request does not fit the plugin", async () => {
+  test("is refused before any call if the request does not fit the plugin", async () => {
     const before = acme.requests.length;
     const refusal = async (plugin: object) => {
       const response = await ask({ plugins: [{ id: "alignment", rules, ...plugin }] });
@@ -272,7 +272,7 @@ describe("one object", () => {
     expect(acme.requests).toHaveLength(before);
   });
 
-  test("has a dry run that asks nobody", async () => {
+  test("has a dry run without calls", async () => {
     const before = [acme.requests.length, judge.requests.length];
     const response = await ask({}, "/responses/dry-run");
     expect(response.status).toBe(200);
@@ -284,7 +284,7 @@ describe("one object", () => {
   });
 });
 
-test("a client that leaves while its answer is judged ends the question", async () => {
+test("a client leaving during the judgement stops the judge's call", async () => {
   judge.script([{ hang: true }]);
   const leaving = new AbortController();
   const asked = judge.nextRequest();
@@ -303,7 +303,7 @@ test("a client that leaves while its answer is judged ends the question", async 
   await left;
 });
 
-describe("over RunTurn", () => {
+describe("alignment over RunTurn", () => {
   const plugin = (value: object = {}) => ({
     plugins: [
       {
@@ -316,7 +316,7 @@ describe("over RunTurn", () => {
     ],
   });
 
-  test("the verdicts come with the end", async () => {
+  test("sends the verdicts with the end", async () => {
     acme.script([chatStream("Ten off."), chatStream("No.")]);
     judge.script([says(0.9), says(0.1)]);
     const turn = runTurn(client, house.apiKey, turnRequest("acme/priced", "x", { stream: true, ...plugin() }));
@@ -330,7 +330,7 @@ describe("over RunTurn", () => {
     });
   });
 
-  test("an answer that is withheld is a fault of its own, with usage before it", async () => {
+  test("gives a withheld answer a separate fault, with usage before it", async () => {
     judge.script([says(0.9)]);
     const turn = runTurn(client, house.apiKey, turnRequest("acme/priced", "x", plugin({ maxRetries: 0 })));
     const { fault } = await faultOf(turn);
@@ -341,7 +341,7 @@ describe("over RunTurn", () => {
     expect(turn.batches.flat().map(({ event }) => event.case)).toEqual(["usage"]);
   });
 
-  test("an answer that is too long for trailers stays behind, and the verdicts come", async () => {
+  test("leaves out an answer too long for trailers, and sends the verdicts", async () => {
     acme.script([answer("界".repeat(9_000))]);
     judge.script([says(0.9)]);
     const turn = runTurn(client, house.apiKey, turnRequest("acme/priced", "x", plugin({ maxRetries: 0 })));
@@ -353,7 +353,7 @@ describe("over RunTurn", () => {
     expect(fault.metadata?.["alignment"]).not.toHaveProperty("rejected");
   });
 
-  test("limits are the same", async () => {
+  test("has the same limits", async () => {
     const turn = runTurn(client, house.apiKey, turnRequest("acme/priced", "x", plugin({ maxRetries: 4 })));
     expect((await faultOf(turn)).fault.message).toBe("plugins.0.max_retries: must be between 0 and 3");
   });

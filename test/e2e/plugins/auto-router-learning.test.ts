@@ -1,4 +1,4 @@
-/** service/auto learns from what keys pay for the models that they name, and from nothing else. */
+/** service/auto learns only from paid requests which name their model. */
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, test } from "@jest/globals";
@@ -72,7 +72,7 @@ let reloads = 0;
 /** A reload reads the spending anew, as an hour does. */
 const reload = () => writeFileSync(join(house.dataDir, "sluice.yaml"), config(`# ${++reloads}`));
 
-test("the records of requests that named their model have a task, and no text; those of routers have none", async () => {
+test("the records of requests with a named model have a task, and no text; those of routers have no task", async () => {
   await ask({ model: "b/favourite", input: code });
   await ask({ input: code, ...best });
   const found = await rows(2);
@@ -98,7 +98,7 @@ test("activity sums each kind of task apart on request", async () => {
   ]);
 });
 
-test("the favourite rises for its task alone, and the receipt says so", async () => {
+test("the favourite rises only for its task, and the receipt shows it", async () => {
   expect(await ranked(code)).toEqual(["code", "prior", "a/best"]);
   reload();
   await eventually(async () => (await ranked(code))[1] === "learned");

@@ -1,4 +1,4 @@
-/** service/auto and service/auto-beta over HTTP: who serves, what the receipt says, and what happens when nobody can. */
+/** service/auto and service/auto-beta over HTTP: the chosen model, the receipt, and failures without a candidate. */
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "@jest/globals";
 import { hashKey } from "@sluice/proto/runtime/key.js";
 import { type House, startHouse } from "../../support/house.ts";
@@ -30,7 +30,7 @@ afterAll(async () => {
 });
 
 let greetings = 0;
-/** Easy, and no other request begins a conversation with it: those would share a session, which keeps its model. */
+/** Easy, and unique in the first words of its conversation: equal beginnings share a session, which keeps its model. */
 const greeting = () => `hello ${++greetings}`;
 const post = (body: object, path = "", key = house.apiKey) =>
   fetch(`${house.baseUrl}/responses${path}`, {
@@ -64,7 +64,7 @@ async function manage(path: string, body: object): Promise<unknown> {
 }
 const asked = () => upstream.requests.map(({ json }) => json["model"]);
 
-test("the cheapest that is good enough when nothing is said; the receipt says who was chosen and how", async () => {
+test("the default is the cheapest good enough model; the receipt names the choice and its method", async () => {
   const answer = await told({});
   expect(answer).toMatchObject({
     status: "completed",
@@ -149,7 +149,7 @@ test("models are ranked by how good they are at the task; who is not known for i
   ]);
 });
 
-test("models that fail are followed by those behind them, at most two", async () => {
+test("a failing model is followed by the next, at most twice", async () => {
   upstream.script([{ status: 500, chunks: [{ json: { error: { message: "no" } } }] }]);
   const before = asked().length;
   const response = await post(plugin({ cost_quality_tradeoff: 0 }));
@@ -157,7 +157,7 @@ test("models that fail are followed by those behind them, at most two", async ()
   expect([...new Set(asked().slice(before))]).toEqual(["b-large", "b-middle", "a-small"]);
 });
 
-test("only who can serve the request is chosen", async () => {
+test("a model able to serve the request is chosen", async () => {
   const image = { type: "input_image", image_url: "data:image/png;base64,AAAA" };
   const answer = await told({ input: [{ role: "user", content: [image] }] });
   expect([answer.model, answer.service_metadata.pipeline[0]?.data["band_fallback"]]).toEqual(["b/middle", undefined]);
@@ -205,12 +205,12 @@ describe("pin_model", () => {
     ["b/large", { allowed_models: ["a/*"] }, "a/tiny", { pin_ignored: true }],
     ["c/painter", {}, "a/small", { pin_ignored: true }],
     ["x/gone", {}, "a/small", { pin_ignored: true }],
-  ])("of %s with %j", async (answeredBy, settings, expected, data) => {
+  ])("keeps %s with %j", async (answeredBy, settings, expected, data) => {
     const answer = await told(asking(answeredBy, settings));
     expect([answer.model, answer.service_metadata.pipeline]).toMatchObject([expected, [{ data }]]);
   });
 
-  test("says nothing where no model is named; auto-beta knows no such setting", async () => {
+  test("has no effect without a named model; auto-beta has no such setting", async () => {
     const answer = await told(asking(undefined, {}));
     expect(answer.model).toBe("a/small");
     expect(Object.keys(answer.service_metadata.pipeline[0]?.data ?? {})).not.toContain("pin_ignored");
@@ -226,7 +226,7 @@ test("the slug stands in models too, and takes variants", async () => {
   expect([answer.model, answer.service_metadata.strategy]).toEqual(["a/small", "auto"]);
 });
 
-test("a dry run chooses too, and asks nobody", async () => {
+test("a dry run chooses a model without calling one", async () => {
   const before = asked().length;
   const response = await post({}, "/dry-run");
   expect([response.status, await response.json()]).toMatchObject([
@@ -236,7 +236,7 @@ test("a dry run chooses too, and asks nobody", async () => {
   expect(asked()).toHaveLength(before);
 });
 
-test("nobody left is 404; settings that are wrong are 400, with their path", async () => {
+test("no candidate left is 404; wrong settings are 400, with their path", async () => {
   for (const settings of [{ excluded_models: ["*"] }, { allowed_models: ["x/*"] }]) {
     const none = await post(plugin(settings));
     expect([none.status, await none.json()]).toMatchObject([
@@ -263,7 +263,7 @@ test("nobody left is 404; settings that are wrong are 400, with their path", asy
   }
 });
 
-test("a house without scores or prices serves any model, and the built-in one only when it has no other", async () => {
+test("a configuration without scores or prices serves any model, the built-in model only as the last resort", async () => {
   const config = (others: string) => `
 providers: [{id: own, dialect: echo}, {id: acme, dialect: chat, base_url: "${upstream.url}/v1"}]
 models:

@@ -1,6 +1,6 @@
 /**
- * context-compression and truncation through the house: the request to the provider, the receipt, a dry run, and the
- * models that are concerned.
+ * context-compression and truncation with running services: the request to the provider, the receipt, a dry run, and the
+ * affected models.
  */
 import { create } from "@bufbuild/protobuf";
 import type { Client } from "@grpc/grpc-js";
@@ -114,7 +114,7 @@ models:
     expect(sent()).toContain(JSON.stringify(long).slice(1, -1));
   });
 
-  test("is 400 where nothing more may be left out", async () => {
+  test("is 400 if nothing more may be left out", async () => {
     const before = upstream.requests.length;
     const { status, answer } = await post("/responses", { instructions: long, input: "Hi", plugins });
     expect([status, answer.error.message]).toEqual([400, expect.stringMatching(/^input: about \d+ tokens are left/)]);
@@ -137,7 +137,7 @@ models:
     expect(unasked.model).toBe("acme/small");
   });
 
-  test("a dry run says the same and asks nobody", async () => {
+  test("has the same result in a dry run, without a call", async () => {
     const before = upstream.requests.length;
     const { status, answer } = await post("/responses/dry-run", { plugins });
     expect([status, answer.service_metadata.pipeline]).toMatchObject([200, [{ type: "context_compression" }]]);
@@ -145,7 +145,7 @@ models:
     expect(upstream.requests).toHaveLength(before);
   });
 
-  test("what guardrails redact is redacted before", async () => {
+  test("runs after the redaction by guardrails", async () => {
     const made = await house.admin("guardrails", "create", "--name", "lines", "--redact", "line 3999", "--json");
     const created = await house.admin("keys", "create", "--name", "guarded", "--json");
     const { key } = JSON.parse(created.stdout) as { key: string };
@@ -155,7 +155,7 @@ models:
     expect(sent()).toMatch(/characters omitted.*line 3998\\n\[REDACTED\]/);
   });
 
-  test("over gRPC, too", async () => {
+  test("works over gRPC", async () => {
     const plugin = { case: "contextCompression", value: {} } as const;
     const running = runTurn(
       client,

@@ -1,4 +1,4 @@
-/** Files through the house: what providers are told of them, what the receipt and a dry run say, and what guardrails see in them. */
+/** Files with running services: their text for providers, the receipt and the dry run, and the view of guardrails. */
 import { create } from "@bufbuild/protobuf";
 import type { Client } from "@grpc/grpc-js";
 import { afterAll, beforeAll, expect, test } from "@jest/globals";
@@ -69,13 +69,13 @@ async function post(body: object, { path = "/responses", key = house.apiKey } = 
   return { status: response.status, answer: (await response.json()) as Answer };
 }
 
-/** Parts of the last message to the provider, beside the question. */
+/** Parts of the last message to the provider, except the question. */
 function told(): unknown {
   const messages = upstream.requests.at(-1)?.json["messages"] as { readonly content: readonly unknown[] }[] | undefined;
   return messages?.[0]?.content[1];
 }
 
-test("a model that takes no files is told what they say", async () => {
+test("a model without file input gets the text of files", async () => {
   const { status, answer } = await post({ plugins });
   expect([status, told()]).toEqual([200, { type: "text", text: said }]);
   expect(answer.service_metadata.pipeline).toEqual([
@@ -90,7 +90,7 @@ test("a model that takes no files is told what they say", async () => {
   expect(again.answer.service_metadata.pipeline[0]?.data).toMatchObject({ cached: true });
 });
 
-test("one that takes files gets them, unless text is wanted; where the plugin is off nothing is read", async () => {
+test("a model with file input gets files, unless text is requested; a disabled plugin reads nothing", async () => {
   const native = await post({ model: "acme/files", plugins });
   expect([native.answer.service_metadata.pipeline, told()]).toEqual([[], expect.objectContaining({ type: "file" })]);
   await post({ model: "acme/files", plugins: [{ id: "file-parser", pdf: { engine: "markdown" } }] });
@@ -103,7 +103,7 @@ test("one that takes files gets them, unless text is wanted; where the plugin is
   ]);
 });
 
-test("a dry run says the same and asks nobody", async () => {
+test("a dry run has the same result without a call", async () => {
   const before = upstream.requests.length;
   const { status, answer } = await post({ plugins }, { path: "/responses/dry-run" });
   expect([status, answer.service_metadata.pipeline]).toMatchObject([200, [{ name: "file-parser" }]]);
@@ -125,7 +125,7 @@ test.each([
     { pdf: { engine: "magic" } },
     "plugins.0.pdf.engine: must be one of native, markdown, ocr, cloudflare-ai, mistral-ocr, pdf-text",
   ],
-])("a file that is %s is 400, in a stream, too", async (_, file, settings, message) => {
+])("a file which is %s is 400, in a stream, too", async (_, file, settings, message) => {
   for (const stream of [false, true]) {
     const body = { stream, input: asking(file), plugins: [{ ...plugins[0], ...settings }] };
     const { status, answer } = await post(body);
@@ -133,7 +133,7 @@ test.each([
   }
 });
 
-test("a PDF that unpacks to more than there is room for fails alone", async () => {
+test("a PDF with too large contents fails by itself", async () => {
   const bomb = pdfPages([deflatedPdfStream(Buffer.alloc(100_000_000, 0x20))]);
   const harmful = post({ plugins, input: asking(toDataUrl(bomb)) });
   const others = await Promise.all(
@@ -143,7 +143,7 @@ test("a PDF that unpacks to more than there is room for fails alone", async () =
   const { status, answer } = await harmful;
   expect([status, answer.error.message]).toEqual([
     400,
-    // On a machine that is busy enough more time comes first.
+    // On a busy machine more time passes first.
     expect.stringMatching(
       /^input\.0\.content\.1: the PDF takes (more memory than one file may|longer than .* s to read)$/,
     ),
@@ -166,7 +166,7 @@ async function guarded(action: "--block" | "--redact" | "--flag"): Promise<strin
   return key;
 }
 
-test("guardrails see what files say, and redact it where it can be", async () => {
+test("guardrails see the text of files, and redact it if possible", async () => {
   const text = `data:text/csv;base64,${Buffer.from("name,secret-7").toString("base64")}`;
   const [block, redact] = [await guarded("--block"), await guarded("--redact")];
   const before = upstream.requests.length;
@@ -174,7 +174,7 @@ test("guardrails see what files say, and redact it where it can be", async () =>
     const { status, answer } = await post({ model: "acme/files", input: asking(file) }, { key: block });
     expect([status, answer.error.metadata.patterns]).toEqual([403, [String.raw`secret-\d`]]);
   }
-  // A PDF that is forwarded as a file cannot be redacted.
+  // A PDF forwarded as a file cannot be redacted.
   const native = [{ id: "file-parser", enabled: false }];
   expect((await post({ model: "acme/files", plugins: native }, { key: redact })).status).toBe(403);
   expect(upstream.requests).toHaveLength(before);
@@ -187,7 +187,7 @@ test("guardrails see what files say, and redact it where it can be", async () =>
   expect(told()).toEqual({ type: "text", text: said.replace("secret-7", "[REDACTED]") });
 }, 300_000);
 
-test("over gRPC, too", async () => {
+test("files work over gRPC", async () => {
   const input = asking(toDataUrl(pdfPages([pdfText("over gRPC", 72, 700)])));
   const plugin = create(PluginSchema, { plugin: { case: "fileParser", value: {} } });
   const request = turnRequest("acme/text", "", { plugins: [plugin], inputJson: Buffer.from(JSON.stringify(input)) });

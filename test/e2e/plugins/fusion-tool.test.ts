@@ -1,4 +1,4 @@
-/** service:fusion over HTTP: a model that asks a panel while it answers, as clients see it. */
+/** service:fusion over HTTP: a model consulting a panel during its answer, as clients see it. */
 import { afterAll, beforeAll, beforeEach, expect, test } from "@jest/globals";
 import { type ProviderCall, fetchGeneration } from "../../support/providers/generation.ts";
 import { type House, startHouse } from "../../support/house.ts";
@@ -74,11 +74,11 @@ interface Told {
 /** Messages of the last request to the outer model. */
 const messagesSent = () => (outer.requests.at(-1) as Received).json["messages"] as { readonly content: unknown }[];
 
-/** Both calls to the model that answers are on record, of which one ends last. */
+/** Both calls to the outer model are on record; one of them ends last. */
 const isWhole = (calls: readonly ProviderCall[]) =>
   calls.filter(({ provider_name: name }) => name === "outer").length === 2;
 
-test("one response: the item of the panel, the answer behind it, and the sum of all five calls", async () => {
+test("one response has the item of the panel, the answer after it, and the sum of all five calls", async () => {
   const response = await post({});
   const body = (await response.json()) as Told;
   expect([response.status, body]).toMatchObject([
@@ -113,7 +113,7 @@ test("one response: the item of the panel, the answer behind it, and the sum of 
   expect(data).toMatchObject({ model: "acme/outer", total_cost: body.usage.cost });
 });
 
-test("a stream tells of the panel as it goes on, by the rules of every stream", async () => {
+test("a stream shows the panel's progress, in the order of every stream", async () => {
   panel.script([chatStream("A ", "part."), { status: 429 }]);
   outer.script([callingStream("", asksPanel), chatStream("The ", "whole.")]);
   const response = await post({ stream: true, tools: [{ type: "vendor:fusion" }] });
@@ -145,7 +145,7 @@ test("a stream tells of the panel as it goes on, by the rules of every stream", 
   expect(data["total_cost"]).toBe(whole.usage.cost);
 });
 
-test("what came of it is sent back as it is, and read again", async () => {
+test("the panel's item is accepted as input, and read again", async () => {
   const { output } = (await (await post({})).json()) as Told;
   const told = messagesSent().at(-1);
   outer.script([answering("Still.")]);

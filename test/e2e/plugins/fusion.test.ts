@@ -1,4 +1,4 @@
-/** service/fusion over HTTP: one response of a panel and the model that writes after it, what it costs, and who may not be asked. */
+/** service/fusion over HTTP: one response of a panel and its writing model, the cost, and forbidden models. */
 import { afterAll, beforeAll, beforeEach, expect, test } from "@jest/globals";
 import { type ProviderCall, fetchGeneration } from "../../support/providers/generation.ts";
 import { type House, startHouse } from "../../support/house.ts";
@@ -54,11 +54,11 @@ interface Told {
   readonly [field: string]: unknown;
 }
 
-/** Both calls to the model that writes are on record, which end last. */
+/** Both calls to the writing model are on record; they end last. */
 const isWhole = (calls: readonly ProviderCall[]) =>
   calls.filter(({ provider_name: name }) => name === "lead").length === 2;
 
-test("one response: an item for the panel, the answer behind it, and the sum of all four calls", async () => {
+test("one response has an item for the panel, the answer after it, and the sum of all four calls", async () => {
   const response = await post({});
   const body = (await response.json()) as Told;
   expect([response.status, body]).toMatchObject([
@@ -98,7 +98,7 @@ test("one response: an item for the panel, the answer behind it, and the sum of 
   expect(data).toMatchObject({ model: "acme/lead", total_cost: body.usage.cost, usage: body.usage.cost });
 });
 
-test("a stream tells of the panel as it goes on, by the rules of every stream", async () => {
+test("a stream shows the panel's progress, in the order of every stream", async () => {
   panel.script([chatStream("A ", "part."), { status: 429 }]);
   lead.script([compares, chatStream("The ", "whole.")]);
   const response = await post({ stream: true });
@@ -122,7 +122,7 @@ test("a stream tells of the panel as it goes on, by the rules of every stream", 
   expect(data["total_cost"]).toBe(whole.usage.cost);
 });
 
-test("the model fails after the panel: 502 that is not to be tried again; in a stream response.failed", async () => {
+test("a failing model after the panel is a non-retryable 502; in a stream response.failed", async () => {
   lead.script([compares, { status: 500, chunks: [{ json: {} }] }]);
   const response = await post({});
   expect([response.status, response.headers.get("x-should-retry")]).toEqual([502, "false"]);

@@ -1,4 +1,4 @@
-/** service/jev-router over HTTP: who serves, at which effort, and what is refused. */
+/** service/jev-router over HTTP: the chosen model and effort, and the refusals. */
 import { afterAll, beforeAll, beforeEach, expect, test } from "@jest/globals";
 import { type House, startHouse } from "../../support/house.ts";
 import { validateError, validateResponse } from "../../support/answers/published.ts";

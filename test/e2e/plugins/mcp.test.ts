@@ -1,4 +1,4 @@
-/** `mcp` over HTTP with every dialect that does not run it: what clients see, and that credentials stay where they belong. */
+/** `mcp` over HTTP with every dialect without native MCP: the client's view, and the place of credentials. */
 import { afterAll, beforeAll, expect, test } from "@jest/globals";
 import OpenAI from "openai";
 import { type House, startHouse } from "../../support/house.ts";
@@ -134,7 +134,7 @@ test("the OpenAI library asks for approval, gives it, and gets the call", async 
   expect(server.requests.at(-1)?.headers.authorization).toBe("Bearer op_secret");
 });
 
-test("a stream ends with the call that waits, and the next one begins with it", async () => {
+test("a stream ends with the call awaiting approval, and the next stream begins with it", async () => {
   const { call, say } = toolDialects.chat;
   upstream.script([call("crm__echo", { text: "hi" }, true), say("It said hi.", true)]);
   const body = { model: "acme/chat", tools: [entry({ require_approval: "always" })], stream: true };

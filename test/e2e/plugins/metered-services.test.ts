@@ -1,4 +1,4 @@
-/** Services with a price, over HTTP: a response costs what its ledger rows say, and a key pays no more than its budget has. */
+/** Services with a price, over HTTP: a response costs the sum of its ledger rows, and a key never pays more than its budget. */
 import { afterAll, beforeAll, expect, test } from "@jest/globals";
 import { type House, startHouse } from "../../support/house.ts";
 import { samplesOf, scrape } from "../../support/metrics.ts";
@@ -61,7 +61,7 @@ const found = json({ results: [{ url: "https://a.test/1", title: "Tea", highligh
 const page = "http://93.184.215.14/tea";
 const read = json({ results: [{ url: page, title: "Tea", text: "Tea is hot." }], statuses: [] });
 
-test("a response costs what its rows say, to the last digit", async () => {
+test("a response costs the sum of its rows, to the last digit", async () => {
   model.script([
     calling({ id: "c1", name: "service_web_search", args: { query: "tea" } }),
     calling({ id: "c2", name: "service_web_fetch", args: { url: page } }),
@@ -115,7 +115,7 @@ test("a response costs what its rows say, to the last digit", async () => {
   });
 });
 
-test("a search that the plugin makes is paid for, and refused where the budget has no room for it", async () => {
+test("a search by the plugin is paid for, and refused without room in the budget", async () => {
   const { stdout } = await house.admin("keys", "create", "--name", "searching", "--limit", "0.0099", "--json");
   const { key, hash } = JSON.parse(stdout) as { readonly key: string; readonly hash: string };
   model.script([answering("Hot.")]);

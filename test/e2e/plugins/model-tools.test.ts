@@ -1,4 +1,4 @@
-/** Server tools that call models, over HTTP: what clients see of them, and what the ledger keeps. */
+/** Server tools calling models, over HTTP: the client's view and the ledger's rows. */
 import { afterAll, beforeAll, expect, test } from "@jest/globals";
 import { type ProviderCall, fetchGeneration } from "../../support/providers/generation.ts";
 import { type House, startHouse } from "../../support/house.ts";
@@ -113,7 +113,7 @@ test("the report of a subagent is an item of the response, and its call one of t
   ]);
 });
 
-test("a subagent that waits for the client streams as an item without an end, and a later request resumes it", async () => {
+test("a subagent awaiting the client streams as an open item, and a later request resumes it", async () => {
   const asksClient = { name: "grep", args: { word: "LSM" }, id: "g0" };
   const tools = [{ type: "vendor:subagent", parameters: { model: "acme/other", inherit_functions: true } }, grep];
   outer.script([callingStream("", delegates)]);
@@ -130,7 +130,7 @@ test("a subagent that waits for the client streams as an item without an end, an
   expect(ended.map((event) => (event as unknown as { item: { type: string } }).item.type)).toEqual(["function_call"]);
   const answer = { type: "function_call_output", call_id: output[1]?.["call_id"], output: "3 hits" };
   const input = [{ role: "user", content: "Which engine?" }, ...output, answer];
-  // It may wait once more: then no other model is asked.
+  // It may wait once more: then no other model is called.
   other.script([calling({ ...asksClient, args: { word: "B-tree" } })]);
   const before = outer.requests.length;
   const second = await post({ tools, input });
@@ -189,7 +189,7 @@ test.each([
     [{ type: "mcp", server_label: "s", server_url: "https://mcp.example" }],
     /https:\/\/mcp\.example is not among the MCP servers that may be called; the operator allows its origin in mcp\.allow/,
   ],
-])("a dry run calls nobody, and says what would be refused: %j", async (tools, refusal) => {
+])("a dry run calls no model, and shows the refusal: %j", async (tools, refusal) => {
   const before = outer.requests.length + other.requests.length;
   const { error } = (await (await post({ tools }, "/responses/dry-run")).json()) as {
     error: { message: string } | null;

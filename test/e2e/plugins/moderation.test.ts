@@ -43,7 +43,7 @@ const post = (body: object, key = house.apiKey, path = "/responses") =>
     body: JSON.stringify({ model: "acme/large", input: `${Math.random()}`, plugins: [{ id: "moderation" }], ...body }),
   });
 
-test("what passes is answered, in a stream and as one object; the house pays for the look", async () => {
+test("a clean request is answered, in a stream and as one object; the operator pays for the moderation", async () => {
   const response = await post({});
   const { usage } = (await response.json()) as { usage: { cost: number } };
   expect(response.status).toBe(200);
@@ -57,7 +57,7 @@ test("what passes is answered, in a stream and as one object; the house pays for
   expect(guard.requests).toHaveLength(2);
 });
 
-test.each([false, true])("what is flagged is 403, stream: %s", async (stream) => {
+test.each([false, true])("a flagged request is 403, stream: %s", async (stream) => {
   guard.script([looks(true)]);
   const asked = acme.requests.length;
   const input = `${stream} ${"x".repeat(200)}`;
@@ -82,7 +82,7 @@ test.each([false, true])("what is flagged is 403, stream: %s", async (stream) =>
   expect(acme.requests).toHaveLength(asked);
 });
 
-test("nobody looks: 503, and when to come back", async () => {
+test("an unavailable moderation is 503, with a retry hint", async () => {
   guard.script([{ status: 500, chunks: [{ json: {} }] }]);
   const response = await post({});
   const body = (await response.json()) as object;
@@ -90,7 +90,7 @@ test("nobody looks: 503, and when to come back", async () => {
   expect(body).toMatchObject({ service_metadata: { pipeline: [{ data: { action: "error", fail_mode: "closed" } }] } });
 });
 
-test("what a guardrail redacts no moderation reads", async () => {
+test("moderation never reads text redacted by a guardrail", async () => {
   const manage = async (path: string, body: object) => {
     const response = await fetch(`${house.baseUrl}${path}`, {
       method: "POST",
@@ -109,7 +109,7 @@ test("what a guardrail redacts no moderation reads", async () => {
   expect([...guard.requests, ...acme.requests].map(({ body }) => body).join("")).not.toContain("SECRET-1");
 });
 
-test("a dry run asks nobody", async () => {
+test("a dry run calls no moderation", async () => {
   const asked = guard.requests.length;
   const response = await post({}, house.apiKey, "/responses/dry-run");
   expect([response.status, await response.json()]).toMatchObject([

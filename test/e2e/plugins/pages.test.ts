@@ -10,7 +10,7 @@ const ids = readdirSync(folder, { withFileTypes: true })
   .filter((entry) => entry.isDirectory())
   .map(({ name }) => name);
 
-/** Plugins that need something in the configuration file: the setting that their error names. */
+/** Plugins with a requirement in the configuration file: the setting named in their error. */
 const needs: Readonly<Record<string, string>> = {
   moderation: "internal_models.moderation",
   "pareto-router": "scores.coding",

@@ -1,4 +1,4 @@
-/** service/pareto-code over HTTP: who serves, what the receipt says, and what happens when nobody can. */
+/** service/pareto-code over HTTP: the chosen model, the receipt, and failures without a candidate. */
 import { afterAll, beforeAll, beforeEach, expect, test } from "@jest/globals";
 import { type House, startHouse } from "../../support/house.ts";
 import { type Upstream, chatAnswer, chatStream, startUpstream } from "../../support/providers/upstream.ts";
@@ -44,7 +44,7 @@ interface Told {
 const told = async (body: object) => (await (await post(body)).json()) as Told;
 const asked = () => upstream.requests.map(({ json }) => json["model"]);
 
-test("the best tier when nothing is said; the receipt says who was chosen and how", async () => {
+test("the default is the best tier; the receipt names the choice and its method", async () => {
   const answer = await told({});
   expect(answer).toMatchObject({
     status: "completed",
@@ -74,7 +74,7 @@ test.each([
   expect((await told(plugin(settings))).model).toBe(expected);
 });
 
-test("models that fail are followed by those behind them, at most two", async () => {
+test("a failing model is followed by the next, at most twice", async () => {
   upstream.script([{ status: 500, chunks: [{ json: { error: { message: "no" } } }] }]);
   const before = asked().length;
   const response = await post(plugin({ max_price: 9 }));
@@ -82,7 +82,7 @@ test("models that fail are followed by those behind them, at most two", async ()
   expect([...new Set(asked().slice(before))]).toEqual(["a-best", "a-good", "a-seer"]);
 });
 
-test("only who can serve the request is chosen", async () => {
+test("a model able to serve the request is chosen", async () => {
   const image = { type: "input_image", image_url: "data:image/png;base64,AAAA" };
   const answer = await told({ input: [{ role: "user", content: [image] }], ...plugin({ max_price: 9 }) });
   expect(answer.model).toBe("a/seer");
@@ -109,7 +109,7 @@ test("the slug stands in models too, and takes variants", async () => {
   expect([answer.model, answer.service_metadata["strategy"]]).toEqual(["a/mute", "pareto"]);
 });
 
-test("a dry run chooses too, and asks nobody", async () => {
+test("a dry run chooses a model without calling one", async () => {
   const before = asked().length;
   const response = await post({}, "/dry-run");
   expect([response.status, await response.json()]).toMatchObject([
@@ -119,7 +119,7 @@ test("a dry run chooses too, and asks nobody", async () => {
   expect(asked()).toHaveLength(before);
 });
 
-test("nobody for the price is 404; settings that are wrong are 400, with their path", async () => {
+test("no candidate at the price is 404; wrong settings are 400, with their path", async () => {
   const none = await post(plugin({ max_price: 0.01 }));
   expect([none.status, await none.json()]).toMatchObject([
     404,

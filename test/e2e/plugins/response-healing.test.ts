@@ -1,4 +1,4 @@
-/** response-healing through the house: an answer that was asked for as JSON is mended before guardrails look at it, over HTTP and RunTurn. */
+/** response-healing with running services: an answer requested as JSON is repaired before guardrails scan it, over HTTP and RunTurn. */
 import { create } from "@bufbuild/protobuf";
 import type { Client } from "@grpc/grpc-js";
 import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
@@ -71,7 +71,7 @@ models:
       body: JSON.stringify({ ...request, ...more }),
     });
 
-  test("mends the answer, and says so in the receipt", async () => {
+  test("repairs the answer, with a note in the receipt", async () => {
     upstream.script([said(broken)]);
     const response = await post();
     const { output, service_metadata } = (await response.json()) as Answer;
@@ -92,7 +92,7 @@ models:
     ]);
   });
 
-  test("leaves what is right, what is turned off and what streams as the provider said it", async () => {
+  test("leaves valid, excluded and streamed answers as the provider wrote them", async () => {
     upstream.script([said(' {"age":36, "name":"Ada"}\n')]);
     const right = (await (await post()).json()) as Answer;
     expect(right.output[0]?.content[0]?.text).toBe(' {"age":36, "name":"Ada"}\n');
@@ -106,7 +106,7 @@ models:
     expect([response.output[0]?.content[0]?.text, response.service_metadata.pipeline]).toEqual([broken, []]);
   });
 
-  test("comes before the guardrails of an answer", async () => {
+  test("runs before the guardrails of an answer", async () => {
     upstream.script([said(broken)]);
     const { output, service_metadata } = (await (await post({}, guarded)).json()) as Answer;
     // The rule matches only the healed JSON, not the provider's text.

@@ -82,7 +82,7 @@ test.each(kinds)("%j: a stream", async (tool, name, args, items) => {
   expect(steps).toEqual(["in_progress", "interpreting", "delta", "done", "completed"]);
 });
 
-test("a call that is not run has valid items, too", async () => {
+test("an unexecuted call has valid items, too", async () => {
   acme.script([calling({ name: "shell", args: { commands: [] } }), answering("Done.")]);
   const body = (await (await ask({ tools: [{ type: "shell", environment }] })).json()) as { output: object[] };
   expect(validateResponse(body)).toEqual([]);

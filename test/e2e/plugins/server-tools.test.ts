@@ -1,4 +1,4 @@
-/** Tools that the house runs itself, over HTTP: the agent loop as clients see it. */
+/** Built-in tools of Sluice, over HTTP: the agent loop as clients see it. */
 import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
 import OpenAI from "openai";
 import { fetchGeneration } from "../../support/providers/generation.ts";
@@ -66,7 +66,7 @@ const said = { id: "msg_1", type: "message", role: "assistant", status: "complet
 const message = { ...said, content: [{ type: "output_text", text: "It is Friday.", annotations: [], logprobs: [] }] };
 const usage = { input_tokens: 12, output_tokens: 3, total_tokens: 15 };
 
-/** A stream that announces one item and has it in its end. */
+/** A stream with one item, announced and in its end. */
 const vendorStream = (item: object): Reply => {
   const response = { id: "resp_1", object: "response", status: "completed", output: [item], usage };
   const events = [
@@ -94,7 +94,7 @@ const ofBoth = [
 ] as const;
 
 describe.each(ofBoth)("$model", ({ model, upstream, whole, stream }) => {
-  test("one object", async () => {
+  test("answers with one object", async () => {
     upstream().script(whole);
     const response = await ask({ model });
     const body: unknown = await response.json();
@@ -186,7 +186,7 @@ test("the items are spelled as the request spells the tool", async () => {
   expect(await response.json()).toMatchObject({ output: [{ type: "vendor:datetime" }, {}] });
 });
 
-describe("what is refused before anybody is asked", () => {
+describe("a request refused before any call", () => {
   test.each([
     [{ tools: [{ type: "service:datetime", parameters: { timezone: "Mars/Base" } }] }, "tools.0.parameters.timezone"],
     [{ tools: [{ type: "service:search_models", parameters: { max_results: 21 } }] }, "tools.0.parameters.max_results"],
@@ -221,7 +221,7 @@ test.each([
   expect(acme.requests.at(-1)?.json).toMatchObject({ tool_choice: "none" });
 });
 
-test("a cost that is not reached stops nothing", async () => {
+test("an unreached cost limit stops nothing", async () => {
   acme.script([calling({}), calling({ args: { timezone: "Asia/Tokyo" } }), answering("It is Friday.")]);
   const stop = { type: "max_cost", max_cost_in_dollars: 1 };
   const response = await ask({ stop_server_tools_when: stop });
@@ -230,7 +230,7 @@ test("a cost that is not reached stops nothing", async () => {
   });
 });
 
-test("a stream whose provider fails after a tool has run ends in response.failed, with what it was", async () => {
+test("a stream with a provider failing after a tool run ends in response.failed, with the finished items", async () => {
   acme.script([callingStream("", {}), { status: 503 }]);
   const response = await ask({ stream: true });
   const { events, done } = parseSse(await response.text());
@@ -246,7 +246,7 @@ test("a stream whose provider fails after a tool has run ends in response.failed
   });
 });
 
-test("a dry run says what the first question would be", async () => {
+test("a dry run shows the first request to the model", async () => {
   const before = acme.requests.length;
   const response = await ask({}, "/responses/dry-run");
   expect([response.status, acme.requests.length]).toEqual([200, before]);
@@ -256,7 +256,7 @@ test("a dry run says what the first question would be", async () => {
   });
 });
 
-test("a client that leaves while the model is asked again ends the question", async () => {
+test("a client leaving during a later model call stops the call", async () => {
   acme.script([calling({}), { hang: true }]);
   const leaving = new AbortController();
   const asked = acme.nextRequest().then(() => acme.nextRequest());

@@ -78,7 +78,7 @@ test("a stream names who serves from its beginning on", async () => {
   expect(events.at(-1)).toMatchObject({ type: "response.completed", response: { model: "a/large" } });
 });
 
-test("the judge reads what guardrails have left, and no provider is asked where they block", async () => {
+test("the judge reads the text left by guardrails, and a blocked request reaches no provider", async () => {
   const manage = async (path: string, body: object) => {
     const response = await fetch(`${house.baseUrl}${path}`, {
       method: "POST",
@@ -102,7 +102,7 @@ test("the judge reads what guardrails have left, and no provider is asked where 
   expect([...judge.requests, ...acme.requests].map(({ body }) => body).join("")).not.toContain("SECRET-1");
 });
 
-test("candidates that are none are 400", async () => {
+test("unknown candidates are 400", async () => {
   const response = await post({ models: ["service/auto"] });
   const body = (await response.json()) as object;
   expect([response.status, validateError(400, body)]).toEqual([400, []]);

@@ -1,4 +1,7 @@
-/** The plugins web and web-fetch, and the tools of these names, through the house: from the house file to citations in a stream and in an object, over HTTP and gRPC. */
+/**
+ * The plugins web and web-fetch, and the tools of these names, with running services: from the configuration file to citations in a stream and in an
+ * object, over HTTP and gRPC.
+ */
 import { create } from "@bufbuild/protobuf";
 import { afterAll, beforeAll, beforeEach, expect, test } from "@jest/globals";
 import { PluginSchema } from "@sluice/proto/gen/sluice/inference/v1/turn_pb.js";
@@ -56,7 +59,7 @@ const given = () => model.requests.at(-1)?.body;
 
 const citation = { type: "url_citation", url: "https://a.test/1", title: "One", start_index: 4, end_index: 30 };
 
-test("a search: the model is given what was found, the answer cites it, the receipt says so", async () => {
+test("a search puts its results into the prompt, the answer cites them, the receipt lists it", async () => {
   const response = await post({ plugins: [{ id: "web", max_results: 1 }] });
   const answer = (await response.json()) as { output: object[]; service_metadata: { pipeline: object[] } };
   expect(answer.output).toMatchObject([{ content: [{ text: cited, annotations: [citation] }] }]);
@@ -87,7 +90,7 @@ test("in a stream the citation comes before the text is done", async () => {
   });
 });
 
-test("a page that the user names is read; what is not public is not", async () => {
+test("a page named by the user is read; private addresses are not", async () => {
   const response = await post({
     input: `Read ${site.url}/tea and ${house.baseUrl}/models`,
     plugins: [{ id: "web-fetch" }],
@@ -98,7 +101,7 @@ test("a page that the user names is read; what is not public is not", async () =
   expect(answer.service_metadata.pipeline).toMatchObject([{ name: "web-fetch", data: { urls: 2, read: 1 } }]);
 });
 
-test("a model that searches and reads by tools: one response, with an item for each call", async () => {
+test("a model searching and reading by tools gives one response, with an item for each call", async () => {
   const call = (name: string, args: object) => ({
     id: name,
     type: "function",
@@ -122,7 +125,7 @@ test("a model that searches and reads by tools: one response, with an item for e
   expect(given()).toContain("It was B.");
 });
 
-test("a stream in which the model reads a page by a tool: the page is in its item, and the answer follows", async () => {
+test("in a stream with a page read by a tool, the page is in its item, and the answer follows", async () => {
   const call = {
     id: "c1",
     type: "function",
@@ -144,7 +147,7 @@ test("a stream in which the model reads a page by a tool: the page is in its ite
   });
 });
 
-test("a coding agent's web_search, which no provider runs: each step of it in the stream, then the answer that cites", async () => {
+test("a coding agent's web_search, run by no provider, streams each step, then the answer with citations", async () => {
   const call = { id: "c1", type: "function", function: { name: "web_search", arguments: '{"query":"cup"}' } };
   model.script([
     { chunks: [{ sse: [chatChunk({ tool_calls: [{ index: 0, ...call }] }), chatChunk({}, "tool_calls"), "[DONE]"] }] },
@@ -181,7 +184,7 @@ test("a coding agent's web_search, which no provider runs: each step of it in th
   });
 });
 
-test("over gRPC the same", async () => {
+test("the plugins work over gRPC", async () => {
   const client = dial(`127.0.0.1:${house.ports.inference}`);
   try {
     const plugins = [create(PluginSchema, { plugin: { case: "webFetch", value: {} } })];
@@ -192,7 +195,7 @@ test("over gRPC the same", async () => {
   }
 });
 
-test("an engine that the house does not have is 400 with its place in the file", async () => {
+test("an unconfigured engine is 400 with its setting in the file", async () => {
   const response = await post({ plugins: [{ id: "web", engine: "exa" }] });
   expect(response.status).toBe(400);
   expect(await response.json()).toMatchObject({
@@ -200,7 +203,7 @@ test("an engine that the house does not have is 400 with its place in the file",
   });
 });
 
-test("what was asked of the web is counted", async () => {
+test("requests to the web are counted", async () => {
   const counts = samplesOf(await scrape(house)).filter(({ name }) => name === "sluice_web_calls_total");
   const count = (kind: string, outcome: string) =>
     counts.find(({ labels }) => labels["kind"] === kind && labels["outcome"] === outcome)?.value;

@@ -78,7 +78,7 @@ describe("workspaces", () => {
     await send("PATCH", path, accountKey, { limit: 5 });
   });
 
-  test("are not changed by other keys, which see their own alone", async () => {
+  test("are not changed by other keys, which see only their workspace", async () => {
     const own = `/workspaces/${foreign.workspace.id}`;
     const { body } = await send("GET", "/workspaces", foreign.manager);
     expect([body.total_count, (body.data as WorkspaceJson[]).map(({ name }) => name)]).toEqual([1, ["other"]]);
@@ -131,7 +131,7 @@ describe("the audit log", () => {
     );
   });
 
-  test("names what was changed and by which key, also what is gone, where the entry has its name", async () => {
+  test("names the changed record and the acting key; a deleted record keeps its name", async () => {
     const { body } = await send("POST", "/guardrails", house.managementKey, { name: "short-lived" });
     const { id } = body.data as { readonly id: string };
     await send("PATCH", `/guardrails/${id}`, house.managementKey, { description: "Soon gone" });
@@ -153,7 +153,7 @@ describe("the audit log", () => {
     expect((await list(`?action=workspaces.create&from=${at.slice(0, 19)}Z`)).entries).toHaveLength(1);
   });
 
-  test("has pages that end with the first entry, and that no new entry shifts", async () => {
+  test("has pages ending with the first entry, unaffected by new entries", async () => {
     const listed: EntryJson[] = [];
     let cursor: string | null = "";
     while (cursor !== null) {
@@ -169,7 +169,7 @@ describe("the audit log", () => {
     expect(new Set(listed.map(({ workspace_id: id }) => id)).size).toBe(2);
   });
 
-  test("of another workspace is found by a key of the account alone", async () => {
+  test("of another workspace is found only by a key of the account", async () => {
     const theirs = `?workspace_id=${foreign.workspace.id}`;
     const ids = (entries: readonly EntryJson[]) => [...new Set(entries.map(({ workspace_id: id }) => id))];
     expect(ids((await list(theirs)).entries)).toEqual([foreign.workspace.id]);
@@ -188,7 +188,7 @@ describe("the audit log", () => {
     expect([answer.status, answer.message]).toEqual([400, expect.stringContaining(message)]);
   });
 
-  test("is checked, and an entry that somebody changed is named", async () => {
+  test("is checked, and a changed entry is named", async () => {
     const verify = async (key = accountKey) =>
       (await send("GET", "/audit/verify", key)).body.data as { wrong: number[] }[];
     expect((await verify()).map(({ wrong }) => wrong)).toEqual([[], []]);

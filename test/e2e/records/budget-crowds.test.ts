@@ -1,4 +1,4 @@
-/** Budgets under clients that do not pause and under crowds: who can pay is served, in a moment at the latest, and nobody beyond the limit. */
+/** Budgets under clients without pauses and under crowds: a request within the budget is served, in a moment at the latest, and none beyond the limit. */
 import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
 import { once } from "node:events";
 import { type Server, createServer } from "node:http";
@@ -9,7 +9,7 @@ import { type House, startHouse } from "../../support/house.ts";
 import { eventually } from "../../support/processes.ts";
 import { sse } from "../../support/providers/upstream.ts";
 
-/** Output tokens that every call is allowed, and that it takes, at 100 USD a million: a call holds five times what it costs. */
+/** Output tokens reserved and used per call, at 100 USD a million: a call reserves five times its cost. */
 const tokens = { held: 50, spent: 10 };
 const dollars = { held: 0.005, spent: 0.001 };
 /** A budget with room for ten such requests one after the other. */
@@ -21,7 +21,7 @@ interface Body {
   readonly messages: readonly { readonly role: string }[];
 }
 
-/** A provider whose model `boss` hands its work to a subagent before it answers. */
+/** A provider with a model `boss` which hands its work to a subagent before it answers. */
 async function startProvider(): Promise<{ readonly server: Server; readonly url: string; readonly asked: Body[] }> {
   const asked: Body[] = [];
   const server = createServer((request, response) => {
@@ -99,7 +99,7 @@ async function ask(house: House, key: string, body: object = {}): Promise<Answer
   return { status: answer.status, headers: answer.headers, text: await answer.text() };
 }
 
-/** Asks until the answer is one that does not invite to come back. */
+/** Sends the request until the answer is not retryable. */
 async function decided(house: House, key: string, body: object = {}): Promise<Answer> {
   for (;;) {
     const answer = await ask(house, key, body);
@@ -148,7 +148,7 @@ describe.each([1, 2])("%i inference processes", (inferenceReplicas) => {
     },
   );
 
-  test("a budget of ten requests serves ten of 120 clients that come back as they are told", async () => {
+  test("a budget of ten requests serves ten of 120 clients retrying as advised", async () => {
     const { key, hash } = await newKey(house, tenRequests);
     const answers = await Promise.all(Array.from({ length: 120 }, () => decided(house, key)));
     const count = (wanted: number) => answers.filter(({ status }) => status === wanted).length;
@@ -167,7 +167,7 @@ describe.each([1, 2])("%i inference processes", (inferenceReplicas) => {
         for (let answered = 0; ; answered++) if ((await decided(house, key)).status !== 200) return answered;
       };
       expect(await spend()).toBe(10);
-      // As if nothing had been heard of the processes for a quarter of an hour.
+      // As if the processes had been silent for a quarter of an hour.
       const [late, gone] = ["now() - interval '5 minutes'", "now() - interval '15 minutes'"];
       await database.query(`update budget_reservations set expires_at = ${late} where key_hash = $1`, [hash]);
       await database.query(`update budget_processes set renewed_at = ${gone}`);
@@ -180,7 +180,7 @@ describe.each([1, 2])("%i inference processes", (inferenceReplicas) => {
     expect(await spentBy(hash)).toBeCloseTo(10 * dollars.spent, 12);
   });
 
-  test("a turn that cannot be paid beside others says what is held, and one that can never be paid what is left", async () => {
+  test("a turn over the free part of a budget reports the held amount, a turn over the whole budget the remaining amount", async () => {
     const { key, hash } = await newKey(house, 2 * dollars.held);
     const { rows } = await database.query<{ workspace_id: string }>(
       "select workspace_id from api_keys where hash = $1",
@@ -220,18 +220,18 @@ describe.each([1, 2])("%i inference processes", (inferenceReplicas) => {
         metadata: { error_type: "payment_required", remaining: 0.003, held: 0.007, needed: 0.02 },
       },
     });
-    // The budget is granted no second time once nobody renews what is held: it is a charge then.
+    // Without renewal the reservation becomes a charge; the budget is not granted a second time.
     await database.query("update budget_reservations set expires_at = now() where key_hash = $1", [hash]);
     expect((await ask(house, key)).status).toBe(402);
   });
 
-  // Each process keeps what the turns that it has begun still need, and knows nothing of what others keep.
+  // Each process keeps reservations for the rest of its running turns, and does not know those of others.
   const calls = [
     { held: "five times its cost", maxTokens: tokens.held, limit: 8 * dollars.spent + dollars.held },
     ...(inferenceReplicas === 1 ? [{ held: "its cost", maxTokens: tokens.spent, limit: 9 * dollars.spent }] : []),
   ];
   test.each(calls)(
-    "of eight turns with subagents at once, each call of which holds $held, on a budget for three at least two are answered",
+    "of eight concurrent turns with subagents, each call holding $held, at least two of three within the budget are answered",
     async ({ maxTokens, limit }) => {
       const { key, hash } = await newKey(house, limit);
       const parameters = { model: "acme/plain", max_completion_tokens: maxTokens };

@@ -1,4 +1,4 @@
-/** Keys that may spend so much: 402 when a call could exceed it, exactly, however many ask at once; and the sums are those of the ledger. */
+/** Keys with a spending limit: 402 when a call could exceed it, exactly, with any number of concurrent requests; and the sums equal the ledger's. */
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "@jest/globals";
 import { setTimeout as delay } from "node:timers/promises";
 import pg from "pg";
@@ -57,7 +57,7 @@ const ask = (key: string, body: object = {}) =>
 
 const shown = async (hash: string) => (await manage("GET", `/keys/${hash}`)).data;
 
-test("a budget that is spent is 402, and says so", async () => {
+test("a spent budget is 402 with the figures", async () => {
   const { key, hash } = await newKey({ limit: 0.02, limit_reset: "monthly" });
   expect([(await ask(key)).status, (await ask(key)).status]).toEqual([200, 200]);
   for (const stream of [false, true]) {
@@ -93,7 +93,7 @@ test("a budget that is spent is 402, and says so", async () => {
   });
 });
 
-test("a raised limit counts at once, and so does one that is taken away", async () => {
+test("a raised limit counts at once, and so does a removed limit", async () => {
   const { key, hash } = await newKey({ limit: 0 });
   expect((await ask(key)).status).toBe(402);
   await manage("PATCH", `/keys/${hash}`, { limit: 0.01 });
@@ -103,7 +103,7 @@ test("a raised limit counts at once, and so does one that is taken away", async 
   expect((await ask(key)).status).toBe(200);
 });
 
-test("what a request could cost counts, and what it did cost is charged", async () => {
+test("the possible cost of a request counts before, its real cost is charged after", async () => {
   const { key, hash } = await newKey({ limit: 0.1 });
   const answer = chatAnswer({ role: "assistant", content: "Hi" }, "stop", {
     usage: { prompt_tokens: 1, completion_tokens: 10 },
@@ -126,7 +126,7 @@ test("a budget of last month is none of this month", async () => {
   expect((await shown(hash))["usage"]).toBe(5.01);
 });
 
-/** A guardrail that lets each key spend so much, given to these keys. */
+/** Assigns these keys a guardrail with a spending limit per key. */
 const limited = async (settings: object, ...keyHashes: string[]) => {
   const { id } = (await manage("POST", "/guardrails", { name: "limited", ...settings })).data as unknown as {
     id: string;
@@ -173,7 +173,7 @@ test("a guardrail's budget for the whole account is each key's own, in every wor
   const limit = ["--limit", "0.01", "--limit-reset", "daily", "--account-default"];
   const id = (await house.admin("guardrails", "create", "--name", "account", ...limit)).stdout.trim();
   for (const key of keys) {
-    // The command line does not wait for processes, and what is asked before is spent all the same.
+    // The command line does not wait for processes, and earlier requests spend all the same.
     await eventually(async () => (await ask(key)).status === 403);
     const refused = await fetch(`${house.baseUrl}/responses`, {
       method: "POST",
@@ -189,7 +189,7 @@ test("a guardrail's budget for the whole account is each key's own, in every wor
   for (const key of keys) await eventually(async () => (await ask(key)).status === 200);
 });
 
-test("of a key's budget and its guardrail's the one with less left decides", async () => {
+test("of a key's budget and its guardrail's, the lower remainder decides", async () => {
   const { key, hash } = await newKey({ limit: 0.01 });
   const id = await limited({ limit_usd: 0.02, reset_interval: "monthly" }, hash);
   expect([(await ask(key)).status, (await ask(key)).status]).toEqual([200, 402]);
@@ -250,8 +250,8 @@ describe("many at once", () => {
   }
 
   /**
-   * How often each status was the answer to so many requests, fifty at a time. An installation that cannot keep up says so, and to come back, as
-   * a budget does that is held for other requests.
+   * Counts of each status over so many requests, fifty at a time. An overloaded installation answers with a retry hint, as
+   * a budget does while it is held for other requests.
    */
   async function statusesOf(requests: number, keyOf: (n: number) => string): Promise<Record<number, number>> {
     const statuses: Record<number, number> = {};
@@ -266,7 +266,7 @@ describe("many at once", () => {
     return statuses;
   }
 
-  test("a workspace's budget of 50 requests asked for by 300 through five keys is spent exactly", async () => {
+  test("a workspace's budget of 50 requests, with 300 sent through five keys, is spent exactly", async () => {
     await house.admin("workspaces", "create", "--name", "crowd", "--limit", "0.5");
     const keys = await Promise.all(
       Array.from({ length: 5 }, async () => {
@@ -279,7 +279,7 @@ describe("many at once", () => {
     expect(acme.requests.length - before).toBe(50);
   }, 300_000);
 
-  test("a budget of 100 requests asked for by 1,000 is spent exactly, and the sums are those of the ledger", async () => {
+  test("a budget of 100 requests, with 1,000 sent, is spent exactly, and the sums equal the ledger's", async () => {
     const { key, hash } = await newKey({ limit: 1 });
     const before = acme.requests.length;
     expect(await statusesOf(1_000, () => key)).toEqual({ 200: 100, 402: 900 });

@@ -1,4 +1,4 @@
-/** A word planted wherever a client, an operator or a provider can put one, and looked for in everything that operators see. */
+/** A word planted in every input of a client, an operator or a provider, and searched for in all output for operators. */
 import { afterAll, beforeAll, expect, test } from "@jest/globals";
 import { type Collector, startCollector } from "../../support/collector.ts";
 import { type House, startHouse } from "../../support/house.ts";
@@ -6,7 +6,7 @@ import { scrape } from "../../support/metrics.ts";
 import { eventually } from "../../support/processes.ts";
 import { type Reply, type Upstream, chatAnswer, chatChunk, startUpstream } from "../../support/providers/upstream.ts";
 
-/** Each position has a word of its own, so that one that is found says where it came from. */
+/** Each position has a separate word, so a found word names its origin. */
 const planted = new Set<string>();
 function canary(position: string): string {
   const word = `canary-${position}-end`;
@@ -64,7 +64,7 @@ async function send(
 const ask = (body: object = {}, headers: Record<string, string> = {}) =>
   send("POST", "/responses", { model: "acme/large", input: "Hi", ...body }, headers);
 
-/** Every text that a request carries, and that is taken. */
+/** Every text of an accepted request. */
 const wellFormed = () => ({
   instructions: canary("instructions"),
   input: [
@@ -109,7 +109,7 @@ const headers = () => ({
   "x-forwarded-for": canary("forwarded-for"),
 });
 
-/** Canaries that only a malformed request can carry. */
+/** Canaries possible only in malformed requests. */
 const malformed = (): (() => Promise<unknown>)[] => [
   () => ask({ service_tier: canary("service-tier") }),
   () => ask({ include: [canary("include")] }),
@@ -135,7 +135,7 @@ const administration = (): (() => Promise<unknown>)[] => [
   () => send("PATCH", `/keys/${canary("key-path")}`, { name: canary("new-name") }),
 ];
 
-/** Everything that a provider can say, in order and out of order. */
+/** Every kind of output of a provider, in order and out of order. */
 const replies = (): Reply[] => [
   chatAnswer({ role: "assistant", content: canary("answer") }),
   chatAnswer({
@@ -166,7 +166,7 @@ const streamed = (): Reply[] => [
   { chunks: [{ sse: [{ error: { message: canary("error-event") } }] }] },
 ];
 
-test("what is said, meant or secret is in no line of a log, in no metric and in no span", async () => {
+test("no text, reasoning or secret is in a line of a log, in a metric or in a span", async () => {
   upstream.script([chatAnswer({ role: "assistant", content: "Hello" })]);
   expect((await ask(wellFormed(), headers())).status).toBe(200);
   for (const go of [...malformed(), ...administration()]) await go();

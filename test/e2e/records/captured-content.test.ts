@@ -1,4 +1,4 @@
-/** Captured prompts and answers: whose are stored, who reads them, and what the database, a changed row or another key give away. */
+/** Captured prompts and answers: the stored keys, the readers, and the leaks of the database, of a changed row and of another key. */
 import { randomBytes } from "node:crypto";
 import { once } from "node:events";
 import { readFileSync, writeFileSync } from "node:fs";
@@ -77,7 +77,7 @@ async function administer(method: string, path: string, body?: object, bearer = 
   return { status: response.status, json };
 }
 
-/** A key whose content is captured. */
+/** A key with captured content. */
 async function makeKey() {
   const { json } = await administer("POST", "/keys", { name: "captured", capture_content: true });
   const { key: bearer, data } = json as unknown as { key: string; data: { hash: string } };
@@ -115,7 +115,7 @@ const environmentOf = (pid: number): string => readFileSync(`/proc/${pid}/enviro
 
 const whole = (text: string): Text => ({ text, bytes: Buffer.byteLength(text), is_truncated: false });
 
-describe("content of a key that captures it", () => {
+describe("content of a capturing key", () => {
   test.each([
     ["an object", "/responses", {}],
     ["a stream", "/responses", { stream: true }],
@@ -137,7 +137,7 @@ describe("content of a key that captures it", () => {
     });
   });
 
-  test("is stored once of requests that share a turn", async () => {
+  test("is stored once for requests sharing a turn", async () => {
     const headers = { "idempotency-key": "one" };
     const [first, ...others] = await Promise.all([1, 2, 3].map(() => ask({}, { headers })));
     const { request, answer } = await stored(first as Turn);
@@ -147,12 +147,12 @@ describe("content of a key that captures it", () => {
     for (const { answer: same } of shared) expect(same).toBe(first?.answer);
   });
 
-  test("is stored of embeddings", async () => {
+  test("is stored for embeddings", async () => {
     const turn = await ask({ model: "acme/embed" }, { path: "/embeddings" });
     expect(await stored(turn)).toMatchObject({ request: whole(turn.body), answer: whole(turn.answer) });
   });
 
-  test("is stored of a response on a WebSocket", async () => {
+  test("is stored for a response on a WebSocket", async () => {
     const { bearer, hash } = await makeKey();
     const socket = new WebSocket(`${house.baseUrl.replace("http", "ws")}/responses`, {
       headers: { authorization: `Bearer ${bearer}` },
@@ -172,7 +172,7 @@ describe("content of a key that captures it", () => {
     expect([request.text, answer?.text]).toEqual([expect.stringContaining(secret), expect.stringContaining(secret)]);
   });
 
-  test("is cut off at the limit, and never within a character", async () => {
+  test("is truncated at the limit, and never within a character", async () => {
     const { id, body } = await ask({ input: `x${"é".repeat(maxBytes)}` });
     const { request, answer } = await stored({ id });
     expect(request).toMatchObject({ bytes: Buffer.byteLength(body), is_truncated: true });
@@ -181,18 +181,18 @@ describe("content of a key that captures it", () => {
     expect(answer?.is_truncated).toBe(true);
   });
 
-  test("has no answer where the client got an error", async () => {
+  test("has no answer if the client got an error", async () => {
     const { id, body } = await ask({ model: "nobody/has-this" });
     expect(await stored({ id })).toMatchObject({ request: whole(body), answer: null });
   });
 });
 
 describe("nothing is stored", () => {
-  test("of other keys, nor of requests that forbid it", async () => {
+  test("for other keys, and for requests with a prohibition", async () => {
     const forbidding = [{ provider: { zdr: true } }, { provider: { data_collection: "deny" } }, { store: false }];
     const turns = await Promise.all(forbidding.map((fields) => ask(fields)));
     turns.push(await ask({}, { bearer: house.apiKey }));
-    // Contents are delivered in their order, so that one more turn shows that those before were not captured.
+    // Contents are delivered in their order, so one more turn proves that earlier ones were not captured.
     await stored(await ask());
     for (const { id } of turns) {
       expect([id, await rowsOf(id)]).toEqual([id, 0]);
@@ -214,7 +214,7 @@ describe("nothing is stored", () => {
 });
 
 describe("content is read", () => {
-  test("by management keys of the workspace alone, and each time the audit log says so", async () => {
+  test("only by management keys of the workspace, each time with an entry in the audit log", async () => {
     const { id } = await ask();
     await stored({ id });
     await house.admin("workspaces", "create", "--name", "other");
@@ -244,7 +244,7 @@ describe("content is read", () => {
     await expect(house.admin("keys", "update", keyHash, "--capture-content")).rejects.toThrow("capture.key");
   });
 
-  test("never after it was changed or moved to another turn", async () => {
+  test("never after a change or a move to another turn", async () => {
     const [changed, moved] = [await ask(), await ask()];
     await Promise.all([stored(changed), stored(moved)]);
     const otherBit = "set_byte(sealed, 40, get_byte(sealed, 40) # 1)";
@@ -311,7 +311,7 @@ describe("content is gone", () => {
 describe("the key of the configuration file", () => {
   const configure = (text: string) => writeFileSync(join(house.dataDir, "sluice.yaml"), text);
 
-  test("may be replaced: content of an earlier key is read while that key is named", async () => {
+  test("may be replaced: content of an earlier key is read while the earlier key is configured", async () => {
     const { id } = await ask();
     await stored({ id });
     configure(capture(`key: "${nextKey}"`));
@@ -328,7 +328,7 @@ describe("the key of the configuration file", () => {
     expect(knowing.map(([name]) => name)).toEqual(["supervisor", "admin-svc"]);
   });
 
-  test("is needed by keys that capture", async () => {
+  test("is needed by capturing keys", async () => {
     configure(models());
     const optIn = () => administer("POST", "/keys", { name: "captures", capture_content: true });
     await eventually(async () => (await optIn()).status === 400);

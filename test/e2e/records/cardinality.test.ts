@@ -1,4 +1,4 @@
-/** Names that clients invent make no series: 100,000 models and users leave the metrics of a house as they were. */
+/** Names invented by clients make no series: 100,000 models and users leave the metrics unchanged. */
 import { afterAll, beforeAll, expect, test } from "@jest/globals";
 import { type House, startHouse } from "../../support/house.ts";
 import { samplesOf, scrape } from "../../support/metrics.ts";
@@ -22,7 +22,7 @@ function send(method: string, path: string, key: string, body?: object): Promise
   });
 }
 
-/** A request in which everything that a client can name is new. */
+/** A request with only new names in each of its fields. */
 async function invent(n: number): Promise<void> {
   const named = {
     user: `user-${n}`,

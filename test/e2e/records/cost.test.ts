@@ -58,7 +58,7 @@ const usage = {
 const lineOf = async (requestId: string | null) =>
   JSON.parse(await house.logged("inference-svc", `"request_id":"${requestId}"`, '"msg":"turn"')) as object;
 
-test("of a response", async () => {
+test("the cost of a response is in its usage", async () => {
   acme.script([chatAnswer({ role: "assistant", content: "Hi" }, "stop", { usage: figures })]);
   const answer = await post({});
   const body = (await answer.json()) as object;
@@ -70,7 +70,7 @@ test("of a response", async () => {
   });
 });
 
-test("of a stream, in its last event", async () => {
+test("the cost of a stream is in its last event", async () => {
   acme.script([
     {
       chunks: [
@@ -83,7 +83,7 @@ test("of a stream, in its last event", async () => {
   expect(validateEvents(events)).toEqual([]);
 });
 
-test("is not said when no price is known", async () => {
+test("the cost is left out without a known price", async () => {
   acme.script([chatAnswer({ role: "assistant", content: "Hi" }, "stop", { usage: figures })]);
   const answer = await post({ model: "acme/unpriced" });
   const { cost, cost_details, ...others } = usage;
@@ -92,7 +92,7 @@ test("is not said when no price is known", async () => {
   expect(await lineOf(answer.headers.get("x-request-id"))).not.toHaveProperty("cost_usd");
 });
 
-/** Says forty characters, and breaks off once they were read. */
+/** Sends forty characters, and breaks off once they were read. */
 function breakAfterward(): () => void {
   let release = () => {};
   const after = new Promise<void>((resolve) => {
@@ -102,7 +102,7 @@ function breakAfterward(): () => void {
   return release;
 }
 
-test("of a stream that broke is said with the failure, and that it is estimated", async () => {
+test("the cost of a broken stream is in the failure, marked as estimated", async () => {
   const release = breakAfterward();
   const answer = await post({ stream: true });
   release();
@@ -127,7 +127,7 @@ test("of a stream that broke is said with the failure, and that it is estimated"
   });
 });
 
-test("of a turn over gRPC, whole and broken", async () => {
+test("the cost of a turn over gRPC is in its end, whole and broken", async () => {
   const client = dial(`127.0.0.1:${house.ports.inference}`);
   try {
     const cost = { inputPicoUsd: 1_115_000_000n, outputPicoUsd: 200_000_000n, serverToolsPicoUsd: 0n };

@@ -1,4 +1,4 @@
-/** Inactive end users, in a house whose configuration file says `end_users: {enforce: true}`. */
+/** Inactive end users, with `end_users: {enforce: true}` in the configuration file. */
 import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
 import type { Client } from "@grpc/grpc-js";
 import { defaultWorkspaceId } from "@sluice/admin-svc/store/database.js";
@@ -48,7 +48,7 @@ end_users: {enforce: true}
   };
   const refusal = "user: this end user is not active; an administrator can activate it";
 
-  test("the very next request of one that was deactivated is 403, and of one that was activated again is served", async () => {
+  test("the very next request of a deactivated end user is 403, and of a reactivated end user is served", async () => {
     await manage("POST", "/end-users", { user: "left" });
     expect(await ask("left")).toEqual([200, undefined]);
     for (let round = 0; round < 3; round++) {
@@ -59,7 +59,7 @@ end_users: {enforce: true}
     }
   });
 
-  test("dry runs and direct callers are told the same; others, and requests that name none, are served", async () => {
+  test("dry runs and direct callers get the same refusal; other end users, and requests without an end user, are served", async () => {
     await manage("POST", "/end-users", { user: "gone" });
     await setActive("gone", false);
     expect(await ask("gone", { path: "/responses/dry-run" })).toEqual([403, refusal]);
@@ -69,7 +69,7 @@ end_users: {enforce: true}
     for (const user of [undefined, "GONE", "never registered"]) expect(await ask(user)).toEqual([200, undefined]);
   });
 
-  test("a key that is for an inactive end user is 403, until it is for another", async () => {
+  test("a key for an inactive end user is 403, until it is for another", async () => {
     await manage("POST", "/end-users", { user: "owner" });
     const made = (await manage("POST", "/keys", { name: "owned", external: { user: "owner" } })).body;
     const hash = hashKey(made.key);
@@ -88,7 +88,7 @@ end_users: {enforce: true}
     await eventually(async () => (await ask("by-hand"))[0] === 200);
   });
 
-  test("more inactive end users than one page holds are all known", async () => {
+  test("more inactive end users than fit on one page are all known", async () => {
     expect(await registerInactive(house, 2_500)).toBe(2_500);
     await manage("POST", "/end-users", { user: "turns the page" });
     await setActive("turns the page", false);

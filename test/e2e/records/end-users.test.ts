@@ -1,4 +1,4 @@
-/** End users over HTTP, in a whole house: registration is a record that decides nothing. */
+/** End users over HTTP, with running services: registration is a record without an effect. */
 import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
 import { type House, startHouse } from "../../support/house.ts";
 
@@ -56,7 +56,7 @@ describe("end users", () => {
     expect((await manage("GET", at("nobody"))).status).toBe(404);
   });
 
-  test("decide nothing about requests that carry them", async () => {
+  test("do not affect requests naming them", async () => {
     await manage("POST", "/end-users", { user: "retired" });
     await manage("DELETE", at("retired"));
     for (const user of ["retired", "never registered"]) {
@@ -76,7 +76,7 @@ describe("end users", () => {
     },
   );
 
-  test("of the longest name fit, however its characters are written", async () => {
+  test("of the longest name fit, in any spelling of their characters", async () => {
     const user = "\\ud835\\udcb4".repeat(512);
     expect((await manage("POST", "/end-users", `{"user":"${user}"}`)).status).toBe(201);
   });
@@ -110,7 +110,7 @@ describe("end users", () => {
     expect([answer.status, answer.body.error.message]).toEqual([400, message]);
   });
 
-  test("are listed in pages, inactive ones when they are asked for", async () => {
+  test("are listed in pages, inactive end users on request", async () => {
     for (const user of ["page 1", "page 2", "page 3"]) await manage("POST", "/end-users", { user });
     const before = (await manage("GET", "/end-users?limit=1")).body.total_count;
     await manage("DELETE", at("page 2"));
@@ -120,7 +120,7 @@ describe("end users", () => {
     expect(await found({ offset: String(before - 1) })).toEqual([]);
   });
 
-  test("are nothing for an inference key", async () => {
+  test("are forbidden for an inference key", async () => {
     for (const [method, path, body] of [
       ["GET", "/end-users"],
       ["POST", "/end-users", { user: "x" }],

@@ -38,7 +38,7 @@ const turn = async (key: string, input = "Hello"): Promise<number> =>
   (await send("POST", "/responses", { model: "sluice/echo", input }, key)).status;
 
 describe("a key", () => {
-  test("is made once, and has afterwards what the last body says", async () => {
+  test("is made once, and afterwards has the fields of the last body", async () => {
     const made = await put("keys", "team/one", { name: "one", limit: 5, limit_reset: "monthly" });
     expect(made).toMatchObject({
       status: 201,
@@ -59,7 +59,7 @@ describe("a key", () => {
     expect(await turn(key ?? "")).toBe(200);
   });
 
-  test("is one, however many ask for it at once", async () => {
+  test("is made once, with any number of concurrent requests", async () => {
     const answers = await Promise.all(Array.from({ length: 10 }, () => put("keys", "crowd", { name: "crowd" })));
     expect(new Set(answers.map(({ body }) => body.data.hash)).size).toBe(1);
     expect(answers.filter(({ status }) => status === 201)).toHaveLength(1);
@@ -79,7 +79,7 @@ describe("a key", () => {
     expect([anew.created, [data.hash, rotated.hash].includes(anew.data.hash)]).toEqual([true, false]);
   });
 
-  test("of another workspace has ids of its own", async () => {
+  test("of another workspace has separate ids", async () => {
     await house.admin("workspaces", "create", "--name", "elsewhere");
     const options = ["--management", "--name", "x", "--workspace", "elsewhere", "--json"];
     const { key } = JSON.parse((await house.admin("keys", "create", ...options)).stdout) as { readonly key: string };
@@ -90,7 +90,7 @@ describe("a key", () => {
 });
 
 describe("a guardrail", () => {
-  test("is made once, is enforced as the last body says, and is made anew once it is deleted", async () => {
+  test("is made once, is enforced by its last body, and is made anew after its deletion", async () => {
     const filters = (pattern: string) => [{ pattern, action: "block" }];
     const body = { name: "rules", content_filters: filters("secret"), enforce_zdr_anthropic: true };
     const made = (await put("guardrails", "rules", body)).body;
@@ -109,7 +109,7 @@ describe("a guardrail", () => {
 });
 
 describe("a workspace", () => {
-  test("is made once and changed by a key of the account alone", async () => {
+  test("is made once and changed only by a key of the account", async () => {
     const made = (await put("workspaces", "research", { name: "research", limit: 5 }, accountKey)).body;
     expect(validate("PutWorkspaceAnswer", made)).toEqual([]);
     expect(made).toMatchObject({ created: true, data: { name: "research", limit: 5 } });
@@ -144,8 +144,8 @@ describe.each<[string, object, string]>([
     "id",
   ],
   ["workspaces", { name: "same", limit: 5.25, limit_reset: "weekly" }, "id"],
-])("the same body twice, of %s", (noun, body, name) => {
-  test("changes nothing, says so, and is found by its external id", async () => {
+])("putting the same body of %s twice", (noun, body, name) => {
+  test("changes nothing, reports it, and finds the record by its external id", async () => {
     const made = await put(noun, "same", body, accountKey);
     expect(made).toMatchObject({ status: 201, body: { created: true, changed: true } });
     const again = await put(noun, "same", body, accountKey);
@@ -164,12 +164,12 @@ describe.each<[string, object, string]>([
   });
 });
 
-test.each(["keys", "guardrails", "workspaces"])("an external id that no record of %s has is 404", async (noun) => {
+test.each(["keys", "guardrails", "workspaces"])("an external id without a record of %s is 404", async (noun) => {
   expect((await send("GET", `/${noun}/by-external-id/nobody`, undefined, accountKey)).status).toBe(404);
   expect((await send("GET", `/${noun}/by-external-id/${"x".repeat(201)}`, undefined, accountKey)).status).toBe(400);
 });
 
-test("a workspace is read by an external id with a key of the account alone", async () => {
+test("a workspace is read by an external id only with a key of the account", async () => {
   const ordinary = await makeManager(house);
   expect((await send("GET", "/workspaces/by-external-id/research", undefined, ordinary)).status).toBe(403);
 });

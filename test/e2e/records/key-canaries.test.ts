@@ -1,4 +1,4 @@
-/** Secrets that pass through administration are in no log, metric, answer, table or file of the house but where they belong. */
+/** Secrets handled in administration are in no log, metric, answer, table or file of the installation except their proper place. */
 import { readFileSync, readdirSync, statSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, test } from "@jest/globals";
@@ -29,7 +29,7 @@ async function send(method: string, path: string, body?: unknown, key = house.ma
 }
 
 /**
- * Sends a request whose answer must show no secret of this test; a new key is shown once, in an answer that is not
+ * Sends a request with an answer free of this test's secrets; a new key is shown once, in an answer not
  * collected here.
  */
 async function quietly(...request: Parameters<typeof send>): Promise<void> {
@@ -57,7 +57,7 @@ test("keys, tokens and passwords", async () => {
   const { key: rotated } = JSON.parse(stdout) as { key: string };
   await quietly("DELETE", `/keys/${hash}`);
   const password = new URL(house.databaseUrl).password;
-  // The middle: the ends are the label by which people know a key.
+  // The middle: the ends are the visible label of a key.
   const middle = (key: string) => key.slice(12, -6);
   const secrets = [made.key, rotated, house.managementKey, house.apiKey, forged].map(middle);
   const canaries = [...secrets, serviceToken, secret, ...(password === "" ? [] : [password])];
@@ -99,7 +99,7 @@ async function everyRow(): Promise<string> {
   }
 }
 
-/** Files of the data folder, except for the three that hold secrets. */
+/** Files of the data folder, except for the three with secrets. */
 function filesOf(folder: string): string {
   const kept = new Set(["keys.json", "secrets.json", "database.json"]);
   return readdirSync(folder, { recursive: true, encoding: "utf8" })

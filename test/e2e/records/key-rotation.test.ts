@@ -28,10 +28,10 @@ async function send(method: string, path: string, body: unknown, key = house.man
 const turn = async (key: string, input: string): Promise<number> =>
   (await send("POST", "/responses", { model: "sluice/echo", input }, key)).status;
 
-/** Statuses of a harmless request and of one that the guardrail of the test blocks. */
+/** Statuses of a harmless request and of a request blocked by the test's guardrail. */
 const statuses = async (key: string) => [await turn(key, "Hello"), await turn(key, "a secret word")];
 
-/** Makes a key that holds the guardrail. */
+/** Makes a key with the guardrail. */
 async function makeGuarded() {
   const { body } = await send("POST", "/keys", { name: "old", requests_per_minute: 600 });
   await send("POST", `/guardrails/${guardrail}/assignments/keys`, { key_hashes: [body.data.hash] });
@@ -57,7 +57,7 @@ test("without an overlap the old key is refused on the next request", async () =
   expect((await send("POST", `${old.path}/rotate`, {})).status).toBe(404);
 });
 
-test("during the overlap both keys work under the guardrail, and then the new one alone", async () => {
+test("during the overlap both keys work under the guardrail, and then only the new key", async () => {
   const old = await makeGuarded();
   const { body } = await send("POST", `${old.path}/rotate`, { overlap_seconds: 3 });
   expect([await statuses(old.key), await statuses(body.key)]).toEqual([

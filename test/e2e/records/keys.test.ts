@@ -1,4 +1,4 @@
-/** Keys over HTTP, in a whole house: what is accepted, and that the very next request sees it. */
+/** Keys over HTTP, with running services: accepted bodies, and their effect on the very next request. */
 import { readFileSync, readdirSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
@@ -216,7 +216,7 @@ describe("keys", () => {
     }
   });
 
-  test("what is elsewhere is 404, and says what is here", async () => {
+  test("a wrong method is 404, with the allowed methods", async () => {
     for (const [method, path, allowed] of [
       ["PUT", "/keys", "POST"],
       ["POST", "/key", "GET"],

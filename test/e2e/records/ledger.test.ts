@@ -1,4 +1,4 @@
-/** Every call to a provider is on record, once, with what it used and cost: also of a turn that failed over or was left. What is killed: test/chaos. */
+/** Every call to a provider is on record, once, with its usage and cost: also of a turn with a fallback or an absent client. Killed processes: test/chaos. */
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "@jest/globals";
 import { dial } from "@sluice/proto/runtime/rpc/dial.js";
 import pg from "pg";
@@ -71,7 +71,7 @@ async function recordsOf(sessionId: string, count: number): Promise<readonly Row
 
 const figures = { prompt_tokens: 1_000, completion_tokens: 100, prompt_tokens_details: { cached_tokens: 600 } };
 
-test("an answer, under the id that it was given with", async () => {
+test("an answer is on record under its generation id", async () => {
   first.script([chatAnswer({ role: "assistant", content: "Hi" }, "stop", { usage: figures })]);
   const answer = await ask({ session_id: "whole", user: "u-1" });
   expect(answer.status).toBe(200);
@@ -96,7 +96,7 @@ test("an answer, under the id that it was given with", async () => {
   });
 });
 
-test("over gRPC as well, whatever the caller names its request", async () => {
+test("a turn over gRPC is on record, under any request id of the caller", async () => {
   const client = dial(`127.0.0.1:${house.ports.inference}`);
   try {
     for (const [sessionId, name] of [
@@ -116,7 +116,7 @@ test("over gRPC as well, whatever the caller names its request", async () => {
   }
 });
 
-test("a failure and the answer that came in its place, each", async () => {
+test("a failure and the fallback's answer are on record, each", async () => {
   first.script([{ status: 529, chunks: [{ json: { error: { message: "overloaded" } } }] }]);
   second.script([chatStream("Hello")]);
   await (await ask({ session_id: "moved", stream: true })).text();
@@ -128,14 +128,14 @@ test("a failure and the answer that came in its place, each", async () => {
   expect(new Set(records.map(({ turn_id: turn }) => turn)).size).toBe(1);
 });
 
-test("a stream that breaks, with an estimate of what it gave", async () => {
+test("a broken stream is on record, with an estimate of its delivered part", async () => {
   first.script([{ chunks: [{ sse: [chatChunk({ content: "Hello there" })] }], cut: true }]);
   await (await ask({ model: "acme/lone", provider: {}, session_id: "broken", stream: true })).text();
   const [record] = await recordsOf("broken", 1);
   expect(record).toMatchObject({ status: "failed", http_status: 502, is_estimated: true, output_tokens: "3" });
 });
 
-describe("a client that leaves", () => {
+describe("a leaving client", () => {
   let leaving: AbortController;
   beforeEach(() => {
     leaving = new AbortController();
@@ -154,7 +154,7 @@ describe("a client that leaves", () => {
   });
 });
 
-describe("what is on record can be asked for", () => {
+describe("the records of calls", () => {
   const get = (path: string, key = house.apiKey) =>
     fetch(`${house.baseUrl}${path}`, { headers: { authorization: `Bearer ${key}` } });
 
@@ -165,7 +165,7 @@ describe("what is on record can be asked for", () => {
     return data;
   }
 
-  test("what a response took, by its generation id, and by a key of its workspace only", async () => {
+  test("show the time of a response, by its generation id, and only to a key of its workspace", async () => {
     first.script([{ status: 529, chunks: [{ json: { error: { message: "overloaded" } } }] }]);
     second.script([chatAnswer({ role: "assistant", content: "Hi" }, "stop", { usage: figures })]);
     const answer = await ask({ session_id: "shown", user: "u-2" });
@@ -195,7 +195,7 @@ describe("what is on record can be asked for", () => {
     expect((await get(`/generation?id=${id}`, (JSON.parse(stdout) as { key: string }).key)).status).toBe(404);
   });
 
-  test("when the first event came, as a part of the time that the call took", async () => {
+  test("show the first event's time, as a part of the call's time", async () => {
     let seen = () => {};
     const firstEvent = new Promise<void>((resolve) => (seen = resolve));
     const end = { sse: [chatChunk({}, "stop"), "[DONE]"], after: firstEvent, afterMs: 300 };
@@ -215,19 +215,19 @@ describe("what is on record can be asked for", () => {
     ["tool_calls", { role: "assistant", tool_calls: [call] }, "tool_calls"],
     ["length", { role: "assistant", content: "Hi" }, "length"],
     ["content_filter", { role: "assistant", content: "Hi" }, "content_filter"],
-  ])("why an answer ended: %s", async (reason, message, said) => {
+  ])("show the end reason of an answer: %s", async (reason, message, said) => {
     first.script([chatAnswer(message, said, { usage: figures })]);
     const answer = await ask({ tools: [{ type: "function", name: "look", parameters: { type: "object" } }] });
     expect(await generation(answer, house.apiKey)).toMatchObject({ finish_reason: reason });
   });
 
-  test("neither of a call that gave nothing", async () => {
+  test("show neither for a call without output", async () => {
     first.script([{ status: 400, chunks: [{ json: { error: { message: "no" } } }] }]);
     const answer = await ask({ model: "acme/lone" });
     expect(await generation(answer, house.apiKey)).toMatchObject({ latency: null, finish_reason: null });
   });
 
-  test("what was used, by day, model and provider", async () => {
+  test("show the usage, by day, model and provider", async () => {
     first.script([chatAnswer({ role: "assistant", content: "Hi" }, "stop", { usage: figures })]);
     await ask({ session_id: "summed" });
     await recordsOf("summed", 1);
@@ -254,7 +254,7 @@ describe("what is on record can be asked for", () => {
     expect(requests).toBeLessThan(body.data.reduce((sum, row) => sum + Number(row["attempts"]), 0));
   });
 
-  test("each operation apart on request", async () => {
+  test("show each operation apart on request", async () => {
     await ask({ session_id: "operations" });
     await recordsOf("operations", 1);
     const answer = await get("/activity?group_by=operation", house.managementKey);
@@ -263,7 +263,7 @@ describe("what is on record can be asked for", () => {
     expect(new Set(body.data.map(({ operation }) => operation))).toEqual(new Set(["turn"]));
   });
 
-  test("each format of clients apart on request, and one of them alone", async () => {
+  test("show each format of clients apart on request, and a single format", async () => {
     first.script([chatAnswer({ role: "assistant", content: "Hi" }, "stop", { usage: figures })]);
     const body = { model: "acme/large", messages: [{ role: "user", content: "Hi" }], session_id: "spoken" };
     const answer = await fetch(`${house.baseUrl}/chat/completions`, {
@@ -298,7 +298,7 @@ describe("what is on record can be asked for", () => {
     ["/activity?date=2026-02-30", 400, "date: is not a day"],
     ["/activity?date=today", 400, "date: must be a day, such as 2026-11-21"],
     ["/activity?day=2026-11-21", 400, "day: unknown field"],
-  ])("%s is %i", async (path, status, message) => {
+  ])("are refused: %s is %i", async (path, status, message) => {
     const answer = await get(path, house.managementKey);
     expect([answer.status, ((await answer.json()) as { error: { message: string } }).error.message]).toEqual([
       status,
@@ -306,7 +306,7 @@ describe("what is on record can be asked for", () => {
     ]);
   });
 
-  test("sums are shown to management keys only", async () => {
+  test("show sums only to management keys", async () => {
     expect((await get("/activity")).status).toBe(403);
   });
 });

@@ -41,7 +41,7 @@ afterAll(async () => {
 });
 beforeEach(() => acme.script([counted("Hi", 10, 1)]));
 
-/** An answer that the provider has counted. */
+/** An answer with usage from the provider. */
 const counted = (content: string, prompt: number, completion: number): Reply =>
   chatAnswer({ role: "assistant", content }, "stop", {
     usage: { prompt_tokens: prompt, completion_tokens: completion, total_tokens: prompt + completion },
@@ -87,7 +87,7 @@ const heldOf = async (hash: string): Promise<number> => {
   return rows.length;
 };
 
-describe("nothing is sent whose worst case does not fit", () => {
+describe("a request is refused if its worst case does not fit", () => {
   const base64 = (text: string) => Buffer.from(text).toString("base64");
   const wave = (seconds: number) => {
     const head = Buffer.alloc(44);
@@ -130,7 +130,7 @@ describe("nothing is sent whose worst case does not fit", () => {
     expect([answer.status, acme.requests.length - before]).toEqual([status, status === 200 ? 1 : 0]);
   });
 
-  test("a provider is told the maximum that is held for an answer without one", async () => {
+  test("a provider gets the reserved maximum for a request without a limit", async () => {
     const { key } = await newKey(1);
     await ask(key, {});
     expect(acme.requests.at(-1)?.json["max_tokens"]).toBe(4_096);
@@ -141,10 +141,10 @@ describe("nothing is sent whose worst case does not fit", () => {
   });
 });
 
-describe("what was sent is paid for", () => {
+describe("a sent request is paid for", () => {
   const long = "The largest moon of Saturn is Titan. ".repeat(100);
 
-  test.each([true, false])("by a client that leaves before the first word; stream: %s", async (stream) => {
+  test.each([true, false])("by a client leaving before the first word; stream: %s", async (stream) => {
     const { key, hash } = await newKey(1);
     acme.script([{ chunks: [], hang: true }]);
     for (let n = 0; n < 5; n++) {
@@ -166,7 +166,7 @@ describe("what was sent is paid for", () => {
   test("when inference-svc is killed: the request, and the words until a second before", async () => {
     const { key, hash } = await newKey(1);
     const words = "z".repeat(400);
-    // The second write comes after the moment at which what was heard is noted again.
+    // The second write comes after the next checkpoint of the received text.
     acme.script([
       {
         chunks: [
@@ -194,7 +194,7 @@ describe("what was sent is paid for", () => {
   });
 });
 
-test("a provider that counts far more than any rule explains passes a limit once, not for as long as records take", async () => {
+test("a provider counting far more than any rule explains exceeds a limit once, not until its records arrive", async () => {
   const { key, hash } = await newKey(0.01);
   // 0.006 USD for what could have cost 0.0002.
   acme.script([counted("Hi", 6_000, 0)]);
@@ -204,7 +204,7 @@ test("a provider that counts far more than any rule explains passes a limit once
   await eventually(async () => (await heldOf(hash)) === 0);
 });
 
-test("rules beyond the calls that the operator pays for one request are paid by the key, and end with its budget", async () => {
+test("rules beyond the operator's judge calls per request are paid by the key, and end with its budget", async () => {
   const { key, hash } = await newKey(0.01);
   judge.script([chatAnswer({ content: JSON.stringify({ evidence: "x", verdict: "followed", probability: 0.1 }) })]);
   const before = judge.requests.length;

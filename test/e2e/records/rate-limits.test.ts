@@ -1,4 +1,4 @@
-/** How much a key may ask, in a whole house: 429 at n + 1, what is left on every answer, the same for gRPC, and for two houses that share a Redis. */
+/** Rate limits of a key, with running services: 429 at n + 1, the remainder on every answer, the same for gRPC, and for two installations sharing a Redis. */
 import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
 import { create } from "@bufbuild/protobuf";
 import { Metadata, status } from "@grpc/grpc-js";
@@ -49,7 +49,7 @@ describe("a key with limits", () => {
   });
   afterAll(() => house?.stop());
 
-  test("is told what is left, whatever the answer, and is 429 at n + 1", async () => {
+  test("gets its remainder with every answer, and is 429 at n + 1", async () => {
     const key = await newKey(house, { requests_per_minute: 4, tokens_per_minute: 100_000 });
     const answers = [
       await ask(house, key),
@@ -148,7 +148,7 @@ describe("a key with limits", () => {
     expect([free.status, limitHeaders(free)]).toEqual([200, []]);
   });
 
-  test("is limited over gRPC, too, and told as well", async () => {
+  test("is limited over gRPC, too, with the same figures", async () => {
     const key = await newKey(house, { requests_per_minute: 2 });
     const client = dial(`127.0.0.1:${house.ports.inference}`);
     try {
@@ -165,8 +165,8 @@ describe("a key with limits", () => {
   });
 });
 
-describe("a house with limits", () => {
-  test("limits keys that have none of their own, and follows its file", async () => {
+describe("an installation with default limits", () => {
+  test("limits keys without individual limits, and follows its configuration file", async () => {
     const house = await startHouse({ config: `${config}limits: {requests_per_minute: 2}\n` });
     try {
       const statuses = [];
@@ -191,7 +191,7 @@ describeWithRedis("two gateways with one Redis", () => {
     const environment = { REDIS_URL: await link.open(redisUrl), SLUICE_BOOTSTRAP_API_KEY: apiKey };
     const limits = `${config}limits: {requests_per_minute: 60, streams_per_key: 100}\n`;
     houses = await Promise.all([1, 2].map(() => startHouse({ config: limits, environment })));
-    // A gateway that knows no other one yet would grant the whole limit if Redis were slow.
+    // With a slow Redis, a gateway not yet aware of the other would grant the whole limit.
     for (const house of houses) {
       for (const port of [house.ports.gateway_health, house.ports.inference_health]) {
         await eventually(async () => (await figure(house, "sluice_limits_shared", port)) === 1);
@@ -219,13 +219,13 @@ describeWithRedis("two gateways with one Redis", () => {
     return statuses;
   }
 
-  test("give out one limit together; when Redis dies nobody is refused for it, and it takes over again", async () => {
+  test("grant one limit together; a dead Redis refuses no request, and takes over again after its return", async () => {
     const startedAt = performance.now();
     const statuses = await storm(150);
     const given = statuses.filter((code) => code === 200).length;
     const refilled = Math.ceil((performance.now() - startedAt) / 1_000);
     expect(given).toBeGreaterThanOrEqual(60);
-    // A machine too busy for Redis to answer in time cuts gateways off: then the part of each comes on top, which is three fifths.
+    // A machine too busy for Redis to answer in time cuts gateways off: then each one's share comes on top, which is three fifths.
     const losses = await Promise.all(houses.map((house) => figure(house, "sluice_limits_redis_losses_total")));
     const lost = losses.filter((count) => count > 0).length;
     expect(given).toBeLessThanOrEqual((60 + refilled) * (1 + 0.6 * lost));

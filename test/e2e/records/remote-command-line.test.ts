@@ -57,7 +57,7 @@ describe.each([
   const make = (name: string, ...options: string[]) =>
     json<Row>(admin, "keys", "create", "--name", named(name), ...options);
 
-  test("makes a key that works, and finds it by name and by the beginning of its hash", async () => {
+  test("makes a working key, and finds it by name and by the beginning of its hash", async () => {
     const { key, hash } = await make("one", "--limit", "5", "--limit-reset", "monthly");
     expect(hashKey(key)).toBe(hash);
     const turn = await fetch(`${house.baseUrl}/responses`, {
@@ -86,7 +86,7 @@ describe.each([
     expect(found.stdout).toContain(hash);
   });
 
-  test("lists the records that an ambiguous name means", async () => {
+  test("lists the records of an ambiguous name", async () => {
     const [first, second] = [await make("twin"), await make("twin")];
     const { code, stderr } = await admin("keys", "show", named("twin"));
     expect(code).toBe(1);
@@ -211,7 +211,7 @@ describe("another Sluice", () => {
     expect([code > 0, stdout, stderr]).toEqual([true, "", expect.stringContaining(message)]);
   });
 
-  test("tries a guardrail on a text, which the database alone cannot", async () => {
+  test("tries a guardrail on a text, impossible with only the database", async () => {
     await remote("guardrails", "create", "--name", "trial", "--builtin", "email=redact", "--block", "code-\\d+");
     const { code, stdout } = await remote("guardrails", "try", "trial", "Write to ann@example.com");
     expect([code, stdout.split("\n")[0]]).toEqual([0, "redacted"]);
@@ -231,7 +231,7 @@ describe("another Sluice", () => {
     });
   });
 
-  test("puts records by external ids, and says what that did", async () => {
+  test("puts records by external ids, and prints the result", async () => {
     const put = ["keys", "put", "team/one", "--name", "team one"];
     const made = await remote(...put, "--limit", "5");
     expect(made.stdout).toMatch(/^key {3}sk-sl-\w+\nhash {2}\w{64}\n/);
@@ -251,13 +251,13 @@ describe("another Sluice", () => {
     expect(await local(...put)).toMatchObject({ code: 1, stderr: expect.stringContaining("set SLUICE_URL") });
   });
 
-  test("that is not there is named by its address", async () => {
+  test("at an unreachable address is named by the address", async () => {
     const url = `http://127.0.0.1:${await freePort()}`;
     const { code, stderr } = await run({ url, key: house.managementKey }, ["keys", "list"]);
     expect([code, stderr]).toEqual([1, `${url} cannot be reached: ECONNREFUSED\n`]);
   });
 
-  test("that refuses the key says so", async () => {
+  test("refusing the key is reported", async () => {
     const { code, stderr } = await run({ url: house.baseUrl, key: house.apiKey }, ["keys", "list"]);
     expect([code, stderr]).toEqual([1, "Only management keys can perform this operation\n"]);
   });

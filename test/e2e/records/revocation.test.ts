@@ -1,4 +1,4 @@
-/** A key that may do nothing any more ends what it has under way: at both doors, streaming or not, and nobody else's. */
+/** A disabled key ends its running requests: at both doors, streaming or not, and those of no other key. */
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "@jest/globals";
 import { type Client, status } from "@grpc/grpc-js";
 import { FaultReason } from "@sluice/proto/runtime/fault.js";
@@ -60,7 +60,7 @@ limits: {status_gate_ms: 20}
   const ask = (key: string, body: object = {}) =>
     send("POST", "/responses", { model, input: "Count.", stream: true, ...body }, key);
 
-  /** A stream whose provider has been asked; `ended` settles with all its events. */
+  /** A stream with a started provider call; `ended` settles with all its events. */
   async function openStream(key: string, body: object = {}): Promise<{ readonly ended: Promise<SseEvent[]> }> {
     const asked = upstream.requests.length;
     const response = await ask(key, body);
@@ -106,7 +106,7 @@ limits: {status_gate_ms: 20}
     },
   );
 
-  test("expired: at that moment, although nobody has changed anything", async () => {
+  test("expired: at that moment, without any change", async () => {
     const endedMs = async () => {
       // Time enough for a slow machine to make the key and open the stream.
       const expiresAt = Date.now() + 5_000;
@@ -128,7 +128,7 @@ limits: {status_gate_ms: 20}
     expect(Date.now()).toBeGreaterThanOrEqual(expiresAt);
   });
 
-  test("without a stream the answer is the 401 of an invalid key, and the upstream is left", async () => {
+  test("without a stream the answer is the 401 of an invalid key, and the upstream call stops", async () => {
     upstream.script([silent]);
     const key = await makeKey();
     const asked = upstream.nextRequest();
@@ -141,7 +141,7 @@ limits: {status_gate_ms: 20}
     await eventually(() => upstream.openSockets === 0);
   });
 
-  test("over gRPC the call ends UNAUTHENTICATED, after what was said before", async () => {
+  test("over gRPC the call ends UNAUTHENTICATED, after its delivered events", async () => {
     const key = await makeKey();
     const turn = runTurn(client, key, turnRequest(model, "Count.", { stream: true }));
     await turn.begun;
@@ -151,7 +151,7 @@ limits: {status_gate_ms: 20}
     await eventually(() => upstream.openSockets === 0);
   });
 
-  test("what was produced until then is on record, and to be paid for", async () => {
+  test("the output until then is on record, and paid for", async () => {
     const key = await makeKey();
     const { ended } = await openStream(key, { session_id: "revoked" });
     await send("DELETE", `/keys/${hashKey(key)}`);
@@ -166,7 +166,7 @@ limits: {status_gate_ms: 20}
     expect(Number(rows[0]?.cost_usd)).toBeGreaterThan(0);
   });
 
-  test("another key's streams, and those of a key that was only renamed or given a guardrail, go on", async () => {
+  test("another key's streams, and those of a renamed or newly guarded key, go on", async () => {
     let finish = () => {};
     const finished = new Promise<void>((resolve) => {
       finish = resolve;
@@ -192,7 +192,7 @@ limits: {status_gate_ms: 20}
     expect(await assigned.json()).toEqual({ assigned_count: 1 });
     await send("DELETE", `/keys/${hashKey(revoked)}`);
     expectEnded(await ended);
-    // Holds for what is asked from now on. Without a stream: the gate of a stream, 20 ms here, opens while a busy machine still looks.
+    // Holds for requests from now on. Without a stream: the gate of a stream, 20 ms here, opens before a busy machine has finished the scan.
     expect((await ask(changed, { stream: false })).status).toBe(403);
     finish();
     for (const stream of streams) expect((await stream.ended).at(-1)?.type).toBe("response.completed");

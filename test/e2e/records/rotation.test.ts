@@ -1,4 +1,4 @@
-/** The service token and the keys of providers are replaced while the house serves, and nobody who asks notices. */
+/** The service token and the keys of providers are replaced during operation, unnoticed by clients. */
 import { randomBytes } from "node:crypto";
 import { mkdtempSync, renameSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -63,7 +63,7 @@ const administer = async () => {
   return answer.status;
 };
 
-/** Asks all the time, as clients and administrators do, while something is done. @returns statuses that were not 200 */
+/** Sends requests continuously, as clients and administrators do, during some work. @returns statuses other than 200 */
 async function failuresDuring(work: () => Promise<void>): Promise<readonly number[]> {
   const done = new AbortController();
   const statuses: number[] = [];
@@ -88,7 +88,7 @@ async function rotate(...tokens: string[]): Promise<void> {
   await eventually(() => services.every((name, n) => times(name) > (before[n] as number)));
 }
 
-/** Whether admin-svc takes a token for that of one of our processes. */
+/** Whether admin-svc accepts a token as a service's. */
 async function accepts(token: string): Promise<boolean> {
   const client = dial(`127.0.0.1:${house.ports.admin}`);
   const request = create(ResolveKeyRequestSchema, { keyHash: hashKey(house.apiKey) });
@@ -115,7 +115,7 @@ test("the service token, in three steps and without a restart", async () => {
   expect(house.pids()).toEqual(pids);
 });
 
-test("a token file that is wrong changes nothing, and the log never shows it", async () => {
+test("a malformed token file changes nothing, and the log never shows it", async () => {
   put(tokenFile, "short\n");
   await Promise.all(services.map((name) => house.logged(name, "the service token cannot be read")));
   expect([await ask(), await administer(), await accepts(fresh)]).toEqual([200, 200, true]);
@@ -124,7 +124,7 @@ test("a token file that is wrong changes nothing, and the log never shows it", a
   for (const secret of [old, fresh, "short\\n"]) expect(logs).not.toContain(secret);
 });
 
-test("a connection that is made afterwards goes by the new one", async () => {
+test("a later connection uses the new token", async () => {
   process.kill(house.pids()["inference-svc"] as number, "SIGKILL");
   await eventually(async () => (await ask()) === 200);
 });

@@ -1,4 +1,4 @@
-/** Every request to a model is on record once with its cost, refused ones among them, whichever process refused them and for whatever reason. */
+/** Every request to a model is on record once with its cost, including refused requests, for every refusing process and reason. */
 import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
 import { hashKey } from "@sluice/proto/runtime/key.js";
 import { dial } from "@sluice/proto/runtime/rpc/dial.js";
@@ -85,7 +85,7 @@ async function turnsOf(key: string, count: number): Promise<readonly Turn[]> {
 }
 
 describe("a request", () => {
-  test("that is answered is one turn with its cost, under the ids of its answer", async () => {
+  test("with an answer is one turn with its cost, under the ids of its answer", async () => {
     const key = await newKey();
     upstream.script([
       chatAnswer({ role: "assistant", content: "Hi" }, "stop", {
@@ -121,7 +121,7 @@ describe("a request", () => {
     expect(turn?.["duration_ms"]).toBeGreaterThanOrEqual(Number(turn?.["first_token_ms"]));
   });
 
-  test("that is refused is a turn without a call, at whatever point it was refused", async () => {
+  test("refused at any point is a turn without a call", async () => {
     const guardrailId = await blockTiger();
     const key = await newKey({ limit: 0.000_001 });
     await manage("POST", `/guardrails/${guardrailId}/assignments/keys`, { key_hashes: [hashKey(key)] });
@@ -166,7 +166,7 @@ describe("a request", () => {
     expect(hits.data).toHaveLength(2);
   });
 
-  test("that is refused leaves its row when its process is killed right after the answer", async () => {
+  test("refused just before its process is killed leaves its row", async () => {
     const key = await newKey({ limit: 0.000_001 });
     await manage("POST", `/guardrails/${await blockTiger()}/assignments/keys`, { key_hashes: [hashKey(key)] });
     const refused = [
@@ -185,7 +185,7 @@ describe("a request", () => {
     expect(new Set(turns.map(({ request_id: id }) => id))).toEqual(new Set(ids));
   });
 
-  test("that is refused can be shown by its request id, to its own key, and to no other", async () => {
+  test("refused can be shown by its request id, only to its key", async () => {
     const key = await newKey();
     const answer = await ask(key, { model: "nobody/knows" });
     const path = `/generation?request_id=${answer.headers.get("x-request-id")}`;
@@ -199,7 +199,7 @@ describe("a request", () => {
     expect((await manage("GET", `${path}&id=gen-1`)).status).toBe(400);
   });
 
-  test("over gRPC that is refused is one, too", async () => {
+  test("refused over gRPC is a turn, too", async () => {
     const key = await newKey({ requests_per_minute: 1 });
     const client = dial(`127.0.0.1:${house.ports.inference}`);
     try {
@@ -214,7 +214,7 @@ describe("a request", () => {
     expect(new Set(turns.map(({ status }) => status))).toEqual(new Set([200, 400, 429]));
   });
 
-  test("for embeddings that is refused is one, too", async () => {
+  test("for embeddings is a turn when refused, too", async () => {
     const key = await newKey();
     await ask(key, { model: "sluice/echo", encoding_format: "gif" }, "/embeddings");
     expect(await turnsOf(key, 1)).toMatchObject([{ status: 400, door: "embeddings", operation: "embed" }]);
@@ -267,7 +267,7 @@ describe("alerts", () => {
     return JSON.parse(printed) as readonly Alert[];
   }
 
-  test("tell what a guardrail did to requests, and never a text of them", async () => {
+  test("report a guardrail's actions on requests, and never their text", async () => {
     const filters = [
       { pattern: "Lion", action: "block", label: "animals" },
       { pattern: "Otter", action: "redact", label: "swimmers" },
@@ -292,7 +292,7 @@ describe("alerts", () => {
     expect(JSON.stringify(hits)).not.toMatch(/Lion|Otter|Heron/);
   });
 
-  test("tell of a budget that is half spent", async () => {
+  test("report a half spent budget", async () => {
     const usage = { prompt_tokens: 1_000, completion_tokens: 100 };
     upstream.script([chatAnswer({ role: "assistant", content: "Hi" }, "stop", { usage })]);
     const key = await newKey({ name: "half", limit: 0.002 });

@@ -1,4 +1,4 @@
-/** Two workspaces in one house: what one has is not there for the other, over HTTP, whatever the operation. */
+/** Two workspaces in one installation: the records of one do not exist for the other, over HTTP, for every operation. */
 import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
 import type { Author } from "@sluice/admin-svc/store/audit.js";
 import type { Database } from "@sluice/admin-svc/store/database.js";
@@ -78,7 +78,7 @@ describe("another workspace", () => {
     });
   });
 
-  test("no list shows it, and its keys are not counted", async () => {
+  test("is in no list, and its keys are not counted", async () => {
     for (const path of ["/keys?include_disabled=true", "/guardrails", "/guardrails/assignments/keys", "/end-users"]) {
       const mine = await send(house.managementKey, "GET", path);
       expect(mine.status).toBe(200);
@@ -93,7 +93,7 @@ describe("another workspace", () => {
     expect(assigned.body).toEqual({ assigned_count: 1 });
   });
 
-  test("the same end user can be registered in both", async () => {
+  test("may register the same end user", async () => {
     for (const key of [house.managementKey, foreignManager]) {
       expect((await send(key, "POST", "/end-users", { user: "shared" })).status).toBe(201);
       expect((await send(key, "POST", "/end-users", { user: "shared" })).status).toBe(409);

@@ -1,6 +1,6 @@
 /**
- * Open thoughts of clients that keep nothing of them but `encrypted_content`: the model that made one gets it back with the calls that follow it, and
- * guardrails read it on both ways.
+ * Open reasoning of clients which keep only `encrypted_content`: its model gets it back with the following calls, and
+ * guardrails read it in both directions.
  */
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "@jest/globals";
 import { parseSse } from "../../support/answers/sse.ts";
@@ -18,9 +18,9 @@ import { answering, toolCalls } from "../../support/tool-replies.ts";
 
 let upstream: Upstream;
 let house: House;
-/** Key under a guardrail that redacts a word in requests and answers. */
+/** Key under a guardrail redacting a word in requests and answers. */
 let guarded: string;
-/** Key under a guardrail that refuses a word in requests. */
+/** Key under a guardrail refusing a word in requests. */
 let refused: string;
 
 async function keyUnder(name: string, filters: object): Promise<string> {
@@ -115,7 +115,7 @@ const thinkingStream = (...pieces: readonly string[]): Reply => ({
   ],
 });
 
-/** The next turn of a client that knows no other field of a thought. */
+/** The next turn of a client without other fields of reasoning. */
 const keptBy = ({ output }: Answer): readonly object[] => [
   user,
   ...output.map((item) =>
@@ -132,7 +132,7 @@ const packedIn = ({ output }: Answer): unknown => output.find(({ type }) => type
 
 beforeEach(() => upstream.script([thinking(thought)]));
 
-describe("a thought comes back to its model in the field that its server takes", () => {
+describe("reasoning comes back to its model in its server's field", () => {
   const call = { role: "assistant", tool_calls: [{ function: { name: "find" } }] };
 
   test.each([
@@ -166,7 +166,7 @@ describe("a thought comes back to its model in the field that its server takes",
   });
 });
 
-test("it is packed only where the client asks for it, and only up to a size", async () => {
+test("reasoning is packed only on the client's request, and only up to a size", async () => {
   expect(packedIn(await ask({ include: [] }))).toBeUndefined();
   upstream.script([thinking("x".repeat(520 * 1_024))]);
   expect(packedIn(await ask({}))).toBeUndefined();
@@ -177,7 +177,7 @@ test("it is packed only where the client asks for it, and only up to a size", as
   expect(messages()[1]).toMatchObject({ reasoning_content: "x".repeat(500 * 1_024) });
 });
 
-test("what the client says in content counts", async () => {
+test("the client's content takes precedence over the packed reasoning", async () => {
   const input = keptBy(await ask({})).map((item) =>
     "encrypted_content" in item ? { ...item, content: [{ type: "reasoning_text", text: "Otherwise." }] } : item,
   );
@@ -189,7 +189,7 @@ test("what the client says in content counts", async () => {
 test.each([
   ["cut", (packed: string) => packed.slice(0, -9)],
   ["of another kind", (packed: string) => `${packed.slice(0, packed.lastIndexOf(":") + 1)}bnVsbA`],
-])("one that is %s is left out, and the turn goes on without it", async (_how, change) => {
+])("packed reasoning which is %s is left out, and the turn goes on without it", async (_how, change) => {
   const input = keptBy(await ask({})).map((item) =>
     "encrypted_content" in item ? { ...item, encrypted_content: change(String(item.encrypted_content)) } : item,
   );
@@ -201,7 +201,7 @@ test.each([
 describe("guardrails", () => {
   const secret = "The codeword is first.";
 
-  test("a thought that one redacts in an answer is not packed", async () => {
+  test("reasoning redacted in an answer is not packed", async () => {
     upstream.script([thinking(secret)]);
     const answer = await ask({}, guarded);
     expect(packedIn(answer)).toBeUndefined();
@@ -210,7 +210,7 @@ describe("guardrails", () => {
     expect(packedIn(await ask({ stream: true }, guarded))).toBeUndefined();
   });
 
-  test("one that redacts requests reads what is packed", async () => {
+  test("a redacting guardrail reads packed reasoning in requests", async () => {
     upstream.script([thinking(secret)]);
     const input = keptBy(await ask({}));
     upstream.script([answering("Done.")]);
@@ -219,7 +219,7 @@ describe("guardrails", () => {
     expect(lastSent()).not.toContain("codeword");
   });
 
-  test("one that refuses requests reads what is packed", async () => {
+  test("a refusing guardrail reads packed reasoning in requests", async () => {
     upstream.script([thinking(secret)]);
     const input = keptBy(await ask({}));
     const { status } = await post({ input }, refused);
@@ -227,7 +227,7 @@ describe("guardrails", () => {
   });
 });
 
-test("a thought stays with its call over the steps of a tool that Sluice runs", async () => {
+test("reasoning stays with its call over the steps of a tool run by Sluice", async () => {
   const datetime = toolCalls([{ name: "service_datetime" }]);
   const reply = { role: "assistant", content: null, reasoning_content: thought, tool_calls: datetime };
   upstream.script([chatAnswer(reply, "tool_calls"), answering("Done.")]);

@@ -1,25 +1,25 @@
-/** Server tools that ask a service or a model: how each is called, and what its service answers in good and bad days. */
+/** Server tools with a service or a model behind them: their calls, and the good and bad answers of the service. */
 import { type Reply, chatAnswer, chatStream } from "../../support/providers/upstream.ts";
 import { type Call, answering } from "../../support/tool-replies.ts";
 
 export interface AskingTool {
   readonly tool: Readonly<Record<string, unknown>> & { readonly type: string };
-  /** Call that the model makes. @param n never the same twice, because pages are kept @param url of the scripted service */
+  /** Call by the model. @param n never the same twice, because pages are cached @param url of the scripted service */
   readonly call: (n: number, url: string) => Call;
-  /** The service that the tool asks: the scripted one, or the model behind the tool. */
+  /** Target of the tool's call: the scripted service, or the model behind the tool. */
   readonly asks: "service" | "other";
   /** Replies before the one to the call. */
   readonly before?: readonly Reply[];
-  /** A good reply that says the words. */
+  /** A good reply with the given words. */
   readonly says: (words: string, stream: boolean) => Reply;
-  /** Replies after that. */
+  /** Later replies. */
   readonly after?: (stream: boolean) => readonly Reply[];
-  /** The beginning of a reply that never ends. */
+  /** The beginning of an endless reply. */
   readonly head: (stream: boolean) => string;
   readonly type: string;
-  /** Operations of the ledger rows that the call adds. */
+  /** Operations of the ledger rows added by the call. */
   readonly operations: readonly string[];
-  /** The item of a call whose service fails, where its status does not say so. */
+  /** The item of a call to a failing service, if its status does not show the failure. */
   readonly failed?: object;
   /** The client is given no words of the service. */
   readonly isSilent?: true;
@@ -29,7 +29,7 @@ const json = (value: unknown): Reply => ({ chunks: [{ json: value }] });
 const rpc = (id: number, result: object): Reply => json({ jsonrpc: "2.0", id, result });
 const mcpList = (id: number): Reply => rpc(id, { tools: [{ name: "echo", inputSchema: { type: "object" } }] });
 const mcpSays = (id: number, words: string): Reply => rpc(id, { content: [{ type: "text", text: words }] });
-/** Replies to the first turn with an MCP server, whose revision of the protocol is remembered from then on. */
+/** Replies to the first turn with an MCP server; its protocol revision is remembered from then on. */
 export const mcpGreeting: readonly Reply[] = [
   rpc(1, { supportedVersions: ["2026-07-28"] }),
   mcpList(2),

@@ -88,7 +88,7 @@ const rows = Object.keys(doors).flatMap((door) =>
   dialects.flatMap((dialect) => [false, true].map((stream) => [door, dialect, stream] as const)),
 );
 
-test.each(rows)("%s: a model behind %s is sent a name that it takes, streamed: %s", async (door, dialect, stream) => {
+test.each(rows)("%s: a model behind %s gets an acceptable tool name, streamed: %s", async (door, dialect, stream) => {
   const { path, body } = doors[door] as Door;
   const { call } = toolDialects[dialect];
   const sentName = sentNames[dialect];

@@ -1,4 +1,4 @@
-/** The dialects in the forms that the clouds of Google and Microsoft give them. */
+/** The dialects in the variants of Google's and Microsoft's clouds. */
 import type { ProviderSettings } from "@sluice/proto/runtime/house-file.js";
 import { chat } from "./chat/dialect.ts";
 import type { Dialect } from "./dialect.ts";
@@ -10,7 +10,7 @@ type Dialects = Readonly<Record<string, Dialect>>;
 
 const vertex: Dialects = { gemini: geminiOnVertex, messages: messagesOnVertex };
 
-/** Azure takes keys in a header of its own, but for Claude, which it serves with the header of Anthropic. */
+/** Azure takes keys in a separate header, except for Claude, served with the header of Anthropic. */
 const withAzureKey = (dialect: Dialect): Dialect => ({
   ...dialect,
   headers: (key) => ({ ...dialect.headers(undefined), ...(key !== undefined && { "api-key": key }) }),

@@ -1,29 +1,29 @@
-/** The interface of a dialect: the part of a provider's wire format that differs. Sockets, timers and queues belong to the `Exchange`. */
+/** The interface of a dialect: everything specific to a provider's wire format. Sockets, timers and queues belong to the `Exchange`. */
 import type { TurnRequest } from "../turn/request.ts";
 import type { TurnEvent } from "../turn/turn.ts";
 import type { Usage } from "../turn/usage.ts";
 import type { ProviderError } from "./failure.ts";
 import type { ResponseFields } from "./transport/http/response-head.ts";
 
-/** The endpoint that a request is translated for. */
+/** The endpoint a request is translated for. */
 export interface Target {
   /** The provider's name of the model. */
   readonly upstreamModel: string;
   /** Service tier of the endpoint. */
   readonly tier: string;
-  /** True for the format's own vendor, which has newer names of parameters and answers 400 to unknown ones. */
+  /** True for the format's own vendor, with newer names of parameters and 400 for unknown parameters. */
   readonly original: boolean;
-  /** Parameters that the endpoint supports; absent when the configuration does not say. */
+  /** Parameters supported by the endpoint; absent when not configured. */
   readonly supportedParameters?: readonly string[];
-  /** Types of tools that the provider runs itself; absent when the configuration does not say, which means those of the format. */
+  /** Types of tools run by the provider; absent when not configured: then those of the format. */
   readonly nativeTools?: ReadonlySet<string>;
   /** The `format` of the provider's sealed reasoning, such as openai-responses-v1; absent when unknown. */
   readonly reasoningFormat?: string;
   /** Present where the server answers 400 to `stream_options`. */
   readonly streamOptions?: false;
-  /** Fields that the configuration lets through to the server though its format does not have them; absent when there are none. */
+  /** Fields outside the format passed to the server by configuration; absent when there are none. */
   readonly passes?: ReadonlySet<string>;
-  /** Maximum output tokens of the model; absent when the configuration does not say. */
+  /** Maximum output tokens of the model; absent when not configured. */
   readonly maxOutputTokens?: number;
 }
 
@@ -35,7 +35,7 @@ export interface Refusal {
   readonly message: string;
 }
 
-/** Called for every field of a request that is left out of the body, with its path and the reason. */
+/** Called for every request field left out of the body, with its path and the reason. */
 export type OnDropped = (path: string, reason: string) => void;
 
 export interface Dialect {
@@ -45,7 +45,7 @@ export interface Dialect {
   readonly framing: Framing;
   /** Headers of this dialect: the credential, and the version of the format. */
   headers(key: string | undefined): Readonly<Record<string, string>>;
-  /** Headers of this request alone; undefined when it has none. */
+  /** Headers specific to this request; undefined when it has none. */
   requestHeaders?(request: TurnRequest, target: Target): Readonly<Record<string, string>> | undefined;
   /** The format's own vendor, as the catalogue names it; absent when the dialect treats all servers alike. */
   readonly vendor?: string;
@@ -53,21 +53,21 @@ export interface Dialect {
   readonly alwaysOriginal?: boolean;
   /** The reason why a request cannot be sent; checked before an endpoint is tried. */
   refusal(request: TurnRequest, target: Target): Refusal | undefined;
-  /** @param onDropped called for every field that the body leaves out */
+  /** @param onDropped called for every field left out of the body */
   body(request: TurnRequest, target: Target, onDropped: OnDropped): string;
   /** Opens a translator for one answer. */
   open(request: TurnRequest, target: Target, emit: (event: TurnEvent) => void): Translator;
   /** @param body of an error answer, parsed; undefined when it was no JSON */
   error(status: number, body: unknown, headers: ResponseFields): ProviderError;
-  /** The calls that answer embedding requests; absent when the format has none. */
+  /** The calls for embedding requests; absent when the format has none. */
   readonly embeddings?: Dialect;
-  /** Inputs that one embedding call takes; absent when it takes all of them. */
+  /** Maximum inputs per embedding call; absent for no limit. */
   maxInputs?(target: Target): number;
 }
 
 /** Splits the bytes of a stream into events. */
 export interface Framing {
-  /** Media type that is requested and expected. */
+  /** Media type requested and expected. */
   readonly type: string;
   open(translator: Translator): AnswerReader;
 }
@@ -85,14 +85,14 @@ export interface Translator {
   readonly finished: boolean;
   /** True once the end event was emitted; nothing more is read. */
   readonly done: boolean;
-  /** Usage so far, which is charged when the answer breaks off. */
+  /** Usage so far, charged if the answer breaks off. */
   readonly usage: Usage | undefined;
-  /** @throws Fault for an error event, and for data that cannot be read */
+  /** @throws Fault for an error event, and for unreadable data */
   event(name: string | undefined, data: string): void;
   /**
    * Ends the answer.
    * @param isWhole whether nothing can be missing: the stream had the format's own end, or the answer was one JSON text. An end of the
-   * connection alone says nothing. An answer with content is then complete even if its server gave no finish reason.
+   * connection by itself proves nothing. An answer with content is then complete even if its server gave no finish reason.
    * @throws Fault when the answer was not finished
    */
   close(isWhole?: boolean): void;

@@ -7,21 +7,21 @@ import { findRepeat } from "../transport/repeat.ts";
 import { findProviderRequestId } from "../transport/provider-request-id.ts";
 import { retryAfterMs } from "../transport/retry-after.ts";
 
-/** Errors in the request, by the names that all packages share. */
+/** Errors of the request, by the names shared by all packages. */
 const callers: ReadonlySet<string> = new Set(["AI_UnsupportedFunctionalityError", "AI_InvalidPromptError"]);
 
 export function sdkFault(error: unknown): Fault {
   if (error instanceof Fault) return error;
   const { name, statusCode, message }: JsonObject =
     error instanceof Error || isObject(error) ? { ...fieldsOf(error) } : {};
-  // An error response whose body was cut off has a status, too.
+  // An error response with a truncated body has a status, too.
   if (typeof statusCode === "number" && statusCode >= 400)
     return providerFault(answered(statusCode, error as JsonObject));
   if (callers.has(text(name))) return providerFault({ status: 400, message: text(message) });
   return providerFailed(text(name) || "no error of a package", error);
 }
 
-/** The fault of a failed call. It says whether the call may be repeated. */
+/** The fault of a failed call, including whether the call may be repeated. */
 export function askingFault(error: unknown): Fault {
   const socket = socketError(error);
   const failure = socket ? providerFailed("no connection", socket) : sdkFault(error);
@@ -30,7 +30,7 @@ export function askingFault(error: unknown): Fault {
   return repeat ? failure.with({ repeat }) : failure;
 }
 
-/** A refused connection is the one failure of fetch after which nothing can have been sent. */
+/** A refused connection is the only failure of fetch in which certainly nothing was sent. */
 function socketError(error: unknown): Error | undefined {
   for (let cause = error; cause instanceof Error; cause = cause.cause) {
     if ((cause as NodeJS.ErrnoException).code === "ECONNREFUSED") return cause;

@@ -1,5 +1,5 @@
 /**
- * Packages of the AI SDK that a configuration names as `ai-sdk:<package>`, for vendors whose format Sluice does not speak. The operator
+ * Packages of the AI SDK, configured as `ai-sdk:<package>`, for vendors whose format Sluice does not speak. The operator
  * installs them, and they are loaded once, at start.
  */
 import { readFileSync } from "node:fs";
@@ -11,10 +11,10 @@ import type { LanguageModelV3, LanguageModelV4, ProviderV3, ProviderV4 } from "@
 import { isObject } from "../json.ts";
 import { fromVersion3 } from "./version-3.ts";
 
-/** Finds a model of a package for calls with that API key. */
+/** Finds a model of a package for calls with this API key. */
 export type FindModel = (upstreamModel: string, key: string | undefined) => LanguageModelV4;
 
-/** Settings that all factories of packages understand. */
+/** Settings understood by the factories of all packages. */
 interface FactorySettings {
   readonly name: string;
   readonly apiKey?: string;
@@ -25,7 +25,7 @@ interface FactorySettings {
 
 type Factory = (settings: FactorySettings) => ProviderV3 | ProviderV4;
 
-/** Version of the interface that a package implements. */
+/** Interface version of a package. */
 export type SdkVersion = "v3" | "v4";
 
 interface Loaded {
@@ -33,7 +33,7 @@ interface Loaded {
   readonly version: SdkVersion;
 }
 
-/** Packages by name; a string says why the package cannot be used. */
+/** Packages by name, or the reason why the package cannot be used. */
 export type SdkPackages = ReadonlyMap<string, Loaded | string>;
 
 export const noPackages: SdkPackages = new Map();
@@ -45,7 +45,7 @@ export const isSdk = ({ dialect }: ProviderSettings): boolean => dialect.startsW
 const packageOf = ({ dialect }: ProviderSettings): string => dialect.slice(prefix.length);
 
 /**
- * Loads the packages that the providers name.
+ * Loads the packages named by the providers.
  * @param folder the operator's package folder
  */
 export async function loadSdkPackages(
@@ -67,7 +67,7 @@ async function load(name: string, provider: ProviderSettings, folder: string | u
 }
 
 /**
- * The configuration without the providers whose packages could not be loaded.
+ * The configuration without the providers whose packages failed to load.
  * @throws ConfigError when nothing is left to serve
  */
 export function leaveOutBroken(house: LoadedHouse, packages: SdkPackages, path: string): LoadedHouse {
@@ -135,7 +135,7 @@ const withoutRedirects: typeof fetch = (input, init) => fetch(input, { ...init, 
 /**
  * Imports a package from the operator's folder, else from Sluice's own modules.
  * @param folder prefix of `npm install --prefix`
- * @throws Error with the command that installs the package
+ * @throws Error with the command for installing the package
  */
 export async function importPackage(
   name: string,
@@ -152,7 +152,7 @@ export async function importPackage(
   }
 }
 
-/** The file that `import` of the package would load from a module in that folder. Undefined when it is not installed there. */
+/** The file loaded by `import` of the package from a module in this folder. Undefined when it is not installed there. */
 function entryIn(folder: string, name: string): URL | undefined {
   const home = pathToFileURL(`${join(folder, "node_modules", name)}/`);
   const manifest = readIfPresent(new URL("package.json", home));
@@ -162,10 +162,10 @@ function entryIn(folder: string, name: string): URL | undefined {
   return new URL(targetOf(root) ?? (typeof main === "string" ? main : "index.js"), home);
 }
 
-/** Conditions of `exports` under which Node imports, see https://nodejs.org/api/packages.html#conditional-exports. */
+/** Conditions of `exports` for Node's imports, see https://nodejs.org/api/packages.html#conditional-exports. */
 const conditions: ReadonlySet<string> = new Set(["import", "node", "module-sync", "default"]);
 
-/** The first target whose conditions hold. */
+/** The first target with matching conditions. */
 function targetOf(value: unknown): string | undefined {
   if (typeof value === "string") return value;
   if (!isObject(value)) return undefined;

@@ -141,7 +141,7 @@ class PromptWriter implements ConversationWriter {
   }
 }
 
-/** Arguments that a model did not finish are no JSON and are kept as text. */
+/** Unfinished arguments are invalid JSON and are kept as text. */
 function parseInput(json: string): unknown {
   try {
     return JSON.parse(json === "" ? "{}" : json);

@@ -1,4 +1,4 @@
-/** A provider that is called through a package of the AI SDK. */
+/** A provider called through a package of the AI SDK. */
 import { Fault } from "@sluice/proto/runtime/fault.js";
 import type { ProviderSettings } from "@sluice/proto/runtime/house-file.js";
 import { throwIfAborted } from "../../turn/abort.ts";
@@ -105,7 +105,7 @@ export function refuseSdk(request: TurnRequest): Refusal | undefined {
     : undefined;
 }
 
-/** Media by URL are refused here, so that Sluice fetches them safely: many packages would fetch any address, or pass it on unread. */
+/** Media by URL are refused here, and Sluice fetches them safely: many packages would fetch any address, or pass it on unread. */
 function partRefusal(part: JsonObject): string | undefined {
   switch (part.type) {
     case "input_image":

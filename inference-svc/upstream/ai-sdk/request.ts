@@ -21,7 +21,7 @@ import { dropAddition } from "../translate/additions.ts";
 
 const noField = "the interface of the AI SDK has no field for it";
 
-/** Names of the interface, which packages also use in their warnings. */
+/** Names of the interface; packages also use them in their warnings. */
 export const sdkNames = {
   max_output_tokens: "maxOutputTokens",
   temperature: "temperature",
@@ -35,7 +35,7 @@ export const sdkNames = {
 
 const parameters = new FormatParameters(sdkNames, noField);
 
-/** @param version of the interface that the package implements */
+/** @param version of the package's interface */
 export function callOptions(
   request: TurnRequest,
   target: Target,
@@ -119,7 +119,7 @@ function choiceOf(
 ): LanguageModelV4ToolChoice | undefined {
   if (choice === undefined) return undefined;
   if (typeof choice === "string") return { type: choice };
-  // Tools that the choice leaves out are not sent at all.
+  // Tools excluded by the choice are not sent at all.
   if (choice.type === "allowed_tools") return { type: choice.mode };
   if (choice.tool.type === "namespace") return { type: "required" };
   const { tool: reference } = choice;

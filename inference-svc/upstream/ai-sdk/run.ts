@@ -20,17 +20,17 @@ import { BatchQueue } from "../transport/queue.ts";
 import { askingFault, sdkFault } from "./error.ts";
 import { type SdkReader, findFileData } from "./stream.ts";
 
-/** Limits in characters: of events that wait for the consumer, and of a whole answer. */
+/** Limits in characters: of events waiting for the consumer, and of a whole answer. */
 const unreadLimit = 256 * 1024;
 const answerLimit = 64 * 1024 * 1024;
 
-/** The text of a part, and the item that is written of it, whose characters may take two bytes each. */
+/** The text of a part, and the item built from it, whose characters may take two bytes each. */
 const copiesOfPart = 4;
-/** Memory of a part beside its text. */
+/** Memory per part, excluding its text. */
 const partBytes = 64;
 
 export interface ModelCall {
-  /** Throws for a model that the package does not know. */
+  /** Throws if the package does not know the model. */
   readonly model: () => LanguageModelV4;
   readonly options: LanguageModelV4CallOptions;
   readonly timeouts: { readonly headers_ms: number; readonly first_event_ms: number; readonly idle_ms: number };
@@ -41,11 +41,11 @@ export interface ModelCall {
   /** False for requests that get the whole answer at once. */
   readonly stream: boolean;
   readonly reader: (emit: (event: TurnEvent) => void) => SdkReader;
-  /** Called with the body that the package has sent. */
+  /** Called with the body sent by the package. */
   readonly sent: (body: unknown) => void;
-  /** Called with the usage of an answer that broke off, if the provider sent any. */
+  /** Called with the usage of an interrupted answer, if the provider sent any. */
   readonly reported: (usage: Usage) => void;
-  /** Called when the turn gives up an answer that the provider may be working on and will charge for. */
+  /** Called when the turn abandons an answer whose provider may still be working on it and will charge for it. */
   readonly abandoned: () => void;
 }
 
@@ -64,7 +64,7 @@ class ModelRun {
   #flushing = false;
   #closed = false;
   #size = 0;
-  /** Resolves when the consumer has taken everything that waited. */
+  /** Resolves when the consumer has taken all waiting events. */
   #room: (() => void) | undefined;
 
   constructor(call: ModelCall) {

@@ -18,7 +18,7 @@ type Finish = Extract<LanguageModelV4StreamPart, { type: "finish" }>;
 
 interface Call {
   readonly writer: CallWriter;
-  /** Present for a custom tool that was sent as a function. */
+  /** Present for a custom tool sent as a function. */
   readonly wrapped: WrappedInput | undefined;
   /** True when the streamed pieces are plain text; the JSON comes with the whole call. */
   readonly inText: boolean;
@@ -29,7 +29,7 @@ export class SdkReader {
   readonly #tier: string;
   readonly #output: Output;
   readonly #tools: SentTools;
-  /** Called for each setting that the package says it leaves out. */
+  /** Called for each setting that the package reports as ignored. */
   readonly #warned: (feature: string, details: string) => void;
   /** Either a message or reasoning is open, never both. */
   #message: MessageWriter | undefined;
@@ -77,7 +77,7 @@ export class SdkReader {
         this.#finish = part;
         return;
       default:
-        // The start and end parts of texts carry nothing that is needed.
+        // The start and end parts of texts carry no useful data.
         return;
     }
   }
@@ -120,7 +120,7 @@ export class SdkReader {
     this.#reasoning.text(0, delta);
   }
 
-  /** The AI SDK does not say which text a source supports, so it cites all of it. */
+  /** The AI SDK does not link a source to a text, so the annotation covers all of it. */
   #cite(url: string, title: string): void {
     const part = this.#message?.parts.at(-1);
     if (!this.#message || part?.type !== "output_text") return;
@@ -163,7 +163,7 @@ export class SdkReader {
     call?.writer.arguments(call.wrapped ? call.wrapped.read(json) : json);
   }
 
-  /** A whole call repeats input that was already streamed. */
+  /** A whole call repeats input already streamed. */
   #called(id: string, sentName: string, input: string): void {
     const call = this.#calls.get(id) ?? this.#call(id, sentName);
     const written = call.wrapped ? call.wrapped.json : call.writer.written;
@@ -188,7 +188,7 @@ export class SdkReader {
   }
 }
 
-/** Undefined for a file that the provider names only by URL. */
+/** Undefined for a file given only by URL. */
 export const findFileData = ({ data }: LanguageModelV4File): string | Uint8Array | undefined =>
   data.type === "data" ? data.data : undefined;
 

@@ -24,7 +24,7 @@ export const fromVersion3 = (model: LanguageModelV3): LanguageModelV4 => ({
   },
 });
 
-/** Files are the only prompt parts built here that differ between the versions. */
+/** Files are the only prompt parts built here with a different form in each version. */
 const promptOf = (prompt: LanguageModelV4Prompt): LanguageModelV3Prompt =>
   prompt.map((message) =>
     message.role === "user"

@@ -1,4 +1,4 @@
-/** Cache marks in both forms that servers of chat completions know: `prompt_cache_breakpoint` and `cache_control`. */
+/** Cache marks in both forms known to servers of chat completions: `prompt_cache_breakpoint` and `cache_control`. */
 import type { TurnRequest } from "../../turn/request.ts";
 import { type JsonObject, isObject } from "../json.ts";
 import { type TranslationContext, supports } from "../translate/context.ts";
@@ -13,7 +13,7 @@ export class ChatCacheMarks {
   readonly #controls: boolean;
   readonly #marked: { readonly part: MarkedPart; readonly path: string }[] = [];
 
-  /** Number of marks on tools, which are sent before the messages. */
+  /** Number of marks on tools; tools are sent before the messages. */
   readonly #onTools: number;
 
   constructor(translation: TranslationContext) {
@@ -27,7 +27,7 @@ export class ChatCacheMarks {
     return this.#marked.length > 0;
   }
 
-  /** Copies the mark of a part, if it has one, to the part that is sent. */
+  /** Copies the mark of a part, if it has one, to the outgoing part. */
   copy(from: JsonObject, to: MarkedPart, path: string): void {
     const { cache_control: control, prompt_cache_breakpoint: breakpoint } = from;
     if (isObject(breakpoint)) this.#breakpoint(breakpoint, to, path);
@@ -64,7 +64,7 @@ export class ChatCacheMarks {
   }
 }
 
-/** A string becomes a text part, so that it can carry a mark. */
+/** A string becomes a text part to make room for a mark. */
 function lastBlock(messages: readonly MarkedPart[]): MarkedPart | undefined {
   const message = messages.findLast(
     ({ content }) => Array.isArray(content) || (typeof content === "string" && content !== ""),

@@ -1,4 +1,4 @@
-/** Citations of vendors that search the web by themselves and list sources beside the choices: Perplexity and xAI. */
+/** Citations of vendors with their own web search and a list of sources next to the choices: Perplexity and xAI. */
 import { codePointLength } from "@sluice/proto/runtime/validation/text.js";
 import { type JsonObject, objects, text } from "../json.ts";
 
@@ -26,7 +26,7 @@ export class Citations {
 
   /**
    * Each reference cites its source. A text without references cites all sources as a whole.
-   * @param said the whole text
+   * @param answer the whole text
    */
   annotations(answer: string): readonly JsonObject[] {
     if (this.#sources.length === 0) return none;

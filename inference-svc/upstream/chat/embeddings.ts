@@ -1,4 +1,4 @@
-/** Embeddings of servers that are compatible with OpenAI's. */
+/** Embeddings of servers compatible with OpenAI's. */
 import { bearer } from "../credentials/bearer.ts";
 import type { Dialect } from "../dialect.ts";
 import { EmbeddingTranslator, type VectorFormat } from "../embedding/translator.ts";
@@ -16,7 +16,7 @@ const format: VectorFormat = {
   usage: ({ usage }) => (isObject(usage) ? readInputTokens(usage.prompt_tokens ?? usage.total_tokens) : undefined),
 };
 
-/** The vectors by their index, which some servers leave out when it is the place in the list. */
+/** The vectors by their index; some servers leave it out when it is the place in the list. */
 function readData(data: unknown, source: Buffer): readonly VectorJson[] {
   const entries = entriesAt(source, findMember(source, 0, "data"));
   const vectors = entries.map((): VectorJson | undefined => undefined);
@@ -28,7 +28,7 @@ function readData(data: unknown, source: Buffer): readonly VectorJson[] {
   return vectors as VectorJson[];
 }
 
-/** Whether the index is one of the list that no vector has taken. */
+/** Whether the index is within the list and not yet taken by a vector. */
 const isFree = (vectors: readonly unknown[], index: unknown): index is number =>
   typeof index === "number" &&
   Number.isInteger(index) &&

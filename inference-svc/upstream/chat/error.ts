@@ -40,7 +40,7 @@ function statusOf(status: number | undefined, code: string, message: string): nu
   return status;
 }
 
-/** A text, or the problems that FastAPI servers list: `[{"loc", "msg"}]`, which Mistral nests one level deeper. */
+/** A text, or the problem list of FastAPI servers: `[{"loc", "msg"}]`, nested one level deeper by Mistral. */
 function messageOf(value: unknown): string {
   if (isObject(value)) return messageOf(value.message ?? value.detail);
   if (!Array.isArray(value)) return text(value);

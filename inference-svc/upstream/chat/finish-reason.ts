@@ -1,4 +1,4 @@
-/** Reads finish reasons of all vendors. Reasons that are not named here are normal ends: eos_token, tool_calls, end_turn. */
+/** Reads finish reasons of all vendors. Reasons not listed here are normal ends: eos_token, tool_calls, end_turn. */
 import type { Outcome } from "../../turn/turn.ts";
 import { providerFault } from "../failure.ts";
 
@@ -12,15 +12,15 @@ const filtered =
   /^(content_filter\b|sensitive$|safety$|recitation$|blocklist$|prohibited_content$|spii$|image_(safety|prohibited_content|recitation)$)/;
 
 /**
- * The server itself broke off: vLLM and SGLang (abort), GLM (network_error), DeepSeek (insufficient_system_resource), and Google for a call
- * that could not be parsed (function_call_filter: MALFORMED_FUNCTION_CALL).
+ * The server itself broke off: vLLM and SGLang (abort), GLM (network_error), DeepSeek (insufficient_system_resource), and Google for an
+ * unparsable call (function_call_filter: MALFORMED_FUNCTION_CALL).
  */
 const broken =
   /^(error|abort|aborted|cancell?ed|network_error|insufficient_system_resource|malformed_(function_call|response)|function_call_filter\b.*)$/;
 
 /**
- * @returns why the answer is incomplete; undefined for a complete one
- * @throws Fault for a reason that is a failure
+ * @returns why the answer is incomplete; undefined for a complete answer
+ * @throws Fault for a reason that means a failure
  */
 export function incompleteReason(finishReason: string): Outcome["reason"] {
   const reason = finishReason.toLowerCase();

@@ -21,7 +21,7 @@ export class ChatMessageList {
 
   /** Whether the server answers 400 to a prompt right behind the result of a tool, as Mistral's does. */
   readonly #answersResults: boolean;
-  /** Place in the request of the item that is written. */
+  /** Place in the request of the current item. */
   path = "input";
 
   constructor(onDropped: TranslationContext["onDropped"], answersResults = false) {
@@ -33,7 +33,7 @@ export class ChatMessageList {
     return this.#messages.length;
   }
 
-  /** Whether nothing that follows can change the messages so far. */
+  /** Whether the messages so far are independent of later items. */
   get isComplete(): boolean {
     return this.#assistant === undefined && this.#thoughts.length === 0 && this.#attachments.length === 0;
   }
@@ -48,8 +48,8 @@ export class ChatMessageList {
   }
 
   /**
-   * Text beside a call that has no output yet joins the message of the call: nothing may stand between call and output.
-   * @returns the message, if it is one of its own
+   * Text next to a call without output joins the message of the call: nothing may stand between call and output.
+   * @returns the message, if a new one was added
    */
   say(content: string, refusal: string): ChatMessage | undefined {
     const open = this.#assistant;
@@ -132,7 +132,7 @@ const textParts = (content: string): readonly JsonObject[] => (content === "" ? 
 
 const isThought = ({ type }: JsonObject): boolean => type === "thinking";
 
-/** Thoughts come before the words, behind those that are there already. */
+/** Thoughts come before the text, after the thoughts already there. */
 function withThoughts(thoughts: readonly JsonObject[], content: unknown): readonly JsonObject[] {
   const parts = typeof content === "string" ? textParts(content) : objects(content);
   return [...parts.filter(isThought), ...thoughts, ...parts.filter((part) => !isThought(part))];

@@ -79,7 +79,7 @@ class ChatWriter implements ConversationWriter {
     this.#markAnswer(objects(content), message, `${path}.content`);
   }
 
-  /** The parts of an answer are one text, so that its last mark counts. */
+  /** The parts of an answer form one text: its last mark counts. */
   #markAnswer(parts: readonly JsonObject[], message: ChatMessage | undefined, path: string): void {
     const last = parts.findLastIndex(isMarked);
     for (const [index, part] of parts.entries()) {

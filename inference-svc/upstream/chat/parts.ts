@@ -24,8 +24,8 @@ export function refuseChatPart(part: JsonObject, target: Target): string | undef
 }
 
 /**
- * Builds a new part, to which a cache mark may be added.
- * @param part a part that `refuseChatPart` admits
+ * Builds a new part; a cache mark may be added to it.
+ * @param part accepted by `refuseChatPart`
  */
 export function chatPart(part: JsonObject, path: string, { onDropped }: TranslationContext): MarkedPart {
   switch (part.type) {

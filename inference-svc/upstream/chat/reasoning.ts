@@ -34,7 +34,7 @@ export function addChatReasoning(body: ObjectWriter, request: TurnRequest, trans
   body.add("reasoning", { max_tokens: maxTokens });
 }
 
-/** Whether the model must make a call: DeepSeek and Kimi answer 400 to that while they reason. */
+/** Whether the model must make a call: DeepSeek and Kimi answer 400 to forced calls while they reason. */
 const forcesCall = ({ tools, toolChoice: choice }: TurnRequest): boolean =>
   tools.length > 0 &&
   (choice === "required" || (typeof choice === "object" && (choice.type === "tool" || choice.mode === "required")));
@@ -56,7 +56,7 @@ function addEffort(
   body.add("reasoning_effort", known ?? effort.value);
 }
 
-/** Formats that the contract names. */
+/** Reasoning formats in the contract. */
 const formats =
   /^(unknown|(azure-|bedrock-)?openai-responses-v1|(bedrock-)?xai-responses-v1|meta-responses-v1|anthropic-claude-v1|google-gemini-v1)$/;
 
@@ -85,7 +85,7 @@ export function buildReasoningFields(item: InputItem, target: Target): JsonObjec
   return details.length === 0 ? undefined : { reasoning_details: details };
 }
 
-/** A thought without a seal, in the field that the endpoint names: that of most open models, Groq's or Mistral's. */
+/** A thought without a seal, in the endpoint's field for it: that of most open models, Groq's or Mistral's. */
 function openThought(thought: string, target: Target): JsonObject | undefined {
   if (supports(target, "reasoning_content")) return { reasoning_content: thought };
   if (supports(target, "message.reasoning")) return { reasoning: thought };
@@ -104,7 +104,7 @@ export interface ReasoningDelta {
 /**
  * @param details entries of reasoning_details
  * @param plain the same reasoning as a string, used when they hold no text
- * @param sealed whether the client asked for sealed text
+ * @param sealed whether the client requested sealed text
  */
 export function readReasoningDetails(details: readonly JsonObject[], plain: string, sealed: boolean): ReasoningDelta {
   const joined = (field: string) => details.map((detail) => text(detail[field])).join("");

@@ -1,6 +1,6 @@
 /**
- * Writes the messages of a conversation as JSON. Those of its first items are remembered with the items, which the next request repeats, so that
- * only what comes after them is translated.
+ * Writes the messages of a conversation as JSON. Messages of the first items are cached with the items; the next request repeats these, and
+ * only later items are translated.
  */
 import { beginningOf } from "../../turn/parse/beginnings.ts";
 import { isShared } from "../../turn/parse/shared-items.ts";
@@ -8,14 +8,14 @@ import type { InputItem } from "../../turn/request.ts";
 import type { DroppedField } from "../../turn/trace.ts";
 import type { TranslationContext } from "../translate/context.ts";
 
-/** Messages that no later item changes. */
+/** Messages independent of later items. */
 interface KnownMessages {
-  /** Number of the items that they were made of. */
+  /** Number of the items they come from. */
   readonly items: number;
   /** The messages with commas between them. */
   readonly json: string;
   readonly dropped: readonly DroppedField[];
-  /** Everything else that decides about them. */
+  /** The translation also depends on these. */
   readonly target: TranslationContext["target"];
   readonly tools: TranslationContext["tools"];
 }
@@ -24,7 +24,7 @@ const known = Symbol("messages");
 /** They stand on the list itself, as the results of a `ListMemo` do. */
 type Input = readonly InputItem[] & { [known]?: KnownMessages };
 
-/** A place in the input at which its messages were complete. */
+/** A place in the input where the messages were complete. */
 interface Place {
   readonly items: number;
   readonly messages: number;
@@ -36,7 +36,7 @@ export class RepeatedMessages {
   readonly #beginning: Input | undefined;
   readonly #known: KnownMessages | undefined;
   readonly #dropped: DroppedField[];
-  /** The context for the items that are not known. */
+  /** The context for the new items. */
   readonly translation: TranslationContext;
   #inBeginning: Place | undefined = undefined;
   #last: Place | undefined = undefined;
@@ -58,19 +58,19 @@ export class RepeatedMessages {
     };
   }
 
-  /** Undefined for an input of which nothing is known, and nothing will come again. */
+  /** Undefined for an input without known items and not expected to repeat. */
   static open(input: readonly InputItem[], translation: TranslationContext): RepeatedMessages | undefined {
     const beginning = beginningOf(input);
     if (beginning === undefined && !isRemembered(input)) return undefined;
     return new RepeatedMessages(input, beginning, translation);
   }
 
-  /** Number of the first items, which need no translation. */
+  /** Number of first items without need for translation. */
   get knownItems(): number {
     return this.#known?.items ?? 0;
   }
 
-  /** Notes that no later item changes the messages so far. @param messages number of those that were written, without the known ones */
+  /** Notes that the messages so far are independent of later items. @param messages number of written messages, without the known messages */
   complete(items: number, messages: number): void {
     const place = { items, messages, dropped: this.#dropped.length };
     if (this.#beginning && items <= this.#beginning.length) this.#inBeginning = place;
@@ -78,8 +78,8 @@ export class RepeatedMessages {
   }
 
   /**
-   * The messages as a JSON array, with the known ones.
-   * @param heads number of the first messages, which are of no item
+   * The messages as a JSON array, including the known messages.
+   * @param heads number of first messages that belong to no item
    */
   json(written: readonly object[], heads: number): string {
     let json = this.#known?.json ?? "";

@@ -33,7 +33,7 @@ export class ChatTranslator implements Translator {
   readonly #tools: SentTools;
   /** Absent before the first tool call. */
   #calls: ChatToolCalls | undefined;
-  /** Absent for a whole answer, which has no second chunk. */
+  /** Absent for a whole answer: it has only one chunk. */
   readonly #alike: ChunkTemplate | undefined;
   readonly #sources = new Citations();
   /** Either a message or reasoning is open, never both. */
@@ -74,7 +74,7 @@ export class ChatTranslator implements Translator {
     if (content !== undefined) return this.#say(content);
     const chunk = parseObject(data);
     const choice = firstChoice(chunk.choices);
-    // Some servers write "error": null into every chunk; others send a flat error that is named only by its event or object.
+    // Some servers write "error": null into every chunk; others send a flat error, recognized only by its event or object.
     const error = chunk.error ?? choice?.error ?? (name === "error" || chunk.object === "error" ? chunk : undefined);
     if (error !== undefined && error !== null) throw providerFault(chatError(undefined, { error }));
     // Moonshot reports usage inside the choice.
@@ -96,7 +96,7 @@ export class ChatTranslator implements Translator {
     this.#alike?.note(data, chunk);
   }
 
-  /** Perplexity writes an empty delta beside a whole message, and all that was said so far as a message beside each delta. */
+  /** Perplexity writes an empty delta next to a whole message, and the whole text so far as a message next to each delta. */
   #saidIn({ delta, message }: JsonObject): JsonObject | undefined {
     if (!isObject(delta)) return isObject(message) ? message : undefined;
     return isObject(message) && this.#output.count === 0 && isBlank(delta) ? message : delta;
@@ -135,7 +135,7 @@ export class ChatTranslator implements Translator {
     this.#calls.delta(call);
   }
 
-  /** A few vendors send content parts, one of which may be reasoning. */
+  /** A few vendors send content parts, including reasoning. */
   #sayParts(parts: readonly JsonObject[], logprobs: readonly JsonObject[] | undefined): void {
     for (const part of parts) {
       const thought = readThinkingPart(part);
@@ -166,7 +166,7 @@ export class ChatTranslator implements Translator {
     message.annotation(message.part("output_text"), { type: "url_citation", title: "", ...annotation.url_citation });
   }
 
-  /** Sources are complete only at the end, so only a message that is still open then gets citations. */
+  /** Sources are complete only at the end, so only a message still open then gets citations. */
   #cite(): void {
     const part = this.#message?.parts.at(-1);
     if (!this.#message || part?.type !== "output_text" || part.annotations.length > 0) return;
@@ -200,7 +200,7 @@ export class ChatTranslator implements Translator {
     this.#seal = undefined;
   }
 
-  /** Some servers give no finish reason. Calls whose arguments are not whole were cut, whatever the server says. */
+  /** Some servers give no finish reason. Calls with incomplete arguments were cut, even if the server reports an end. */
   #finishWithoutReason(isWhole: boolean): void {
     if (!isWhole) throw connectionLost();
     if (this.#output.count === 0) throw providerFailed("an answer without content");
@@ -229,19 +229,19 @@ export class ChatTranslator implements Translator {
   }
 }
 
-/** The form before tool_calls, which a few servers still use, counts where the newer one is absent: Snowflake writes an empty one beside it. */
+/** The form before tool_calls, still used by a few servers, counts only if the newer form is absent: Snowflake writes an empty one next to it. */
 function callsIn({ tool_calls, function_call }: JsonObject): readonly JsonObject[] {
   const calls = objects(tool_calls);
   return calls.length === 0 && isObject(function_call) ? [{ index: 0, function: function_call }] : calls;
 }
 
-/** Whether a delta says nothing beside its role. */
+/** Whether a delta has nothing but its role. */
 const isBlank = (delta: JsonObject): boolean =>
   Object.entries(delta).every(
     ([name, value]) => name === "role" || (value ?? "") === "" || (Array.isArray(value) && value.length === 0),
   );
 
-/** The choice with index 0, which may be left out. */
+/** The choice with index 0; the index may be left out. */
 function firstChoice(choices: unknown): JsonObject | undefined {
   if (!Array.isArray(choices)) return undefined;
   for (const choice of choices as readonly unknown[]) if (isObject(choice) && (choice.index ?? 0) === 0) return choice;

@@ -10,13 +10,13 @@ interface Call {
   readonly index: unknown;
   callId: string;
   writer: CallWriter | undefined;
-  /** Arguments that came before the name: an item cannot begin without a name. */
+  /** Arguments received before the name: an item cannot begin without a name. */
   pending: string;
   /** The last piece of the arguments. */
   lastPiece: string;
-  /** Present for a custom tool that was sent as a function. */
+  /** Present for a custom tool sent as a function. */
   wrapped: WrappedInput | undefined;
-  /** True for a call in the format's own form for custom tools, whose input is no JSON. */
+  /** True for a call in the format's own form for custom tools, with input other than JSON. */
   custom: boolean;
   ended: boolean;
 }
@@ -43,7 +43,7 @@ export class ChatToolCalls {
   delta(entry: JsonObject): void {
     const piece = parsePiece(entry);
     const known = this.#find(piece);
-    // A late piece without text adds nothing to a call that has ended, and one without anything begins none: Snowflake sends one with each message.
+    // A late piece without text adds nothing to a finished call, and an empty piece begins none: Snowflake sends one with each message.
     if (!begins(piece) && (known ? known.ended : piece.id === "")) return;
     if (known && isRepeated(known, piece)) return;
     const call = known && !known.ended ? known : this.#open(piece);
@@ -52,7 +52,7 @@ export class ChatToolCalls {
       isPlaceholder(call.pending) && piece.args.trimStart().startsWith("{") ? piece.args : call.pending + piece.args;
     if (piece.args !== "") call.lastPiece = piece.args;
     if (!call.writer && piece.name !== "") this.#begin(call, piece.name);
-    // An empty object may be a placeholder, which the arguments follow.
+    // An empty object may be a placeholder for arguments still to come.
     if (!call.writer || (!call.custom && argumentsOf(call) === call.pending && isPlaceholder(call.pending))) return;
     call.writer.arguments(call.wrapped ? call.wrapped.read(call.pending) : call.pending);
     call.pending = "";
@@ -63,12 +63,12 @@ export class ChatToolCalls {
     return this.#calls.every((call) => call.ended || (call.writer && (call.writer.written === "" || isWhole(call))));
   }
 
-  /** Ends the calls whose arguments are whole; the others stay open beside the next item. */
+  /** Ends the calls with complete arguments; the others stay open next to the following item. */
   endWhole(): void {
     for (const call of this.#calls) if (!call.ended && call.writer && isWhole(call)) finish(call, "completed");
   }
 
-  /** A token limit cuts the last call and every call that is not whole, whatever the order of their pieces. */
+  /** A token limit cuts the last call and every incomplete call, whatever the order of their pieces. */
   end(status: ItemStatus): void {
     const last = this.#calls.at(-1);
     for (const call of this.#calls) {
@@ -87,7 +87,7 @@ export class ChatToolCalls {
     );
   }
 
-  /** An id names one call, so that a second one with the same id gets one of its own. */
+  /** An id names one call: a second call with the same id gets a new id. */
   #hasId(id: string): boolean {
     return id !== "" && this.#calls.some(({ callId }) => callId === id);
   }
@@ -101,7 +101,7 @@ export class ChatToolCalls {
     return call;
   }
 
-  /** The item carries the client's name of the tool; a tool that was never offered keeps the model's name for it. */
+  /** The item carries the client's name of the tool; for a tool never offered it keeps the model's name. */
   #begin(call: Call, sentName: string): void {
     const tool = this.#tools.findBySentName(sentName);
     const name = tool?.tool.name ?? sentName;
@@ -121,12 +121,12 @@ function parsePiece(entry: JsonObject): Piece {
     index: entry.index,
     name: text(called.name),
     args: argumentsText(called.arguments ?? called.input),
-    // Snowflake writes an empty custom call beside each function.
+    // Snowflake writes an empty custom call next to each function.
     custom: !isFunction && isObject(entry.custom),
   };
 }
 
-/** The format says a string; a few vendors send an object. */
+/** The format requires a string; a few vendors send an object. */
 function argumentsText(value: unknown): string {
   if (value === null || value === undefined) return "";
   return typeof value === "string" ? value : JSON.stringify(value);
@@ -145,15 +145,15 @@ function isOther(call: Call, { id, name, args }: Piece): boolean {
 }
 
 /**
- * Some servers repeat the whole arguments in their last chunk. The lengths are compared first: reading text that has grown by pieces copies it, and
- * a copy for each piece would take a time that grows with the square of the arguments.
+ * Some servers repeat the whole arguments in their last chunk. The lengths are compared first: reading text concatenated from pieces copies it,
+ * and a copy for each piece would take quadratic time.
  */
 function isRepeated(call: Call, { id, args }: Piece): boolean {
   if (args === "" || args.length !== argumentsOf(call).length) return false;
   return isWholeObject(call) && args === argumentsOf(call) && (id === "" ? !call.ended : id === call.callId);
 }
 
-/** Longest text that is taken for a placeholder. */
+/** Longest text recognized as a placeholder. */
 const maxPlaceholder = 64;
 
 const isPlaceholder = (args: string): boolean => args.length <= maxPlaceholder && /^\s*\{\s*\}\s*$/.test(args);
@@ -171,10 +171,10 @@ function finish(call: Call, status: ItemStatus): void {
   call.ended = true;
 }
 
-/** The input of a native custom call is free text, which has no recognizable end. */
+/** The input of a native custom call is free text, without a recognizable end. */
 const isWhole = (call: Call): boolean => !call.custom && isJson(argumentsOf(call));
 
-/** Arguments so far, with a placeholder that is not written yet. */
+/** Arguments so far, including a placeholder not yet written. */
 const argumentsOf = ({ wrapped, writer, pending }: Call): string => (wrapped?.json ?? writer?.written ?? "") || pending;
 
 const isWholeObject = (call: Call): boolean =>

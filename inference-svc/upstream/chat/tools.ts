@@ -44,7 +44,7 @@ interface ToolForm {
   readonly schemas?: VendorSchemas;
 }
 
-/** Servers that pass marks on have them beside the function, as Anthropic has them in its tools. */
+/** Servers that pass marks on have them next to the function, as Anthropic has them in its tools. */
 function markedTool(offered: SentTool, onDropped: OnDropped, form: ToolForm): JsonObject {
   const { cacheControl } = offered.tool;
   const tool = chatTool(offered, onDropped, { ...form, takesMarks: true });
@@ -77,7 +77,7 @@ const nativeFormat = (format: JsonObject | undefined): JsonObject | undefined =>
 
 function toolChoice(choice: ToolChoice, { tools }: TranslationContext): unknown {
   if (typeof choice === "string") return choice;
-  // Tools that the choice leaves out are not sent at all.
+  // Tools excluded by the choice are not sent at all.
   if (choice.type === "allowed_tools") return choice.mode;
   if (choice.tool.type === "namespace") return "required";
   const chosen = tools.list.find(({ tool, namespace }) => refersTo(choice.tool, tool, namespace?.name));

@@ -7,7 +7,7 @@ export function chatUsage(value: JsonObject): Usage {
   const details = isObject(value.completion_tokens_details) ? value.completion_tokens_details : none;
   const inputTokens = parseCount(value.prompt_tokens);
   const answer = parseCount(value.completion_tokens);
-  // The format puts cached tokens into the details; DeepSeek and Moonshot put them beside the other counts.
+  // The format puts cached tokens into the details; DeepSeek and Moonshot put them next to the other counts.
   const cached = prompt.cached_tokens ?? value.prompt_cache_hit_tokens ?? value.cached_tokens;
   // The last two names are those of LiteLLM and Qwen.
   const written = prompt.cache_write_tokens ?? prompt.cache_creation_tokens ?? prompt.cache_creation_input_tokens;

@@ -6,7 +6,7 @@ const none: readonly never[] = [];
 
 export class CohereCitations {
   #citations: JsonObject[] = [];
-  /** Code points of the message before each of its content blocks, to which the offsets of citations refer. */
+  /** Code points of the message before each of its content blocks; offsets of citations count from there. */
   readonly #starts = new Map<unknown, number>();
 
   /** Citations of thoughts and plans are left out: annotations belong to answers. */
@@ -19,7 +19,7 @@ export class CohereCitations {
     if (!this.#starts.has(block)) this.#starts.set(block, codePointLength(before));
   }
 
-  /** @param answer the whole text of the message, after which another one may begin */
+  /** @param answer the whole text of the message; another message may follow */
   take(answer: string): readonly JsonObject[] {
     const annotations = this.#citations.flatMap((citation) => this.#annotations(citation, answer));
     this.#citations = [];
@@ -43,7 +43,7 @@ function parseSource({ document, tool_output: output }: JsonObject): JsonObject 
 
 /**
  * Offsets in code points. Where the provider's offsets do not match, the cited text is searched; if it is nowhere, the whole text is cited.
- * @param before code points before the block that the offsets refer to
+ * @param before code points before the block of these offsets
  */
 function findPlace({ start, end, text: cited }: JsonObject, before: number, answer: string): JsonObject {
   const quote = text(cited);

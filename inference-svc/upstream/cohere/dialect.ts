@@ -1,4 +1,4 @@
-/** The dialect of Cohere's Chat API, version 2 (https://docs.cohere.com/reference/chat), which compatible servers speak as well. */
+/** The dialect of Cohere's Chat API, version 2 (https://docs.cohere.com/reference/chat), also spoken by compatible servers. */
 import type { TurnRequest } from "../../turn/request.ts";
 import { bearer } from "../credentials/bearer.ts";
 import type { Dialect, Refusal } from "../dialect.ts";
@@ -29,7 +29,7 @@ export function refuseCohere(request: TurnRequest): Refusal | undefined {
   if (request.outputModalities.includes("image")) {
     return { path: "modalities", message: "no provider of this model gives images" };
   }
-  // Cohere answers 400 to a response format beside tools.
+  // Cohere answers 400 to a response format together with tools.
   const isJson = request.textFormat !== undefined && request.textFormat.type !== "text";
   return isJson && SentTools.of(request, cohereForm).list.length > 0
     ? { path: "text.format", message: unsupported("a JSON format beside tools") }

@@ -1,4 +1,4 @@
-/** Embeddings of Cohere's API, version 2 (https://docs.cohere.com/reference/embed), which Bedrock takes as well. */
+/** Embeddings of Cohere's API, version 2 (https://docs.cohere.com/reference/embed), also accepted by Bedrock. */
 import { openBrace } from "@sluice/proto/runtime/validation/json-bytes.js";
 import type { TurnRequest } from "../../turn/request.ts";
 import { bearer } from "../credentials/bearer.ts";
@@ -12,7 +12,7 @@ import { cohereError } from "./error.ts";
 /** Cohere's limit for one call. */
 export const maxCohereTexts = 96;
 
-/** Models of version 3 and later refuse a call that does not say what the vectors are for; most are stored to be searched. */
+/** Models of version 3 and later refuse a call without the purpose of the vectors; most vectors are stored for search. */
 const defaultInputType = "search_document";
 
 /** Older models on Bedrock answer a list; all others name the type of the numbers. */

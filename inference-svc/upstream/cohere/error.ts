@@ -1,10 +1,10 @@
-/** Errors of Cohere: `{"message", "id"}` (https://docs.cohere.com/reference/errors). Clouds that host its models send `{"error": {...}}`. */
+/** Errors of Cohere: `{"message", "id"}` (https://docs.cohere.com/reference/errors). Clouds send `{"error": {...}}` for its models. */
 import type { ProviderError } from "../failure.ts";
 import { type JsonObject, isObject, text } from "../json.ts";
 
-/** Statuses that say something else than their number. */
+/** Statuses with a meaning other than their number. */
 const misleading: readonly (readonly [status: number, message: RegExp, known: number])[] = [
-  // A model that the API does not serve is a plain 400; it is an error of the configuration.
+  // A model not served by the API is a plain 400; it is an error of the configuration.
   [400, /^(invalid request: )?model '[^']*' (is not supported|not found)/i, 404],
   // The monthly limit of a trial key is used up: waiting does not help.
   [429, /\/ month\b/i, 402],

@@ -1,8 +1,8 @@
-/** The growing list of messages: what the assistant thinks, says and calls in one go is a single message. */
+/** The growing list of messages: consecutive thoughts, text and calls of the assistant form a single message. */
 import { type JsonObject, text } from "../json.ts";
 import { isTextPart } from "./parts.ts";
 
-/** A message of the assistant that may still grow. */
+/** A message of the assistant, still open for additions. */
 interface Turn {
   /** Thoughts and texts, in their order. */
   readonly parts: JsonObject[];
@@ -70,7 +70,7 @@ export class CohereMessageList {
   }
 }
 
-/** A text beside calls is their plan, which is how Cohere's models say it (https://docs.cohere.com/docs/tool-use-overview). */
+/** Text together with calls is a plan: Cohere's models send it in this form (https://docs.cohere.com/docs/tool-use-overview). */
 function assistantMessage({ parts, calls }: Turn): JsonObject {
   if (calls.length === 0) return { role: "assistant", content: contentOf(parts) };
   const thoughts = parts.filter((part) => !isTextPart(part));
@@ -86,7 +86,7 @@ function assistantMessage({ parts, calls }: Turn): JsonObject {
   };
 }
 
-/** A single text is sent as a string, which every server takes. */
+/** A single text is sent as a string, accepted by every server. */
 function contentOf(parts: readonly JsonObject[]): unknown {
   const [only] = parts;
   if (only === undefined) return "";

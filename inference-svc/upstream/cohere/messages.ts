@@ -26,7 +26,7 @@ class CohereWriter implements ConversationWriter {
     this.#translation = translation;
   }
 
-  /** System messages at the beginning become one; later ones, to which Cohere answers 400, are sent as the user's. */
+  /** System messages at the beginning become one; for later ones Cohere answers 400, so they are sent as the user's. */
   addPrompt(item: InputItem, path: string): void {
     const parts = this.#content(item.content, `${path}.content`);
     if (item.role === "user") return this.thread.ask(parts);

@@ -17,7 +17,7 @@ export class CohereOutputItems {
   #message: MessageWriter | undefined;
   #reasoning: ReasoningWriter | undefined;
   #call: CohereToolCall | undefined;
-  /** Index of the content block that the open reasoning comes from. */
+  /** Index of the content block of the open reasoning. */
   #thoughtIndex: unknown;
 
   constructor(request: TurnRequest, emit: Emit) {
@@ -35,7 +35,7 @@ export class CohereOutputItems {
   }
 
   /**
-   * Texts that follow each other are one message. A plan is a text as well: it tells users what the calls are for.
+   * Consecutive texts are one message. A plan is a text as well: it explains the purpose of the calls to users.
    * @param block index of the content block; undefined for the plan
    */
   say(words: string, block?: unknown): void {
@@ -47,7 +47,7 @@ export class CohereOutputItems {
     this.#message.text(part, words);
   }
 
-  /** A citation follows the words that it is for. */
+  /** A citation follows the text it is for. */
   cite(citation: unknown): void {
     if (this.#message) this.#citations.read(citation);
   }

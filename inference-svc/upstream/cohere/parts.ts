@@ -19,7 +19,7 @@ export function refuseCoherePart(part: JsonObject): string | undefined {
   }
 }
 
-/** @param part a part that `refuseCoherePart` admits */
+/** @param part accepted by `refuseCoherePart` */
 export function coherePart(part: JsonObject, path: string, { onDropped }: TranslationContext): JsonObject {
   for (const mark of ["cache_control", "prompt_cache_breakpoint"]) {
     if (isObject(part[mark])) onDropped(`${path}.${mark}`, "the provider caches by itself");

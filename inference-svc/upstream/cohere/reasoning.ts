@@ -5,10 +5,10 @@ import { type JsonObject, objects, text } from "../json.ts";
 import { type TranslationContext, supports } from "../translate/context.ts";
 import { lastEffort } from "../translate/reasoning-effort.ts";
 
-/** Share of the output limit that an effort gets as its budget. Higher efforts get no bound, which Cohere recommends. */
+/** Share of the output limit used as the budget of an effort. Higher efforts get no bound, as recommended by Cohere. */
 const shares: Readonly<Record<string, number>> = { medium: 0.5, low: 0.2, minimal: 0.1 };
 
-/** Output limit from which a budget is derived when neither the request nor the endpoint has one. */
+/** Output limit for computing a budget when neither the request nor the endpoint has a limit. */
 const defaultMaxTokens = 4_096;
 
 /** Undefined when the model decides for itself. */
@@ -33,7 +33,7 @@ export function cohereThinking(request: TurnRequest, translation: TranslationCon
   };
 }
 
-/** Undefined for sealed reasoning, which only its own vendor reads, and where the endpoint is not known to take thoughts back. */
+/** Undefined for sealed reasoning, readable only for its own vendor, and if the endpoint is not known to accept thoughts. */
 export function toThinkingPart(item: InputItem, target: Target): JsonObject | undefined {
   const isOpen = (text(item.format) || "unknown") === "unknown" && text(item.encrypted_content) === "";
   if (!isOpen || !supports(target, "reasoning_content")) return undefined;

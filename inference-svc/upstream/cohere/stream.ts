@@ -10,7 +10,7 @@ import { cohereError } from "./error.ts";
 import { CohereOutputItems } from "./output-items.ts";
 import { cohereUsage } from "./usage.ts";
 
-/** HTTP status that a finish reason of a failed answer stands for. Any other reason but `MAX_TOKENS` is a normal end. */
+/** HTTP status equivalent to the finish reason of a failed answer. Any other reason but `MAX_TOKENS` is a normal end. */
 const failures: ReadonlyMap<string, number> = new Map([
   ["ERROR", 500],
   ["TIMEOUT", 504],
@@ -62,7 +62,7 @@ export class CohereTranslator implements Translator {
       case "message-end":
         return this.#end(isObject(delta) ? delta : none);
       default:
-        // Beginnings and ends that say nothing, and events of later versions, which may come at any time.
+        // Beginnings and ends without content, and events of later versions, which may come at any time.
         return this.#other(event);
     }
   }
@@ -119,7 +119,7 @@ export class CohereTranslator implements Translator {
 
 const isSaid = (block: JsonObject | undefined): boolean => text(block?.text) !== "";
 
-/** Index of the block that a citation is for: the last text, unless it names another one. */
+/** Index of the block of a citation: the last text, unless it names another block. */
 function blockOf({ content_index: index }: JsonObject, blocks: readonly JsonObject[]): number {
   return typeof index === "number" && isSaid(blocks[index]) ? index : blocks.findLastIndex(isSaid);
 }

@@ -1,4 +1,4 @@
-/** A tool call of an answer, whose arguments come in pieces. */
+/** A tool call of an answer, with arguments in pieces. */
 import type { CallWriter, ItemStatus } from "../events/item-writer.ts";
 import type { Output } from "../events/output.ts";
 import { providerFailed } from "../failure.ts";
@@ -9,14 +9,14 @@ import { WrappedInput } from "../translate/wrapped-input.ts";
 export class CohereToolCall {
   readonly index: unknown;
   readonly #writer: CallWriter;
-  /** Present for a custom tool that was sent as a function. */
+  /** Present for a custom tool sent as a function. */
   readonly #wrapped: WrappedInput | undefined;
   /** The beginning of the arguments while it may still become `null`. */
   #held: string | undefined = "";
   #finished = false;
 
   /**
-   * The item carries the client's name of the tool; a tool that was never offered keeps the model's name for it.
+   * The item carries the client's name of the tool; for a tool never offered it keeps the model's name.
    * @param call `{id, function: {name, arguments}}`
    */
   constructor(call: JsonObject, index: unknown, output: Output, tools: SentTools) {
@@ -33,7 +33,7 @@ export class CohereToolCall {
   }
 
   /**
-   * Cohere writes `null` for a call of a tool without parameters, which clients cannot read as an object.
+   * Cohere writes `null` for a call of a tool without parameters, and clients cannot read it as an object.
    * @param piece `{function: {arguments}}`
    */
   read(piece: JsonObject): void {
@@ -70,7 +70,7 @@ export class CohereToolCall {
   }
 }
 
-/** The format says a string; compatible servers may send an object. */
+/** The format requires a string; compatible servers may send an object. */
 function argumentsText(value: unknown): string {
   if (value === null || value === undefined) return "";
   return typeof value === "string" ? value : JSON.stringify(value);

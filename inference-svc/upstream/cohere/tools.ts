@@ -47,13 +47,13 @@ function cohereTool(offered: SentTool, onDropped: OnDropped, enforces: boolean):
   return { type: "function", function: new Verbatim(objectJson(declaration)) };
 }
 
-/** The tool that the choice names: the format cannot name one, so it is the only one that is sent. */
+/** The tool named in the choice: the format cannot name one, so it is the only tool sent. */
 function onlyTool(choice: ToolChoice | undefined, { list }: SentTools): SentTool | undefined {
   if (typeof choice !== "object" || choice.type !== "tool" || choice.tool.type === "namespace") return undefined;
   return list.find(({ tool, namespace }) => refersTo(choice.tool, tool, namespace?.name));
 }
 
-/** Tools that a choice leaves out are not sent at all, so any of the others will do. */
+/** Tools excluded by a choice are not sent at all, so any of the others will do. */
 const isForced = (choice: ToolChoice | undefined): boolean =>
   choice === "required" || (typeof choice === "object" && (choice.type === "tool" || choice.mode === "required"));
 

@@ -5,8 +5,8 @@ import { type JsonObject, isObject, parseCount } from "../json.ts";
 const none: JsonObject = {};
 
 /**
- * Billed tokens count, because prices apply to them. The model also reads a prompt of Cohere's own, which is not billed: it comes first, so
- * the cached tokens are its tokens before any others. Thoughts have no count of their own.
+ * Billed tokens count, because prices apply to them. The model also reads a prompt by Cohere, without a charge: it comes first, so
+ * the cached tokens are its tokens before any others. Thoughts have no separate count.
  */
 export function cohereUsage(value: unknown): Usage | undefined {
   if (!isObject(value)) return undefined;

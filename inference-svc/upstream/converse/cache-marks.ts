@@ -49,7 +49,7 @@ class NoMarks implements ConverseCacheMarks {
   }
 }
 
-/** Marks for Nova, which takes none on tools and none for an hour. */
+/** Marks for Nova: no marks on tools, and none with a lifetime of an hour. */
 class ShortMarks extends CacheMarks {
   readonly #declare: OnDropped;
 
@@ -83,7 +83,7 @@ class ShortMarks extends CacheMarks {
 }
 
 /**
- * The cache point that follows a marked block.
+ * The cache point after a marked block.
  * @param mark the `cache_control` of the block
  */
 export const cachePoint = ({ ttl }: JsonObject): JsonObject => ({

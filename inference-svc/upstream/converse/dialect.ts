@@ -40,7 +40,7 @@ export function refuseConverse(request: TurnRequest, target: Target): Refusal | 
   return (cached ? refuseCacheMarks(request) : undefined) ?? aloneRefusal(request, target);
 }
 
-/** Bedrock answers 400 to a message that has a document and no text. */
+/** Bedrock answers 400 to a message with a document and no text. */
 function aloneRefusal(request: TurnRequest, target: Target): Refusal | undefined {
   const files = findSpecialInputs(request.input).some(({ part }) => part?.type === "input_file");
   const messages = files ? previewConversation(request, target).messages : [];

@@ -36,7 +36,7 @@ function formatOf(part: JsonObject): string | undefined {
   return extension.exec(text(part.filename))?.[1]?.toLowerCase();
 }
 
-/** @param part a part that `refuseConversePart` admits */
+/** @param part accepted by `refuseConversePart` */
 export function documentBlock(part: JsonObject, path: string, onDropped: OnDropped): Block {
   const data = text(part.file_data);
   const format = formatOf(part);

@@ -1,5 +1,5 @@
 /**
- * Embeddings on Amazon Bedrock, which has no format of its own for them: each vendor's models are invoked in theirs
+ * Embeddings on Amazon Bedrock. There is no common format: each vendor's models are invoked in the vendor's
  * (https://docs.aws.amazon.com/bedrock/latest/userguide/model-parameters-titan-embed-text.html).
  */
 import { cohereEmbeddingsBody, cohereVectors, maxCohereTexts } from "../cohere/embeddings.ts";

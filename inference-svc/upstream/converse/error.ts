@@ -6,7 +6,7 @@ import type { ProviderError } from "../failure.ts";
 import type { ResponseFields } from "../transport/http/response-head.ts";
 import { type JsonObject, isObject, text } from "../json.ts";
 
-/** HTTP status by exception. Bedrock's own status misleads: 424 for a model that fails, 429 for one that is not ready. */
+/** HTTP status by exception. Bedrock's own status misleads: 424 for a model that fails, 429 for a model that is not ready. */
 const statuses: Readonly<Record<string, number>> = {
   AccessDeniedException: 403,
   InternalServerException: 500,

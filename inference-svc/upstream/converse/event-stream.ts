@@ -1,4 +1,4 @@
-/** The event streams of Amazon Bedrock: each frame is an event, or the exception that ended the stream. */
+/** The event streams of Amazon Bedrock: each frame is an event, or the exception at the end of a failed stream. */
 import { isUtf8 } from "node:buffer";
 import type { Framing, Translator } from "../dialect.ts";
 import { providerFailed, providerFault } from "../failure.ts";

@@ -1,5 +1,5 @@
 /**
- * The model family of a Bedrock model id, which decides about fields that Converse leaves to each family. An id is `vendor.model` after an
+ * The model family of a Bedrock model id, for fields defined by each family and not by Converse. An id is `vendor.model` after an
  * optional region, or the last part of an ARN (https://docs.aws.amazon.com/bedrock/latest/userguide/models-supported.html). Application
  * inference profiles and provisioned models do not show their family.
  */

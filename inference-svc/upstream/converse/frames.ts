@@ -11,7 +11,7 @@ import { providerFailed } from "../failure.ts";
 import { maxEventBytes } from "../transport/sse.ts";
 
 export interface Frame {
-  /** String headers only: Bedrock sends no others that matter. */
+  /** String headers only: Bedrock sends no others of interest. */
   readonly headers: ReadonlyMap<string, string>;
   readonly payload: Buffer;
 }
@@ -19,10 +19,10 @@ export interface Frame {
 const preludeBytes = 12;
 const checksumBytes = 4;
 
-/** Scans bytes that arrive in chunks cut anywhere. A frame that never ends is never given out. */
+/** Scans bytes in chunks cut anywhere. An incomplete frame is never delivered. */
 export class FrameScanner {
   readonly #onFrame: (frame: Frame) => void;
-  /** Bytes of the next frame, joined only once, so that many small reads stay linear. */
+  /** Bytes of the next frame, joined only once: many small reads stay linear. */
   #carry: Buffer[] = [];
   #carryBytes = 0;
   /** Bytes needed before the next step. */
@@ -48,7 +48,7 @@ export class FrameScanner {
   }
 }
 
-/** The length of the frame that begins here. Its checksum is verified first: a damaged length must not be waited for. */
+/** The length of the frame at the start of these bytes. Its checksum is verified first, so as not to wait for a damaged length. */
 function wantedOf(bytes: Buffer): number {
   if (bytes.length < preludeBytes) return preludeBytes;
   if (crc32(bytes.subarray(0, 8)) !== bytes.readUInt32BE(8)) throw providerFailed("frame with a damaged length");

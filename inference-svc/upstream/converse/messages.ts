@@ -94,7 +94,7 @@ function blockOf(block: Block, names: DocumentNames): JsonObject {
 const maxIdLength = 64;
 /**
  * Ids have 1 to 64 letters, digits, _ and - (https://docs.aws.amazon.com/bedrock/latest/APIReference/API_runtime_ToolUseBlock.html).
- * Different ids stay different, even when they differ only in characters that cannot be sent.
+ * Different ids stay different, even if they differ only in disallowed characters.
  */
 export function toToolUseId(callId: unknown, family: Family): string {
   if (family === "mistral") return toMistralId(callId);

@@ -18,7 +18,7 @@ interface Reader {
   delta(delta: JsonObject): void;
   /** The block is complete. */
   stop?(): void;
-  /** Ends the item, with the next item or with the answer, which says whether it is complete. */
+  /** Ends the item, with the next item or with the answer, whose status shows whether it is complete. */
   end(status: ItemStatus): void;
 }
 
@@ -36,7 +36,7 @@ export class ConverseOutputItems {
   readonly #sealed: boolean;
   #message: MessageWriter | undefined;
   #open: Open | undefined;
-  /** Indexes of the calls that have begun. */
+  /** Indexes of the calls already begun. */
   readonly #calls = new Set<unknown>();
 
   constructor(request: TurnRequest, family: Family, emit: Emit) {
@@ -71,7 +71,7 @@ export class ConverseOutputItems {
     this.#message?.end(status);
   }
 
-  /** The reader of the open block or of a block that begins with this delta; undefined for input of a call that was never started. */
+  /** The reader of the open block, or of a new block started by this delta; undefined for input of a call never started. */
   #readerOf(index: unknown, kind: Open["kind"]): Reader | undefined {
     const open = this.#open;
     if (open !== undefined && open.index === index && open.kind === kind) return open.reader;
@@ -84,7 +84,7 @@ export class ConverseOutputItems {
     return reader;
   }
 
-  /** @throws Fault for input of a call that another block has followed */
+  /** @throws Fault for input of a call after another block has begun */
   #unannounced(index: unknown): undefined {
     if (this.#calls.has(index)) throw providerFailed("blocks of an answer overlap");
   }
@@ -132,7 +132,7 @@ export class ConverseOutputItems {
     };
   }
 
-  /** The item carries the client's name of the tool; a tool that was never offered keeps the model's name for it. */
+  /** The item carries the client's name of the tool; for a tool never offered it keeps the model's name. */
   #call(toolUse: JsonObject): Reader {
     const called = this.#tools.findBySentName(text(toolUse.name));
     const name = called?.tool.name ?? text(toolUse.name);

@@ -23,7 +23,7 @@ export function refuseConversePart(part: JsonObject): string | undefined {
   }
 }
 
-/** @param part a part that `refuseConversePart` admits */
+/** @param part accepted by `refuseConversePart` */
 export function conversePart(part: JsonObject, path: string, { onDropped }: TranslationContext): Block {
   switch (part.type) {
     case "input_image":

@@ -1,4 +1,4 @@
-/** Reasoning settings, which differ for each model family. */
+/** Reasoning settings of each model family. */
 import type { TurnRequest } from "../../turn/request.ts";
 import { lastEffort } from "../translate/reasoning-effort.ts";
 import type { JsonObject } from "../json.ts";
@@ -7,7 +7,7 @@ import type { TranslationContext } from "../translate/context.ts";
 import type { Family } from "./family.ts";
 
 export interface ReasoningSettings {
-  /** Fields for `additionalModelRequestFields`, which the model reads. */
+  /** Fields for `additionalModelRequestFields`, interpreted by the model. */
   readonly fields: JsonObject;
   /** Converse's own effort parameter, in `outputConfig`. */
   readonly effort?: string;
@@ -54,7 +54,7 @@ function effortFields(request: TurnRequest, family: Family, translation: Transla
   return { reasoningConfig: { type: "enabled", maxReasoningEffort: level } };
 }
 
-/** Nova answers 400 to effort high beside an output limit or a sampler, so the effort gives way. */
+/** Nova answers 400 to effort high together with an output limit or a sampler, so the effort gives way. */
 function novaLevel(effort: string, { maxOutputTokens, temperature, topP, topK }: TurnRequest): string {
   const level = levels[effort] ?? "medium";
   const bound = [maxOutputTokens, temperature, topP, topK].some((value) => value !== undefined);

@@ -19,7 +19,7 @@ import { buildConversation, toConverseMessages } from "./messages.ts";
 import { converseReasoning } from "./reasoning.ts";
 import { type ConverseToolChoice, buildToolChoice, calledTools, converseTools } from "./tools.ts";
 
-/** Output limit from which a reasoning budget is derived when neither the request nor the endpoint has one. */
+/** Output limit for computing a reasoning budget when neither the request nor the endpoint has a limit. */
 const defaultMaxTokens = 4_096;
 
 export function converseBody(request: TurnRequest, target: Target, onDropped: OnDropped): string {
@@ -31,7 +31,7 @@ export function converseBody(request: TurnRequest, target: Target, onDropped: On
   marks.finish(request.cacheControl, tools, conversation.system, conversation.messages);
   const limit = request.maxOutputTokens ?? target.maxOutputTokens ?? defaultMaxTokens;
   const forced = [choice.toolChoice, choice.tool_choice].some(forces);
-  // Bedrock answers 400 to a forced call beside any reasoning of Claude up to 4.7.
+  // Bedrock answers 400 to a forced call with any reasoning of Claude up to 4.7.
   const around = { limit, forced, adaptsWhenForced: false, messages: conversation.messages };
   const thought = converseReasoning(request, family, translation, around);
   const { thinking } = thought.fields;
@@ -68,7 +68,7 @@ const parameters = new FormatParameters({
   stop: elsewhere,
 });
 
-/** Tools that must not be called are sent only if the history has calls of them, which Bedrock requires. */
+/** If tools must not be called, only the tools called in the history are sent, as Bedrock requires. */
 function toolSettings(
   request: TurnRequest,
   family: Family,
@@ -119,7 +119,7 @@ const unlessEmpty = (fields: JsonObject): JsonObject | undefined =>
 
 export interface ConverseSamplers {
   readonly inferenceConfig: JsonObject;
-  /** Fields for `additionalModelRequestFields`, which the model reads. */
+  /** Fields for `additionalModelRequestFields`, interpreted by the model. */
   readonly fields: JsonObject;
 }
 

@@ -15,7 +15,7 @@ import type { Family } from "./family.ts";
 export function converseTools({ tools, onDropped, target }: TranslationContext): readonly Block[] {
   for (const path of tools.searches) onDropped(path, "all tools are sent, so there is nothing to search");
   const declared = supports(target, "structured_outputs") ? strictTools : otherTools;
-  // Cache marks are put on blocks, so that each body needs its own.
+  // Cache marks are put on blocks, so each body needs its own.
   return declared.of(tools, onDropped).map((block) => ({ ...block }));
 }
 
@@ -42,7 +42,7 @@ function toolBlock(offered: SentTool, enforces: boolean, onDropped: OnDropped): 
   return { type: "tool", toolSpec };
 }
 
-/** Bedrock requires a declaration for every tool that the history has a call of. */
+/** Bedrock requires a declaration for every tool called in the history. */
 export function calledTools(messages: readonly BlockMessage[]): readonly Block[] {
   const calls = messages.flatMap(({ content }) => content).filter(({ type }) => type === "tool_use");
   const names = [...new Set(calls.map(({ name }) => name))];
@@ -54,7 +54,7 @@ export function calledTools(messages: readonly BlockMessage[]): readonly Block[]
 
 export interface ConverseToolChoice {
   readonly toolChoice?: JsonObject;
-  /** A tool choice in Claude's own form, which only Claude models take. */
+  /** A tool choice in Claude's own form, accepted only by Claude models. */
   readonly tool_choice?: JsonObject;
 }
 

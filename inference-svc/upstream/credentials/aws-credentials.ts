@@ -16,8 +16,8 @@ export function fixedAwsCredentials({
 }
 
 /**
- * Asks the default chain: variables, profiles with single sign-on, the web identity of a Kubernetes account, containers, instance metadata
- * (https://docs.aws.amazon.com/sdkref/latest/guide/standardized-credentials.html). The library is loaded on demand, and a chain of its own
+ * Queries the default chain: variables, profiles with single sign-on, the web identity of a Kubernetes account, containers, instance metadata
+ * (https://docs.aws.amazon.com/sdkref/latest/guide/standardized-credentials.html). The library is loaded on demand, and a new chain
  * for each call keeps nothing that AWS has refused.
  */
 export async function issueAwsCredentials({ region }: AwsSettings): Promise<Issued<AwsCredentials>> {
@@ -27,5 +27,5 @@ export async function issueAwsCredentials({ region }: AwsSettings): Promise<Issu
 }
 
 const nothing = () => {};
-/** The library would write its warnings to the standard error, beside the log. */
+/** Otherwise the library would write its warnings to the standard error, next to the log. */
 const silent = { debug: nothing, info: nothing, warn: nothing, error: nothing };

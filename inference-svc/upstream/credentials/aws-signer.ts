@@ -7,7 +7,7 @@ import type { CredentialSource, Patience } from "./source.ts";
 /** Amazon accepts signatures for five minutes. A refusal with less skew than this has another cause. */
 const noticedSkewMs = 60_000;
 
-/** Error types that concern the credentials themselves, not the rights that they give. */
+/** Error types about the credentials themselves, not the permissions they give. */
 const staleCredentials = /^(ExpiredToken|UnrecognizedClient|InvalidClientTokenId|InvalidToken)/;
 
 export class AwsSigner implements Identity {
@@ -60,7 +60,7 @@ export class AwsSigner implements Identity {
     return proof;
   }
 
-  /** Learns the clock skew from a refusal, so that the next signature is worth a try. */
+  /** Learns the clock skew from a refusal, to make the next signature worth a try. */
   note(head: AnswerHead): void {
     const aheadMs = Date.parse(head.first("date") ?? "") - this.#now();
     if (Math.abs(aheadMs - this.aheadMs) > noticedSkewMs) this.aheadMs = aheadMs;

@@ -7,7 +7,7 @@ type GoogleSettings = NonNullable<ProviderSettings["google"]>;
 
 const scopes = "https://www.googleapis.com/auth/cloud-platform";
 
-/** Life of a token that the library has signed, which it does not tell. */
+/** Lifetime of a token signed by the library, which does not report it. */
 const signedMs = 3_600_000;
 
 /**

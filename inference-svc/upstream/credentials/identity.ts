@@ -1,4 +1,4 @@
-/** The identity of this process on a cloud, which authenticates each request: by a signature, or by a token. */
+/** The identity of this process on a cloud. It authenticates each request by a signature or a token. */
 import type { AnswerHead } from "../events/answer.ts";
 import type { CredentialSource, Patience } from "./source.ts";
 
@@ -18,16 +18,16 @@ export interface Identity {
   authorize(request: Signable, patience: Patience): Promise<Authorization>;
 }
 
-/** The proof of an identity that one request carries. */
+/** The proof of an identity on one request. */
 export interface Authorization {
   readonly fields: HeaderFields;
   /** Learns from a refusal of the provider. */
   refused(head: AnswerHead): void;
-  /** True when it was refused and the identity would prove itself otherwise by now, so that another attempt is worth it. */
+  /** True when it was refused and the identity has a newer proof by now: another attempt is worth it. */
   readonly isOutdated: boolean;
 }
 
-/** Authenticates requests by a token that the cloud issues. */
+/** Authenticates requests with a token issued by the cloud. */
 export class TokenIdentity implements Identity {
   readonly #tokens: CredentialSource<HeaderFields>;
 

@@ -1,7 +1,7 @@
 /** The API keys of one provider, in rotation. A failure makes a key rest, for one model or for all. */
 import { type Fault, FaultReason } from "@sluice/proto/runtime/fault.js";
 
-/** Rest of a refused key: short enough to notice a renewed key, long enough that few turns meet a dead one. */
+/** Rest of a refused key: short enough to notice a renewed key, long enough that few turns meet a dead key. */
 const refusedRestMs = 60_000;
 /** Rest of a key without credit when the provider names no time. */
 const spentRestMs = 300_000;
@@ -15,7 +15,7 @@ export interface Key {
   readonly secret: string | undefined;
 }
 
-/** Says until when no key can be used, and why. */
+/** Time until which no key can be used, and the reason. */
 export interface KeyRest {
   /** limited: too many requests for the model; refused: rejected, or out of credit. */
   readonly why: "limited" | "refused";
@@ -35,10 +35,10 @@ export class KeyRing {
   readonly #notes: readonly Note[];
   readonly #now: () => number;
   #next = 0;
-  /** No key rests after this time, so that the common case needs no search. */
+  /** No key rests after this time: the common case needs no search. */
   #restsUntil = Number.NEGATIVE_INFINITY;
 
-  /** @param keys empty for servers without keys, which are rate limited as if they had one */
+  /** @param keys empty for servers without keys; these are rate limited as if they had one */
   constructor(keys: readonly string[], now: () => number) {
     this.#keys =
       keys.length === 0 ? [{ index: 0, secret: undefined }] : keys.map((secret, index) => ({ index, secret }));
@@ -46,7 +46,7 @@ export class KeyRing {
     this.#now = now;
   }
 
-  /** The next key that does not rest; when all rest, the one whose rest ends first. */
+  /** The next available key; when all rest, the key with the earliest end of its rest. */
   take(model: string): Key {
     const now = this.#now();
     const first = this.#next % this.#keys.length;
@@ -80,7 +80,7 @@ export class KeyRing {
 
   /**
    * Records a failed call with a key.
-   * @returns the rest in milliseconds that an operator should know of, if any
+   * @returns the rest in milliseconds to report to the operator, if any
    */
   note({ index }: Key, model: string, fault: Fault): number | undefined {
     const note = this.#notes[index]!;
@@ -103,7 +103,7 @@ export class KeyRing {
   }
 }
 
-/** A 429 that is no rate limit means that the credit is spent. */
+/** A 429 without rate limit means the credit is spent. */
 function refusalMs({ attemptStatus, retryAfterMs }: Fault): number | undefined {
   if (attemptStatus === 401 || attemptStatus === 403) return refusedRestMs;
   if (attemptStatus !== 402 && attemptStatus !== 429) return undefined;

@@ -1,4 +1,4 @@
-/** Chooses the identity by which a provider is called. */
+/** Chooses the identity for calls to a provider. */
 import type { ProviderSettings } from "@sluice/proto/runtime/house-file.js";
 import { AwsSigner } from "./aws-signer.ts";
 import { fixedAwsCredentials, issueAwsCredentials } from "./aws-credentials.ts";
@@ -7,7 +7,7 @@ import { issueGoogleToken } from "./google-token.ts";
 import { type Identity, TokenIdentity } from "./identity.ts";
 import { type Issued, type RenewalDeps, RenewedCredentials, fixedCredential } from "./source.ts";
 
-/** The identity of the cloud that the settings name; undefined for providers that take keys, or nothing. */
+/** The identity on the cloud in the settings; undefined for providers with keys, or without authentication. */
 export function openIdentity(
   { id, aws, google, azure, api_keys: keys }: ProviderSettings,
   log: RenewalDeps["log"],

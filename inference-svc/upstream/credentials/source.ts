@@ -1,10 +1,10 @@
-/** Credentials that authenticate requests: fixed ones of the configuration, or those that a cloud issues for some time. */
+/** Credentials for requests: fixed in the configuration, or issued by a cloud for limited time. */
 import type { Logger } from "@sluice/proto/runtime/log/log.js";
 import { abortFault, throwIfAborted } from "../../turn/abort.ts";
 import type { Scope } from "../../turn/scope.ts";
 import { withoutCredentials, providerTimeout, sanitizeMessage } from "../failure.ts";
 
-/** The time that a request has: until it is aborted, or another endpoint should be tried. */
+/** The time of a request: until it is aborted, or another endpoint should be tried. */
 export type Patience = Pick<Scope, "signal" | "attempt">;
 
 export interface CredentialSource<Credential> {
@@ -16,7 +16,7 @@ export interface CredentialSource<Credential> {
   isCurrent(credential: Credential): boolean;
 }
 
-/** @param credential of the configuration, which stays until its file changes */
+/** @param credential of the configuration; it stays until the file changes */
 export const fixedCredential = <Credential>(credential: Credential): CredentialSource<Credential> => ({
   take: () => Promise.resolve(credential),
   refused: () => {},
@@ -33,21 +33,21 @@ export interface RenewalDeps {
   /** Id of the provider. */
   readonly provider: string;
   readonly log: Pick<Logger, "error">;
-  /** Clock in milliseconds since 1970, by which credentials expire. */
+  /** Clock in milliseconds since 1970 for the expiry of credentials. */
   readonly now?: () => number;
 }
 
 /** Libraries of clouds repeat failed calls; after this time another endpoint serves the request better. */
 const issueLimitMs = 10_000;
-/** Credentials are renewed so long before their end, or in the last fifth of their time if that is shorter. */
+/** Credentials are renewed this long before their expiry, or in the last fifth of their lifetime if it is shorter. */
 const maxAheadMs = 300_000;
 const aheadShare = 0.2;
-/** Pause after a failure, so that a token service in trouble is not asked by every request. */
+/** Pause after a failure: a token service in trouble is not called by every request. */
 const retryMs = 5_000;
-/** A provider that refuses new credentials as well has another reason, so they are not asked for at every refusal. */
+/** A provider that refuses new credentials as well has another reason, so they are not renewed at every refusal. */
 const refusalMs = 60_000;
 
-/** Credentials that are issued on demand, kept until shortly before their end, and asked for once however many requests wait. */
+/** Credentials issued on demand and kept until shortly before their expiry. However many requests wait, there is one renewal. */
 export class RenewedCredentials<Credential> implements CredentialSource<Credential> {
   readonly #issue: () => Promise<Issued<Credential>>;
   readonly #deps: Required<RenewalDeps>;
@@ -67,7 +67,7 @@ export class RenewedCredentials<Credential> implements CredentialSource<Credenti
     const now = this.#deps.now();
     const issued = this.#issued;
     if (issued === undefined || now >= (issued.expiresAtMs ?? now + 1)) return inTime(this.#renewed(now), patience);
-    // The failure of a renewal that nobody waits for is in the log.
+    // The failure of a renewal in the background is in the log.
     if (now >= issued.renewAtMs && !this.#rests(now)) this.#renewed(now).catch(() => {});
     return issued.credential;
   }

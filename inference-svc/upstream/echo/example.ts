@@ -1,7 +1,7 @@
-/** Builds a small value that a JSON Schema admits. Keywords that it does not know are ignored. */
+/** Builds a small value valid by a JSON Schema. Unknown keywords are ignored. */
 import { type JsonObject, isObject, objects } from "../json.ts";
 
-/** Bounds schemas that refer to themselves. */
+/** Bounds recursive schemas. */
 const maxDepth = 16;
 
 const formats: Readonly<Record<string, string>> = {

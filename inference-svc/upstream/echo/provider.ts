@@ -6,7 +6,7 @@ import { redactBody } from "../redacted-body.ts";
 import { responses } from "../responses/dialect.ts";
 import { echo, findDroppedFields, refuseEcho } from "./turn.ts";
 
-/** A request never becomes a body here: `debug.echo_upstream_body` shows it in the Responses format, which is Sluice's own. */
+/** A request never becomes a body here: `debug.echo_upstream_body` shows it in Sluice's own format, Responses. */
 function buildBody({ upstreamModel, tier }: Destination, request: TurnRequest): string {
   return redactBody(responses.body(request, { upstreamModel, tier, original: false }, () => {}));
 }

@@ -1,4 +1,4 @@
-/** The answer of the built-in model, which is the same for the same request. */
+/** The answer of the built-in model: the same for the same request. */
 import type { CustomTool, FunctionTool, InputItem, TurnRequest } from "../../turn/request.ts";
 import { objects, text } from "../json.ts";
 import { type OfferedTool, offeredTools, refersTo } from "../translate/offered-tools.ts";
@@ -12,7 +12,7 @@ export type Line =
   | {
       readonly kind: "text";
       readonly words: readonly string[];
-      /** The text of `stop` before which the line ends. */
+      /** The entry of `stop` that ended the line. */
       readonly stopSequence: string | undefined;
     }
   | { readonly kind: "reasoning"; readonly words: readonly string[]; readonly summary: readonly string[] }
@@ -24,7 +24,7 @@ export type Line =
       readonly words: readonly string[];
     };
 
-/** A tool that the model can call. */
+/** A tool available to the model. */
 type Callable = OfferedTool & { readonly tool: FunctionTool | CustomTool };
 
 /** The items of the answer. Each word counts as a token. */
@@ -101,7 +101,7 @@ const plain = (content: unknown): string =>
         .map((part) => text(part.text))
         .join("");
 
-/** Each word keeps its trailing white space, so that the joined words are the text. */
+/** Each word keeps its trailing white space: the joined words are the text. */
 const wordsOf = (whole: string): readonly string[] => whole.match(/\s*\S+\s*/g) ?? [];
 /** JSON has few spaces, so it is cut into pieces of eight characters to stream like the arguments of other models. */
 const piecesOf = (json: string): readonly string[] => json.match(/[^]{1,8}/gu) ?? [];

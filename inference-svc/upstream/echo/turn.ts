@@ -1,5 +1,5 @@
 /**
- * The built-in model. It answers without a provider, the same text to the same request, and says what it is. Made for trying Sluice out and
+ * The built-in model. It answers without a provider, the same text to the same request, and states what it is. Made for trying Sluice out and
  * for tests.
  */
 import { throwIfAborted } from "../../turn/abort.ts";
@@ -33,7 +33,7 @@ export const echo: Turn = (request, scope) => {
 
 const media: ReadonlySet<unknown> = new Set(["input_image", "input_file", "input_audio", "input_video"]);
 
-/** Fields that the built-in model ignores. Samplers are not listed: they would change nothing. */
+/** Fields ignored by the built-in model. Samplers are not listed: they would change nothing. */
 export const findDroppedFields = (request: TurnRequest): readonly DroppedField[] => [
   ...offeredTools(request).flatMap(({ path, tool, allowed }) =>
     allowed && isToolSearch(tool) ? [{ path, reason: "all tools are sent, so there is nothing to search" }] : [],

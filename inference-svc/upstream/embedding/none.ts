@@ -1,4 +1,4 @@
-/** Stands in for the embedding calls of a format that has none, so that its endpoints refuse instead of calling something else. */
+/** Stands in for the embedding calls of a format without embeddings: its endpoints refuse instead of calling something else. */
 import type { Dialect, Refusal } from "../dialect.ts";
 import { providerFailed } from "../failure.ts";
 import { serverSentEvents } from "../transport/sse.ts";

@@ -1,4 +1,4 @@
-/** Splits an embedding request for endpoints whose calls take few inputs. All its calls are one attempt, with one bill. */
+/** Splits an embedding request for endpoints with few inputs per call. All its calls are one attempt, with one bill. */
 import type { EmbeddingSettings, TurnRequest } from "../../turn/request.ts";
 import type { Scope } from "../../turn/scope.ts";
 import { generated, readToEnd } from "../../turn/answers.ts";
@@ -43,7 +43,7 @@ async function* answerParts(turn: Turn, parts: readonly TurnRequest[], scope: Sc
       }
     }
   };
-  // Calls that run when another one fails are read to their end, because the provider charges for them.
+  // When a call fails, the calls still running are read to their end, because the provider charges for them.
   const outcomes = await Promise.allSettled(Array.from({ length: concurrentCalls }, answerNext));
   const failed = outcomes.find((outcome) => outcome.status === "rejected");
   if (failed) {
@@ -62,7 +62,7 @@ function chargeAnswered(answers: readonly Batch[], { trace }: Scope): void {
 
 function joined(answers: readonly Batch[]): Batch {
   const usages = answers.map(usageOf);
-  // A sum without the part that was not counted would be too small, and count as exact.
+  // If a part was not counted, the sum would be too small and look exact.
   const usage = usages.every((each) => each !== undefined) ? sumUsage(usages) : undefined;
   const tier = outcomeOf(answers[0] ?? [])?.serviceTier ?? "";
   return [vectorsItem(answers.flatMap(readVectors)), answerEnd("completed", undefined, usage, tier)];

@@ -8,9 +8,9 @@ import { providerFailed } from "../failure.ts";
 import { type JsonObject, parseObject } from "../json.ts";
 import { type VectorJson, checkVectors } from "./vectors.ts";
 
-/** The part of an answer that differs between formats. */
+/** Differences between the embedding formats. */
 export interface VectorFormat {
-  /** Finds the vectors, in the order of the inputs. @param source the bytes of the answer, which hold a JSON object */
+  /** Finds the vectors, in the order of the inputs. @param source the bytes of the answer, a JSON object */
   vectors(answer: JsonObject, source: Buffer): readonly VectorJson[];
   /** Absent where the provider counts nothing. */
   usage(answer: JsonObject): Usage | undefined;
@@ -22,14 +22,14 @@ const maxVectorBytes = 40 * 1024 * 1024;
 /** Number of texts or token lists of a request. */
 export const countInputs = ({ input, embedding }: TurnRequest): number => embedding?.tokens?.length ?? input.length;
 
-/** The event that carries the vectors, as JSON texts in the order of the inputs. */
+/** The event with the vectors, as JSON texts in the order of the inputs. */
 export const vectorsItem = (vectors: readonly string[]): TurnEvent => ({
   type: "item.end",
   index: 0,
   item: { type: "embeddings", id: "", vectors },
 });
 
-/** The vectors that a batch carries. */
+/** The vectors in a batch. */
 export const readVectors = (batch: Batch): readonly string[] =>
   batch.flatMap((event) =>
     event.type === "item.end" && event.item.type === "embeddings" ? (event.item["vectors"] as readonly string[]) : [],

@@ -1,4 +1,4 @@
-/** Checks the vectors of an answer, and gives them the form that the client asked for. */
+/** Checks the vectors of an answer, and converts them to the encoding requested by the client. */
 import { openBrace, openBracket } from "@sluice/proto/runtime/validation/json-bytes.js";
 import { type ByteSpan, elementsOf, membersOf } from "@sluice/proto/runtime/validation/json-span.js";
 import { invalid } from "@sluice/proto/runtime/validation/problems.js";
@@ -10,7 +10,7 @@ import { parseCount } from "../json.ts";
 
 const noCounts = { cachedTokens: 0, cacheWriteTokens: 0, outputTokens: 0, reasoningTokens: 0 };
 
-/** Usage of a call by the provider's count of its input; undefined where that is none. */
+/** Usage of a call by the provider's count of its input; undefined without a valid count. */
 export function readInputTokens(count: unknown): Usage | undefined {
   const inputTokens = parseCount(count);
   return inputTokens === 0 ? undefined : { inputTokens, ...noCounts };
@@ -27,9 +27,9 @@ const floatBytes = 4;
 /**
  * @param vectors in the order of the inputs
  * @param count number of inputs
- * @returns the JSON text of each vector: copied where it has the right form already
- * @throws Fault INVALID_REQUEST for vectors of another length than the one that was asked for, because the provider ignores that wish every time;
- *   PROVIDER_FAILED for other vectors that cannot be those of the request
+ * @returns the JSON text of each vector: copied if it has the right form already
+ * @throws Fault INVALID_REQUEST for vectors of another length than requested, because the provider ignores `dimensions` every time;
+ * PROVIDER_FAILED for other vectors that cannot be those of the request
  */
 export function checkVectors(
   vectors: readonly VectorJson[],
@@ -64,7 +64,7 @@ function inFormat(json: VectorJson, format: EmbeddingSettings["encodingFormat"])
   return { text: format === "float" ? json : JSON.stringify(toBase64(value)), dimensions: value.length };
 }
 
-/** JSON has no NaN, and reads a number that is too large as infinite. */
+/** JSON has no NaN, and too large a number is read as infinite. */
 const isVector = (value: unknown): value is readonly number[] =>
   Array.isArray(value) && value.every((number) => Number.isFinite(number));
 
@@ -88,8 +88,8 @@ function toBase64(vector: readonly number[]): string {
 }
 
 /**
- * The place of a member in the object that starts at `start`; undefined when it has none.
- * @throws Fault where there is no object, and for a name that occurs twice, because parsers disagree about which of the two counts
+ * The place of a member in the object at `start`; undefined when it has none.
+ * @throws Fault if there is no object, and for a duplicate name, because parsers disagree about which of the two counts
  */
 export function findMember(source: Buffer, start: number, name: string): ByteSpan | undefined {
   if (source[start] !== openBrace) throw providerFailed("not an object");
@@ -106,7 +106,7 @@ export function entriesAt(source: Buffer, list: ByteSpan | undefined): readonly 
 
 export const textAt = (source: Buffer, { start, end }: ByteSpan): VectorJson => source.toString("utf8", start, end);
 
-/** The vector that is a member of the object that starts at `start`. @throws Fault when it has none */
+/** A vector: a member of the object at `start`. @throws Fault when it has none */
 export function vectorAt(source: Buffer, start: number, name: string): VectorJson {
   const found = findMember(source, start, name);
   if (!found) throw providerFailed("an entry without a vector");

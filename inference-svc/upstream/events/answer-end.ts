@@ -1,7 +1,7 @@
 /** The last event of an answer. */
 import type { Outcome, TurnEvent } from "../../turn/turn.ts";
 
-/** Writes unset fields as undefined, so that every outcome has the same shape. */
+/** Writes unset fields as undefined: every outcome has the same hidden class. */
 export function answerEnd(
   status: Outcome["status"],
   reason: Outcome["reason"],

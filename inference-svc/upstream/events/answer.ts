@@ -18,7 +18,7 @@ export interface AnswerHead extends ResponseFields {
 }
 
 export interface Expected {
-  /** Whether the request asked for a stream, which decides when the headers do not say. */
+  /** Whether the request asked for a stream; this decides when the headers leave it open. */
   readonly stream: boolean;
   readonly framing: Framing;
   /** Turns an error answer into a fault. */
@@ -39,7 +39,7 @@ export function openAnswer(head: AnswerHead, expected: Expected, translator: Tra
   return new DetectedAnswer(framing, translator);
 }
 
-/** Types that say nothing about the body; servers written by hand often leave them. */
+/** Types without information about the body; servers written by hand often leave them. */
 const unspecificTypes: ReadonlySet<string> = new Set(["", "text/plain", "text/json", "application/octet-stream"]);
 
 const lessThan = 0x3c;
@@ -100,7 +100,7 @@ class WholeAnswer implements AnswerReader {
     if (!this.#translator.done) this.#translator.close(true);
   }
 
-  /** The bytes are not kept beside their text. */
+  /** The bytes are not kept in addition to their text. */
   #takeText(): string {
     const bytes = this.#chunks.length === 1 ? this.#chunks[0]! : Buffer.concat(this.#chunks);
     this.#chunks = [];

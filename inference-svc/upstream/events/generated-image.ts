@@ -1,4 +1,4 @@
-/** Writes an image that a model generated inside of its answer as an output item. */
+/** Writes an image generated within an answer as an output item. */
 import { newId } from "@sluice/proto/runtime/id.js";
 import type { Output } from "./output.ts";
 

@@ -41,7 +41,7 @@ export class Alerts {
     this.#metrics = alertMetrics(parts.registry, () => this.#counts);
   }
 
-  /** Notes what a batch of records leads to, in the transaction that stores it. */
+  /** Records the alerts caused by a batch of records, in the transaction that stores it. */
   readonly around: AroundStoring = async (transaction, { records, turns }, store) => {
     const { settings, now } = this.#parts;
     const ofGuardrails = settings()
@@ -58,7 +58,7 @@ export class Alerts {
     return stored;
   };
 
-  /** Tries once to deliver everything that is due. */
+  /** Tries once to deliver everything due. */
   async deliver(): Promise<void> {
     const { settings, log, database } = this.#parts;
     const sinks = settings().alerts;

@@ -40,7 +40,7 @@ export function exportMetrics(registry: Registry, lags: () => readonly ExportLag
   return { attempts, turns };
 }
 
-/** @param counts alerts that are not delivered, as they were counted last */
+/** @param counts undelivered alerts as of the last count */
 export function alertMetrics(registry: Registry, counts: () => readonly AlertCounts[]): SinkMetrics {
   labelledGauge(
     registry,

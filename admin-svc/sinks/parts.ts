@@ -1,4 +1,4 @@
-/** Parts that the deliveries to sinks share. */
+/** Parts shared by the deliveries to sinks. */
 import type { SinkSettings } from "@sluice/proto/runtime/house/sinks/sinks.js";
 import type { Logger } from "@sluice/proto/runtime/log/log.js";
 import type { Registry } from "@sluice/proto/runtime/metrics.js";

@@ -38,7 +38,7 @@ export function post({ url, method = "POST", headers, body }: Message): Promise<
   });
 }
 
-/** Lets a short answer come to its end, so that the sink sees no broken connection. */
+/** Reads a short answer to its end, so the sink sees no broken connection. */
 function drain(answer: IncomingMessage): void {
   let bytes = 0;
   answer.on("error", () => {});

@@ -1,4 +1,4 @@
-/** Messages to incoming webhooks of Slack, and of services that take the same form. */
+/** Messages to incoming webhooks of Slack, and of services with the same format. */
 import type { JsonObject } from "@sluice/proto/runtime/validation/fields.js";
 import type { AlertRow } from "../store/alerts/outbox.ts";
 import type { Message } from "./post.ts";

@@ -1,4 +1,4 @@
-/** Messages to webhooks, signed as Standard Webhooks says (https://www.standardwebhooks.com). */
+/** Messages to webhooks, signed according to Standard Webhooks (https://www.standardwebhooks.com). */
 import { createHmac } from "node:crypto";
 import { parseWebhookSecret } from "@sluice/proto/runtime/house/sinks/common.js";
 import type { Message } from "./post.ts";
@@ -8,7 +8,7 @@ export interface WebhookSettings {
   readonly secret: string;
 }
 
-/** @param id the same in every repetition, so that the receiver can drop them */
+/** @param id the same in every repetition, for the receiver to drop duplicates */
 export function webhookMessage({ url, secret }: WebhookSettings, id: string, body: string, now: Date): Message {
   const timestamp = String(Math.floor(now.getTime() / 1_000));
   const signature = createHmac("sha256", parseWebhookSecret(secret) ?? "")

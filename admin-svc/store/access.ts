@@ -23,7 +23,7 @@ export interface ResolvedKey {
 
 export interface ResolvedKeys {
   readonly generation: bigint;
-  /** The keys by hash that may be used. A guardrail of several keys is one object. */
+  /** Usable keys by hash. A guardrail shared by several keys is one object. */
   readonly keys: ReadonlyMap<string, ResolvedKey>;
 }
 
@@ -42,7 +42,7 @@ interface FoundKey extends Pick<KeyRow, "requests_per_minute" | "tokens_per_minu
 
 const limits = ({ mode, limit_usd: limit }: EnforcedGuardrail): boolean => mode === "enforce" && limit !== null;
 
-/** A single statement, so that the generation belongs to the other values: two statements could see two different commits. */
+/** A single statement, so the generation belongs to the other values: two statements could see two different commits. */
 export async function resolveKeys(database: Kysely<Database>, hashes: readonly string[]): Promise<ResolvedKeys> {
   const { generation, keys, guardrails } = await database
     .with(
@@ -64,7 +64,7 @@ export async function resolveKeys(database: Kysely<Database>, hashes: readonly s
   return { generation: BigInt(generation), keys: new Map(keys.map((key) => [key.hash, toResolved(key, guardrails)])) };
 }
 
-/** Keys that are neither revoked, disabled nor expired. */
+/** Keys neither revoked, disabled nor expired. */
 const selectUsable = (database: QueryCreator<Database>, hashes: readonly string[]) =>
   database
     .selectFrom("api_keys as key")

@@ -1,7 +1,7 @@
 /** Permission for account-wide changes: only some administrators of the default workspace have it. */
 import type { Author } from "./audit.ts";
 
-/** Thrown inside the transaction, so that the change is rolled back. */
+/** Thrown inside the transaction to roll back the change. */
 export class AccountError extends Error {
   override readonly name = "AccountError";
 }

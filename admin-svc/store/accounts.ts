@@ -1,4 +1,4 @@
-/** The remaining amounts of the budgets that a key spends from: its own, its guardrails', and its workspace's. */
+/** The remaining amounts of the budgets that apply to a key: its own, its guardrails', and its workspace's. */
 import { pico } from "@sluice/proto/runtime/money.js";
 import { type Kysely, type RawBuilder, sql } from "kysely";
 import type { Database } from "./database.ts";
@@ -11,11 +11,11 @@ export interface Account {
   readonly scope: BudgetScope;
   /** USD as a decimal. */
   readonly limitUsd: string;
-  /** Id of the guardrail that has the budget; empty for any other budget. */
+  /** Id of the budget's guardrail; empty for any other budget. */
   readonly guardrailId: string;
-  /** Amount in 10^-12 USD that is not spent; below 0 where calls have cost more than their reservations. */
+  /** Unspent amount in 10^-12 USD; below 0 when calls have cost more than their reservations. */
   readonly left: bigint;
-  /** Amount in 10^-12 USD that is reserved for calls under way. */
+  /** Amount in 10^-12 USD reserved for calls under way. */
   held: bigint;
 }
 
@@ -31,7 +31,7 @@ interface AccountRow {
 /** When two budgets have the same amount left, an error names the one with the lower rank. */
 const rank: Readonly<Record<BudgetScope, number>> = { key: 0, workspace: 1, guardrail: 2 };
 
-/** Common table expression after `listed`, which has keys with their limits: the budgets of each key alone, its own and its guardrails'. */
+/** Common table expression after `listed`, which has keys with their limits: the budgets of each single key, its own and its guardrails'. */
 export const keyBudgets: RawBuilder<unknown> = sql`
   budgets as (
     select 'key' as scope, hash, hash as id, limit_usd, limit_reset from listed

@@ -10,19 +10,16 @@ import { transact } from "./postgres/transaction.ts";
 export interface Bulk {
   readonly author: Author;
   readonly verb: "assign" | "unassign";
-  /** UUID in lower case, the form in which it is stored. */
+  /** UUID in lower case, the stored form. */
   readonly guardrailId: string;
   /** Hashes without duplicates. */
   readonly keyHashes: readonly string[];
 }
 
 export interface BulkResults {
-  /**
-   * For each bulk, the number of keys that hold the guardrail now, or held it until now; undefined when the workspace has no such
-   * guardrail.
-   */
+  /** For each bulk, the number of keys that hold the guardrail now, or held it until now; undefined when the workspace has no such guardrail. */
   readonly counts: readonly (number | undefined)[];
-  /** Change that all bulks make together; undefined when no guardrail was found. */
+  /** The common change of all bulks; undefined when no guardrail was found. */
   readonly change: PolicyChange | undefined;
 }
 
@@ -64,7 +61,7 @@ class Holdings {
   readonly keys: ReadonlySet<string>;
   /** Guardrail of each key, by the hash of the key. */
   readonly held: Map<string, Holding>;
-  /** Hashes of every key that a bulk has moved. */
+  /** Hashes of every key moved by a bulk. */
   readonly moved = new Set<string>();
 
   constructor(keyHashes: readonly string[], before: ReadonlyMap<string, Holding>) {
@@ -75,7 +72,7 @@ class Holdings {
   assign({ author, guardrailId, keyHashes }: Bulk): { count: number; entry: SignedEntry } {
     const own = this.#ownOf(keyHashes);
     const moving = own.filter((keyHash) => this.held.get(keyHash)?.guardrailId !== guardrailId);
-    // The audit entry names the previous guardrail of each key, or `none`, so that a bulk can be undone.
+    // The audit entry names the previous guardrail of each key, or `none`, so a bulk can be undone.
     const before: Record<string, string[]> = {};
     for (const keyHash of moving) {
       (before[this.held.get(keyHash)?.guardrailId ?? "none"] ??= []).push(keyHash);
@@ -127,7 +124,7 @@ async function writeHoldings(transaction: Transaction<Database>, { held, moved }
         assignment_id = excluded.assignment_id, created_at = now()`.execute(transaction);
 }
 
-/** Prevents the guardrails from being deleted until the commit, without blocking other assignments. @returns the ids that exist */
+/** Prevents the guardrails from being deleted until the commit, without blocking other assignments. @returns the existing ids */
 async function lockGuardrails(
   transaction: Transaction<Database>,
   workspaceId: string,
@@ -145,9 +142,7 @@ async function lockGuardrails(
   return new Set(rows.map(({ id }) => id));
 }
 
-/**
- * Listed keys that belong to the workspace. They are locked in the order of their hashes: two overlapping lists would deadlock otherwise.
- */
+/** Listed keys of the workspace. They are locked in the order of their hashes: two overlapping lists would deadlock otherwise. */
 async function lockKeys(
   transaction: Transaction<Database>,
   workspaceId: string,
@@ -166,7 +161,7 @@ async function lockKeys(
   return rows.map((row) => row.hash);
 }
 
-/** A separate statement, so that it sees the commits that the locks waited for. */
+/** A separate statement, to see the commits the locks waited for. */
 async function heldBy(
   transaction: Transaction<Database>,
   keyHashes: readonly string[],
@@ -179,7 +174,7 @@ async function heldBy(
   return new Map(rows.map(({ key_hash: keyHash, guardrail_id: guardrailId }) => [keyHash, { guardrailId }]));
 }
 
-/** A key that holds a guardrail. */
+/** A key with its guardrail. */
 export interface AssignmentRow {
   readonly id: string;
   readonly guardrail_id: string;

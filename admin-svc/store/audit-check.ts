@@ -10,18 +10,18 @@ export interface AuditState {
   readonly entries: number;
   /** Entries whose subject was erased. */
   readonly erased: number;
-  /** Number and hash of the last entry. A copy kept elsewhere reveals a log that was written anew. */
+  /** Number and hash of the last entry. A copy kept elsewhere reveals a rewritten log. */
   readonly sequence: string;
   readonly head: string;
   /** Numbers of the first ten wrong entries; the last number when the end of the log is missing. */
   readonly wrong: readonly string[];
-  /** Numbers of the first ten erased entries that builds of before 2026-11-28 have erased, which did not write which: they may be as they were. */
+  /** Numbers of the first ten entries erased by builds before 2026-11-28, which did not record the numbers: their erasure cannot be verified. */
   readonly unverifiable: readonly string[];
 }
 
 /**
- * States at one moment, read in one statement. An erased entry has no content, and an erasure after it names it with the time. An erasure of an earlier build
- * says how many entries it erased: so many of those that no erasure names are unverifiable, and more are wrong.
+ * States at one moment, read in one statement. An erased entry has no content, and a later erasure names it with the time. An erasure by an earlier build
+ * gives only the number of erased entries: this many of the unnamed erased entries are unverifiable, and more are wrong.
  * @param workspaceId the only workspace to check; all of them when undefined
  */
 export async function auditStates(database: Kysely<Database>, workspaceId?: string): Promise<readonly AuditState[]> {

@@ -8,7 +8,7 @@ export type AuditRow = Omit<Selectable<AuditLogTable>, "salt" | "digest"> & {
   readonly at_us: string;
   /** Name of the changed key, guardrail or workspace. */
   readonly target_name: string | null;
-  /** Name of the management key that made the change. */
+  /** Name of the management key used for the change. */
   readonly actor_name: string | null;
 };
 
@@ -27,7 +27,7 @@ export interface AuditFilter {
   /** The last entry of the page before. */
   readonly after?: AuditPlace | undefined;
   readonly limit: number;
-  /** Bytes of before and after at which a page ends early; any number when undefined. One entry is always listed. */
+  /** Bytes of before and after at which a page ends early; any number when undefined. At least one entry is always listed. */
   readonly maxBytes?: number | undefined;
 }
 
@@ -36,15 +36,15 @@ export interface AuditPage {
   readonly hasMore: boolean;
 }
 
-/** A target that is no UUID, such as the name of an end user, is the id of nothing. */
+/** A target in another form, such as the name of an end user, is not an id. */
 const targetId = sql`case when target ~ '^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$' then target::uuid end`;
 
-/** An entry that made or removed a record has its name, also when the record is gone. */
+/** An entry for the creation or deletion of a record has its name, even when the record no longer exists. */
 const writtenName = sql`case when action ~ '^(keys|guardrails|workspaces)[.]' then coalesce(after ->> 'name', before ->> 'name') end`;
 
 const atUs = sql<string>`(extract(epoch from at) * 1000000)::bigint`;
 
-/** Reads one entry more than asked for, to know whether there is a next page. */
+/** Reads one entry more than requested, to know whether there is a next page. */
 export async function listAudit(database: Kysely<Database>, filter: AuditFilter): Promise<AuditPage> {
   const { limit, maxBytes = null } = filter;
   const { rows } = await sql<AuditRow & { readonly fits: boolean; readonly found: number }>`

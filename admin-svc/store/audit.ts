@@ -1,18 +1,18 @@
-/** The audit log: writes an entry for each change, and defines the hashes that reveal later changes. */
+/** The audit log: writes an entry for each change, and defines the hashes for detecting later modifications. */
 import { type RawBuilder, type Transaction, sql } from "kysely";
 import type { Database } from "./database.ts";
 
-/** The administrator or program that makes a change, and its workspace. */
+/** The administrator or program behind a change, and its workspace. */
 export interface Author {
   readonly workspaceId: string;
   /** Hash of the management key; null without one. */
   readonly keyHash: string | null;
-  /** Program through which the change arrives. */
+  /** Program used for the change. */
   readonly program: "api" | "cli" | "bootstrap";
   /** E-mail address of the person who uses the key in the console. */
   readonly person?: string | undefined;
   readonly requestId: string | null;
-  /** True when the author may change records that apply to every workspace. */
+  /** True when the author may change account-wide records. */
   readonly ofAccount?: boolean;
 }
 
@@ -30,7 +30,7 @@ export interface AuditEntry {
 
 const actorOf = ({ keyHash, person, program }: Author): string => person ?? keyHash ?? program;
 
-/** Fields in which two states of a row differ, with both values. Timestamps of the change do not count. */
+/** Fields with different values in two states of a row, with both values. Timestamps of the change do not count. */
 export function difference<Row extends object>(before: Row, after: Row): { before: object; after: object } {
   const differing = Object.keys(after).filter((name) => {
     const [was, is] = [before[name as keyof Row], after[name as keyof Row]];
@@ -40,17 +40,14 @@ export function difference<Row extends object>(before: Row, after: Row): { befor
   return { before: of(before), after: of(after) };
 }
 
-/**
- * Digest of the content that can be erased. The stored text is hashed as it is, because parsing it would be slow: a bulk has thirty
- * kilobytes.
- */
+/** Digest of the erasable content. The stored text is hashed as it is, because parsing it would be slow: a bulk has thirty kilobytes. */
 export const contentDigest: RawBuilder<Buffer> = sql`sha256(convert_to(json_build_array(salt, target, before, after)::text, 'UTF8'))`;
 
 /** Input of the chain's hash: every other field of the entry. */
 export const chainLink: RawBuilder<Buffer> = sql`convert_to(json_build_array(
   (extract(epoch from at) * 1000000)::bigint, actor, action, request_id, generation, encode(digest, 'hex'))::text, 'UTF8')`;
 
-/** Action of an entry that names the entries whose content was erased with the name of an end user. */
+/** Action of an entry that lists the entries whose content was erased with the name of an end user. */
 export const erasure = "end-users.erase";
 
 /** Whether two states of a row differ in nothing. */
@@ -65,8 +62,8 @@ export interface SignedEntry {
 }
 
 /**
- * Common table expressions that write entries of one workspace in their order, for use after `with recursive`.
- * @param generation the policy generation that the changes make, or null
+ * Common table expressions for writing entries of one workspace in their order, for use after `with recursive`.
+ * @param generation the policy generation of the changes, or null
  */
 export function auditing(
   workspaceId: string,
@@ -110,7 +107,7 @@ export function auditing(
     )`;
 }
 
-/** Writes an entry for a change that does not affect the policy. Call it last: the next entry of the workspace waits for the commit. */
+/** Writes an entry for a change without effect on the policy. Call it last: the next entry of the workspace waits for the commit. */
 export async function recordAudit(
   transaction: Transaction<Database>,
   author: Author,

@@ -1,4 +1,4 @@
-/** Captured contents: stored for keys that opt in, read one at a time, deleted when they expire or their key is revoked. */
+/** Captured contents: stored for keys with `capture_content`, read one at a time, deleted when they expire or their key is revoked. */
 import { type Kysely, type Selectable, type Transaction, sql } from "kysely";
 import { type Author, recordAudit } from "./audit.ts";
 import type { Database } from "./database.ts";
@@ -7,18 +7,18 @@ import { transact } from "./postgres/transaction.ts";
 
 export type ContentRow = Selectable<CapturedContentsTable>;
 
-/** Rows that one statement deletes, so that it holds few locks. */
+/** Rows deleted by one statement, to hold few locks. */
 const batch = 1_000;
 
 /**
- * Stores what is not stored yet. A key that was revoked, or that captures no longer, is left out.
+ * Stores new contents. Contents of a revoked key, or of a key without `capture_content`, are left out.
  * @returns how many were stored
  */
 export function insertContents(database: Kysely<Database>, rows: readonly ContentRow[]): Promise<number> {
   return transact(database, async (transaction) => {
     let stored = 0;
     for (const row of rows) {
-      // The lock makes a revocation wait that would otherwise miss this row.
+      // Without the lock, a concurrent revocation would miss this row.
       const { numAffectedRows = 0n } = await sql`
         insert into captured_contents (
           generation_id, key_hash, workspace_id, request_id, "user", opened_at, expires_at, key_id, salt, sealed
@@ -35,7 +35,7 @@ export function insertContents(database: Kysely<Database>, rows: readonly Conten
   });
 }
 
-/** The turn whose content is meant, by one of its ids. */
+/** The turn of a content, by one of its ids. */
 export interface ContentPlace {
   readonly workspaceId: string;
   readonly generationId?: string;

@@ -59,5 +59,5 @@ export interface Database {
   captured_contents: CapturedContentsTable;
 }
 
-/** Id of the workspace that the first migration creates. */
+/** Id of the workspace created by the first migration. */
 export const defaultWorkspaceId = "00000000-0000-4000-8000-000000000001";

@@ -1,4 +1,4 @@
-/** Registered end users. Processes that enforce `end_users` of the configuration file refuse requests of inactive ones. */
+/** Registered end users. Processes with `end_users` in their configuration file refuse requests of inactive end users. */
 import { type Kysely, type RawBuilder, type Transaction, sql } from "kysely";
 import { type Author, recordAudit } from "./audit.ts";
 import type { Database } from "./database.ts";
@@ -10,7 +10,7 @@ import { transact } from "./postgres/transaction.ts";
 export interface EndUserRow {
   readonly user: string;
   readonly is_active: boolean;
-  /** Epoch microseconds: a Date would lose the digits in which two quick updates differ. */
+  /** Epoch microseconds: a Date would lose the digits that distinguish two quick updates. */
   readonly created_at_us: string;
   readonly updated_at_us: string;
 }
@@ -71,7 +71,7 @@ export function updateEndUser(
   });
 }
 
-/** Names of the policies that depend on an end user: the end users of the workspace, and the keys made for this one. */
+/** Names of the policies affected by an end user: the end users of the workspace, and the keys made for this end user. */
 async function concerned(transaction: Transaction<Database>, workspaceId: string, user: string): Promise<string[]> {
   const keys = await transaction
     .selectFrom("api_keys")
@@ -132,13 +132,13 @@ export function findEndUser(
   return one(database, workspaceId, user).select(columns).executeTakeFirst();
 }
 
-/** A page of inactive end users, with the generation at which it was read. */
+/** A page of inactive end users, with the generation of the read. */
 export interface InactiveEndUsers {
   readonly users: readonly string[];
   readonly generation: bigint;
 }
 
-/** End users in byte order that follow `after`, at most `limit`. A single statement, so that the generation belongs to the names. */
+/** End users after `after` in byte order, at most `limit`. A single statement, so the generation belongs to the names. */
 export async function inactiveEndUsers(
   database: Kysely<Database>,
   { workspaceId, after, limit }: { readonly workspaceId: string; readonly after: string; readonly limit: number },

@@ -16,7 +16,7 @@ export interface Erased {
 }
 
 /**
- * Erases the records day by day, so that an interrupted run can be repeated and continues.
+ * Erases the records day by day, so an interrupted run can be repeated and continues.
  * @param onDay called after each day with the total so far
  */
 export async function eraseEndUser(
@@ -58,7 +58,7 @@ export async function eraseEndUser(
   });
 }
 
-/** Days in UTC that have records. */
+/** Days in UTC with records. */
 async function daysOf(database: Kysely<Database>, workspaceId: string): Promise<readonly string[]> {
   const { rows } = await sql<{ day: string }>`
     select to_char(day, 'YYYY-MM-DD') as day from generate_series(
@@ -77,7 +77,7 @@ function eraseInRecords(database: Kysely<Database>, workspaceId: string, user: s
   const within = (column: RawBuilder<unknown>) => sql`
     ${column} >= ${day}::timestamp at time zone 'UTC' and ${column} < (${day}::timestamp + interval '1 day') at time zone 'UTC'`;
   return transact(database, async (transaction) => {
-    // A record that came in between would keep the name, and its sums would lose it.
+    // A concurrently stored record would keep the name, and its sums would lose it.
     await holdChanges(transaction);
     const { numAffectedRows = 0n } = await sql`
       update usage_records set "user" = null, session_id = null
@@ -98,8 +98,8 @@ interface ErasedEntries {
 }
 
 /**
- * Author, action and time of an entry stay, and the digest of the erased content keeps the chain valid. The entry of the erasure names them, so that no other
- * entry can be passed off as erased; it has no name, and is not erased.
+ * Author, action and time of an entry stay, and the digest of the erased content keeps the chain valid. The entry of the erasure lists them, so no other
+ * entry can be passed off as erased; it contains no name, and is not erased.
  */
 async function eraseInAudit(database: Kysely<Database>, workspaceId: string, user: string): Promise<ErasedEntries> {
   const { rows } = await sql<{ sequence: string; at: string }>`

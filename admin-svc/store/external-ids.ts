@@ -1,4 +1,4 @@
-/** Records by the ids that other programs give them: made when there is none, else changed, in one transaction. */
+/** Records by external id: created when there is none, else changed, in one transaction. */
 import { type Kysely, type Transaction, sql } from "kysely";
 import type { Database } from "./database.ts";
 import type { ExternalIdsTable } from "./tables/administration.ts";
@@ -23,7 +23,7 @@ interface PutSteps<Result> {
   readonly targetOf: (result: Result) => string;
 }
 
-/** Calls with one id wait for one another, so that two at once make one record. */
+/** Calls with the same id wait for one another, so two simultaneous calls create one record. */
 export function putByExternalId<Result>(
   database: Kysely<Database>,
   id: ExternalId,
@@ -53,7 +53,7 @@ export async function targetBy(database: Kysely<Database>, id: ExternalId): Prom
   return row?.target;
 }
 
-/** External ids of records, by their hashes or ids; one that no program has put has none. */
+/** External ids of records, by their hashes or ids; records never put by a program have none. */
 export async function externalIdsOf(
   database: Kysely<Database>,
   kind: ExternalId["kind"],
@@ -76,7 +76,7 @@ async function remember(database: Kysely<Database>, id: ExternalId, target: stri
     .execute();
 }
 
-/** Gives the ids of one record to another, which takes its place. */
+/** Moves the external ids of a record to its successor. */
 export async function moveExternalIds(database: Kysely<Database>, from: string, to: string): Promise<void> {
   await database.updateTable("external_ids").set({ target: to }).where("target", "=", from).execute();
 }

@@ -1,4 +1,4 @@
-/** Creates the first management key of a workspace; that of the default workspace is one of the account. */
+/** Creates the first management key of a workspace; in the default workspace it is a key of the account. */
 import { type Kysely, type Transaction, sql } from "kysely";
 import { KeyKind, kindOfKey } from "@sluice/proto/runtime/key.js";
 import type { Author } from "./audit.ts";
@@ -17,8 +17,8 @@ export function createFirstKey(database: Kysely<Database>, author: Author, key: 
 }
 
 /**
- * Adds a key that the operator chose, beside those that there are. It is one of the account if it is the first management key of the default workspace.
- * Undefined when its hash is known already: it stays as it is, even when it was revoked.
+ * Adds a key chosen by the operator to the existing keys. It is a key of the account if it is the first management key of the default workspace. Undefined
+ * when its hash is already known: that key stays as it is, even when it was revoked.
  */
 export function registerKey(database: Kysely<Database>, author: Author, key: NewKey): Promise<ChangedKey | undefined> {
   return transact(database, async (transaction) => {
@@ -32,7 +32,7 @@ export function registerKey(database: Kysely<Database>, author: Author, key: New
 /** Keys of the account are in the default workspace. */
 const isDefault = ({ workspaceId }: Author): boolean => workspaceId === defaultWorkspaceId;
 
-/** A separate statement after the lock, so that it sees the key of a faster call. */
+/** A separate statement after the lock, to see the key of a faster call. */
 async function isAdministered(transaction: Transaction<Database>, workspaceId: string): Promise<boolean> {
   const key = await transaction
     .selectFrom("api_keys")

@@ -25,7 +25,7 @@ export function changedColumns(change: GuardrailSettings): Updateable<Guardrails
   return columns;
 }
 
-/** Value of the routing policy column, which keeps only the fields that are set. */
+/** Value of the routing policy column; contains only set fields. */
 export const policyColumn = (policy: RoutingPolicyChange): string =>
   JSON.stringify(Object.fromEntries(Object.entries(policy).filter(([, value]) => value !== null)));
 

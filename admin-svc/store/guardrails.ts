@@ -1,4 +1,4 @@
-/** Guardrails: rules for the requests and responses of the keys that hold them. */
+/** Guardrails: rules for the requests and responses of their keys. */
 import type { GuardrailSettings } from "@sluice/proto/contract/records/guardrail-record.js";
 import { type Kysely, type Transaction, type UpdateObject, sql } from "kysely";
 import { requireAccount } from "./account.ts";
@@ -42,7 +42,7 @@ export function createGuardrail(
 
 export type ListedGuardrail = GuardrailRow & { readonly keys: number };
 
-/** Guardrails with the number of keys that hold each. */
+/** Guardrails with the number of their keys. */
 export function listGuardrails(database: Kysely<Database>, workspaceId: string): Promise<ListedGuardrail[]> {
   return database
     .selectFrom("guardrails")
@@ -157,7 +157,7 @@ export function deleteGuardrail(
   });
 }
 
-/** Locks the keys in the order of a bulk assignment, so that neither deadlocks with the other. */
+/** Locks the keys in the order of a bulk assignment, so neither deadlocks with the other. */
 async function lockHolders(transaction: Transaction<Database>, id: string): Promise<void> {
   const holders = await transaction
     .selectFrom("guardrail_key_assignments")
@@ -198,7 +198,7 @@ async function affectedBy(
   return isShared(before) || isShared(after) ? null : holdersOf(transaction, after.id);
 }
 
-/** True when the guardrail also applies to keys that do not hold it. */
+/** True when the guardrail also applies to keys not assigned to it. */
 const isShared = (row: GuardrailRow): boolean => row.workspace_default || row.account_default;
 
 /** The name counts because receipts show it. The description changes no policy. */

@@ -1,4 +1,4 @@
-/** Lists of keys: searched, in any order, and with a page that never overlaps another. */
+/** Lists of keys: searched, in any order, and in pages without overlaps. */
 import type { KeyOrder, KeySort } from "@sluice/proto/contract/records/keys.js";
 import { type Expression, type Kysely, type RawBuilder, type SqlBool, sql } from "kysely";
 import type { Database } from "./database.ts";
@@ -37,7 +37,7 @@ export interface KeyFilter extends KeySearch {
   readonly includeDisabled: boolean;
 }
 
-/** Inference keys that are not revoked. */
+/** Unrevoked inference keys. */
 export function pageOfKeys(database: Kysely<Database>, filter: KeyFilter, page: Page): Promise<Paged<KeyRow>> {
   const { workspaceId } = filter;
   return readTogether(database, async (snapshot) => {
@@ -95,7 +95,7 @@ interface Order {
   readonly isOfTotals: boolean;
 }
 
-/** A key that was never used counts as used before every other. */
+/** A never used key counts as used before every other. */
 async function orderOf(database: Kysely<Database>, { sort = "created" }: KeySearch): Promise<Order> {
   const isReversed = sort.startsWith("-");
   const name = (isReversed ? sort.slice(1) : sort) as KeyOrder;

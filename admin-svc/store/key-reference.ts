@@ -7,7 +7,7 @@ export type KeyReference = Pick<KeyRow, "hash" | "name" | "revoked_at">;
 
 const prefixForm = /^[0-9a-f]{4,63}$/;
 
-/** Keys with this name, and keys whose hash begins with the text if that is at least four hexadecimal digits; revoked keys included. */
+/** Keys with this name, and keys whose hash begins with the text if it is at least four hexadecimal digits; revoked keys included. */
 export function keysNamed(database: Kysely<Database>, workspaceId: string, text: string): Promise<KeyReference[]> {
   return database
     .selectFrom("api_keys")

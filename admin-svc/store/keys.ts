@@ -18,9 +18,9 @@ export interface NewKey extends KeySettings {
   readonly name: string;
   /** The whole key, as `mintKey` makes it. */
   readonly key: string;
-  /** Lets a management key of the default workspace change records that apply to every workspace. */
+  /** Lets a management key of the default workspace change account-wide records. */
   readonly account?: boolean;
-  /** Makes a key that people act with in the console. */
+  /** Creates a key used by people in the console. */
   readonly console?: boolean;
 }
 
@@ -44,7 +44,7 @@ export async function addKey(
   const row = await insertKey(transaction, author.workspaceId, key);
   if (!row) return undefined;
   const entry = { action: "keys.create", target: row.hash, after: row };
-  // A process that saw this key before its creation has cached it as unknown.
+  // A process that received a request with this key before its creation has cached it as unknown.
   return { row, ...(await recordChange(transaction, author, entry, [row.hash])) };
 }
 
@@ -69,7 +69,7 @@ function insertKey(
     .executeTakeFirst();
 }
 
-/** An enabled key that has not expired, by the database's clock. */
+/** An enabled, unexpired key by the database's clock. */
 export function findLiveKey(database: Kysely<Database>, hash: string): Promise<KeyRow | undefined> {
   return database
     .selectFrom("api_keys")
@@ -125,7 +125,7 @@ const writeKey = (
 const isOtherPolicy = (before: KeyRow, after: KeyRow): boolean =>
   JSON.stringify(cachedPart(before)) !== JSON.stringify(cachedPart(after));
 
-/** Part of a key that caches hold. Its name is not among it, nor the size of its budget, which every call asks for. */
+/** The cached part of a key. Its name is not included, nor the size of its budget, which is checked on every call. */
 const cachedPart = ({
   name: _name,
   limit_usd: limit,
@@ -151,7 +151,7 @@ export function revokeKey(database: Kysely<Database>, author: Author, hash: stri
 }
 
 /**
- * Creates a key with all settings and the guardrail of the old one, which expires after the overlap, and is revoked without one. Undefined when
+ * Creates a key with all settings and the guardrail of the old key. The old key expires after the overlap; without an overlap it is revoked. Undefined when
  * the old key is unknown or revoked.
  */
 export function rotateKey(
@@ -185,7 +185,7 @@ async function copyAssignment(transaction: Transaction<Database>, from: string, 
   );
 }
 
-/** Never extends a key that expires earlier: `least` ignores null. */
+/** Never extends a key with an earlier expiry: `least` ignores null. */
 async function expireLocked(transaction: Transaction<Database>, hash: string, seconds: number): Promise<void> {
   await transaction
     .updateTable("api_keys")
@@ -207,7 +207,7 @@ function lockKey(transaction: Transaction<Database>, workspaceId: string, hash: 
     .executeTakeFirst();
 }
 
-/** @returns the id of the guardrail that the key held, or null */
+/** @returns the id of the key's guardrail, or null */
 async function revokeLocked(transaction: Transaction<Database>, hash: string): Promise<string | null> {
   const released = await transaction
     .deleteFrom("guardrail_key_assignments")

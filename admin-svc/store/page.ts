@@ -15,7 +15,7 @@ export interface Paged<Row> {
   readonly total: number;
 }
 
-/** Runs several reads on one snapshot, so that a page and its total agree. */
+/** Runs several reads on one snapshot, so a page and its total agree. */
 export function readTogether<Result>(
   database: Kysely<Database>,
   read: (snapshot: Transaction<Database>) => Promise<Result>,

@@ -12,7 +12,7 @@ export const policyChannel = "sluice_policy";
 
 /** Effect of a write on the policy. */
 export interface PolicyChange {
-  /** First generation in which the write is in force. */
+  /** First generation with the write in force. */
   readonly generation: bigint;
   /** Keys whose policy changed; empty when no policy changed, null for every key. */
   readonly keyHashes: readonly string[] | null;
@@ -36,7 +36,7 @@ export const recordChange = (
 ): Promise<PolicyChange> =>
   recordChanges(transaction, author.workspaceId, [{ author, entry, isOfPolicy: true }], changed);
 
-/** Records several changes of one workspace, which share one generation. */
+/** Records several changes of one workspace under one generation. */
 export async function recordChanges(
   transaction: Transaction<Database>,
   workspaceId: string,
@@ -68,12 +68,12 @@ export async function currentGeneration(database: Kysely<Database>): Promise<big
   return BigInt(row.generation);
 }
 
-/** For a write that would change nothing: no generation, no entry in the audit log. */
+/** For a write without an effect: no generation, no entry in the audit log. */
 export async function recordNothing(transaction: Transaction<Database>): Promise<PolicyChange> {
   return { generation: await currentGeneration(transaction), keyHashes: [], isUnchanged: true };
 }
 
-/** Removes generations older than a day. A watcher that asks for removed ones is told to clear its cache. */
+/** Removes generations older than a day. A watcher requesting removed generations must clear its cache. */
 export async function trimPolicyLog(database: Kysely<Database>): Promise<void> {
   await sql`select trim_policy_log()`.execute(database);
 }

@@ -1,4 +1,4 @@
-/** Writes an alert for every share of a budget that has been reached, in the transaction that charges the budget. */
+/** Writes an alert for every reached share of a budget, in the transaction that charges the budget. */
 import { type RawBuilder, type Transaction, sql } from "kysely";
 import { keyBudgets } from "../accounts.ts";
 import type { Database } from "../database.ts";
@@ -7,7 +7,7 @@ import { periodStart } from "../ledger/spending.ts";
 
 export interface BudgetSink {
   readonly name: string;
-  /** Name or id of the only workspace that is meant; undefined means every one. */
+  /** Name or id of the only workspace; undefined means all. */
   readonly workspace?: string | undefined;
   /** Shares of a budget, in percent. */
   readonly percents: readonly number[];
@@ -31,9 +31,9 @@ const budget: RawBuilder<unknown> = sql`
   )`;
 
 /**
- * The name of the fact holds the limit, because a changed limit is another budget: its shares are told anew. A share that is already told is
- * left out by the primary key, also while another transaction is writing it.
- * @param keyHashes keys that were charged
+ * The name of the fact includes the limit, because a changed limit is another budget: its shares are announced again. The primary key leaves out already
+ * announced shares, even while another transaction is writing them.
+ * @param keyHashes charged keys
  */
 export async function noteCrossings(
   transaction: Transaction<Database>,

@@ -10,7 +10,7 @@ const windowMs = 60_000;
 
 export interface GuardrailSink {
   readonly name: string;
-  /** Name or id of the only workspace that is meant; undefined means every one. */
+  /** Name or id of the only workspace; undefined means all. */
   readonly workspace?: string | undefined;
   readonly actions: readonly FilterActionWord[];
 }
@@ -25,7 +25,7 @@ interface Hit {
   hits: number;
 }
 
-/** @param turns as they were delivered; those that an earlier delivery has stored are left out. Call it before they are stored. */
+/** @param turns as delivered; turns stored by an earlier delivery are left out. Call it before they are stored. */
 export async function noteHits(
   transaction: Transaction<Database>,
   sinks: readonly GuardrailSink[],
@@ -59,7 +59,7 @@ async function leaveOutStored(
 function groupHits(turns: readonly NewTurnRecord[]): readonly Hit[] {
   const groups = new Map<string, Hit>();
   for (const { workspace_id, guardrail_id, rule, key_hash, requests, ...turn } of turns) {
-    // A record of an earlier build does not say what the guardrail did.
+    // A record of an earlier build lacks the action of the guardrail.
     const action = turn.guardrail_action ?? (turn.http_status === 403 ? "block" : "flag");
     const name = JSON.stringify([workspace_id, guardrail_id, rule, action, key_hash]);
     const known = groups.get(name);
@@ -91,11 +91,11 @@ interface Writing {
   readonly at: Date;
   /** Number of the window since 1970. */
   readonly window: number;
-  /** Hits that the window before did not take; null for all hits. */
+  /** Hits not taken by the preceding window; null for all hits. */
   readonly left: readonly Unwritten[] | null;
 }
 
-/** An alert is due at the end of its window. @returns hits whose alert has been sent already, because this transaction took so long */
+/** An alert is due at the end of its window. @returns hits whose alert has already been sent because this transaction took too long */
 async function writeHits(
   transaction: Transaction<Database>,
   { sinks, hits, at, window, left }: Writing,

@@ -1,4 +1,4 @@
-/** The outbox of alerts: claims those that are due, and notes what became of them. */
+/** The outbox of alerts: claims due alerts, and records the results. */
 import { type Kysely, type Selectable, sql } from "kysely";
 import { randomUUID } from "node:crypto";
 import type { Database } from "../database.ts";
@@ -8,10 +8,10 @@ export type AlertRow = Selectable<AlertsTable>;
 
 const keepTryingDays = 3;
 
-/** The end of the attempts at an alert that is due for the first time. */
+/** The end of the attempts at an alert due for the first time. */
 export const giveUpAfter = (due: Date): Date => new Date(due.getTime() + keepTryingDays * 24 * 3_600_000);
 
-/** Times of an alert that a command makes due. The clock of the machine that runs the command may be off. */
+/** Times of an alert made due by a command. The clock of the machine running the command may be wrong. */
 const dueNow = {
   due_at: sql<Date>`now()`,
   give_up_at: sql<Date>`now() + make_interval(days => ${keepTryingDays})`,
@@ -25,7 +25,7 @@ export interface Claim {
   readonly limit: number;
 }
 
-/** Takes alerts that are due, the oldest first. An alert whose process dies is due again at the end of the claim. */
+/** Takes due alerts, the oldest first. An alert whose process dies is due again at the end of the claim. */
 export async function claimAlerts(database: Kysely<Database>, claim: Claim): Promise<readonly AlertRow[]> {
   const { sink, now, until, limit } = claim;
   const { rows } = await sql<AlertRow>`
@@ -40,7 +40,7 @@ export async function claimAlerts(database: Kysely<Database>, claim: Claim): Pro
 
 export type Outcome = Pick<AlertRow, "state" | "due_at" | "settled_at" | "last_error">;
 
-/** An attempt that another process has repeated meanwhile decides nothing, unless it delivered the alert. */
+/** An attempt repeated meanwhile by another process decides nothing, unless it delivered the alert. */
 export async function settleAlert(database: Kysely<Database>, alert: AlertRow, outcome: Outcome): Promise<void> {
   const { sink, event, attempts } = alert;
   await database
@@ -70,7 +70,7 @@ export function countAlerts(database: Kysely<Database>): Promise<AlertCounts[]> 
     .execute();
 }
 
-/** An alert that says only that alerts arrive. @returns its id */
+/** A test alert, to show that alerts arrive. @returns its id */
 export async function addTestAlert(database: Kysely<Database>, sink: string, workspaceId: string): Promise<string> {
   const { id } = await database
     .insertInto("alerts")
@@ -113,7 +113,7 @@ export const listAlerts = (
     .limit(limit)
     .execute();
 
-/** Makes alerts that were given up due again, with the ids that they have. @param id of the only one; undefined means all. @returns how many */
+/** Makes given-up alerts due again, with the same ids. @param id of a single alert; undefined means all. @returns how many */
 export async function retryAlerts(database: Kysely<Database>, workspaceId: string, id?: string): Promise<number> {
   const { numUpdatedRows } = await database
     .updateTable("alerts")
@@ -125,7 +125,7 @@ export async function retryAlerts(database: Kysely<Database>, workspaceId: strin
   return Number(numUpdatedRows);
 }
 
-/** Longest budget period is a month; an alert about a budget without one stays, because it is told once. */
+/** The longest budget period is a month; an alert about a budget without a period stays, because it is sent only once. */
 const keptDays = 40;
 
 /** Removes what no fact can repeat. */

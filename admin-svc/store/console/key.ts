@@ -1,4 +1,4 @@
-/** The management keys that people act with in the console. Their text is thrown away when they are made, so nobody can present one. */
+/** The management keys used by people in the console. Their text is discarded at creation, so nobody can present one. */
 import { KeyKind, mintKey } from "@sluice/proto/runtime/key.js";
 import type { Kysely } from "kysely";
 import type { Author } from "../audit.ts";
@@ -7,7 +7,7 @@ import { addKey } from "../keys.ts";
 import { lockGeneration } from "../policy.ts";
 import { transact } from "../postgres/transaction.ts";
 
-/** Hash of the key for the author's workspace, or for the account. One that was revoked gets a successor. */
+/** Hash of the key for the author's workspace, or for the account. A revoked key gets a successor. */
 export async function consoleKey(database: Kysely<Database>, author: Author): Promise<string> {
   return (await findConsoleKey(database, author)) ?? (await makeConsoleKey(database, author));
 }
@@ -27,7 +27,7 @@ async function findConsoleKey(
   return key?.hash;
 }
 
-/** The fields of a key of the console that are shown; undefined when it is disabled. */
+/** The shown fields of a console key; undefined when it is disabled. */
 export const findKeyOfPeople = (database: Kysely<Database>, hash: string) =>
   database
     .selectFrom("api_keys as key")

@@ -8,7 +8,7 @@ import { transact } from "../postgres/transaction.ts";
 const idle = sql`interval '1 hour'`;
 const longest = sql`interval '12 hours'`;
 
-/** A session that has not ended, with what is shown of its key. */
+/** An active session, with the shown fields of its key. */
 export type SessionRow = Omit<Selectable<ConsoleSessionsTable>, "hash" | "seen_at"> & {
   readonly key_name: string;
   readonly key_label: string;
@@ -21,13 +21,13 @@ type SessionAuthor = Author & { readonly keyHash: string };
 /** The rights of a person's session. */
 export interface SessionRole {
   readonly role: string;
-  /** The rule that gave the person the role. */
+  /** The rule by which the person has the role. */
   readonly rule: string;
 }
 
 /**
  * @param hash SHA-256 of its secret in hexadecimal
- * @param given absent for a session of a management key, which may do everything
+ * @param given absent for a session of a management key with full permissions
  */
 export async function openSession(
   database: Kysely<Database>,
@@ -52,7 +52,7 @@ export async function openSession(
   });
 }
 
-/** Undefined when the session has ended, by itself or with its key. Its use is noted to the minute, so that most uses write nothing. */
+/** Undefined when the session has ended, by itself or with its key. Its use is recorded to the minute, so most uses write nothing. */
 export async function useSession(database: Kysely<Database>, hash: string): Promise<SessionRow | undefined> {
   const { rows } = await sql<SessionRow>`
     with live as (
@@ -73,7 +73,7 @@ export async function useSession(database: Kysely<Database>, hash: string): Prom
   return rows[0];
 }
 
-/** Ends a session, or all of its person, or of its key. One that has ended already is left alone. */
+/** Ends a session, or all sessions of its person or of its key. An ended session is left unchanged. */
 export async function endSessions(
   database: Kysely<Database>,
   hash: string,
@@ -97,7 +97,7 @@ export async function endSessions(
   });
 }
 
-/** @param generationId of a turn that the author has ended */
+/** @param generationId of a turn ended by the author */
 export async function recordEndedTurn(
   database: Kysely<Database>,
   author: SessionAuthor,
@@ -108,7 +108,7 @@ export async function recordEndedTurn(
   );
 }
 
-/** A call that the role of a session does not permit. */
+/** A call not permitted by the role of a session. */
 export interface Refusal {
   /** Method and path. */
   readonly call: string;

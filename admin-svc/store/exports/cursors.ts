@@ -1,6 +1,6 @@
 /**
- * Cursors of exports: how far each has delivered the turns of a workspace. A batch keeps its bounds until it is delivered, so that a
- * repetition replaces what an earlier attempt has left.
+ * Cursors of exports: how far each has delivered the turns of a workspace. A batch keeps its bounds until it is delivered, so a repetition replaces the
+ * results of an earlier attempt.
  */
 import { type Kysely, type Selectable, type Transaction, sql } from "kysely";
 import type { Database } from "../database.ts";
@@ -16,14 +16,11 @@ export type Batch = ExportCursor & { readonly batch_last: string; readonly batch
 
 export interface ExportSource {
   readonly name: string;
-  /** Name or id of the only workspace that is meant; undefined means every one. */
+  /** Name or id of the only workspace; undefined means all. */
   readonly workspace?: string | undefined;
 }
 
-/**
- * Begins an export with what is stored from now on. A workspace that is made later is exported from its beginning, because the export had
- * begun before.
- */
+/** Begins an export with the turns stored from now on. A workspace created later is exported from its beginning, because the export existed before it. */
 export async function openCursors(database: Kysely<Database>, source: ExportSource, now: Date): Promise<void> {
   const { name, workspace = null } = source;
   await sql`
@@ -37,10 +34,10 @@ export async function openCursors(database: Kysely<Database>, source: ExportSour
     on conflict do nothing`.execute(database);
 }
 
-/** Time after which a turn is complete without its record: the process that was to write it has died. */
+/** Time after which a turn is complete without its record, because the process responsible for it has died. */
 const settledMinutes = 15;
 
-/** Numbers turns without a record, which a killed process has left, and those of an admin-svc of before exports. */
+/** Numbers the turns without a record, left by a killed process or by an admin-svc without exports. */
 export async function logSettledTurns(database: Kysely<Database>, name: string, now: Date): Promise<void> {
   const settled = sql`log_sequence is null and opened_at + duration_ms * interval '1 ms' < ${now}::timestamptz - make_interval(mins => ${settledMinutes})
     and opened_at >= (select min(started_at) from export_cursors where export = ${name})`;
@@ -65,11 +62,11 @@ export interface BatchClaim {
   readonly limit: number;
 }
 
-/** Time until a workspace is looked at again whose turns are being stored. */
+/** Time before the next look at a workspace whose turns are being stored. */
 const busyMs = 1_000;
 
 /**
- * Takes a workspace whose turns wait, and gives its batch bounds.
+ * Takes a workspace with waiting turns, and sets the bounds of its batch.
  * @returns undefined when nothing is due; "busy" when its turns are being stored, while another workspace may be due
  */
 export function claimBatch(database: Kysely<Database>, claim: BatchClaim): Promise<Batch | "busy" | undefined> {
@@ -77,7 +74,7 @@ export function claimBatch(database: Kysely<Database>, claim: BatchClaim): Promi
   return transact(database, async (transaction) => {
     const waiting = await findWaiting(transaction, name, now);
     if (!waiting) return undefined;
-    // A batch that is being stored may have taken numbers below those that can be seen.
+    // A transaction under way may have taken numbers below the visible ones.
     if (!waiting.bounded && !(await closeLedger(transaction, waiting.id))) {
       const later = new Date(now.getTime() + busyMs);
       await sql`update export_cursors set due_at = ${later} where export = ${name} and workspace_id = ${waiting.id}`.execute(
@@ -89,7 +86,7 @@ export function claimBatch(database: Kysely<Database>, claim: BatchClaim): Promi
   });
 }
 
-/** A workspace whose turns wait. */
+/** A workspace with waiting turns. */
 interface Waiting {
   readonly id: string;
   /** Whether its batch has bounds of an earlier attempt. */
@@ -128,7 +125,7 @@ async function boundBatch(
   return rows[0];
 }
 
-/** The turns of a batch. One that has changed since an earlier attempt stands in a later batch. */
+/** The turns of a batch. A turn changed since an earlier attempt belongs to a later batch. */
 export async function turnsOfBatch(database: Kysely<Database>, batch: Batch): Promise<readonly TurnRow[]> {
   const { rows } = await sql<TurnRow>`
     select turns.*, api_keys.name as key_name from turns left join api_keys on api_keys.hash = turns.key_hash
@@ -137,7 +134,7 @@ export async function turnsOfBatch(database: Kysely<Database>, batch: Batch): Pr
   return rows;
 }
 
-/** Moves the cursor behind a batch that was delivered. Another process may have done so. */
+/** Moves the cursor behind a delivered batch. Another process may have done so. */
 export async function advanceCursor(database: Kysely<Database>, batch: Batch, due: Date): Promise<void> {
   await sql`
     update export_cursors set delivered = batch_last, batch_last = null, batch_at = null, attempts = 0, due_at = ${due}, last_error = null
@@ -162,7 +159,7 @@ export async function postponeBatch(
 
 export interface ExportLag {
   readonly export: string;
-  /** Seconds since the oldest turn that was not delivered has begun; 0 when there is none. */
+  /** Seconds since the start of the oldest undelivered turn; 0 when there is none. */
   readonly seconds: number;
 }
 

@@ -1,4 +1,4 @@
-/** Activity: sums of the calls that keys pay for by day, model, provider and tier, of the last 30 days in UTC. */
+/** Activity: sums of the calls paid by keys by day, model, provider and tier, of the last 30 days in UTC. */
 import type { OperationWord } from "@sluice/proto/runtime/call-operation.js";
 import { type Kysely, type RawBuilder, sql } from "kysely";
 import type { Database } from "../database.ts";
@@ -39,7 +39,7 @@ export interface ActivityRow {
   readonly reasoning_tokens: string;
 }
 
-/** Days before today that are shown. */
+/** Number of shown days before today. */
 const shownDays = 30;
 
 const keys = ["workspace_id", "key_hash", "day", "model", "provider", "service_tier", "operation", "door", "task"];
@@ -47,8 +47,8 @@ const counts = ["calls", "requests", "input_tokens", "output_tokens", "reasoning
 const join = (names: readonly string[]): RawBuilder<unknown> => sql.raw(names.join(", "));
 
 /**
- * Rows of `activity_changes` for records that its trigger has not seen. A turn counts in its last call that answers: one that the trigger has seen takes
- * it from there.
+ * Rows of `activity_changes` for records not seen by its trigger. A turn counts in its last answering call: the trigger moves it from there to a later call
+ * it has seen.
  */
 export const unnotedActivity = (where: RawBuilder<unknown>): RawBuilder<unknown> => sql`
   select workspace_id, key_hash, (opened_at at time zone 'UTC')::date as day, model, provider, coalesce(nullif(service_tier, ''), 'default') as service_tier,
@@ -84,14 +84,14 @@ export async function foldActivity(database: Kysely<Database>, limit: number): P
   return rows[0]?.taken ?? 0;
 }
 
-/** Removes the sums of days that are no longer shown. */
+/** Removes the sums of days no longer shown. */
 export async function dropOldActivity(database: Kysely<Database>): Promise<void> {
   await sql`delete from activity_days where day < (now() at time zone 'UTC')::date - ${sql.lit(shownDays + 1)}`.execute(
     database,
   );
 }
 
-/** The sums, the changes that are not in them yet, and the records of before the sums that they do not have yet. */
+/** The sums, the pending changes, and the earlier records not yet included in the sums. */
 export async function activityOf(
   database: Kysely<Database>,
   { workspaceId, date, keyHash, door, byOperation = false, byDoor = false, byTask = false }: ActivityFilter,

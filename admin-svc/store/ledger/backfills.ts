@@ -13,7 +13,7 @@ const ended = async (database: Kysely<Database>, name: BackfillName): Promise<vo
 /** One portion: what is done of it, for the log; undefined when nothing is left. */
 export type Portion = (database: Kysely<Database>) => Promise<string | undefined>;
 
-/** Calls of before turns, which also need what they were for before activity sums them. */
+/** Calls stored before turns existed; their purpose is needed before activity sums them. */
 const fillTurns: Portion = async (database) => {
   const added = await addCallsApart(database);
   if (added > 0) return `${added} calls`;
@@ -21,7 +21,7 @@ const fillTurns: Portion = async (database) => {
   return undefined;
 };
 
-/** Records of an hour, the latest first, back to the first day that activity shows. */
+/** Records of an hour, the latest first, back to the first shown day of activity. */
 const fillActivity: Portion = (database) =>
   transact(database, async (transaction) => {
     const { rows } = await sql<{ from: string; to: string; is_last: boolean }>`

@@ -1,6 +1,6 @@
 /**
- * Budget reservations. A call is admitted while its worst-case cost fits into every budget of its key, besides spent and reserved amounts.
- * The reservation is released in the transaction that writes the call's record. What becomes of it until then stands in `holds.ts`.
+ * Budget reservations. A call is admitted while its worst-case cost fits into every budget of its key, in addition to spent and reserved amounts. The
+ * reservation is released in the transaction that writes the call's record. Its states until then are explained in `holds.ts`.
  */
 import { decimal, pico } from "@sluice/proto/runtime/money.js";
 import { type Kysely, type Transaction, sql } from "kysely";
@@ -18,27 +18,27 @@ export interface Reservation extends ReservedCall {
   readonly keyHash: string;
   /** Worst-case cost, USD as a decimal. */
   readonly amountUsd: string;
-  /** Start of the process that renews the reservation; empty when it is renewed alone. */
+  /** Start of the process that renews the reservation; empty when it is renewed separately. */
   readonly bootId: string;
-  /** Minimum that must remain in each of the key's own budgets, USD as a decimal; empty means none. */
+  /** Minimum amount to leave in each of the key's own budgets, USD as a decimal; empty means none. */
   readonly keyBesidesUsd: string;
-  /** Minimum that must remain in the budget of the workspace. */
+  /** Minimum amount to leave in the budget of the workspace. */
   readonly workspaceBesidesUsd: string;
 }
 
-/** The decision, and the budget that will be used up first; no budget when the key has none. */
+/** The decision, and the budget closest to exhaustion; no budget when the key has none. */
 export interface Reserved {
   readonly admitted: boolean;
   readonly budget?: BudgetScope;
-  /** Id of the guardrail that has the budget. */
+  /** Id of the budget's guardrail. */
   readonly guardrailId?: string;
   /** USD as a decimal. */
   readonly limitUsd?: string;
-  /** Amount that was neither spent nor held before this reservation. */
+  /** Amount neither spent nor held before this reservation. */
   readonly remainingUsd?: string;
-  /** Amount of what was left that was held for other calls. */
+  /** Unspent amount held for other calls. */
   readonly heldUsd?: string;
-  /** Whether it was refused because of what is held: what is spent alone would let it pass. */
+  /** Whether only the held amounts caused the refusal: the spent amount would let the call pass. */
   readonly held: boolean;
 }
 
@@ -60,7 +60,7 @@ export function reserveBudget(
   });
 }
 
-/** Reservations of a workspace run one after the other. A separate statement, so that the next one sees the commit of the last holder. */
+/** Reservations of a workspace run one after the other. A separate statement, so the next transaction sees the commit of the last lock holder. */
 async function lockWorkspaces(transaction: Transaction<Database>, keyHashes: readonly string[]): Promise<void> {
   await sql`
     select pg_advisory_xact_lock(hashtextextended(id, 0)) from (
@@ -68,7 +68,7 @@ async function lockWorkspaces(transaction: Transaction<Database>, keyHashes: rea
     ) as named`.execute(transaction);
 }
 
-/** Holds the amount in every budget, or in none. A refusal names the budget that is spent, or else the one with the least that is free. */
+/** Holds the amount in every budget, or in none. A refusal names the exhausted budget, or else the budget with the least free amount. */
 function decide(reservation: Reservation, accounts: readonly Account[]): Reserved {
   if (accounts.length === 0) return { admitted: true, held: false };
   const amount = pico(reservation.amountUsd);
@@ -115,7 +115,7 @@ export interface Raise extends ReservedCall {
   readonly amountUsd: string;
 }
 
-/** Raises the reservation of a call that costs more than its worst case, whatever is left: the money is spent. */
+/** Raises the reservation of a call above its worst case, regardless of the remaining amount: the money is spent. */
 export async function raiseReservation(
   database: Kysely<Database>,
   { turnId, attempt, amountUsd }: Raise,
@@ -126,7 +126,7 @@ export async function raiseReservation(
     where turn_id = ${turnId}::uuid and attempt = ${attempt} and not is_settled`.execute(database);
 }
 
-/** Releases reservations of calls that will not be made. */
+/** Releases reservations of calls never made. */
 export async function dropReservations(database: Kysely<Database>, dropped: readonly ReservedCall[]): Promise<void> {
   const turns = dropped.map(({ turnId }) => turnId);
   const attempts = dropped.map(({ attempt }) => attempt);

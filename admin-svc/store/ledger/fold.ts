@@ -1,6 +1,6 @@
 /**
- * Adds to the sums by hour and day, and to those of activity, what batches have changed. Changes are taken away in the transaction that adds them, so each counts once,
- * whenever its batch was committed and whatever dies meanwhile.
+ * Adds the changes of batches to the sums by hour and day, and to those of activity. Changes are removed in the transaction that adds them, so each counts
+ * once, whenever its batch was committed and whichever process dies meanwhile.
  */
 import { type Kysely, type Transaction, sql } from "kysely";
 import type { Database } from "../database.ts";
@@ -8,10 +8,10 @@ import { transact } from "../postgres/transaction.ts";
 import { foldActivity } from "./activity.ts";
 import { addSums, changeSums } from "./usage-rollup.ts";
 
-/** Lock number that every build shares; any number would do. Only its holder writes sums. */
+/** Lock number shared by all builds; any number would do. Only its holder writes sums. */
 const sumsLock = 7_340_155_302n;
 
-/** Most changes that one transaction takes, which keeps it well below the time limit of a statement. */
+/** Maximum number of changes per transaction, which keeps it well below the time limit of a statement. */
 const maxChanges = 20_000;
 
 export type Folded = "all" | "some" | "locked";
@@ -53,7 +53,7 @@ async function fold(transaction: Transaction<Database>): Promise<number> {
   return Math.max(rows[0]?.taken ?? 0, await foldActivity(transaction, maxChanges));
 }
 
-/** Whether there is something to add, which costs less than to try. */
+/** Whether there is something to add; cheaper than trying. */
 export async function hasChanges(database: Kysely<Database>): Promise<boolean> {
   const { rows } = await sql`
     (select from usage_changes limit 1) union all (select from activity_changes limit 1)`.execute(database);

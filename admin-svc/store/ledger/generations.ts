@@ -1,4 +1,4 @@
-/** Lists turns, latest first. Each filter has an index in the order of time, so that a page of a large table reads little more than its rows. */
+/** Lists turns, latest first. Each filter has an index in the order of time, so a page of a large table reads little more than its rows. */
 import { type Kysely, type RawBuilder, type Selectable, sql } from "kysely";
 import type { Database } from "../database.ts";
 import type { TurnsTable } from "../tables/usage.ts";
@@ -6,7 +6,7 @@ import type { TurnsTable } from "../tables/usage.ts";
 /** A turn with the name of its key; null when the key is gone. */
 export type TurnRow = Selectable<TurnsTable> & { readonly key_name: string | null };
 
-/** Place in the list: the turn after which the next page begins. */
+/** Place in the list: the last turn before the next page. */
 export interface TurnCursor {
   readonly openedAt: Date;
   readonly generationId: string;
@@ -63,20 +63,20 @@ export async function listTurns(
 /** Rows of a list, and how far it was read: undefined when nothing is older than the rows. */
 export interface TurnsRead {
   readonly rows: readonly TurnRow[];
-  /** Turns that began before are not read. */
+  /** Earlier turns are not read. */
   readonly readTo: Date | undefined;
 }
 
-/** First stretch of time that is searched. */
+/** Length of the first searched period. */
 const firstStretchMs = 86_400_000;
-/** Time in which a stretch is to be searched: the next one is as much longer or shorter, up to four times. */
+/** Target time of searching a period: the next period is longer or shorter accordingly, up to four times. */
 const stretchTakesMs = 200;
-/** Time after which a search answers with what it has, far below the limit of a report. */
+/** Time after which a search answers with the results so far, well below the limit of a report. */
 const searchMs = 1_000;
 
 /**
- * Searches stretch by stretch of time, latest first. Each filter has an index in the order of time, but of two filters that are seldom or never true together an
- * index gives all rows of one in vain, up to the beginning of the ledger.
+ * Searches one period after another, latest first. Each filter has an index in the order of time, but when two filters are rarely or never true together,
+ * an index reads all rows of one filter in vain, back to the beginning of the ledger.
  */
 export async function searchTurns(
   database: Kysely<Database>,
@@ -106,7 +106,7 @@ export async function searchTurns(
   return { rows, readTo: undefined };
 }
 
-/** The time from which on turns are searched. */
+/** The earliest time to search. */
 async function firstTurnOf(database: Kysely<Database>, { workspaceId, from }: TurnFilter): Promise<Date | undefined> {
   const { rows } = await sql<{ opened_at: Date }>`
     select opened_at from turns where workspace_id = ${workspaceId} and opened_at >= coalesce(${from ?? null}::timestamptz, '-infinity')
@@ -114,7 +114,7 @@ async function firstTurnOf(database: Kysely<Database>, { workspaceId, from }: Tu
   return rows[0]?.opened_at;
 }
 
-/** The key is looked up for the rows of the page alone. */
+/** The key is only looked up for the rows of the page. */
 export const turnsQuery = (filter: TurnFilter, limit: number, after?: TurnCursor): RawBuilder<TurnRow> => sql<TurnRow>`
   select page.*, api_keys.name as key_name
   from (
@@ -128,7 +128,7 @@ function conditions(filter: TurnFilter, after: TurnCursor | undefined): RawBuild
   const given = Object.entries(equal).filter(([, value]) => value !== undefined);
   return [
     ...given.map(([name, value]) => sql`${sql.ref(columns[name as keyof typeof columns])} = ${value}`),
-    // Indexes that leave out the most frequent value are used for the others only.
+    // Indexes without the most frequent value are used only for the other values.
     ...(filter.status === undefined || filter.status === 200 ? [] : [sql`http_status <> 200`]),
     ...(filter.outcome === undefined || filter.outcome === "completed" ? [] : [sql`outcome <> 'completed'`]),
     ...(filter.operation === undefined || filter.operation === "turn" ? [] : [sql`operation <> 'turn'`]),

@@ -1,6 +1,7 @@
 /**
- * Reservations as holds and as charges. The reservation of a call under way is held, and what a call has cost counts as spent. So does the reservation of a process that
- * has renewed nothing for ten minutes: nobody knows what its call has cost until its record is stored, and a budget must not be granted twice.
+ * Reservations as holds and as charges. The reservation of a call under way is held, and the cost of a finished call counts as spent. So does the
+ * reservation of a process without a renewal for ten minutes: the cost of its call is unknown until its record is stored, and a budget must not be granted
+ * twice.
  */
 import { type Kysely, type RawBuilder, sql } from "kysely";
 import { type Author, recordAudit } from "../audit.ts";
@@ -11,7 +12,7 @@ import { periodStart } from "./spending.ts";
 /** Time without a renewal after which a reservation is a charge. */
 export const holdMinutes = 10;
 
-/** Whether a reservation is one that nobody renews. */
+/** Whether no process renews a reservation. */
 export const isAbandoned: RawBuilder<boolean> = sql<boolean>`
   (not is_settled and expires_at <= now() and coalesce(boot_id <> all (array(
     select process.boot_id from budget_processes as process where renewed_at > now() - make_interval(mins => ${holdMinutes})
@@ -32,9 +33,9 @@ export interface SettledCall {
 }
 
 /**
- * Lowers the reservations of calls to their costs, and releases those of calls that cost nothing. Does not wait for a record that takes a
- * reservation away at the same moment.
- * @returns how many reservations were left alone for that
+ * Lowers the reservations of calls to their costs, and releases those of calls without cost. Does not wait for a record that removes a reservation at the
+ * same moment.
+ * @returns how many reservations were skipped for this reason
  */
 export async function settleHolds(database: Kysely<Database>, calls: readonly SettledCall[]): Promise<number> {
   const turns = calls.map(({ turnId }) => turnId);
@@ -69,7 +70,7 @@ export async function renewHolds(database: Kysely<Database>, bootId: string, ins
     on conflict (boot_id) do update set renewed_at = excluded.renewed_at`.execute(database);
 }
 
-/** Releases the reservations of a start of a process whose records are all stored, without those whose cost is known. */
+/** Releases the reservations of a start of a process whose records are all stored, except those with a known cost. */
 export async function endHolds(database: Kysely<Database>, bootId: string): Promise<void> {
   await sql`
     with ended as (delete from budget_processes where boot_id = ${bootId}::uuid)
@@ -85,7 +86,7 @@ export interface HoldRow {
   /** USD as a decimal. */
   readonly amountUsd: string;
   readonly reservedAt: Date;
-  /** `held` for a call under way, `settled` for one that has ended, `provisional` where nobody renews it. Both of the latter count as spent. */
+  /** `held` for a call under way, `settled` for a finished call, `provisional` when no process renews it. Settled and provisional amounts count as spent. */
   readonly state: "held" | "settled" | "provisional";
 }
 
@@ -103,7 +104,7 @@ export async function listHolds(database: Kysely<Database>, limit: number): Prom
   return rows;
 }
 
-/** Releases a charge that no record has replaced, and says so in the audit log. @returns undefined when there is none for the call */
+/** Releases a charge not replaced by a record, and records it in the audit log. @returns undefined when there is none for the call */
 export function releaseCharge(
   database: Kysely<Database>,
   author: Omit<Author, "workspaceId">,
@@ -126,7 +127,7 @@ export function releaseCharge(
   });
 }
 
-/** Forgets processes that have long been gone. Their reservations are charges with and without them. */
+/** Forgets processes lost long ago. Their reservations are charges in any case. */
 export async function forgetProcesses(database: Kysely<Database>): Promise<void> {
   await sql`delete from budget_processes where renewed_at < now() - interval '1 day'`.execute(database);
 }

@@ -34,7 +34,7 @@ export interface LedgerState {
   readonly estimated: number;
   /** Reservations of calls under way. */
   readonly reservations: number;
-  /** Reservations that count as spent until their records come: of calls that have ended, and of processes that are gone. */
+  /** Reservations that count as spent until their records come: of finished calls, and of lost processes. */
   readonly provisional: number;
   readonly gaps: readonly Gap[];
   readonly wrongSums: readonly WrongSum[];
@@ -81,7 +81,7 @@ async function gapsOf(database: Kysely<Database>): Promise<readonly Gap[]> {
 
 const keptFrom = sql`(select kept_from from ledger_retention)`;
 
-/** Turns whose calls are all kept and do not add up to their sums. A turn may have begun on the day before its first call. */
+/** Turns with complete calls whose sum differs from the turn's sums. A turn may have begun on the day before its first call. */
 async function wrongTurns(database: Kysely<Database>): Promise<readonly WrongSum[]> {
   const { rows } = await sql<Omit<WrongSum, "column">>`
     with calls as (
@@ -97,7 +97,7 @@ async function wrongTurns(database: Kysely<Database>): Promise<readonly WrongSum
   return rows.map((row) => ({ ...row, column: "generation_id" }));
 }
 
-/** Sums by hour and day that differ from the records in any figure, together with the changes that are not in them yet. */
+/** Sums by hour and day that, together with the pending changes, differ from the records in any figure. */
 async function wrongRollups(database: Kysely<Database>): Promise<readonly WrongSum[]> {
   const keys = joinColumns(sumKeys);
   const stored = sql`select ${joinColumns([...sumKeys, ...sumFigures])} from usage_sums`;
@@ -117,7 +117,7 @@ async function wrongRollups(database: Kysely<Database>): Promise<readonly WrongS
   return rows.map((row) => ({ ...row, column: "dimension" }));
 }
 
-/** Compares only days whose records are all kept. */
+/** Compares only days with complete records. */
 async function wrongSumsOf(
   database: Kysely<Database>,
   days: "key_days" | "workspace_days",

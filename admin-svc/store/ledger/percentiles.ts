@@ -11,7 +11,7 @@ export interface Percentiles {
 
 /**
  * Undefined without a count.
- * @param counts the number in which `usage_sums` has the counts: the last twelve digits are those of the first bucket
+ * @param counts the number from `usage_sums` with the counts: the last twelve digits belong to the first bucket
  */
 export function findPercentiles(counts: string): Percentiles | undefined {
   if (counts === "0") return undefined;
@@ -25,7 +25,7 @@ export function findPercentiles(counts: string): Percentiles | undefined {
   return { p50: reached(buckets, 0.5 * all), p95: reached(buckets, 0.95 * all) };
 }
 
-/** Middle of the bucket in which so many are counted. */
+/** Middle of the bucket with the wanted rank. */
 function reached(buckets: readonly number[], wanted: number): number {
   let counted = 0;
   const bucket = buckets.findIndex((count) => (counted += count) >= wanted);

@@ -1,4 +1,4 @@
-/** Sums of usage over time: the sums by hour and day, and the changes that are not in them yet. */
+/** Sums of usage over time: the sums by hour and day, and pending changes. */
 import { type Kysely, type RawBuilder, sql } from "kysely";
 import type { Database } from "../database.ts";
 import { type Percentiles, findPercentiles } from "./percentiles.ts";
@@ -21,11 +21,11 @@ export interface SeriesQuery {
   readonly from: Date;
   /** Not included. */
   readonly to: Date;
-  /** Number of values that are listed apart, by cost. */
+  /** Number of values listed separately, by cost. */
   readonly limit: number;
 }
 
-/** Figures of one value at one time; null times are of the whole period, and null values of all that are not listed apart. */
+/** Figures of one value at one time; a null time means the whole period, and a null value all values not listed separately. */
 export interface SeriesRow {
   readonly at: Date | null;
   readonly value: string | null;
@@ -39,7 +39,7 @@ export interface SeriesRow {
   readonly cached_tokens: string;
   readonly output_tokens: string;
   readonly reasoning_tokens: string;
-  /** Undefined where no turn was answered, and for values that are not listed apart. */
+  /** Undefined when no turn was answered, and for values not listed separately. */
   readonly first: Percentiles | undefined;
   readonly duration: Percentiles | undefined;
 }
@@ -58,7 +58,7 @@ interface Span {
 
 const dayMs = 86_400_000;
 
-/** The fewest sums that cover a period: whole days, and hours at its ends. */
+/** The fewest sums covering a period: whole days, and hours at its ends. */
 function coveringSpans({ from, to }: SeriesQuery): readonly Span[] {
   const firstDay = new Date(Math.ceil(from.getTime() / dayMs) * dayMs);
   const lastDay = new Date(Math.floor(to.getTime() / dayMs) * dayMs);
@@ -134,7 +134,7 @@ export async function usageSeries(database: Kysely<Database>, query: SeriesQuery
   }));
 }
 
-/** Changes of the period that are not in the sums yet, by the step of the series. */
+/** Pending changes of the period, by the step of the series. */
 const freshSums = ({ workspaceId, step, by, from, to }: SeriesQuery): RawBuilder<unknown> => sql`
   select dimension, date_trunc(${step}, at, 'UTC') as at, value, ${sumColumns(sumFigures)}
   from (

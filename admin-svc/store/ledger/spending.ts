@@ -20,7 +20,7 @@ export interface Spending {
   readonly monthly: string;
   /** Rest of the budget, never below 0; absent without a budget. */
   readonly remaining?: string;
-  /** Start of the latest call to a provider that is on record; null when there is none. */
+  /** Start of the latest recorded call to a provider; null when there is none. */
   readonly last_used_at: Date | null;
 }
 

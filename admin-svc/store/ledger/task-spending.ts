@@ -1,4 +1,4 @@
-/** Spending by kind of task and model, from which the processes that call providers learn how to rank models. */
+/** Spending by kind of task and model, used by the processes calling providers to rank models. */
 import { type Kysely, sql } from "kysely";
 import type { Database } from "../database.ts";
 

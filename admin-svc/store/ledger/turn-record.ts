@@ -1,6 +1,6 @@
 /**
- * The part of the statement that stores records which keeps the rows of turns. Calls add to the row of their turn, whenever they come; the
- * record of the turn says how it ended, and until then its last call does.
+ * The part of the storing statement for the rows of turns. Calls add to the row of their turn, whenever they arrive; the outcome comes from the record of
+ * the turn, and until then from its last call.
  */
 import type { FilterActionWord } from "@sluice/proto/contract/records/guardrail-words.js";
 import { type RawBuilder, sql } from "kysely";
@@ -34,11 +34,11 @@ export interface NewTurnRecord {
   readonly session_id: string | null;
   readonly trace_id: string | null;
   readonly requests: number;
-  /** Action of the guardrail; null without one, and where the record does not say. No column of `turns`. */
+  /** Action of the guardrail; null without one, and when missing in the record. Not a column of `turns`. */
   readonly guardrail_action: FilterActionWord | null;
 }
 
-/** Columns that the record of a turn decides, and its last call while there is no record. */
+/** Columns from the record of a turn; until there is a record, from its last call. */
 const stated = [
   "request_id",
   "door",
@@ -57,9 +57,9 @@ const stated = [
   "trace_id",
   "requests",
 ];
-/** Columns that the last call decides. */
+/** Columns from the last call. */
 const called = ["model", "provider", "service_tier", "task", "finish_reason"];
-/** Columns that calls add to. */
+/** Columns summed over the calls. */
 const summed = ["attempts", "cost_usd", "input_tokens", "cached_tokens", "output_tokens", "reasoning_tokens"];
 
 const keys = ["generation_id", "key_hash", "workspace_id"];
@@ -77,17 +77,17 @@ const columns = [
 ];
 
 const isLater = "excluded.attempts > 0 and excluded.last_attempt >= turns.last_attempt";
-/** Milliseconds by which calls that came later began later. */
+/** Milliseconds from the first stored call to the start of a later one. */
 const delay = "greatest(0, extract(epoch from excluded.opened_at - turns.opened_at) * 1000)::bigint";
 
 const isAnswered = (row: string): string => `${row}.is_recorded and ${row}.outcome in ('completed', 'incomplete')`;
 /**
- * A gateway that loses a process before it hears that the turn was accepted hands the turn to another one. When both record it, the one
- * that has answered tells what the client got.
+ * A gateway that loses a process before the turn is acknowledged sends the turn to another process. When both record it, the record of the answering
+ * process counts, because its answer reached the client.
  */
 const decides = `excluded.is_recorded and (${isAnswered("excluded")} or not (${isAnswered("turns")}))`;
 
-/** The value of the record, whichever comes first; without one, that of `calls`. */
+/** The value of the record, in any order of arrival; without a record, that of `calls`. */
 const fromRecord = (column: string, calls: string): string =>
   `${column} = case when ${decides} then excluded.${column} when turns.is_recorded then turns.${column} else ${calls} end`;
 
@@ -107,8 +107,7 @@ const assignments = [
 ];
 
 /**
- * Common table expressions after `stored`, the calls that are new. The caller holds the lock of the processes whose records these are, so that
- * none arrives twice at once.
+ * Common table expressions after `stored`, the new calls. The caller holds the lock of the processes with these records, so none arrives twice at once.
  * @param recordsJson NewTurnRecords
  */
 export const turnExpressions = (recordsJson: string): RawBuilder<unknown> => sql`

@@ -1,6 +1,6 @@
 /**
- * Changes that records make in the sums by hour and day. A dimension of a call gets the cost in the hour of the call; status and guardrail belong to
- * a turn, and get all of its cost in the hour in which it began. Changes of turns are noted by a trigger of their table.
+ * Changes caused by records in the sums by hour and day. A dimension of a call gets the cost in the hour of the call; status and guardrail belong to a
+ * turn, and get all of its cost in the hour of its start. A trigger of the turn table records the changes of turns.
  */
 import { type RawBuilder, type Transaction, sql } from "kysely";
 import type { Database } from "../database.ts";
@@ -33,7 +33,7 @@ const columns: Readonly<Record<Dimension, string>> = {
 
 const isOfTurn = (dimension: Dimension): boolean => dimension === "status" || dimension === "guardrail";
 
-/** The dimension whose only value is the sum of all values of another one. */
+/** The dimension with a single value: the sum over all values of the given dimension. */
 export const wholeOf = (dimension: Dimension | undefined): "all" | "turns" =>
   dimension !== undefined && isOfTurn(dimension) ? "turns" : "all";
 
@@ -42,7 +42,7 @@ export const sumKeys = ["workspace_id", "dimension", "step", "at", "value"];
 const spent = ["attempts", "cost_usd", "input_tokens", "cached_tokens", "output_tokens", "reasoning_tokens"];
 /** Counts of latencies in buckets: twelve decimal digits of one number for each bucket, the first bucket last. */
 const latencyFigures = ["first_events", "durations"];
-/** Figures that one line of text can show. */
+/** Figures to show on one line of text. */
 export const plainFigures = ["requests", "failures", ...spent];
 export const sumFigures = [...plainFigures, ...latencyFigures];
 
@@ -58,7 +58,7 @@ export const callChanges = (calls: RawBuilder<unknown>): RawBuilder<unknown> => 
   from ${calls} as calls where payer = 'key'
   group by 1, 2, 4, 5, 6, 7, 8, 9, 10`;
 
-/** Rows that `usage_changes` would have if all turns were new. */
+/** Rows of `usage_changes` if all turns were new. */
 export const turnChanges: RawBuilder<unknown> = sql`
   select workspace_id, date_trunc('hour', opened_at, 'UTC') as at, true as is_turn, key_hash, case when attempts > 0 then model else '' end as model,
     provider, coalesce("user", '') as "user", door, operation, coalesce(task, '') as task, http_status::text as status,
@@ -109,7 +109,7 @@ export const changeSums = (changes: RawBuilder<unknown>): RawBuilder<unknown> =>
   union all
   select workspace_id, dimension, 'day', date_trunc('day', at, 'UTC'), value, ${sumColumns(sumFigures)} from hours group by 1, 2, 4, 5`;
 
-/** Writes rows in the order of their key, and adds to those that are there. @param rows with the columns of `usage_sums` */
+/** Writes rows in the order of their key, and adds to existing rows. @param rows with the columns of `usage_sums` */
 export const addSums = (rows: RawBuilder<unknown>): RawBuilder<unknown> => sql`
   insert into usage_sums (${joinColumns([...sumKeys, ...sumFigures])})
   select ${joinColumns([...sumKeys, ...sumFigures])} from (${rows}) as rows order by ${joinColumns(sumKeys)}

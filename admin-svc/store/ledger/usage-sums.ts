@@ -12,7 +12,7 @@ export interface UsageFilter {
   readonly from: string;
   readonly to: string;
   readonly keyHash?: string | undefined;
-  /** Sums the calls that this one pays for. */
+  /** Sums the calls paid by this payer. */
   readonly payer: PayerWord;
 }
 

@@ -1,4 +1,4 @@
-/** The ledger: records of calls to providers. A record that arrives twice is stored once. */
+/** The ledger: records of calls to providers. A repeated record is stored once. */
 import { type Insertable, type Kysely, type Selectable, type Transaction, sql } from "kysely";
 import type { Database } from "../database.ts";
 import type { UsageRecordsTable } from "../tables/usage.ts";
@@ -26,8 +26,8 @@ export interface UsageBatch {
 }
 
 /**
- * Work before and after a batch is stored, in its transaction. Once it is stored, batches of the same keys and workspaces wait for the end of
- * the transaction, so that what is read then counts all that came before.
+ * Work before and after a batch is stored, in its transaction. After that, batches of the same keys and workspaces wait for the end of the transaction, so
+ * later reads include all earlier batches.
  * @param store resolves to the number of new records of calls
  */
 export type AroundStoring = (
@@ -61,8 +61,8 @@ export function insertUsage(
 }
 
 /**
- * Records of a process are stored one batch after the other: a batch that is sent again while it is being stored would count twice in its
- * turns. A separate statement, so that the next one sees the commit of the last holder.
+ * Records of a process are stored one batch after the other: a batch repeated while it is being stored would count twice in its turns. A separate
+ * statement, so the next transaction sees the commit of the last lock holder.
  */
 async function lockProcesses(transaction: Transaction<Database>, bootIds: readonly string[]): Promise<void> {
   await sql`
@@ -80,9 +80,9 @@ export async function shareLedger(transaction: Transaction<Database>, workspaceI
 }
 
 /**
- * Waits until no batch of the workspace is being stored, and keeps others waiting until the end of the transaction: no turn gets a number below
- * the last one any more. Does not wait long, because batches that come meanwhile wait too.
- * @returns false when a batch that takes its time is being stored
+ * Waits until no batch of the workspace is being stored, and blocks others until the end of the transaction: no later turn gets a number below the last
+ * one. Waits only briefly, because new batches wait too.
+ * @returns false when a slow batch is being stored
  */
 export async function closeLedger(transaction: Transaction<Database>, workspaceId: string): Promise<boolean> {
   await sql`savepoint closing`.execute(transaction);
@@ -103,15 +103,15 @@ interface SpentOnDay {
   readonly workspace_id: string;
   readonly day: string;
   readonly calls: number;
-  /** Calls that the key pays for. */
+  /** Calls paid by the key. */
   readonly attempts: number;
   /** USD as a decimal. */
   readonly cost_usd: string;
 }
 
 /**
- * Records go to Postgres as json, whose values are read from its text. jsonb is first built from the text and then read once: a batch took 1.15
- * times the processor time of Postgres (PostgreSQL 15, 2026-11-27).
+ * Records go to Postgres as json, whose values are read from its text. jsonb is first built from the text and then read once: a batch took 1.15 times the
+ * processor time of Postgres (PostgreSQL 15, 2026-11-27).
  */
 async function insertAll(
   transaction: Transaction<Database>,
@@ -177,13 +177,13 @@ const turnsOfPortion = 1_000;
 
 /** Kinds of calls with the prefix `charged_` when the key pays, as migration 0024 has them. */
 const chargeable = sql`kind in ('judge', 'moderation', 'classifier', 'ocr')`;
-/** Whether a call is one of before migration 0024, and no answer: only its kind says what it was for. */
+/** Whether a call was stored before migration 0024 and is no answer: only its kind shows its purpose. */
 const hasKindAlone = sql`kind <> 'primary' and operation = 'turn' and payer = 'key'`;
 
 /**
- * Adds calls to their turns and to the sums by hour and day that an admin-svc of before turns has stored, the latest first; all calls of a turn together.
- * Needs the owner of the schema.
- * @returns how many there were in this portion; 0 when nothing is left
+ * Adds calls stored by an admin-svc without turns to their turns and to the sums by hour and day, the latest first; all calls of a turn together. Needs the
+ * owner of the schema.
+ * @returns the number of calls in this portion; 0 when nothing is left
  */
 export function addCallsApart(database: Kysely<Database>): Promise<number> {
   return transact(database, async (transaction) => {
@@ -209,7 +209,7 @@ export function addCallsApart(database: Kysely<Database>): Promise<number> {
 
 export type UsageRow = Selectable<UsageRecordsTable>;
 
-/** The calls that answered one request, in order. @param keyHash restricts them to calls of one key; undefined means any */
+/** The calls for one request, in order. @param keyHash restricts them to calls of one key; undefined means any */
 export function generationRecords(
   database: Kysely<Database>,
   generationId: string,
@@ -223,7 +223,7 @@ export function generationRecords(
       .where("workspace_id", "=", workspaceId)
       .where("payer", "=", "key")
       .$if(keyHash !== undefined, (own) => own.where("key_hash", "=", keyHash as string))
-      // The calls that answered come last, because they gave the final answer.
+      // Answering calls come last, because they gave the final answer.
       .orderBy(answersRequest("usage_records"))
       .orderBy("attempt")
       .orderBy("opened_at")

@@ -4,7 +4,7 @@ import { DatabaseError } from "pg";
 /** Serialization failure and deadlock: nothing was written, and a second try runs in another order. */
 const conflicts = new Set(["40001", "40P01"]);
 
-/** SQLSTATE of a lock that was not given in time. */
+/** SQLSTATE of a lock not obtained in time. */
 export const lockNotAvailable = "55P03";
 
 /** SQLSTATE of a statement over its time limit. */
@@ -22,7 +22,7 @@ const passing = [
   lockNotAvailable,
 ];
 
-/** Error texts of pg and its pool, which have no code. */
+/** Error texts of pg and its pool for errors without a code. */
 const lostConnection =
   /^(Connection terminated|Connection ended|timeout exceeded when trying to connect|timeout expired|Query read timeout|Client has encountered a connection error|Client was closed)/;
 
@@ -53,7 +53,7 @@ export function isOutage(error: unknown): boolean {
   return "message" in error && lostConnection.test(String(error.message));
 }
 
-/** Text of an error. An error that collects one cause for each address has no text of its own. */
+/** Text of an error. An error that collects one cause for each address has no text itself. */
 export function reasonOf(error: unknown): string {
   if (typeof error !== "object" || error === null) return String(error);
   if ("errors" in error && Array.isArray(error.errors)) return error.errors.map(reasonOf).join(", ");

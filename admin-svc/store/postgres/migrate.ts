@@ -1,6 +1,6 @@
 /**
- * Migrates a database to the schema of this build while other builds serve from it. Any number of processes may start at once: each migration has a
- * transaction of its own, in which an advisory lock lets one process work, or is written to be repeated and runs outside of one.
+ * Migrates a database to the schema of this build while other builds serve from it. Any number of processes may start at once: each migration either runs
+ * in a separate transaction, where an advisory lock lets one process work, or is repeatable and runs outside of a transaction.
  */
 import type { LogFields } from "@sluice/proto/runtime/log/log.js";
 import { type Kysely, type Transaction, sql } from "kysely";
@@ -32,16 +32,16 @@ export interface MigrationLog {
 
 const silent: MigrationLog = { info: () => {}, warn: () => {} };
 
-/** The number under which builds lock that migrate by the migrator of Kysely. */
+/** The lock number of builds that migrate with Kysely's migrator. */
 const migrationLock = 3_853_314_791_062_309_107n;
 
 /**
- * A statement that waits for a lock keeps later ones of the same table waiting, which give up after 2 s (`readLimits`). Below a second, the
- * server's `deadlock_timeout`, after which it would end another statement where both wait for each other.
+ * A statement waiting for a lock blocks later statements on the same table, which give up after 2 s (`readLimits`). Below a second, the server's
+ * `deadlock_timeout`: after that it would end another statement when both wait for each other.
  */
 const lockTimeoutMs = 800;
 
-/** Statements that waited behind a migration run meanwhile. */
+/** Gives statements blocked by a migration time to run. */
 const pauseMs = 700;
 
 /** How often a process looks whether another one has ended its migration. */
@@ -69,7 +69,7 @@ export async function migrate(database: Kysely<Database>, log: MigrationLog = si
 
 type Step = "applied" | "done" | Wait["for"];
 
-/** Applies the first migration that is missing. */
+/** Applies the first missing migration. */
 async function applyNext(transaction: Transaction<Database>): Promise<Step> {
   const { rows } = await sql<{ mine: boolean }>`
     select pg_try_advisory_xact_lock(${sql.lit(migrationLock)}) as mine`.execute(transaction);
@@ -90,7 +90,7 @@ async function applyNext(transaction: Transaction<Database>): Promise<Step> {
   return "applied";
 }
 
-/** Applies the first migration that is missing outside of a transaction, under the same lock, which the session holds. */
+/** Applies the first missing migration outside of a transaction, under the same lock, held by the session. */
 function applyOnline(database: Kysely<Database>): Promise<Step> {
   return database.connection().execute(async (session) => {
     const { rows } = await sql<{ mine: boolean }>`
@@ -117,7 +117,7 @@ function lockRefused(error: unknown): Step {
   throw error;
 }
 
-/** Pauses after a step that has to be tried again, and tells of it when that lasts. */
+/** Pauses before a step is retried, and logs a long wait. */
 function waiting(log: MigrationLog): (step: Step) => Promise<void> {
   let since = performance.now();
   let tellAt = since + tellAfterMs;
@@ -136,7 +136,7 @@ function waiting(log: MigrationLog): (step: Step) => Promise<void> {
   };
 }
 
-/** Migrations of this build that the database lacks, in their order. @throws NewerSchemaError */
+/** Migrations of this build missing in the database, in their order. @throws NewerSchemaError */
 async function pendingMigrations(database: Kysely<Database>): Promise<readonly string[]> {
   const table = await sql<{ found: boolean }>`select to_regclass('kysely_migration') is not null as found`.execute(
     database,

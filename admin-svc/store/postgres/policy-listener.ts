@@ -1,6 +1,6 @@
 /**
- * Reads the policy log on its own connection: when NOTIFY wakes it, every second, and after each lost connection. News of endpoints that
- * other admin-svc pass on come by the same connection.
+ * Reads the policy log on its own connection: when NOTIFY wakes it, every second, and after each lost connection. Endpoint news from other admin-svc arrive
+ * on the same connection.
  */
 import { Client } from "pg";
 import { setTimeout as delay } from "node:timers/promises";

@@ -2,7 +2,7 @@
 import { type Registry, labelledGauge } from "@sluice/proto/runtime/metrics.js";
 import type { Pool } from "pg";
 
-/** Returns a function that adds a pool under its name. */
+/** Returns a function for adding a pool under its name. */
 export function poolMetrics(registry: Registry): (name: string, pool: Pool) => void {
   const pools = new Map<string, Pool>();
   const connections = {

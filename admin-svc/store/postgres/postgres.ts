@@ -32,7 +32,7 @@ export const reportLimits: ConnectionLimits = {
   lockTimeoutMs: 0,
 };
 
-/** Connecting and one full wait for a lock fit into the 10 s that the gateway allows for a change. */
+/** Connecting and one full wait for a lock fit into the gateway's limit of 10 s for a change. */
 export const writeLimits: ConnectionLimits = {
   max: 8,
   connectTimeoutMs: 3_000,
@@ -40,13 +40,10 @@ export const writeLimits: ConnectionLimits = {
   lockTimeoutMs: 4_000,
 };
 
-/**
- * A workspace runs at most one bulk at a time. The separate pool keeps bulks that wait for keys from blocking reservations of running
- * turns.
- */
+/** A workspace runs at most one bulk at a time. The separate pool keeps bulks waiting for keys from blocking reservations of running turns. */
 export const bulkLimits: ConnectionLimits = { ...writeLimits, max: 2 };
 
-/** Generous, because a command runs alone and a person waits for it. */
+/** Generous, because a command has no competition and a person waits for it. */
 export const cliLimits: ConnectionLimits = {
   max: 2,
   connectTimeoutMs: 10_000,
@@ -70,7 +67,7 @@ export const migrationLimits: ConnectionLimits = {
   lockTimeoutMs: 0,
 };
 
-/** Limits of the server are no part of it: a pooler refuses start-up parameters that it does not know, so each session sets them. */
+/** Limits of the server are not included: a pooler refuses unknown start-up parameters, so each session sets them. */
 export function connection(databaseUrl: string, limits: Omit<ConnectionLimits, "max">): ClientConfig {
   return {
     connectionString: databaseUrl,
@@ -87,8 +84,8 @@ export function connection(databaseUrl: string, limits: Omit<ConnectionLimits, "
 export type Role = string | undefined;
 
 /**
- * Sets limits and role of a session and turns JIT compilation off: Postgres overestimates statements that write several tables, and spent 130 of
- * 150 ms of a bulk of 500 keys on compiling them (PostgreSQL 15, two busy cores, 2026-11-21).
+ * Sets limits and role of a session and turns JIT compilation off: Postgres overestimates statements that write several tables, and spent 130 of 150 ms of
+ * a bulk of 500 keys on compiling them (PostgreSQL 15, two busy cores, 2026-11-21).
  */
 export async function beginSession(
   client: ClientBase,
@@ -112,21 +109,21 @@ export interface SessionOptions {
   readonly heard?: ((event: LogEvent) => void) | undefined;
 }
 
-/** Opens lazily: the first query connects. `lost` is called for connections that broke. */
+/** Opens lazily: the first query connects. `lost` is called for broken connections. */
 export function openDatabase(
   databaseUrl: string,
   limits: ConnectionLimits,
   lost: (error: Error) => void,
   { role, opened, heard }: SessionOptions = {},
 ): Kysely<Database> {
-  // The pool awaits this hook and closes a connection when it fails; its types do not say so.
+  // The pool awaits this hook and closes a connection when it fails, although its types do not show it.
   const session = { onConnect: (client: ClientBase) => beginSession(client, limits, role) };
   const pool = new Pool({
     ...connection(databaseUrl, limits),
     ...session,
     max: limits.max,
     idleTimeoutMillis: 30_000,
-    // Replaces a connection that died in silence, which would be handed out for ever.
+    // Replaces silently dead connections, which would otherwise be handed out for ever.
     maxLifetimeSeconds: 300,
   });
   opened?.(pool);

@@ -5,7 +5,7 @@ import type { Database } from "../database.ts";
 /** A role exists once in the whole server; its rights are granted in each database. */
 export const runtimeRole = "sluice_runtime";
 
-/** Lock number that every build shares; any number would do. */
+/** Lock number shared by all builds; any number would do. */
 const grantLock = 7_340_155_301n;
 
 const grants: Readonly<Record<keyof Database | "kysely_migration", string>> = {
@@ -43,7 +43,7 @@ const grants: Readonly<Record<keyof Database | "kysely_migration", string>> = {
 };
 
 /**
- * Creates the role if the user may, and grants the rights that this build's schema needs.
+ * Creates the role if the user may, and grants the rights needed for this build's schema.
  * @returns whether the user can take the role
  */
 export function grantRuntime(database: Kysely<Database>): Promise<boolean> {
@@ -77,7 +77,7 @@ const makeRole = sql`
     when insufficient_privilege or duplicate_object or unique_violation then null;
   end $$`;
 
-/** Grants the role its rights on the tables that a migration has made anew, where other processes serve in it meanwhile. */
+/** Grants the role its rights on tables created by a migration, needed by other processes serving in this role. */
 export async function grantNewTables(transaction: Transaction<Database>): Promise<void> {
   const { rows } = await sql<{ name: string }>`
     select relname as name from pg_class, pg_roles

@@ -1,6 +1,6 @@
 /**
- * Finds out whether a connection keeps its session. Behind a pooler that pools by transaction or statement, the settings, the role, the locks and the LISTEN of
- * one connection are those of others: admin-svc would run without limits, and other programs of the same pooler in its role.
+ * Finds out whether a connection keeps its session. Behind a pooler in transaction or statement mode, connections share settings, role, locks and LISTEN:
+ * admin-svc would run without limits, and other programs of the same pooler in its role.
  */
 import { Client } from "pg";
 import { connection, migrationLimits } from "./postgres.ts";
@@ -31,7 +31,10 @@ export async function requireSessions(databaseUrl: string): Promise<void> {
   }
 }
 
-/** Between statements, a pooler gives the session of one connection to the other that begins a transaction, or takes another one for the next statement. */
+/**
+ * Between statements, a pooler gives the session of one connection to the other connection when it begins a transaction, or uses another session for the
+ * next statement.
+ */
 async function sharesSessions(one: Client, other: Client): Promise<boolean> {
   const first = await sessionOf(one);
   if ((await sessionOf(one)) !== first) return true;

@@ -6,7 +6,7 @@ import { isConflict } from "./failure.ts";
 
 const retries = 3;
 
-/** Runs within a transaction that is open already. Read committed, whatever the server's default: statements lock the rows that they decide on, and read again after waiting. */
+/** Runs within an open transaction. Read committed, whatever the server's default: statements lock the rows they decide on, and read again after waiting. */
 export async function transact<Result>(
   database: Kysely<Database>,
   work: (transaction: Transaction<Database>) => Promise<Result>,

@@ -1,4 +1,4 @@
-/** Tables that administrators change: workspaces, keys, guardrails, end users, and the logs of these changes. */
+/** Tables changed by administrators: workspaces, keys, guardrails, end users, and the logs of these changes. */
 import type { KeySettings } from "@sluice/proto/contract/records/key-record.js";
 import type { StoredGuardrailSettings } from "@sluice/proto/contract/records/guardrail-record.js";
 import type { RoutingPolicyJson } from "@sluice/proto/contract/records/routing-policy.js";
@@ -14,10 +14,10 @@ export interface WorkspacesTable {
   /** Number and hash of the last entry of its audit log. */
   audit_sequence: Generated<string>;
   audit_hash: Generated<Buffer>;
-  /** Number and hash of the last audit entry that retention has removed. */
+  /** Number and hash of the last audit entry removed by retention. */
   audit_trimmed_sequence: Generated<string>;
   audit_trimmed_hash: Generated<Buffer>;
-  /** Budget that the keys of the workspace share, USD as a decimal; null: any amount. */
+  /** Budget shared by the keys of the workspace, USD as a decimal; null: any amount. */
   limit_usd: string | null;
   limit_reset: ResetInterval | null;
 }
@@ -28,7 +28,7 @@ export interface AuditLogTable {
   /** Starts at 1 and has no gap within a workspace. */
   sequence: BigInteger;
   at: Stamp;
-  /** Hash of the management key, or the name of the program that changed the database itself. */
+  /** Hash of the management key, or the name of the program with direct access to the database. */
   actor: string;
   /** Noun and verb, such as `keys.revoke`. */
   action: string;
@@ -40,7 +40,7 @@ export interface AuditLogTable {
   /** Policy generation of the change; null when it did not affect the policy. */
   generation: BigInteger | null;
   salt: string | null;
-  /** Hash of the fields that can be erased. */
+  /** Hash of the erasable fields. */
   digest: Buffer;
   /** Hash of the previous entry and of every other field of this one. */
   hash: Buffer;
@@ -70,9 +70,9 @@ export interface ApiKeysTable extends KeySettingColumns {
   created_at: Stamp;
   /** Null until the first change. */
   updated_at: ColumnType<Date | null, never, Date>;
-  /** True for a management key of the default workspace that may change records of the whole account. */
+  /** True for a management key of the default workspace with permission to change account-wide records. */
   account: Generated<boolean>;
-  /** True for a management key that people act with in the console: nobody has it. */
+  /** True for a management key used by people in the console: nobody has it. */
   console: Generated<boolean>;
 }
 
@@ -86,7 +86,7 @@ type GuardrailSettingColumns = {
 export interface GuardrailsTable extends GuardrailSettingColumns {
   id: Generated<string>;
   workspace_id: string;
-  /** Fields of the routing policy that are set. */
+  /** Set fields of the routing policy. */
   routing_policy: JSONColumnType<RoutingPolicyJson, string | undefined>;
   created_at: Stamp;
   updated_at: ColumnType<Date, never, Date>;
@@ -103,13 +103,13 @@ export interface GuardrailKeyAssignmentsTable {
   assigned_by: string | null;
 }
 
-/** An id that another program gave to a record. */
+/** A record's external id, given by another program. */
 export interface ExternalIdsTable {
   /** Workspace of the record; the default one for ids of workspaces. */
   workspace_id: string;
   kind: "key" | "guardrail" | "workspace";
   external_id: string;
-  /** Hash or id of the record, which may be gone by now. */
+  /** Hash or id of the record, which may no longer exist. */
   target: string;
   created_at: Stamp;
 }

@@ -1,4 +1,4 @@
-/** Types of columns that several tables have. */
+/** Types of columns shared by several tables. */
 import type { ColumnType } from "kysely";
 
 /** Written by the database only. */

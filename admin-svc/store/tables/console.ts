@@ -1,4 +1,4 @@
-/** Tables of the console and of what Sluice tells by itself: sessions, alerts, exports and captured contents. */
+/** Tables of the console, alerts, exports and captured contents. */
 import type { AlertType } from "@sluice/proto/contract/records/alerts.js";
 import type { JsonObject } from "@sluice/proto/runtime/validation/fields.js";
 import type { ColumnType, Generated, JSONColumnType } from "kysely";
@@ -8,13 +8,13 @@ import type { BigInteger, Stamp } from "./columns.ts";
 export interface ConsoleSessionsTable {
   /** SHA-256 of the session's secret, lower-case hexadecimal. */
   hash: string;
-  /** Management key that signed in, or the key of the console that people act with. */
+  /** Management key used to sign in, or the console key used by people. */
   key_hash: string;
   workspace_id: string;
   role: Generated<string>;
   /** E-mail address; null for a session of a management key. */
   person: string | null;
-  /** The rule that gave the person the role; null for a session of a management key. */
+  /** The rule by which the person has the role; null for a session of a management key. */
   rule: string | null;
   opened_at: Stamp;
   /** Time of the last use, to the minute. */
@@ -25,7 +25,7 @@ export interface ConsoleSessionsTable {
 /** An alert on its way to a sink. */
 export interface AlertsTable {
   sink: string;
-  /** Names the fact: a sink is told of it once. */
+  /** Names the fact: each sink is notified of it once. */
   event: string;
   /** The same in every attempt to deliver it. */
   id: Generated<string>;
@@ -37,9 +37,9 @@ export interface AlertsTable {
   /** `dead`: given up. */
   state: Generated<"waiting" | "delivered" | "dead">;
   attempts: Generated<number>;
-  /** The next attempt, or the time at which the one under way counts as lost. */
+  /** The next attempt, or the time at which the running attempt counts as lost. */
   due_at: Date;
-  /** An attempt that fails after that is the last one. */
+  /** A failed attempt after this time is the last one. */
   give_up_at: Date;
   settled_at: Date | null;
   /** Status or kind of failure of the last attempt. */
@@ -55,11 +55,11 @@ export interface ExportCursorsTable {
   started: BigInteger;
   /** Everything up to this number is delivered. */
   delivered: BigInteger;
-  /** Last number of the batch under way, which keeps it in every attempt; null between batches. */
+  /** Last number of the batch under way, the same in every attempt; null between batches. */
   batch_last: BigInteger | null;
   batch_at: Date | null;
   attempts: Generated<number>;
-  /** The next attempt, or the time at which the one under way counts as lost. */
+  /** The next attempt, or the time at which the running attempt counts as lost. */
   due_at: Date;
   last_error: string | null;
 }
@@ -73,7 +73,7 @@ export interface CapturedContentsTable {
   user: string | null;
   opened_at: Date;
   expires_at: Date;
-  /** Names the key of the configuration file with which the row is encrypted. */
+  /** Id of the row's encryption key in the configuration file. */
   key_id: string;
   salt: Buffer;
   /** Ciphertext and authentication tag. */

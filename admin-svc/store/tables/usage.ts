@@ -9,7 +9,7 @@ export interface UsageRecordsTable {
   attempt: number;
   boot_id: string;
   sequence: BigInteger;
-  /** Name of the process that made the call. */
+  /** Name of the calling process. */
   instance: string;
   workspace_id: string;
   key_hash: string;
@@ -35,9 +35,9 @@ export interface UsageRecordsTable {
   streamed: boolean;
   user: string | null;
   session_id: string | null;
-  /** Format in which the client spoke: responses, chat or messages. */
+  /** The client's API format: responses, chat or messages. */
   door: string;
-  /** Kind of task; null for calls that routers learn nothing from. */
+  /** Kind of task; null for calls not used by learning routers. */
   task: string | null;
   /** Purpose of the call. */
   operation: OperationWord;
@@ -47,7 +47,7 @@ export interface UsageRecordsTable {
   /** Why the answer ended: stop, tool_calls, length or content_filter. */
   finish_reason: string | null;
   recorded_at: Stamp;
-  /** Whether the row of its turn and the sums by hour and day have the call; false in records that an admin-svc of before turns has stored. */
+  /** Whether the row of its turn and the sums by hour and day include the call; false in records stored by an admin-svc without turns. */
   in_turn: Generated<boolean>;
   /** Whether a trigger has noted the call for the sums of activity; false in records of before them. */
   is_noted: Generated<boolean>;
@@ -66,11 +66,11 @@ export interface TurnsTable {
   door: string;
   operation: OperationWord;
   task: string | null;
-  /** The model that the request named; null when that is unknown. */
+  /** The model named in the request; null when unknown. */
   requested_model: string | null;
-  /** The model that was called last, or else the one that was asked for. */
+  /** The model called last, or else the requested model. */
   model: string;
-  /** Id of the provider that was called last; empty without a call, like the tier. */
+  /** Id of the provider called last; empty without a call, like the tier. */
   provider: string;
   service_tier: string;
   outcome: "completed" | "incomplete" | "failed" | "cancelled" | "lost" | "refused";
@@ -85,7 +85,7 @@ export interface TurnsTable {
   user: string | null;
   session_id: string | null;
   trace_id: string | null;
-  /** 1, or the number of refused turns that the row counts. */
+  /** 1, or the number of refused turns counted by the row. */
   requests: number;
   attempts: number;
   cost_usd: string;
@@ -94,15 +94,15 @@ export interface TurnsTable {
   output_tokens: BigInteger;
   reasoning_tokens: BigInteger;
   is_estimated: boolean;
-  /** Number of the call that was the last one to answer; 0 without one. */
+  /** Number of the last answering call; 0 without one. */
   last_attempt: number;
   /** Whether the record of the turn has arrived. */
   is_recorded: boolean;
-  /** Number among the complete turns, by which exports read them; null until the turn is complete. A turn that changes gets another one. */
+  /** Number among the complete turns, by which exports read them; null until the turn is complete. A changed turn gets a new number. */
   log_sequence: BigInteger | null;
 }
 
-/** Records of turns that a start of a process has delivered. */
+/** Records of turns delivered by a start of a process. */
 export interface TurnDeliveriesTable {
   boot_id: string;
   instance: string;
@@ -133,12 +133,12 @@ export interface UsageSumsTable {
   durations: string;
 }
 
-/** Changes of the sums by hour that batches have noted and that are not added yet. Figures are negative where a turn was taken out as it was before. */
+/** Changes of the sums by hour, recorded by batches and not added yet. Figures are negative where the old values of a turn are subtracted. */
 export interface UsageChangesTable {
   workspace_id: string;
   /** Beginning of an hour. */
   at: Date;
-  /** A change by turns, which has the figures of their calls as well; otherwise one by calls. */
+  /** A change by turns, including the figures of their calls; otherwise a change by calls. */
   is_turn: boolean;
   key_hash: string;
   model: string;
@@ -161,7 +161,7 @@ export interface UsageChangesTable {
   durations: string;
 }
 
-/** Usage on a day in UTC of calls that keys pay for, and changes of it that are not added yet. */
+/** Usage per day in UTC of calls paid by keys, and its pending changes. */
 export interface ActivityTable {
   workspace_id: string;
   /** Empty in the sums of all keys. */
@@ -177,7 +177,7 @@ export interface ActivityTable {
   /** Null where no call has a cost. */
   cost_usd: string | null;
   calls: BigInteger;
-  /** Turns whose last answering call it is. */
+  /** Turns for which it is the last answering call. */
   requests: BigInteger;
   input_tokens: BigInteger;
   output_tokens: BigInteger;
@@ -192,7 +192,7 @@ export interface KeyTotalsTable {
   last_used_at: Date | null;
 }
 
-/** Work on the past that is not done. */
+/** Unfinished work on the past. */
 export interface BackfillsTable {
   name: string;
   /** Records from this time on are filled in. */
@@ -222,13 +222,13 @@ export interface LedgerRetentionTable {
   kept_from: Date;
 }
 
-/** Number of records that retention has removed, by start of a process. */
+/** Number of records removed by retention, by start of a process. */
 export interface RemovedRecordsTable {
   boot_id: string;
   records: BigInteger;
 }
 
-/** Worst-case cost that is reserved for a call under way, or what the call has cost until its record is stored. */
+/** Worst-case cost reserved for a call under way, or the cost of a finished call until its record is stored. */
 export interface BudgetReservationsTable {
   turn_id: string;
   attempt: number;
@@ -239,7 +239,7 @@ export interface BudgetReservationsTable {
   expires_at: Date;
   /** Start of the process that renews it. Null in reservations of an earlier build, which are renewed one by one. */
   boot_id: string | null;
-  /** Whether the amount is the cost of a call that has ended. */
+  /** Whether the amount is the cost of a finished call. */
   is_settled: Generated<boolean>;
   reserved_at: Generated<Date>;
 }

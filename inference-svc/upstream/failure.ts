@@ -5,17 +5,17 @@ import { type Overflow, ProviderFailure } from "../turn/provider-error.ts";
 import { shownName } from "./known-words.ts";
 import { readOverflow } from "./overflow.ts";
 
-/** The fields that a dialect found in an error. */
+/** The fields of an error as found by a dialect. */
 export interface ProviderError {
-  /** HTTP status of the answer, or the status that an error inside a 200 stands for; absent when unknown. */
+  /** HTTP status of the answer, or the equivalent status of an error inside a 200; absent when unknown. */
   readonly status?: number;
   /** The provider's own code or type. */
   readonly code?: string;
   readonly message?: string;
-  /** Figures about a prompt that is too long, where the error has fields for them. */
+  /** Figures about too long a prompt, if the error has fields for them. */
   readonly overflow?: Overflow;
   readonly retryAfterMs?: number;
-  /** The provider's own id of the request, by which its support finds it. */
+  /** The provider's own id of the request, for its support. */
   readonly requestId?: string | undefined;
 }
 
@@ -24,8 +24,8 @@ export const providerFailed = (detail: string, cause?: unknown): Fault =>
   new Fault(FaultReason.PROVIDER_FAILED, "", { origin: FaultOrigin.UPSTREAM, cause: new Error(detail, { cause }) });
 
 /**
- * The provider ended its answer with a reason that is a failure.
- * @param message words of the provider, which clients see with the reason; the log gets the reason only, because they may quote the prompt
+ * The finish reason of the answer is a failure.
+ * @param message words of the provider, shown to clients with the reason; the log gets only the reason, because the words may quote the prompt
  */
 export function endedBadly(reason: string, message: string): Fault {
   const words = sanitizeMessage(message);
@@ -87,7 +87,7 @@ const byStatus: Readonly<Record<number, FaultReason>> = {
   529: FaultReason.PROVIDER_OVERLOADED,
 };
 
-/** For errors inside a 200, which have no status of their own. */
+/** For errors inside a 200, which have no separate status. */
 const byCode: Readonly<Record<string, FaultReason>> = {
   invalid_request_error: FaultReason.INVALID_REQUEST,
   invalid_prompt: FaultReason.INVALID_PROMPT,
@@ -119,7 +119,7 @@ const contextOverflow = new RegExp(
 );
 const contentPolicy =
   /content[_ ]?(management )?(policy|filter)|responsible_?ai_?policy|safety system|usage polic(y|ies)/i;
-/** The configured model name is wrong: OpenAI and others answer 400 or 403 to a model that does not exist or no longer does. */
+/** The configured model name is wrong: OpenAI and others answer 400 or 403 to a missing or retired model. */
 const unknownModel =
   /^(model_not_found|invalid_model|model_decommissioned)$|^(\/\S+: )?invalid model\b|^model not exist/i;
 const quotaSpent = /insufficient_quota|billing_hard_limit|credit balance|spend limit/i;
@@ -155,7 +155,7 @@ const explained: ReadonlySet<FaultReason> = new Set([
 ]);
 
 /**
- * Statuses that are worth a try at another endpoint and say nothing about the request: an endpoint that is gone or misconfigured, an answer
+ * Statuses to retry at another endpoint, without a conclusion about the request: an endpoint gone or misconfigured, an answer
  * that failed midway (text-generation-inference and Groq answer 424), and errors of proxies.
  */
 const transient: ReadonlySet<number | undefined> = new Set([405, 407, 409, 410, 421, 424, 425, 426, 499]);
@@ -187,7 +187,7 @@ const withMetadata = (metadata: Readonly<Record<string, unknown>>) =>
 const maxCharacters = 500;
 
 const secrets = /\b(?:bearer\s+|(?:sk|pk|rk|mk|ak|gsk|key|token|xai|ghp|AIza)[-_])[\w.-]{6,}/gi;
-/** Long runs that mix letters and digits are far more often keys or hashes than words. */
+/** Long mixed runs of letters and digits are far more often keys or hashes than words. */
 const tokens = /\b(?=[\w-]*\d)(?=[\w-]*[A-Za-z])[\w-]{32,}/g;
 const webTokens = /\beyJ[\w-]+(\.[\w-]*)*/g;
 const links = /\b[a-z][a-z0-9+.-]*:\/\/[^\s"'<>)\]]+/gi;

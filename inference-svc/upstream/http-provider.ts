@@ -1,4 +1,4 @@
-/** A provider that is called over HTTP in one of the dialects. */
+/** A provider called over HTTP in one of the dialects. */
 import { Fault } from "@sluice/proto/runtime/fault.js";
 import type { ProviderSettings } from "@sluice/proto/runtime/house-file.js";
 import { membersOf, withMembers } from "@sluice/proto/runtime/validation/json-span.js";
@@ -64,9 +64,9 @@ export class HttpProvider implements Provider {
   readonly #keys: KeyRing;
   readonly #reportKey: (key: Key, upstreamModel: string, failure: Fault) => void;
   readonly #identity: Identity | undefined;
-  /** JSON of the fields that every turn gets; undefined for none. */
+  /** JSON of the fields added to every turn; undefined for none. */
   readonly #extraBody: Readonly<Record<string, string>> | undefined;
-  /** Fields of clients that the configuration lets through; undefined for none. */
+  /** Client fields passed on by configuration; undefined for none. */
   readonly #passes: ReadonlySet<string> | undefined;
   /** Destinations live as long as the configuration, and every request asks for several of them. */
   readonly #endpoints = new WeakMap<Destination, Endpoint>();
@@ -131,7 +131,7 @@ export class HttpProvider implements Provider {
     const { scope, key, target, authorization } = attempt;
     throwIfAborted(scope.signal);
     const exchange = this.#open(attempt);
-    // It stays as long as the answer, so it must not keep the attempt, whose request may have megabytes.
+    // Lives as long as the answer, so it must not keep the attempt, whose request may have megabytes.
     const explain = (error: unknown): Fault => {
       const failure = Fault.from(error);
       // The provider refused a wrong time or an expired token before it read the request, and the identity has learned from it.
@@ -168,7 +168,7 @@ export class HttpProvider implements Provider {
     return { ...this.#write(this.#find(destination), request, onDropped), droppedFields };
   }
 
-  /** @returns the body with the fields that the configuration adds to every turn, and with those of the client that it lets through */
+  /** @returns the body with the fields added to every turn by configuration, and with the client fields it passes on */
   #write({ dialect, target }: Endpoint, request: TurnRequest, onDropped: OnDropped): WrittenBody {
     const body = dialect.body(request, target, onDropped);
     if (request.embedding || (!this.#extraBody && !(this.#passes && request.extraFields)))
@@ -177,7 +177,7 @@ export class HttpProvider implements Provider {
     return { body: withMembers(body, { ...passed, ...this.#extraBody }), passedFields: Object.keys(passed) };
   }
 
-  /** Fields that the body has by itself are those of Sluice. */
+  /** Fields already in the body are Sluice's. */
   #findPassed(body: string, { extraFields = {} }: TurnRequest): Readonly<Record<string, string>> {
     const named = Object.entries(extraFields).filter(([name]) => this.#passes?.has(name));
     if (named.length === 0) return {};
@@ -217,7 +217,7 @@ export class HttpProvider implements Provider {
 
 interface WrittenBody {
   readonly body: string;
-  /** Fields that the contract does not have and that the body has. */
+  /** Fields of the body outside the contract. */
   readonly passedFields: readonly string[];
 }
 

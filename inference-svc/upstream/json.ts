@@ -1,4 +1,4 @@
-/** Reading JSON of providers with suspicion, and writing JSON with parts that others wrote. */
+/** Reads JSON of providers with suspicion, and writes JSON with embedded JSON texts. */
 import { type JsonObject, isObject } from "@sluice/proto/runtime/validation/fields.js";
 import { providerFailed } from "./failure.ts";
 import { unitAt } from "@sluice/proto/runtime/text/unit-at.js";
@@ -38,7 +38,7 @@ export function parseCount(value: unknown): number {
   return number > 0 && number <= maxCount ? number : 0;
 }
 
-/** JSON text that goes into a body unchanged, because parsing and writing it again would round its numbers. */
+/** JSON text copied into a body unchanged, because parsing and writing it again would round its numbers. */
 export class Verbatim {
   readonly json: string;
   constructor(json: string) {
@@ -50,7 +50,7 @@ export class Verbatim {
 export class ObjectWriter {
   #text = "";
 
-  /** @param name without characters that JSON escapes */
+  /** @param name without characters to escape in JSON */
   add(name: string, value: unknown): void {
     if (value !== undefined) this.addJson(name, value instanceof Verbatim ? value.json : JSON.stringify(value));
   }
@@ -113,7 +113,7 @@ class JsonWriter {
   }
 }
 
-/** Characters up to which a string is looked at here: for longer ones JSON.stringify takes less time. */
+/** Maximum characters of a string checked here: for longer strings JSON.stringify takes less time. */
 const shortCharacters = 32;
 const space = 0x20;
 const quote = 0x22;

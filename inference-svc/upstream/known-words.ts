@@ -1,6 +1,6 @@
 /**
- * Words of a provider that may stand in logs, receipts and errors: codes of failures, reasons of ends, media types. A provider can write anything
- * in their place, also what a guardrail keeps from clients, so only what is made of words that such names consist of is shown.
+ * Words of a provider allowed in logs, receipts and errors: codes of failures, reasons of ends, media types. A provider can write anything
+ * there, including text withheld from clients by a guardrail, so a name is shown only if it consists of words common in such names.
  */
 
 /** What stands for a name with other words. */

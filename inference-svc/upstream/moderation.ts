@@ -1,4 +1,4 @@
-/** The moderation service that the configuration file names. */
+/** The moderation service in the configuration file. */
 import { isDeepStrictEqual } from "node:util";
 import type { HouseFile, ProviderSettings } from "@sluice/proto/runtime/house-file.js";
 import { type ModerationRole, readsImages, serviceSlug } from "@sluice/proto/runtime/house/internal-models.js";
@@ -8,7 +8,7 @@ import type { DetectorDependencies } from "./detectors.ts";
 import { ServiceClient } from "./transport/service-client.ts";
 
 export interface ModerationDependencies extends Omit<DetectorDependencies, "watch"> {
-  /** Called for each moderation call with the service that is asked. */
+  /** Called for each moderation call with the called service. */
   readonly watch: (service: { model: string; provider: string; upstreamModel: string }) => CallWatch;
 }
 
@@ -21,19 +21,19 @@ export interface OpenedModeration {
 
 export interface ModerationDetectors {
   readonly texts: Detector;
-  /** Undefined for a service that reads texts only. */
+  /** Undefined for a service limited to texts. */
   readonly images: Detector | undefined;
 }
 
-/** The role and the provider that it names. */
+/** The configured role and its provider. */
 interface ModerationService {
   readonly role: ModerationRole;
   readonly provider: ProviderSettings;
 }
 
 /**
- * Undefined when the configuration file names no service.
- * @param before the service of the previous configuration, which stays when its settings are unchanged
+ * Undefined when no service is configured.
+ * @param before the service of the previous configuration, kept if its settings are unchanged
  */
 export function openModeration(
   { internal_models: { moderation: role }, providers }: HouseFile,

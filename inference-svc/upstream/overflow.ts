@@ -1,6 +1,6 @@
 /**
- * The figures in a provider's words about a prompt that is too long. Every vendor and server has words of its own, and changes them; common to them are
- * a number beside a word for a limit, and a larger one.
+ * The figures in a provider's message about too long a prompt. Every vendor and server has different words, and changes them; common to them are
+ * a number next to a word for a limit, and a larger number.
  */
 
 import type { Overflow } from "../turn/provider-error.ts";

@@ -7,11 +7,11 @@ import type { SdkPackages } from "./ai-sdk/load.ts";
 import type { Refusal } from "./dialect.ts";
 import type { KeyRest } from "./credentials/keys.ts";
 
-/** Dependencies that all providers share. */
+/** Dependencies shared by all providers. */
 export interface ProviderDependencies {
   /** Version of Sluice, for the user agent. */
   readonly version: string;
-  /** Packages of the AI SDK that were loaded at the start. */
+  /** Packages of the AI SDK loaded at the start. */
   readonly packages: SdkPackages;
   /** Refused keys are logged as errors, because an operator must act. */
   readonly log: Pick<Logger, "error">;
@@ -19,7 +19,7 @@ export interface ProviderDependencies {
   readonly now: () => number;
 }
 
-/** The fields of an endpoint that a provider needs. */
+/** The fields of an endpoint needed by a provider. */
 export interface Destination {
   /** Id of the provider. */
   readonly provider: string;
@@ -34,7 +34,7 @@ export interface Destination {
 
 export interface RequestPreview {
   readonly droppedFields: readonly DroppedField[];
-  /** Fields that the contract does not have and that are sent all the same; absent when there are none. */
+  /** Fields outside the contract sent all the same; absent when there are none. */
   readonly passedFields?: readonly string[];
   /** The body without credentials; undefined when the provider was removed from the configuration. */
   readonly bodyJson: string | undefined;
@@ -43,11 +43,11 @@ export interface RequestPreview {
 export interface Provider {
   /** The reason why a request cannot be sent to this endpoint; undefined when it can. */
   refusal(destination: Destination, request: TurnRequest): Refusal | undefined;
-  /** Fields that would be left out of a request that can be sent. */
+  /** Fields to be left out of an acceptable request. */
   droppedFields(destination: Destination, request: TurnRequest): readonly DroppedField[];
-  /** The body that would be sent, for a preview. */
+  /** The request body, for a preview. */
   preview(destination: Destination, request: TurnRequest): RequestPreview;
-  /** A turn that calls this endpoint once. Its fault says whether the call may be repeated. */
+  /** A turn that calls this endpoint once. Its fault shows whether the call may be repeated. */
   turn(destination: Destination): Turn;
   /** The reason why no key of the provider can be used, with the time when one can; undefined while a key can be used. */
   rest(destination: Destination): KeyRest | undefined;

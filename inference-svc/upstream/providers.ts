@@ -46,7 +46,7 @@ interface OpenedProvider {
 }
 
 /**
- * @param before the providers of the previous configuration: those with unchanged settings keep their connections and key state
+ * @param before the providers of the previous configuration: if their settings are unchanged, they keep their connections and key state
  * @throws ConfigError for a provider whose package has not been loaded
  */
 export function openUpstreams(

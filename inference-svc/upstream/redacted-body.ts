@@ -1,7 +1,7 @@
 /** Redacts a body for display: no bytes of images and files, and no credentials of tool servers. */
 
 const dataUrls = /("data:[^";,]{0,100};base64,)[\w+/=-]+/g;
-/** Bytes of files, recordings, images and sealed texts that are not in a data URL. */
+/** Bytes of files, recordings, images and sealed texts outside data URLs. */
 const payloads = /("(?:file_data|data|bytes|result|encrypted_content|redactedContent)":")[\w+/=-]{256,}(?=")/g;
 
 /** Tools keep the client's white space. */

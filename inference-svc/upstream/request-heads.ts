@@ -3,7 +3,7 @@ import type { Key } from "./credentials/keys.ts";
 import type { Dialect, Target } from "./dialect.ts";
 import { fieldLines, requestLine } from "./transport/http/request-head.ts";
 
-/** The content of every body, which signatures cover. */
+/** The content type of every body; signatures cover it. */
 export const jsonContent = { "content-type": "application/json" };
 
 export interface HeadSettings {
@@ -29,7 +29,7 @@ export class RequestHeads {
     return path + (path.includes("?") ? url.search.replace("?", "&") : url.search);
   }
 
-  /** The head of requests with a key; one without a secret is for servers that need none, and for requests that an identity authenticates. */
+  /** The head of requests with a key; a key without a secret is for servers without keys, and for requests authenticated by an identity. */
   withKey({ index, secret }: Key, stream: boolean): string {
     const heads = this.#withKey[stream ? 1 : 0]!;
     return (heads[index] ??= this.#write(stream) + fieldLines(this.#settings.dialect.headers(secret)));

@@ -10,7 +10,7 @@ export type ItemStatus = "completed" | "incomplete";
 
 /** @param status used when the provider gave none */
 function ended(start: OutputItem, final: JsonObject, status: ItemStatus): string {
-  // Servers forget to update the status of calls; a tool that is still running keeps it.
+  // Servers forget to update the status of calls; a tool still running keeps it.
   const forgotten = final.status === "in_progress" && hasCallText(start.type);
   if (typeof final.status === "string" && !forgotten) return final.status;
   // `apply_patch_call` has no status "incomplete".
@@ -25,12 +25,12 @@ const identity = ({ type, id, call_id, name }: OutputItem): JsonObject => ({
   ...(name !== undefined && { name }),
 });
 
-/** The part of the whole text that was not streamed yet; empty when the whole text contradicts the deltas. */
+/** The part of the whole text not streamed yet; empty when the whole text contradicts the deltas. */
 export const remainingText = (written: string, whole: unknown): string =>
   typeof whole === "string" && whole.startsWith(written) ? whole.slice(written.length) : "";
 
 /**
- * Checks a late delta of a text that clients and guardrails already take as complete: a repetition is harmless.
+ * Checks a late delta of a text already complete for clients and guardrails: a repetition is harmless.
  * @throws Fault for new text, which can no longer be delivered
  */
 export function requireAlreadySent(written: string, late: string): void {
@@ -69,7 +69,7 @@ export class CallWriter {
     if (this.written !== "" || this.#place.completed) this.arguments(remainingText(this.written, whole));
   }
 
-  /** Adds the rest of the text that the item holds. */
+  /** Adds the rest of the item's text. */
   completeAs(item: JsonObject): void {
     this.complete(this.#place.read(item));
   }

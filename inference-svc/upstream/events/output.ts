@@ -18,13 +18,13 @@ type TextPart = {
 type RefusalPart = { readonly type: "refusal"; refusal: string };
 type Part = TextPart | RefusalPart | { readonly type: "other"; readonly part: JsonObject };
 
-/** The format of reasoning that no provider has sealed. */
+/** The format of reasoning not sealed by any provider. */
 const unknownFormat = "unknown";
 
-/** Creates the writers, and numbers the items in the order in which they begin. */
+/** Creates the writers, and numbers the items in the order of their starts. */
 export class Output {
   readonly #emit: Emit;
-  /** Call ids that were given out. */
+  /** Call ids already used. */
   #callIds: Set<string> | undefined;
   #count = 0;
 
@@ -32,17 +32,17 @@ export class Output {
     this.#emit = orderItems(joinSurrogates(withPlainIds(emit)));
   }
 
-  /** @param extra fields of the provider's item that pass through */
+  /** @param extra fields of the provider's item to pass through */
   message(id?: string, extra?: JsonObject): MessageWriter {
     return new MessageWriter(this.#emit, this.#count++, id ?? newId("msg_"), extra);
   }
 
-  /** @param format of the seal that the reasoning will have, as far as it is known */
+  /** @param format of the reasoning's seal, as far as it is known */
   reasoning(id?: string, format = unknownFormat): ReasoningWriter {
     return new ReasoningWriter(this.#emit, this.#count++, id ?? newId("rs_"), format);
   }
 
-  /** Number of items begun so far, which is the index of the next one. */
+  /** Number of items begun so far: the index of the next. */
   get count(): number {
     return this.#count;
   }
@@ -58,7 +58,7 @@ export class Output {
     });
   }
 
-  /** Begins a call of a custom tool, whose input is text. */
+  /** Begins a call of a custom tool, with text as input. */
   customCall(name: string, callId?: string, namespace?: string): CallWriter {
     return this.textCall({
       type: "custom_tool_call",
@@ -77,19 +77,19 @@ export class Output {
     return id;
   }
 
-  /** Begins a call of any kind whose text is streamed as deltas. */
+  /** Begins a call of any kind with text streamed as deltas. */
   textCall(item: OutputItem): CallWriter {
     return new CallWriter(this.#emit, this.#count++, item);
   }
 
-  /** Begins an item that has no deltas. */
+  /** Begins an item without deltas. */
   other(item: OutputItem): OtherWriter {
     return new OtherWriter(this.#emit, this.#count++, item);
   }
 
   /**
-   * Passes on an event that only this provider knows.
-   * @param index of the open item that it belongs to
+   * Passes on an event specific to this provider.
+   * @param index of the open item it belongs to
    */
   native(name: string, payload: JsonObject, index?: number): void {
     const payloadJson = JSON.stringify(plainIds(payload));
@@ -129,7 +129,7 @@ export class MessageWriter {
     return this.parts.push(type === "refusal" ? { type, refusal: "" } : text) - 1;
   }
 
-  /** Adds a part of a kind that has no events here; it appears in the finished item. */
+  /** Adds a part of a kind without events here; it appears in the finished item. */
   otherPart(part: JsonObject): number {
     return this.parts.push({ type: "other", part }) - 1;
   }

@@ -1,4 +1,4 @@
-/** Gives open thoughts out in `encrypted_content` as well, to clients that asked for it. */
+/** Copies open thoughts into `encrypted_content`, for clients that requested it. */
 import { isOpenThought, packThought } from "../../turn/parse/packed-thoughts.ts";
 import type { TurnRequest } from "../../turn/request.ts";
 import type { OutputItem } from "../../turn/turn.ts";
@@ -6,7 +6,7 @@ import { objects, text } from "../json.ts";
 import type { Emit } from "./item-writer.ts";
 
 /**
- * The other doors have fields of their own for thoughts. A guardrail reads the texts behind this, and takes the packed ones away from a thought that it
+ * The other doors have separate fields for thoughts. A guardrail reads the texts after this step, and removes the packed copy from a thought it
  * redacts.
  */
 export function packingThoughts({ include, door = "responses" }: TurnRequest, emit: Emit): Emit {

@@ -11,11 +11,11 @@ interface Held<Key> {
 
 export class PartSequence<Key> {
   readonly #emit: (event: TurnEvent) => void;
-  /** The part that began last. */
+  /** The last started part. */
   #open: Key | undefined;
-  /** Parts that began before the open one. Most items have a single part: then neither set is needed. */
+  /** Parts started before the open part. Most items have a single part: then neither set is needed. */
   #begun: Set<Key> | undefined;
-  /** Parts that get no more deltas. */
+  /** Parts without further deltas. */
   #closed: Set<Key> | undefined;
   #held: Held<Key>[] = [];
   #ended = false;
@@ -38,7 +38,7 @@ export class PartSequence<Key> {
     this.#emit(event);
   }
 
-  /** Marks a part as complete and releases the parts that waited for it. */
+  /** Marks a part as complete and releases the parts waiting for it. */
   close(part: Key): void {
     (this.#closed ??= new Set()).add(part);
     while (this.#held.length > 0 && this.#isFree) this.#next();
@@ -49,7 +49,7 @@ export class PartSequence<Key> {
     return this.#open === undefined || this.#closed?.has(this.#open) === true;
   }
 
-  /** Ends the item and releases everything that waits. */
+  /** Ends the item and releases all waiting parts. */
   end(): void {
     while (this.#held.length > 0) this.#next();
     this.#ended = true;

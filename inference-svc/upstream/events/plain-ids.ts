@@ -3,7 +3,7 @@ import { plainId } from "@sluice/proto/runtime/foreign-id.js";
 import type { TurnEvent } from "../../turn/turn.ts";
 import type { Emit } from "./item-writer.ts";
 
-/** Fields within which names are the model's or a tool's, and texts are read as such. */
+/** Fields of data: inside them, names are the model's or a tool's, and texts are read as texts. */
 const data: ReadonlySet<string> = new Set([
   "arguments",
   "action",

@@ -1,13 +1,13 @@
 /**
- * Puts items in order. Clients expect that a message or reasoning ends before the next item begins, and so does a call that they answer: SDKs of
- * several languages run a call, or parse its arguments, once the next one begins. Only server tools may overlap. Events of an item that
- * begins too early wait for their turn, so nothing is lost.
+ * Puts items in order. Clients expect a message or reasoning to end before the next item begins, and so for calls they answer: SDKs of
+ * several languages run a call, or parse its arguments, once the next call begins. Only server tools may overlap. Events of an item started
+ * too early wait for their turn, so nothing is lost.
  */
 import type { TurnEvent } from "../../turn/turn.ts";
 import type { Emit } from "./item-writer.ts";
 
 const alone: ReadonlySet<string> = new Set(["message", "reasoning"]);
-/** Calls of which one is open at a time; some servers send the arguments of several by turns. */
+/** Calls that may be open only one at a time; some servers interleave the arguments of several. */
 const calls: ReadonlySet<string> = new Set(["function_call", "custom_tool_call"]);
 
 /** @returns a function that takes the events of items and emits them in order; once all items have ended, nothing waits */
@@ -18,7 +18,7 @@ export function orderItems(emit: Emit): Emit {
 
 class Sequence {
   readonly #emit: Emit;
-  /** Types of the items that are open for clients, by index. */
+  /** Types of the items open for clients, by index. */
   readonly #types: (string | undefined)[] = [];
   #open = 0;
   #openAlone = 0;
@@ -67,7 +67,7 @@ class Sequence {
     else if (calls.has(type)) this.#openCalls += change;
   }
 
-  /** @returns whether any event was released, which may have made room for others */
+  /** @returns whether any event was released, because this may have made room for others */
   #release(): boolean {
     const held = this.#held;
     this.#held = held.filter((event) => {

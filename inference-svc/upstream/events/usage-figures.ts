@@ -1,4 +1,4 @@
-/** Token counts of a stream that reports them more than once. */
+/** Token counts of a stream with several reports of them. */
 import { type JsonObject, isObject } from "../json.ts";
 
 /**

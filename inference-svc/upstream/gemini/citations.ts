@@ -1,5 +1,5 @@
 /**
- * Google Search results of an answer and the text that cites them. The metadata arrive with the last chunks, with offsets in bytes of UTF-8
+ * Google Search results of an answer, and their citations. The metadata arrive with the last chunks, with offsets in bytes of UTF-8
  * (https://ai.google.dev/api/generate-content#Segment).
  */
 import { newId } from "@sluice/proto/runtime/id.js";
@@ -9,7 +9,7 @@ import type { Output } from "../events/output.ts";
 export class Grounding {
   #metadata: JsonObject = {};
 
-  /** @param value metadata of a chunk; lists that it leaves out stay as they were */
+  /** @param value metadata of a chunk; lists missing in it stay as they were */
   read(value: unknown): void {
     if (!isObject(value)) return;
     const answer = Object.entries(value).filter(([, list]) => Array.isArray(list) && list.length > 0);
@@ -21,7 +21,7 @@ export class Grounding {
     return Array.isArray(queries) ? queries.map(text).filter((query) => query !== "") : [];
   }
 
-  /** @param said the text that the offsets refer to */
+  /** @param answer the text the offsets refer to */
   annotations(answer: string): readonly JsonObject[] {
     const chunks = Array.isArray(this.#metadata.groundingChunks) ? (this.#metadata.groundingChunks as unknown[]) : [];
     return objects(this.#metadata.groundingSupports).flatMap(({ segment, groundingChunkIndices: indices }) => {
@@ -33,7 +33,7 @@ export class Grounding {
     });
   }
 
-  /** @param sources whether the client asked for the sources */
+  /** @param sources whether the client requested the sources */
   write(output: Output, sources: boolean): void {
     const [query] = this.queries;
     if (query === undefined) return;

@@ -1,6 +1,4 @@
-/**
- * The growing list of contents: the outputs of calls come right after the calls, and signatures stay on the parts that they were given for.
- */
+/** The growing list of contents: the outputs of calls come right after the calls, and signatures stay on their parts. */
 import type { OnDropped } from "../dialect.ts";
 import type { JsonObject } from "../json.ts";
 
@@ -14,7 +12,7 @@ interface Signature {
   readonly value: string;
 }
 
-/** A call that was sent. */
+/** A call already sent. */
 interface Call {
   readonly name: string;
   readonly content: Content;
@@ -108,7 +106,7 @@ export class ContentList {
     this.#signatures = [];
   }
 
-  /** Signatures as parts of their own, as they also arrive in streams behind the text that they sign. */
+  /** Signatures as separate parts; in streams they also arrive like this, after the text they sign. */
   #alone(): readonly JsonObject[] {
     const parts = this.#signatures.map(({ value }) => ({ text: "", thoughtSignature: value }));
     this.#signatures = [];

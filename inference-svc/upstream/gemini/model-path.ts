@@ -1,2 +1,2 @@
-/** The part of a path that names a model. Names with a collection in them, such as tunedModels/mine, are used as they are. */
+/** The model's part of a path. Names with a collection in them, such as tunedModels/mine, are used unchanged. */
 export const modelPath = (name: string): string => (name.includes("/") ? name : `models/${encodeURIComponent(name)}`);

@@ -1,5 +1,5 @@
 /**
- * Tools that Google runs itself: Google Search, and reading the pages that a request names
+ * Tools run by Google: Google Search, and reading the pages named in a request
  * (https://ai.google.dev/gemini-api/docs/google-search, https://ai.google.dev/gemini-api/docs/url-context).
  */
 import type { HostedTool, TurnRequest } from "../../turn/request.ts";
@@ -12,7 +12,7 @@ const pages = "service:web_fetch";
 const kinds: ReadonlySet<string> = new Set([pages, "service:web_search"]);
 
 /**
- * Google Search runs unless `native_tools` leaves it out. `service:` tools, which Sluice also has, run at Google only where `native_tools`
+ * Google Search runs unless `native_tools` leaves it out. `service:` tools, also available in Sluice, run at Google only where `native_tools`
  * lists them.
  */
 export function findHostedToolSupport({ nativeTools }: Target): HostedToolSupport {
@@ -35,7 +35,7 @@ const offers = (request: TurnRequest): readonly Offer[] =>
     tool.type === "hosted" && allowed && !isToolSearch(tool) ? [{ path, tool }] : [],
   );
 
-/** A list of domains is a promise that Google cannot keep. Functions beside a search would lose its results in the next turn. */
+/** A list of domains is a promise that Google cannot keep. With functions in the request, the results of a search would be lost in the next turn. */
 export function refuseNativeTools(request: TurnRequest): Refusal | undefined {
   const functions = offeredTools(request).some(({ tool, allowed }) => tool.type !== "hosted" && allowed);
   for (const { path, tool } of offers(request)) {

@@ -23,7 +23,7 @@ export class GeminiOutputItems {
   #reasoning: ReasoningWriter | undefined;
   /** Signature of the open text. */
   #signature = "";
-  /** Whether anything but thoughts was said: a text, a call or a picture. */
+  /** Whether the answer has more than thoughts: a text, a call or a picture. */
   says = false;
 
   constructor(request: TurnRequest, grounding: Grounding, emit: Emit) {
@@ -47,7 +47,7 @@ export class GeminiOutputItems {
     const signature = text(part.thoughtSignature);
     if (part.thought === true) this.#think(text(part.text), signature);
     else if (isObject(part.functionCall)) {
-      // A call without a name is a piece of streamed arguments, which Sluice never asks for.
+      // A call without a name is a piece of streamed arguments, never requested by Sluice.
       if (text(part.functionCall.name) !== "") this.#call(part.functionCall, argumentsJson, signature);
     } else if (isObject(part.inlineData)) this.#draw(part.inlineData);
     else if (typeof part.text === "string") this.#say(part.text, logprobs, signature);
@@ -70,7 +70,7 @@ export class GeminiOutputItems {
 
   #say(words: string, logprobs: readonly JsonObject[], signature: string): void {
     if (words === "" && signature === "") return;
-    // Gemini puts the signature of reasoning on the part that follows it.
+    // Gemini puts the signature of reasoning on the following part.
     if (this.#reasoning) this.#closeReasoning("completed", signature);
     else if (signature !== "") this.#signature = signature;
     if (words === "") return;
@@ -79,7 +79,7 @@ export class GeminiOutputItems {
     this.#message.text(this.#message.part("output_text"), words, logprobs);
   }
 
-  /** The item carries the client's name of the tool; a tool that was never offered keeps the model's name for it. */
+  /** The item carries the client's name of the tool; for a tool never offered it keeps the model's name. */
   #call(call: JsonObject, argumentsJson: string, signature: string): void {
     this.says = true;
     this.#closeMessage("completed");
@@ -104,7 +104,7 @@ export class GeminiOutputItems {
     writeImage(this.#output, text(data));
   }
 
-  /** Sources are complete only at the end, so only a message that is still open then gets citations. */
+  /** Sources are complete only at the end, so only a message still open then gets citations. */
   #cite(): void {
     const part = this.#message?.parts[0];
     if (part?.type !== "output_text") return;

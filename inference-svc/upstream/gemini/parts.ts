@@ -26,7 +26,7 @@ function fileRefusal(part: JsonObject): string | undefined {
   return unsupported(`files of type ${readFileData(text(part.file_data))?.type ?? "unknown"}`);
 }
 
-/** @param part a part that `refuseGeminiPart` admits */
+/** @param part accepted by `refuseGeminiPart` */
 export function geminiPart(part: JsonObject, path: string, { onDropped }: TranslationContext): JsonObject {
   for (const mark of ["cache_control", "prompt_cache_breakpoint"]) {
     if (isObject(part[mark])) onDropped(`${path}.${mark}`, "the provider caches by itself");
@@ -51,7 +51,7 @@ export function geminiPart(part: JsonObject, path: string, { onDropped }: Transl
 
 export const isText = (part: JsonObject): boolean => typeof part.text === "string";
 
-/** @param url a data URL, or a URL that Google fetches itself */
+/** @param url a data URL, or a URL for Google to fetch */
 function mediaPart(url: unknown): JsonObject | undefined {
   return toInlineData(text(url)) ?? toFileData(text(url));
 }
@@ -66,11 +66,11 @@ function audioPart(audio: unknown): JsonObject {
   return { inlineData: { mimeType: `audio/${text(format)}`, data } };
 }
 
-/** Media types that models read (https://ai.google.dev/gemini-api/docs/document-processing); other text formats are sent as plain text. */
+/** Media types readable for models (https://ai.google.dev/gemini-api/docs/document-processing); other text formats are sent as plain text. */
 const readable = /^(application\/pdf|(text|image|audio|video)\/[\w.+-]+)$/;
 const textual = /^application\/(json|xml|yaml|x-yaml)$/;
 
-/** Undefined for a text that is no data URL, and for types that no model reads. */
+/** Undefined for a text other than a data URL, and for types no model reads. */
 export function toInlineData(text: string): JsonObject | undefined {
   const { type = "", base64 } = readFileData(text) ?? {};
   const mimeType = textual.test(type) ? "text/plain" : type;
@@ -96,7 +96,7 @@ const types: Readonly<Record<string, string>> = {
   webm: "video/webm",
 };
 
-/** Undefined for a URL that Google does not fetch. */
+/** Undefined for a URL Google does not fetch. */
 export function toFileData(url: string): JsonObject | undefined {
   if (!/^(https?|gs):\/\//.test(url)) return undefined;
   const ending = /\.(\w{1,5})(?:[?#]|$)/.exec(url)?.[1]?.toLowerCase() ?? "";

@@ -1,7 +1,7 @@
 /**
- * Reasoning settings: a budget for Gemini 2.5, a level for later models, of which some still take a budget, too
+ * Reasoning settings: a budget for Gemini 2.5, a level for later models, some of which also take a budget
  * (https://ai.google.dev/gemini-api/docs/generate-content/thinking).
- * The reasoning that models show is a summary. Signed reasoning goes back as its signature, without its text
+ * The reasoning shown by models is a summary. Signed reasoning goes back as its signature, without its text
  * (https://ai.google.dev/gemini-api/docs/thought-signatures).
  */
 import type { InputItem, TurnRequest } from "../../turn/request.ts";
@@ -88,10 +88,10 @@ function budget(
   return { thinkingBudget };
 }
 
-/** The `format` of reasoning that Gemini signs. */
+/** The `format` of reasoning signed by Gemini. */
 export const geminiReasoningFormat = "google-gemini-v1";
 
-/** Empty for reasoning that Gemini cannot read. */
+/** Empty for reasoning not readable for Gemini. */
 export const findSignature = (item: InputItem): string =>
   item.format === geminiReasoningFormat ? text(item.signature) || text(item.encrypted_content) : "";
 

@@ -81,7 +81,7 @@ export class GeminiTranslator implements Translator {
     else if (isObject(chunk.promptFeedback)) refuse(text(chunk.promptFeedback.blockReason));
   }
 
-  /** Reads a stream as one array of chunks, which arrives when a proxy drops `alt=sse` from the URL. */
+  /** Reads a stream sent as one array of chunks: it arrives when a proxy drops `alt=sse` from the URL. */
   #chunks(data: string): void {
     const json = `{"chunks":${data}}`;
     // Finding spans is safe only in valid JSON, so it is parsed first.
@@ -120,7 +120,7 @@ export class GeminiTranslator implements Translator {
   close(isWhole = false): void {
     if (this.done) return;
     if (this.#finishReason === undefined && !(isWhole && this.#parts.count > 0)) throw connectionLost();
-    // Gemini ends answers with STOP that say nothing, after thoughts too. A program would stop there without a sign.
+    // Gemini ends some empty answers with STOP, after thoughts too. A program would stop there without a sign.
     if (this.#finishReason === "STOP" && !this.#parts.says) throw endedBadly("STOP", "the answer is empty");
     const reason = incomplete.get(this.#finishReason ?? "");
     const status: ItemStatus = reason ? "incomplete" : "completed";

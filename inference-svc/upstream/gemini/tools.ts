@@ -57,13 +57,13 @@ const isForced = (choice: ToolChoice | undefined): boolean =>
 function callingConfig({ toolChoice: choice }: TurnRequest, { tools }: TranslationContext): JsonObject | undefined {
   if (choice === "none") return { mode: "NONE" };
   if (!isForced(choice)) return free(tools.list);
-  // Tools that the choice leaves out are not sent at all, so any of the functions will do.
+  // Tools excluded by the choice are not sent at all, so any of the functions will do.
   if (typeof choice !== "object" || choice.type !== "tool" || choice.tool.type === "namespace") return { mode: "ANY" };
   const { tool: reference } = choice;
   const named = tools.list.find(({ tool, namespace }) => refersTo(reference, tool, namespace?.name));
   return { mode: "ANY", allowedFunctionNames: [named?.sentName ?? reference.name] };
 }
 
-/** The mode VALIDATED is the only one that enforces schemas while the model may also answer with text. */
+/** The mode VALIDATED is the only mode that enforces schemas while the model may also answer with text. */
 const free = (tools: readonly SentTool[]): JsonObject | undefined =>
   tools.some(({ tool }) => tool.type === "function" && tool.strict === true) ? { mode: "VALIDATED" } : undefined;

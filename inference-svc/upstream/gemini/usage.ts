@@ -16,7 +16,7 @@ export class GeminiUsage {
 
   /**
    * Gemini counts results of its own tools apart from the prompt, and reasoning apart from the answer; both are added.
-   * @param searches number of searches that Google ran
+   * @param searches number of searches run by Google
    */
   usage(searches: number): Usage | undefined {
     const figures = this.#figures;

@@ -1,4 +1,4 @@
-/** Gemini on Vertex AI, whose embeddings have a format of their own (https://cloud.google.com/vertex-ai/generative-ai/docs/model-reference/text-embeddings-api). */
+/** Gemini on Vertex AI, with a separate format for embeddings (https://cloud.google.com/vertex-ai/generative-ai/docs/model-reference/text-embeddings-api). */
 import type { Dialect } from "../dialect.ts";
 import { EmbeddingTranslator, type VectorFormat } from "../embedding/translator.ts";
 import { entriesAt, findMember, readInputTokens, vectorAt } from "../embedding/vectors.ts";

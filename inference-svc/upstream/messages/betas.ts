@@ -1,4 +1,4 @@
-/** Beta features of Anthropic's API, which a request asks for by name in a header. */
+/** Beta features of Anthropic's API, requested by name in a header. */
 import type { TurnRequest } from "../../turn/request.ts";
 import type { Target } from "../dialect.ts";
 import { supports } from "../translate/context.ts";

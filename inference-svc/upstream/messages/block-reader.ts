@@ -1,4 +1,4 @@
-/** The reader of a block whose input comes in pieces. */
+/** The reader of a block with input in pieces. */
 import type { JsonObject } from "../json.ts";
 
 export interface BlockReader {

@@ -4,7 +4,7 @@ import { type JsonObject, text } from "../json.ts";
 /**
  * Undefined for citations of documents, which Sluice never requests.
  * @param start offset of the block's first character in the part
- * @param end offset behind its last character
+ * @param end offset after its last character
  */
 export function toAnnotation(citation: JsonObject, start: number, end: number): JsonObject | undefined {
   if (citation.type !== "web_search_result_location") return undefined;

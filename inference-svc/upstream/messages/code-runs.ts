@@ -1,4 +1,4 @@
-/** Code that the provider runs: the call is one block, its output another. */
+/** Code run by the provider: the call is one block, its output another. */
 import { newId } from "@sluice/proto/runtime/id.js";
 import type { OtherWriter } from "../events/item-writer.ts";
 import type { Output } from "../events/output.ts";
@@ -11,7 +11,7 @@ interface Run {
   code: string;
 }
 
-/** The tools by which the model has code run, which are one for clients. */
+/** The model's tools for running code; for clients they are one tool. */
 const names: ReadonlySet<unknown> = new Set(["code_execution", "bash_code_execution", "text_editor_code_execution"]);
 
 export class CodeRuns {
@@ -21,8 +21,8 @@ export class CodeRuns {
   readonly #running = new Map<unknown, Run>();
 
   /**
-   * @param outputs whether the client asked for what was printed
-   * @param containerId the container that the client named
+   * @param outputs whether the client requested the printed output
+   * @param containerId the container named by the client
    */
   constructor(output: Output, outputs: boolean, containerId = "") {
     this.#output = output;
@@ -33,7 +33,7 @@ export class CodeRuns {
   /** Undefined for other server tools. */
   begin(block: JsonObject): BlockReader | undefined {
     if (!names.has(block.name)) return undefined;
-    // An id that is used again gets no output any more: it belongs to the new call.
+    // A call with a reused id gets no output any more: the output belongs to the new call.
     const abandoned = this.#running.get(block.id);
     if (abandoned) this.#finish(abandoned, "failed", "");
     const index = this.#output.count;
@@ -54,7 +54,7 @@ export class CodeRuns {
     };
   }
 
-  /** @param block of a type that ends in `code_execution_tool_result` */
+  /** @param block of a type ending in `code_execution_tool_result` */
   ended({ tool_use_id: id, content }: JsonObject): void {
     const run = this.#running.get(id);
     if (!run) return;
@@ -83,7 +83,7 @@ export class CodeRuns {
   }
 }
 
-/** Files are edited by commands without code, which are told as they are. */
+/** Files are edited by commands without code; these are reported unchanged. */
 function codeOf(input: unknown): string {
   if (!isObject(input)) return "";
   return text(input.code) || (Object.keys(input).length === 1 ? text(input.command) : "") || JSON.stringify(input);

@@ -1,4 +1,4 @@
-/** The dialect of servers that speak Anthropic's Messages API. */
+/** The dialect of servers with Anthropic's Messages API. */
 import type { TurnRequest } from "../../turn/request.ts";
 import type { Dialect, Refusal, Target } from "../dialect.ts";
 import { refuseCacheMarks } from "../translate/blocks/cache-marks.ts";
@@ -12,7 +12,7 @@ import { messagesBody } from "./request.ts";
 import { MessagesTranslator } from "./stream.ts";
 
 /**
- * The version that other servers of the format know, and the last one with samplers: 2026-10-21 answers 400 to them
+ * The version known to other servers of the format, and the last with samplers: 2026-10-21 answers 400 to them
  * (https://platform.claude.com/docs/en/api/versioning). Published versions do not change.
  */
 const version = "2023-06-01";

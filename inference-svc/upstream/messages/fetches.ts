@@ -1,4 +1,4 @@
-/** Pages that the provider reads: the call is one block, the page another. */
+/** Pages read by the provider: the call is one block, the page another. */
 import { newId } from "@sluice/proto/runtime/id.js";
 import type { OtherWriter } from "../events/item-writer.ts";
 import type { Output } from "../events/output.ts";
@@ -25,7 +25,7 @@ export class Fetches {
   /** Undefined for other server tools. */
   begin(block: JsonObject): BlockReader | undefined {
     if (block.name !== webFetchName) return undefined;
-    // An id that is used again gets no page any more: it belongs to the new call.
+    // A call with a reused id gets no page any more: the page belongs to the new call.
     const abandoned = this.#running.get(block.id);
     if (abandoned) finish(abandoned, { error: unavailable });
     const writer = this.#output.other({ type: this.#type, id: newId("st_"), status: "in_progress", url: "" });
@@ -52,12 +52,12 @@ export class Fetches {
     const page: JsonObject = isObject(result.content) ? result.content : {};
     const source: JsonObject = isObject(page.source) ? page.source : {};
     if (result.type !== "web_fetch_result") return finish(fetch, { error: text(result.error_code) || unavailable });
-    // A PDF is base64, which no item has room for.
+    // A PDF is base64; no item has room for it.
     const said = source.type === "text" ? text(source.data) : "";
     finish(fetch, { url: text(result.url) || fetch.url, title: text(page.title), content: said });
   }
 
-  /** Pages that have not come at the end have failed, unless the provider paused them. */
+  /** Pages missing at the end have failed, unless the provider paused them. */
   end(paused: boolean): void {
     for (const fetch of this.#running.values()) {
       if (paused) fetch.writer.end("completed", { status: "in_progress", url: fetch.url });
@@ -69,7 +69,7 @@ export class Fetches {
 
 const unavailable = "unavailable";
 
-/** Status and fields are those of pages that Sluice reads. */
+/** Status and fields are as for pages read by Sluice. */
 function finish({ writer, url }: Fetch, fields: JsonObject): void {
   writer.end("error" in fields ? "incomplete" : "completed", { url, ...fields });
 }

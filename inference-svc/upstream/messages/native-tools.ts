@@ -1,5 +1,5 @@
 /**
- * Web search, fetches of pages and code execution, which Anthropic runs itself (https://platform.claude.com/docs/en/agents-and-tools/tool-use/web-search-tool,
+ * Web search, fetches of pages and code execution, run by Anthropic (https://platform.claude.com/docs/en/agents-and-tools/tool-use/web-search-tool,
  * …/web-fetch-tool and …/code-execution-tool).
  */
 import type { HostedTool, TurnRequest } from "../../turn/request.ts";
@@ -9,7 +9,7 @@ import { type OfferedTool, isToolSearch, isWebSearch, offeredTools } from "../tr
 import type { Block } from "../translate/blocks/message-list.ts";
 import { codeExecutionName, webFetchName, webSearchName } from "../translate/blocks/tools.ts";
 
-/** The versions that all models take, for clients that name none; later ones of the search need a sandbox beside it. */
+/** The versions supported by all models, for clients that name none; later versions of the search need a sandbox as well. */
 const searchVersion = "web_search_20250305";
 const fetchVersion = "web_fetch_20250910";
 const codeVersion = "code_execution_20250825";
@@ -58,7 +58,7 @@ const unsupportedSettings = [
 
 const none: readonly Block[] = [];
 
-/** The vendor's own search in tools that are held back, where clients of its format named the vendor's tool. */
+/** The vendor's own search in deferred tools, where clients of its format named the vendor's tool. */
 export function findToolSearch(request: TurnRequest, { nativeTools, original }: Target): OfferedTool | undefined {
   if (!original || (nativeTools && !nativeTools.has("service:tool_search"))) return undefined;
   return offeredTools(request).find(
@@ -72,7 +72,7 @@ export function toolSearchBlock({ tool }: OfferedTool): Block {
 }
 
 /**
- * The tools that the provider runs, as it declares them.
+ * The provider's own tools, in its declaration format.
  * @param takesVersions whether the endpoint knows every version of them
  */
 export function toNativeTools(request: TurnRequest, takesVersions: boolean, onDropped: OnDropped): readonly Block[] {
@@ -127,7 +127,7 @@ function codeTool({ json }: HostedTool, path: string, onDropped: OnDropped): Blo
   return { type: codeVersion, name: codeExecutionName };
 }
 
-/** The tool with which the provider is to run code; undefined without one. */
+/** The provider's tool for running code; undefined without one. */
 function findCodeTool(request: TurnRequest): HostedTool | undefined {
   for (const { tool } of offeredTools(request))
     if (tool.type === "hosted" && tool.kind === codeInterpreter) return tool;
@@ -137,7 +137,7 @@ function findCodeTool(request: TurnRequest): HostedTool | undefined {
 /** Whether the provider is to run code, which needs the name of a beta. */
 export const asksForCode = (request: TurnRequest): boolean => findCodeTool(request) !== undefined;
 
-/** Id of the container in which the code of earlier turns ran; undefined for a new one. */
+/** Id of the container used for code in earlier turns; undefined for a new container. */
 export function namedContainer(request: TurnRequest): string | undefined {
   const tool = findCodeTool(request);
   const container: unknown = tool && (JSON.parse(tool.json) as JsonObject).container;

@@ -25,7 +25,7 @@ interface Reader {
   delta(delta: JsonObject): void;
   /** The block is complete. */
   stop?(): void;
-  /** Ends the item, with the next item or with the answer, which says whether it is complete. */
+  /** Ends the item, with the next item or with the answer, whose status shows whether it is complete. */
   end?(status: ItemStatus): void;
 }
 
@@ -47,7 +47,7 @@ export class MessagesOutputItems {
   readonly #sealed: boolean;
   #message: MessageWriter | undefined;
   #open: Reader = ignored;
-  /** Indexes of the blocks that have begun; the last one is open. */
+  /** Indexes of the blocks already begun; the last is open. */
   readonly #begun = new Set<unknown>();
   #place: unknown;
 
@@ -77,7 +77,7 @@ export class MessagesOutputItems {
   begin(block: JsonObject, place: unknown, inputJson?: string): void {
     this.#begun.add(place);
     this.#place = place;
-    // Consecutive text blocks are one message: a provider that cites begins a block for every citation.
+    // Consecutive text blocks are one message: a provider begins a new block for every citation.
     if (block.type === "text") {
       this.#open.end?.("completed");
       this.#open = this.#text(block);
@@ -96,7 +96,7 @@ export class MessagesOutputItems {
     this.#open.delta(delta);
   }
 
-  /** Begins a block that the provider did not announce, which is safe for text and reasoning only. */
+  /** Begins a block not announced by the provider, which is safe for text and reasoning only. */
   #beginUnsaid({ type }: JsonObject, place: unknown): void {
     if (this.#begun.has(place)) throw providerFailed("blocks of an answer overlap");
     const kind = typeof type === "string" ? withoutBeginning.get(type) : undefined;
@@ -224,7 +224,7 @@ export class MessagesOutputItems {
     return ignored;
   }
 
-  /** The item carries the client's name of the tool; a tool that was never offered keeps the model's name for it. */
+  /** The item carries the client's name of the tool; for a tool never offered it keeps the model's name. */
   #call(block: JsonObject, inputJson: string): Reader {
     const called = this.#tools.findBySentName(text(block.name));
     const name = called?.tool.name ?? text(block.name);
@@ -236,7 +236,7 @@ export class MessagesOutputItems {
   }
 }
 
-/** A streamed call begins with an empty input, which is the whole one when no delta follows. */
+/** A streamed call begins with an empty input: the whole input if no delta follows. */
 const callReader = (call: CallWriter, inputJson: string, renamed: RenamedArguments | undefined): Reader => ({
   delta: ({ partial_json: json }) => call.arguments(renamed ? renamed.read(text(json)) : text(json)),
   stop() {

@@ -18,7 +18,7 @@ export function refuseMessagesPart(part: JsonObject): string | undefined {
   }
 }
 
-/** @param part a part that `refuseMessagesPart` admits */
+/** @param part accepted by `refuseMessagesPart` */
 export function messagesPart(part: JsonObject, path: string, { onDropped }: TranslationContext): Block {
   switch (part.type) {
     case "input_image":
@@ -55,7 +55,7 @@ function refuseDocument(part: JsonObject): string | undefined {
   return isTaken ? undefined : unsupported(`files of type ${type || "unknown"}`);
 }
 
-/** @param part a part that `refuseMessagesPart` admits */
+/** @param part accepted by `refuseMessagesPart` */
 function documentSource(part: JsonObject): JsonObject {
   const inline = readFileData(text(part.file_data));
   if (inline === undefined) {

@@ -22,7 +22,7 @@ import { messagesTools } from "./tools.ts";
 /** The format requires `max_tokens`; every model of the family can write this much. */
 const defaultMaxTokens = 4_096;
 
-/** The first field of a body, which says which model it is for, or which version of the format it has. */
+/** The first field of a body: its model, or its version of the format. */
 type Address = readonly [field: string, value: string];
 
 /** @param address where the path already names the model, the version of the format; otherwise the model */
@@ -99,7 +99,7 @@ function contextManagement(
   return undefined;
 }
 
-/** A summary by the provider takes the place of the answer or of what was said before it, and no format here has a block for it. */
+/** A summary by the provider replaces the answer or earlier parts of the conversation, and no format here has a block for it. */
 function editsOf(json: string, onDropped: OnDropped): Verbatim | undefined {
   const settings = JSON.parse(json) as JsonObject;
   const edits = [...objects(settings.edits)];
@@ -121,7 +121,7 @@ function outputFormat(format: TextFormat | undefined, onDropped: OnDropped): Jso
 }
 
 /**
- * Priority is capacity that the operator has contracted, which "auto" uses. The vendor takes "auto" when the field is absent; most other servers
+ * Priority is capacity contracted by the operator and used by "auto". The vendor takes "auto" when the field is absent; most other servers
  * have one tier and no such field.
  */
 function serviceTier({ serviceTier: wanted }: TurnRequest, target: Target, onDropped: OnDropped): string | undefined {

@@ -1,4 +1,4 @@
-/** Web searches that the provider runs: the call is one block, its results another. */
+/** Web searches run by the provider: the call is one block, its results another. */
 import { newId } from "@sluice/proto/runtime/id.js";
 import type { OtherWriter } from "../events/item-writer.ts";
 import { type JsonObject, isObject, objects, text } from "../json.ts";
@@ -21,7 +21,7 @@ export class Searches {
   readonly #running = new Map<unknown, Search>();
 
   /**
-   * @param sources whether the client asked for the sources
+   * @param sources whether the client requested the sources
    * @param own whether the client speaks this format, whose results have a title and the age of the page
    */
   constructor(output: Output, sources: boolean, own: boolean) {
@@ -33,7 +33,7 @@ export class Searches {
   /** Undefined for other server tools. */
   begin(block: JsonObject): BlockReader | undefined {
     if (block.name !== webSearchName) return undefined;
-    // An id that is used again gets no results any more: they belong to the new call.
+    // A call with a reused id gets no results any more: they belong to the new call.
     const abandoned = this.#running.get(block.id);
     if (abandoned) this.#finish(abandoned, "failed", []);
     const index = this.#output.count;

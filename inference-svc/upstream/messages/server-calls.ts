@@ -1,4 +1,4 @@
-/** Calls of the history that the provider ran itself, as the blocks that it gave. */
+/** Calls run by the provider earlier in the conversation, as the blocks it sent. */
 import { isAnthropicSearch, searchInput } from "@sluice/proto/contract/messages/tool-search.js";
 import { wordId } from "@sluice/proto/runtime/foreign-id.js";
 import type { InputItem } from "../../turn/request.ts";

@@ -66,7 +66,7 @@ export class MessagesTranslator implements Translator {
       case "content_block_stop":
         return this.#blocks.stop();
       case "message_start":
-        // A proxy that asked again amid an answer: what it says now would follow a broken half.
+        // A proxy repeated the request amid an answer: the new text would follow a broken half.
         if (this.#blocks.hasBegun) throw providerFailed("a second beginning amid an answer");
         return this.#usage.read(isObject(event.message) ? event.message.usage : undefined);
       case "message_delta":
@@ -101,7 +101,7 @@ export class MessagesTranslator implements Translator {
       this.#blocks.stop();
     }
     this.#usage.read(message.usage);
-    // Some servers give no reason. A message that is one JSON text was not cut.
+    // Some servers give no reason. A message in one JSON text was not cut.
     const reason = message.stop_reason ?? (blocks.length > 0 ? "end_turn" : undefined);
     this.#stop({ ...message, stop_reason: reason });
     this.close();

@@ -1,4 +1,4 @@
-/** Searches in tools that are held back, which the provider makes: the call is one block, the names of what was found another. */
+/** Searches in deferred tools, made by the provider: the call is one block, the names of the results another. */
 import { isAnthropicSearch } from "@sluice/proto/contract/messages/tool-search.js";
 import { newId } from "@sluice/proto/runtime/id.js";
 import type { OtherWriter } from "../events/item-writer.ts";

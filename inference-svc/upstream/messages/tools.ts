@@ -24,7 +24,7 @@ export function messagesTools(
     if (path !== search?.path) translation.onDropped(path, "all tools are sent, so there is nothing to search");
   const takesAnthropic = takesBetas(translation.target, "anthropic_betas");
   const native = toNativeTools(request, takesAnthropic, translation.onDropped);
-  // Cache marks are put on blocks, so that each body needs its own.
+  // Cache marks are put on blocks, so each body needs its own.
   const declared = search ? deferringTools : writerOf(translation, takesAnthropic);
   const blocks = declared.of(translation.tools, translation.onDropped).map((block) => ({ ...block }));
   marks.copyTools(list, blocks);
@@ -39,8 +39,8 @@ const isDeferred = ({ tool }: SentTool): boolean => tool.type === "function" && 
 const maxReferenceLength = 64;
 
 /**
- * Whether Anthropic is referred to a tool that the client has found: it has the tool outside of the beginning that it caches, and shows it to the model
- * where a result refers to it (https://platform.claude.com/docs/en/agents-and-tools/tool-use/tool-search-tool, "Custom tool search implementation").
+ * Whether Anthropic gets a reference to a tool found by the client: the tool is then outside of the cached beginning, and the model sees it where
+ * a result refers to it (https://platform.claude.com/docs/en/agents-and-tools/tool-use/tool-search-tool, "Custom tool search implementation").
  */
 const isReferred = (tool: SentTool): boolean => isDeferred(tool) && tool.sentName.length <= maxReferenceLength;
 
@@ -49,7 +49,7 @@ function writerOf({ target, tools }: TranslationContext, takesAnthropic: boolean
   return takesAnthropic ? anthropicTools : plainTools;
 }
 
-/** The block of Anthropic for a tool that a search of the client has found. It answers 400 to a reference to a tool that it does not have. */
+/** Anthropic's block for a tool found by the client's search. It answers 400 to a reference to an undeclared tool. */
 export function toToolReference(part: JsonObject, { target, tools }: TranslationContext): Block | undefined {
   if (!target.original || typeof part.tool_reference !== "string") return undefined;
   const found = tools.findByOwnName(part.tool_reference);
@@ -67,7 +67,7 @@ const plainTools = new MadeOnce(({ list }: SentTools, onDropped) =>
 const anthropicTools = new MadeOnce(({ list }: SentTools, onDropped) =>
   list.map((tool) => functionTool(tool, onDropped, true)),
 );
-/** Anthropic shows the model only those deferred tools that a search has found: its own, or that of the client. */
+/** Anthropic shows the model only deferred tools found by a search: its own, or the client's. */
 const deferringTools = new MadeOnce(({ list }: SentTools, onDropped) => deferred(list, onDropped, isDeferred));
 const referredTools = new MadeOnce(({ list }: SentTools, onDropped) => deferred(list, onDropped, isReferred));
 
@@ -83,7 +83,7 @@ const deferred = (list: readonly SentTool[], onDropped: OnDropped, isHeld: (tool
   });
 
 /**
- * No `type` is sent for a function, which is the default.
+ * A function is sent without `type`, because it is the default.
  * @param takesAnthropic whether the endpoint knows the typed tools of Anthropic
  */
 function functionTool(offered: SentTool, onDropped: OnDropped, takesAnthropic: boolean): Block {

@@ -9,7 +9,7 @@ import { MistralOcrTranslator } from "./stream.ts";
 
 export const mistralOcr: Dialect = {
   path: () => "/ocr",
-  // The API answers with one JSON object, also where a stream is asked for.
+  // The API answers with one JSON object, even if a stream is requested.
   framing: { ...serverSentEvents, type: "application/json" },
   headers: bearer,
   refusal: refuseMistralOcr,

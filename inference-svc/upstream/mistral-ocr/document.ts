@@ -12,7 +12,7 @@ const maxBytes = 50_000_000;
 const media: ReadonlySet<unknown> = new Set(["input_file", "input_image"]);
 const isFetchable = (url: string): boolean => /^https?:\/\//i.test(url);
 
-/** The parts of an input that can be read, in order. */
+/** The readable parts of an input, in order. */
 const findDocuments = (input: readonly InputItem[]): readonly JsonObject[] =>
   findSpecialInputs(input).flatMap(({ part }) => (part !== undefined && media.has(part.type) ? [part] : []));
 
@@ -35,7 +35,7 @@ function refusePart(part: JsonObject): string | undefined {
   return url.length > (maxBytes * 4) / 3 ? unsupported("files of more than 50 MB") : undefined;
 }
 
-/** A data URL, or a URL that Mistral fetches itself; undefined for a part without either. */
+/** A data URL, or a URL for Mistral to fetch; undefined for a part without either. */
 function urlOf({ type, image_url, file_data, file_url }: JsonObject): string | undefined {
   if (type === "input_image") {
     const url = text(image_url);
@@ -46,7 +46,7 @@ function urlOf({ type, image_url, file_data, file_url }: JsonObject): string | u
   return isFetchable(text(file_url)) ? text(file_url) : undefined;
 }
 
-/** @param input of a request that `refuseMistralOcr` admits */
+/** @param input of a request accepted by `refuseMistralOcr` */
 export function findDocument(input: readonly InputItem[]): JsonObject {
   const [part = {}] = findDocuments(input);
   return part.type === "input_image"

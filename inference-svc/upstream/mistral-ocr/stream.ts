@@ -64,7 +64,7 @@ export class MistralOcrTranslator implements Translator {
   }
 }
 
-/** The provider charges for pages that it has processed. */
+/** The provider charges for processed pages. */
 function usageOf(info: unknown, answered: number): Usage {
   const processed = isObject(info) ? parseCount(info.pages_processed) : 0;
   return {

@@ -1,4 +1,4 @@
-/** The dialect of servers that speak the Responses API themselves. */
+/** The dialect of servers with a Responses API. */
 import { chatEmbeddings } from "../chat/embeddings.ts";
 import { bearer } from "../credentials/bearer.ts";
 import type { Dialect } from "../dialect.ts";
@@ -17,6 +17,6 @@ export const responses: Dialect = {
   body: responsesBody,
   open: (request, target, emit) => new ResponsesTranslator(request, target, emit),
   error: responsesError,
-  // Servers of this format have OpenAI's embeddings beside it.
+  // Servers of this format also have OpenAI's embeddings.
   embeddings: chatEmbeddings,
 };

@@ -5,7 +5,7 @@ import { type JsonObject, isObject, text } from "../json.ts";
 
 export function responsesError(status: number, body: unknown): ProviderError {
   const error = read(isObject(body) && isObject(body.error) ? body.error : {});
-  // xAI writes the message in the place of the error.
+  // xAI writes the message in the field `error`.
   const message = error.message || text(isObject(body) ? body.error : undefined);
   return { ...error, message, status: isRefusedKey(status, message) ? 401 : status };
 }
@@ -16,7 +16,7 @@ export function inBandError(event: JsonObject): ProviderError {
   return read(isObject(response.error) ? response.error : response);
 }
 
-/** Codes of `response.failed` that concern the request, like a status 400 would. */
+/** Codes of `response.failed` caused by the request, like a status 400. */
 const ofRequest: ReadonlySet<string> = new Set([
   "invalid_image",
   "invalid_image_format",

@@ -8,12 +8,12 @@ import type { ToolNames } from "./tool-names.ts";
 
 /** Reads the events of one item. */
 export interface ItemReader {
-  /** @returns false for an event that does not concern the item's text */
+  /** @returns false for an event unrelated to the item's text */
   event(type: string, event: JsonObject): boolean;
   /**
-   * Adds the parts of the final item that no delta has delivered. Where it contradicts the deltas, they win, because clients have acted on
+   * Adds the parts of the final item not delivered by deltas. Where it contradicts the deltas, they win, because clients have acted on
    * them.
-   * @throws Fault for text behind the end of a part
+   * @throws Fault for text after the end of a part
    */
   complete(item: JsonObject): void;
   end(item: JsonObject, status: ItemStatus): void;

@@ -82,7 +82,7 @@ export class MessageReader implements ItemReader {
     }
   }
 
-  /** Lets later parts go out, which wait until this one is whole. */
+  /** Releases later parts, which wait until this part is complete. */
   #close(number: unknown): true {
     const index = this.#numbers.known(number ?? 0);
     if (index !== undefined) this.#writer.close(index);

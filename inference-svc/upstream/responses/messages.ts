@@ -1,5 +1,5 @@
 /**
- * Input items as the client sent them. Fields that only Sluice reads are removed, and fields that the provider cannot read are reported as
+ * Input items as sent by the client, without fields read only by Sluice. Fields unreadable for the provider are reported as
  * dropped.
  */
 import { brokenSeal, hasBrokenSeal } from "../../turn/parse/broken-seals.ts";
@@ -32,7 +32,7 @@ interface Sending {
   readonly names: ToolNames;
 }
 
-/** Undefined for an item that is left out. */
+/** Undefined for an omitted item. */
 function sentItem(item: InputItem, path: string, sending: Sending): JsonObject | undefined {
   const { request, target, onDropped, names } = sending;
   // The referenced item stands earlier in the input, and the API refuses two items with one id.
@@ -49,14 +49,14 @@ function sentItem(item: InputItem, path: string, sending: Sending): JsonObject |
 /** The vendor answers 400 to longer ids of calls ("Expected a string with maximum length 64"). */
 const vendorIdLength = 64;
 
-/** The id of a call as another provider gave it, in the form that the vendor takes. */
+/** Another provider's call id, converted to the vendor's form. */
 function withCallId(item: JsonObject): JsonObject {
   const { call_id: callId } = item;
   const sentId = boundedId(callId, vendorIdLength);
   return sentId === callId ? item : { ...item, call_id: sentId };
 }
 
-/** Beginnings of the vendor's ids, by the type of the item; it answers 400 to others ("Expected an ID that begins with 'msg'"). */
+/** Prefixes of the vendor's ids, by the type of the item; it answers 400 to others ("Expected an ID that begins with 'msg'"). */
 const idPrefixes: Readonly<Record<string, string>> = {
   message: "msg_",
   reasoning: "rs_",
@@ -73,10 +73,10 @@ function withOwnId(item: JsonObject, path: string, onDropped: OnDropped): JsonOb
   return sent;
 }
 
-/** Item types that have no status in the format; clients send back the one that Sluice gave them. */
+/** Item types without a status in the format; clients send back the status set by Sluice. */
 const noStatus: ReadonlySet<string> = new Set(["mcp_list_tools", "mcp_approval_request", "compaction"]);
 
-/** Removes the fields that only Sluice writes and reads. */
+/** Removes the fields written and read only by Sluice. */
 function withoutOwn(item: InputItem, path: string, sending: Sending): JsonObject {
   if (Array.isArray(item.output)) return withoutReferences(item, path, sending);
   if (item.type === "message" && item.model !== undefined) {
@@ -136,14 +136,14 @@ function reasoning(item: InputItem, path: string, target: Target, onDropped: OnD
   };
 }
 
-/** Items of provider tools keep the tool name that the provider was sent; a provider without the tool is told of them in a message. */
+/** Items of provider tools keep the provider's name for the tool; for a provider without the tool they become a message. */
 function ofServerTool(item: InputItem, request: TurnRequest, target: Target): JsonObject {
   const type = spellItemType(item.type, request.tools);
   if (runsNatively(target, item.type) || runsNatively(target, type)) return { ...item, type };
   return { type: "message", role: "assistant", content: toText(item) ?? "" };
 }
 
-/** Fields of calls that the vendor's format does not have. */
+/** Fields of calls missing in the vendor's format. */
 const ofCalls = ["async", "subagent_id", "subagent_items", "cache_control"];
 
 function forVendor(item: JsonObject, path: string, onDropped: OnDropped): JsonObject {

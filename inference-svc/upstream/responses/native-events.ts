@@ -1,7 +1,7 @@
-/** Events that pass through unchanged: a provider's progress events, and events of later versions of the format. */
+/** Events passed through unchanged: a provider's progress events, and events of later versions of the format. */
 import type { JsonObject } from "../json.ts";
 
-/** Events that the gateway writes itself from deltas and items. `reasoning_part` is an older name. */
+/** Events written by the gateway itself from deltas and items. `reasoning_part` is an older name. */
 const rewritten = /^response\.(output_item|content_part|reasoning_part|reasoning_summary_part)\./;
 /**
  * Names with at least two segments; shorter ones, such as response.completed, concern the response itself. The name is written into a line
@@ -11,7 +11,7 @@ const ofItems = /^response(\.[a-z0-9_]+){2,}$/;
 
 export const isNativeEvent = (type: string): boolean => ofItems.test(type) && !rewritten.test(type);
 
-/** Removes numbers and ids, which are assigned anew, and the padding that hides text lengths. */
+/** Removes numbers and ids, which are assigned anew, and the padding for hiding text lengths. */
 export function toNativePayload(event: JsonObject): JsonObject {
   const { type: _, sequence_number: __, item_id: ___, output_index: ____, obfuscation: _____, ...payload } = event;
   return payload;

@@ -8,7 +8,7 @@ import { findSpecialInputs } from "../translate/special-inputs.ts";
 const ownKind =
   /^(web_search(_preview)?(_\d{4}_\d\d_\d\d)?|file_search|computer(_use)?(_preview)?|code_interpreter|mcp|image_generation|local_shell|shell|apply_patch|tool_search)$/;
 
-/** Tool types that the client runs, with any provider. */
+/** Tool types run by the client, with any provider. */
 const clientRun: ReadonlySet<unknown> = new Set(["function", "custom", "namespace"]);
 
 /** Tool prefixes end with a colon; the configuration may use the neutral prefix or the client's. */

@@ -76,7 +76,7 @@ const withCallId = (item: OutputItem): OutputItem =>
     ? { ...item, call_id: newId("call_") }
     : item;
 
-/** Event prefixes of streamed texts, with the member of the done event that holds the whole text. */
+/** Event prefixes of streamed texts, with the done event's member for the whole text. */
 const texts: ReadonlyMap<string, string> = new Map([
   ["response.function_call_arguments", "arguments"],
   ["response.mcp_call_arguments", "arguments"],

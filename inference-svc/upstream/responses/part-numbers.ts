@@ -2,7 +2,7 @@
 export class PartNumbers {
   readonly #known: unknown[] = [];
 
-  /** Undefined for a number that has not appeared yet. */
+  /** Undefined for a number not seen yet. */
   known(number: unknown): number | undefined {
     const at = this.#known.indexOf(number);
     return at === -1 ? undefined : at;

@@ -80,7 +80,7 @@ export class ReasoningReader implements ItemReader {
     this.#writer.summary(index, remainingText(this.#writer.summaries[index] ?? "", whole));
   }
 
-  /** Lets later parts go out, which wait until this one is whole. */
+  /** Releases later parts, which wait until this part is complete. */
   #closeText(number: unknown): true {
     const index = this.#contents.known(number ?? 0);
     if (index !== undefined) this.#writer.close("reasoning.delta", index);

@@ -66,7 +66,7 @@ function addOtherSettings(body: ObjectWriter, request: TurnRequest, target: Targ
   if (request.outputModalities.length > 0) body.add("modalities", request.outputModalities);
 }
 
-/** The vendor answers 400 to parameters that its reference of POST /responses does not list. */
+/** The vendor answers 400 to parameters missing in its reference of POST /responses. */
 function addVendorSettings(body: ObjectWriter, request: TurnRequest, onDropped: OnDropped): void {
   const drop = (path: string, value: unknown): void => {
     if (value !== undefined) onDropped(path, notKnown);

@@ -1,5 +1,5 @@
 /**
- * Reads a Responses answer, as a stream or whole, as turn events. Items get new indexes in the order in which they begin, because clients
+ * Reads a Responses answer, as a stream or whole, as turn events. Items get new indexes in the order of their starts, because clients
  * index by them and providers leave gaps.
  */
 import type { TurnRequest } from "../../turn/request.ts";
@@ -18,7 +18,7 @@ import { shownName } from "../known-words.ts";
 import { ToolNames } from "./tool-names.ts";
 import { responsesUsage } from "./usage.ts";
 
-/** Event types that belong to one kind of item only, so they can begin an item that was never announced. */
+/** Event types specific to one kind of item, so they can begin an item without an announcement. */
 const impliedType: ReadonlyMap<string, string> = new Map([
   ["response.output_text.delta", "message"],
   ["response.refusal.delta", "message"],
@@ -27,7 +27,7 @@ const impliedType: ReadonlyMap<string, string> = new Map([
   ["response.reasoning_summary_text.delta", "reasoning"],
 ]);
 
-/** The status of a whole answer that has none. Items without an end, or a reason, make it incomplete. */
+/** The status of a whole answer without one. Items without an end, or a reason, make it incomplete. */
 function statusOf({ output, incomplete_details: details }: JsonObject): string {
   const items = objects(output);
   if (items.length === 0) return "";
@@ -36,7 +36,7 @@ function statusOf({ output, incomplete_details: details }: JsonObject): string {
 }
 
 /**
- * Whether a final item matches a slot by id: an index alone may belong to another item. Reasoning is excluded, because an answer is
+ * Whether a final item matches a slot by id: an index by itself may belong to another item. Reasoning is excluded, because an answer is
  * complete without it.
  */
 const isAnswer = (slot: Slot, { id }: JsonObject): boolean =>
@@ -47,7 +47,7 @@ export class ResponsesTranslator implements Translator {
   readonly #reading: ReadContext;
   /** In order of appearance. */
   readonly #slots: Slot[] = [];
-  /** Events of items that have not been announced yet. */
+  /** Events of items not announced yet. */
   #early: JsonObject[] = [];
   done = false;
   usage: Outcome["usage"];
@@ -109,9 +109,7 @@ export class ResponsesTranslator implements Translator {
     return implied === undefined ? known : this.#open(event.output_index, { type: implied, id: event.item_id });
   }
 
-  /**
-   * Finds a slot by index and id, else by id alone (some servers give every item index 0), else by index alone (others change ids midway).
-   */
+  /** Finds a slot by index and id, else only by id (some servers give every item index 0), else only by index (others change ids midway). */
   #find(outputIndex: unknown, id: unknown): Slot | undefined {
     let byId: Slot | undefined;
     let byIndex: Slot | undefined;
@@ -150,7 +148,7 @@ export class ResponsesTranslator implements Translator {
   #itemDone(event: JsonObject): void {
     const item = isObject(event.item) ? event.item : {};
     const known = this.#find(event.output_index, item.id);
-    // Some servers reuse an index for an item that was never announced.
+    // Some servers reuse an index for an item without an announcement.
     const another = known?.ended === true && item.id !== undefined && known.upstreamId !== item.id;
     const slot = known && !another ? known : this.#open(event.output_index, event.item);
     if (!slot.ended) slot.end(item, "completed");
@@ -185,7 +183,7 @@ export class ResponsesTranslator implements Translator {
     };
   }
 
-  /** Ends the items that the stream began or left out, from the final response. */
+  /** Ends the items started or left out in the stream, from the final response. */
   #complete(items: readonly JsonObject[], status: ItemStatus): void {
     const seen = new Set<Slot>();
     for (const item of items) {
@@ -197,7 +195,7 @@ export class ResponsesTranslator implements Translator {
     for (const slot of this.#slots) if (!slot.ended) slot.end({}, status);
   }
 
-  /** Matches by id; for servers that change ids, by order among items of the same type. */
+  /** Matches by id; for servers with changing ids, by order among items of the same type. */
   #match(item: JsonObject, seen: ReadonlySet<Slot>): Slot | undefined {
     const open = this.#slots.filter((slot) => slot.type === item.type && !seen.has(slot));
     return open.find((slot) => slot.upstreamId === item.id) ?? open[0];

@@ -1,4 +1,4 @@
-/** Names of tools in the format, which has namespaces: a name only has to differ from those beside it. */
+/** Names of tools in the format. It has namespaces: a name must be unique only within its namespace. */
 import type { Tool, ToolReference, TurnRequest } from "../../turn/request.ts";
 import type { OnDropped } from "../dialect.ts";
 import { type JsonObject, objects, text } from "../json.ts";
@@ -7,7 +7,7 @@ import { hasBroughtTools, broughtTools } from "../translate/offered-tools.ts";
 
 const { names: rule } = openAiForm;
 
-/** A tool of the request, or one that an input item brings. */
+/** A tool of the request, or of an input item. */
 interface Entry {
   readonly type?: unknown;
   readonly name?: unknown;
@@ -18,7 +18,7 @@ const callTypes: ReadonlySet<unknown> = new Set(["function_call", "custom_tool_c
 const isNamed = ({ type }: Entry): boolean => type === "function" || type === "custom" || type === "namespace";
 const takes = (name: unknown): boolean => typeof name !== "string" || rule.form.test(name);
 
-/** Names beside each other: those of the request, or of one namespace. */
+/** Names in one namespace, or outside of any. */
 class Scope {
   readonly #sent: ReadonlyMap<string, string>;
   readonly #own: ReadonlyMap<string, string>;
@@ -34,7 +34,7 @@ class Scope {
     return this.#sent.has(name);
   }
 
-  /** The name to send. A tool that is only in the history gets a name that no tool of the request has. */
+  /** The name to send. A tool found only in the history gets a name different from all tools of the request. */
   sent(name: string): string {
     return this.#sent.get(name) ?? fitOther(name, rule, (other) => this.#own.has(other));
   }
@@ -69,7 +69,7 @@ export class ToolNames {
     this.#inside = new Map([...inside].map(([name, names]) => [name, new Scope(names)]));
   }
 
-  /** The same object for the same tools, by which the dialect remembers how it writes them, unless an item brings one that is renamed. */
+  /** The same object for the same tools, so the dialect can cache their translation by it, unless a tool from an item is renamed. */
   static of(request: TurnRequest): ToolNames {
     const own = ToolNames.#of(request.tools, request.tools, []);
     if (!hasBroughtTools(request.input)) return own;
@@ -83,7 +83,7 @@ export class ToolNames {
     return names;
   }
 
-  /** @param namespace that the tool is in */
+  /** @param namespace of the tool */
   sent(name: string, namespace?: string): string {
     return this.#scope(namespace).sent(name);
   }
@@ -127,7 +127,7 @@ export class ToolNames {
     const inside = typeof namespace === "string" ? namespace : undefined;
     const scope = this.#scope(inside);
     const sent = scope.sent(text(name));
-    // A tool of the request says it itself.
+    // For a tool of the request, the tool itself reports it.
     if (sent !== name && !scope.knows(text(name))) onDropped(`${path}.name`, describeRename(sent, rule));
     return { ...item, name: sent, ...(inside !== undefined && { namespace: this.sent(inside) }) };
   }

@@ -34,8 +34,8 @@ export function addResponsesTools(
 }
 
 /**
- * Whether a function without `strict` came in a format in which it is then not strict. In this format it is, as far as its schema allows, and a
- * client of this format means that.
+ * Whether a missing `strict` means false, as in other client formats. In this format a function without it is strict, as far as its schema allows,
+ * and a client of this format expects this.
  */
 const isLoose = ({ door = "responses" }: TurnRequest): boolean => door !== "responses";
 
@@ -70,7 +70,7 @@ function toolsJson(writing: Writing): Verbatim {
 
 const isSent = (tool: Tool): boolean => tool.type !== "hosted" || !tool.leftOut;
 
-/** @param namespace that the tool is in */
+/** @param namespace of the tool */
 function toolJson(tool: Tool, path: string, writing: Writing, namespace?: string): string {
   const json = unnamedJson(tool, path, writing);
   if (tool.type === "hosted") return json;
@@ -80,7 +80,7 @@ function toolJson(tool: Tool, path: string, writing: Writing, namespace?: string
   return withMembers(json, { name: JSON.stringify(name) });
 }
 
-/** The vendor answers 400 to deferred tools without a search. Those that a search of the client has found are sent like any other. */
+/** The vendor answers 400 to deferred tools without a search. Tools found by the client's search are sent like any other. */
 function loaded(tool: FunctionTool, { names }: Writing): FunctionTool {
   if (tool.deferLoading !== true || names.tools.some((each) => isSent(each) && isSearch(each))) return tool;
   const { deferLoading: _, ...rest } = tool;
@@ -89,7 +89,7 @@ function loaded(tool: FunctionTool, { names }: Writing): FunctionTool {
 
 const isSearch = (tool: Tool): boolean => tool.type === "hosted" && isToolSearch(tool);
 
-/** The tool with the name that the client gave it. */
+/** The tool with the client's name. */
 function unnamedJson(tool: Tool, path: string, writing: Writing): string {
   const { onDropped } = writing;
   switch (tool.type) {
@@ -122,7 +122,7 @@ function withStrict(json: string, tool: FunctionTool, strict: boolean | undefine
   return withMembers(json, { strict: String(strict) });
 }
 
-/** Fields that the contract adds to the vendor's functions. */
+/** Fields of functions in the contract, missing in the vendor's format. */
 const foreign = ["async", "cache_control", "anthropic_tool"];
 
 function withoutForeign(tool: CallableTool, path: string, onDropped: OnDropped): string {
@@ -136,7 +136,7 @@ function namespaceJson(namespace: NamespaceTool, path: string, writing: Writing)
   return withMembers(namespace.json, { tools: `[${inner.join(",")}]` });
 }
 
-/** Settings that the contract adds to the vendor's web search, which takes allowed domains, a size and a location. */
+/** Settings of web search in the contract, missing in the vendor's format: it takes allowed domains, a size and a location. */
 const contractOnlySettings = [
   "engine",
   "max_results",
@@ -164,7 +164,7 @@ function toolChoice(request: TurnRequest): unknown {
   const { toolChoice: choice, tools: declared } = request;
   if (typeof choice !== "object") return choice;
   const names = ToolNames.of(request);
-  // The tool choice names the tool's kind; the provider knows the tool by the type that was sent.
+  // The tool choice names the tool's kind; the provider knows the tool by the type in the request.
   const reference = (to: ToolReference): ToolReference => {
     const hosted = declared.find((tool) => tool.type === "hosted" && tool.kind === to.type);
     return hosted?.type === "hosted" ? { ...to, type: hosted.spelling } : names.sentReference(to);

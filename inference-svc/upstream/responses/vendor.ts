@@ -1,4 +1,4 @@
-/** Servers that run the vendor's own implementation, and answer 400 to unknown parameters. */
+/** Servers with the vendor's own implementation, and 400 for unknown parameters. */
 import type { Target } from "../dialect.ts";
 
 const formats: ReadonlySet<unknown> = new Set([

@@ -13,7 +13,7 @@ import type { Block, BlockMessage } from "./message-list.ts";
 /** Anthropic answers 400 to a fifth mark. */
 const maxMarks = 4;
 
-/** Block type of a file that the provider converts to text before the model reads it. */
+/** Block type of a file converted to text by the provider before the model reads it. */
 export const extracted = "extracted_document";
 
 /** The provider searches this many blocks before a mark for a cached prefix. */
@@ -43,8 +43,8 @@ export class CacheMarks {
 
   /**
    * Puts the mark of a part on a block.
-   * @param to the block that is sent for the part
-   * @param holder the block that holds the mark, if it is another one: the provider answers 400 to marks inside of a tool result
+   * @param to the block sent for the part
+   * @param holder the block for the mark, if it is another: the provider answers 400 to marks inside of a tool result
    */
   copy(from: JsonObject, to: Block, path: string, holder = to): void {
     const control = isObject(from.cache_control) ? from.cache_control : undefined;
@@ -54,12 +54,12 @@ export class CacheMarks {
     this.#paths.set(holder, at);
   }
 
-  /** Puts the mark of a call on the block that is sent for it. */
+  /** Puts the mark of a call on its block. */
   copyCall({ mark }: WrittenCall, to: Block): void {
     if (mark) this.copy({ cache_control: mark.control }, to, mark.path);
   }
 
-  /** @param blocks that are sent for the tools, one for each */
+  /** @param blocks sent for the tools, one for each */
   copyTools(tools: readonly SentTool[], blocks: readonly Block[]): void {
     for (const [index, { tool, path }] of tools.entries()) {
       if (tool.cacheControl) this.copy({ cache_control: tool.cacheControl }, blocks[index] as Block, path);
@@ -121,7 +121,7 @@ function places(
 }
 
 /**
- * The last block moves on with every turn. In a first message, the material is marked and not the question behind it, which changes more
+ * The last block moves on with every turn. In a first message, the material is marked and not the question after it, which changes more
  * often.
  */
 function endOf(messages: readonly BlockMessage[]): Block | undefined {
@@ -134,12 +134,12 @@ function endOf(messages: readonly BlockMessage[]): Block | undefined {
 
 const lastOf = (message: BlockMessage | undefined): Block | undefined => message?.content.findLast(cacheable);
 
-/** A mark must not follow reasoning, nor a file that the provider converts to text (Bedrock does that). */
+/** A mark must not follow reasoning, nor a file converted to text by the provider (Bedrock does so). */
 const cacheable = ({ type }: Partial<Block>): boolean =>
   // A function is sent without a type.
   type === undefined || (!type.endsWith("thinking") && type !== extracted);
 
-/** A file that is only referenced counts as large. */
+/** A file given only by reference counts as large. */
 function sizeOf(block: Block): number {
   if (block.type === "text") return text(block.text).length;
   const source = isObject(block.source) ? block.source : {};

@@ -2,5 +2,5 @@
 import { wordId } from "@sluice/proto/runtime/foreign-id.js";
 import { text } from "../../json.ts";
 
-/** Different ids stay different, even when they differ only in characters that cannot be sent. */
+/** Different ids stay different, even if they differ only in disallowed characters. */
 export const toCallId = (callId: unknown): string => wordId(text(callId));

@@ -14,7 +14,7 @@ interface Thought {
   readonly block: Block;
 }
 
-/** Text of the user's message in front of a conversation that the assistant begins. */
+/** Text of the user message inserted before a conversation that starts with the assistant. */
 const opening = "(no message)";
 
 export class MessageList {
@@ -57,7 +57,7 @@ export class MessageList {
     this.#thoughts.push(thought);
   }
 
-  /** @param beginsWithUser whether the provider answers 400 to a conversation that the assistant begins */
+  /** @param beginsWithUser whether the provider answers 400 to a conversation that starts with the assistant */
   finish(beginsWithUser: boolean): readonly BlockMessage[] {
     this.#forget();
     this.#trimPrefill();
@@ -69,7 +69,7 @@ export class MessageList {
     return this.messages;
   }
 
-  /** The providers answer 400 to an unfinished answer that ends in white space. */
+  /** The providers answer 400 to an unfinished answer with white space at its end. */
   #trimPrefill(): void {
     const last = this.messages.at(-1);
     const end = last?.role === "assistant" ? last.content.at(-1) : undefined;
@@ -88,7 +88,7 @@ export class MessageList {
     return message;
   }
 
-  /** Drops reasoning that nothing follows, because a message cannot end with it. */
+  /** Drops reasoning with nothing after it, because a message cannot end with it. */
   #forget(): void {
     for (const { path } of this.#thoughts.splice(0)) this.#onDropped(path, "no message of the assistant follows it");
   }

@@ -11,24 +11,24 @@ export interface Conversation {
   readonly messages: readonly BlockMessage[];
 }
 
-/** The differences between the formats that have blocks. */
+/** The differences between the block formats. */
 export interface BlockFormat {
-  /** @param part a part that the format's refusal admits */
+  /** @param part accepted by the format */
   part(part: JsonObject, path: string, translation: TranslationContext): Block;
-  /** The block of a text in the output of a call that names a tool which the client has found; undefined where the text itself is sent. */
+  /** The block for a text in a call's output that names a tool found by the client; undefined to send the text itself. */
   reference?(part: JsonObject, translation: TranslationContext): Block | undefined;
   callId(callId: unknown): string;
-  /** Whether the provider answers 400 to a conversation that the assistant begins. */
+  /** Whether the provider answers 400 to a conversation that starts with the assistant. */
   readonly beginsWithUser: boolean;
-  /** Whether the result of a call can say that the tool failed. */
+  /** Whether the result of a call can mark a failure of the tool. */
   readonly takesFailures: boolean;
-  /** Undefined for reasoning that the provider would answer 400 to. */
+  /** Undefined for reasoning to which the provider would answer 400. */
   thought(item: InputItem): Block | undefined;
-  /** Blocks of a call that the provider ran itself; undefined for other items. Absent where the format has none. */
+  /** Blocks of a call run by the provider; undefined for other items. Absent where the format has none. */
   serverCall?(item: InputItem, path: string, translation: TranslationContext): readonly Block[] | undefined;
 }
 
-/** Takes the place of a JSON mode, which these formats lack. */
+/** Replaces a JSON mode, which these formats lack. */
 const jsonInstruction = "Answer with one JSON object and nothing else: no other words, and no code fence.";
 
 export function translateConversation(
@@ -123,7 +123,7 @@ class BlockWriter implements ConversationWriter {
 
   /**
    * The providers answer 400 to blank texts.
-   * @param holder the block that holds the marks of all parts; without one, each block holds its own
+   * @param holder the block for the marks of all parts; without one, each block holds its own
    */
   #content(content: unknown, path: string, holder?: Block): Block[] {
     if (typeof content === "string") return content.trim() === "" ? [] : [textBlock(content)];

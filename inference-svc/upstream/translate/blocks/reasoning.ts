@@ -1,7 +1,7 @@
 /**
- * Reasoning of Claude. Models since 4.6 decide for themselves and take an effort. Older ones take a budget, and are recognized by
- * `reasoning.max_tokens` among their supported parameters; those of 4.6 take either, and name `reasoning.effort`, too
- * (https://platform.claude.com/docs/en/build-with-claude/thinking). Of a model whose parameters are unknown, the client knows more than any guess.
+ * Reasoning of Claude. Models since 4.6 decide for themselves and take an effort. Older models take a budget, and are recognized by
+ * `reasoning.max_tokens` among their supported parameters; those of 4.6 take either, and list `reasoning.effort`, too
+ * (https://platform.claude.com/docs/en/build-with-claude/thinking). If a model's parameters are unknown, the client's choice is better than a guess.
  * Reasoning in the history goes back only with Claude's own signature.
  */
 import type { InputItem, TurnRequest } from "../../../turn/request.ts";
@@ -13,7 +13,7 @@ import type { Block, BlockMessage } from "./message-list.ts";
 const minBudgetTokens = 1_024;
 const maxBudgetTokens = 128_000;
 
-/** Share of the output limit that each effort gets as its budget. */
+/** Share of the output limit used as the budget of each effort. */
 const shares: Readonly<Record<string, number>> = {
   max: 0.95,
   xhigh: 0.95,
@@ -28,7 +28,7 @@ export interface ReasoningLimits {
   readonly limit: number;
   /** True when the model must make a call. */
   readonly forced: boolean;
-  /** Whether the server lets a model reason as it sees fit before a call that it must make. A budget and such a call exclude each other anywhere. */
+  /** Whether the server lets a model reason as it sees fit before a forced call. A budget and such a call exclude each other anywhere. */
   readonly adaptsWhenForced: boolean;
   readonly messages: readonly BlockMessage[];
 }
@@ -66,11 +66,11 @@ export function thinkingSettings(
     : adaptive(settings, translation, around);
 }
 
-/** In Anthropic's format an effort is about words and calls as well, and thoughts are asked for by a field of their own. */
+/** In Anthropic's format an effort also concerns text and calls, and thoughts are requested by a separate field. */
 const isEffortOnly = ({ door, reasoning = {} }: TurnRequest): boolean =>
   door === "messages" && !reasoning.enabled && reasoning.maxTokens === undefined && reasoning.summary === undefined;
 
-/** An effort for a model that is not asked to think. */
+/** An effort for a model without requested thoughts. */
 function unasked(effort: ReasoningEffort, { target, onDropped }: TranslationContext): ThinkingSettings {
   const takesEffort = supports(target, "reasoning.effort") || !supports(target, "reasoning.max_tokens");
   if (takesEffort) return { effort: effort.value };
@@ -78,7 +78,7 @@ function unasked(effort: ReasoningEffort, { target, onDropped }: TranslationCont
   return {};
 }
 
-/** A budget for a model that takes an effort, too. */
+/** A budget for a model that also takes an effort. */
 function besideEffort(
   { effort, ...others }: RequestedReasoning,
   translation: TranslationContext,
@@ -161,24 +161,24 @@ function unable({ limit, forced, messages }: ReasoningLimits): string | undefine
   return without ? "the last call in the input has no reasoning" : undefined;
 }
 
-/** Newer models show no reasoning unless they are asked to. */
+/** Newer models show no reasoning unless requested. */
 function display(summary: string | undefined, onDropped: TranslationContext["onDropped"]): JsonObject {
   if (summary === undefined) return {};
   if (summary !== "auto") onDropped("reasoning.summary", "there is only one kind of summary");
   return { display: "summarized" };
 }
 
-/** The `format` of reasoning that Claude signs. */
+/** The `format` of reasoning signed by Claude. */
 export const claudeReasoningFormat = "anthropic-claude-v1";
 
-/** Undefined for reasoning that the provider would answer 400 to. */
+/** Undefined for reasoning to which the provider would answer 400. */
 export function toThinkingBlock(item: InputItem): Block | undefined {
   if (item.format !== claudeReasoningFormat) return undefined;
   const signature = text(item.signature);
   const thinking = objects(item.content)
     .map((part) => text(part.text))
     .join("");
-  // Models that hide their reasoning sign it, too.
+  // Models with hidden reasoning sign it, too.
   if (signature !== "") return { type: "thinking", thinking, signature };
   const data = text(item.encrypted_content);
   return data === "" ? undefined : { type: "redacted_thinking", data };

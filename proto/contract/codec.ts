@@ -1,10 +1,9 @@
 /**
- * Converts between a JSON object of the contract and the protobuf message that carries it. Both follow from the message's descriptor, so no list
- * of fields is written a second time.
+ * Converts between a JSON object of the contract and its protobuf message. Both follow from the message's descriptor, so no list of fields is repeated.
  *
- * A field has the same name on both sides, with two exceptions: `x_json` carries the JSON text of the field `x`, and `paths` names fields that
- * stand deeper in the JSON than in the message. JSON fields that the message lacks are dropped; null and absent both leave a message field unset.
- * Enum values are the words of the contract: FILTER_ACTION_BLOCK is `block`.
+ * A field has the same name on both sides, with two exceptions: `x_json` carries the JSON text of the field `x`, and `paths` lists fields nested more
+ * deeply in the JSON than in the message. JSON fields missing in the message are dropped; null and absent both leave a message field unset. Enum values are
+ * the words of the contract: FILTER_ACTION_BLOCK is `block`.
  */
 import {
   type DescEnum,
@@ -20,20 +19,18 @@ import {
 import { type JsonObject, isObject } from "../runtime/validation/fields.ts";
 
 export interface Codec<Desc extends DescMessage> {
-  /** @param json an object that its shape has accepted */
+  /** @param json an object accepted by its shape */
   readonly message: (json: JsonObject) => MessageShape<Desc>;
-  /**
-   * Bytes that are no JSON become null, and a number that stands for no word of its enum becomes that number as text: shapes refuse both.
-   */
+  /** Invalid JSON bytes become null, and an enum number without a word becomes the number as text: shapes refuse both. */
   readonly json: (message: MessageShape<Desc>) => JsonObject;
 }
 
 export interface CodecRules {
-  /** Paths of fields that stand deeper in the JSON, by their names in the message: `{pdf_engine: ["pdf", "engine"]}`. */
+  /** Paths of fields nested more deeply in the JSON, by their names in the message: `{pdf_engine: ["pdf", "engine"]}`. */
   readonly paths?: Readonly<Record<string, readonly string[]>>;
   /** Fields with a conversion of their own, by their names in the message. */
   readonly conversions?: Readonly<Record<string, Conversion>>;
-  /** Fields of nested messages that are null in the JSON when they are unset, where protobuf has only an empty value. */
+  /** Fields of nested messages that are null in the JSON when unset, because protobuf has only an empty value for them. */
   readonly nullable?: readonly string[];
 }
 

@@ -1,11 +1,11 @@
-/** Converts plugins between their JSON and the messages that carry them. */
+/** Converts plugins between their JSON and their messages. */
 import { create } from "@bufbuild/protobuf";
 import { type Plugin, PluginSchema } from "../gen/sluice/inference/v1/turn_pb.ts";
 import type { JsonObject } from "../runtime/validation/fields.ts";
 import type { PluginContract } from "./plugin-rules.ts";
 import { pluginContracts } from "./plugins.ts";
 
-/** A plugin of a request that the shape of `plugins` has accepted. */
+/** A plugin of a request, accepted by the shape of `plugins`. */
 export interface PluginJson extends JsonObject {
   readonly id: string;
   readonly enabled?: boolean;
@@ -16,7 +16,7 @@ interface CarriedPlugin {
   readonly contract: PluginContract;
   /** Name of the case in the oneof of the message Plugin. */
   readonly oneofCase: string;
-  /** Whether the message carries `enabled`, for plugins that run unless they are turned off. */
+  /** Whether the message has `enabled`, as for plugins that run by default. */
   readonly carriesEnabled: boolean;
 }
 
@@ -29,7 +29,7 @@ const carried: readonly CarriedPlugin[] = Object.entries(pluginContracts).map(([
 const carriedById: ReadonlyMap<string, CarriedPlugin> = new Map(carried.map((plugin) => [plugin.id, plugin]));
 const carriedByCase: ReadonlyMap<string, CarriedPlugin> = new Map(carried.map((plugin) => [plugin.oneofCase, plugin]));
 
-/** A plugin with `enabled: false` is left out unless its message has that field. */
+/** A plugin with `enabled: false` is left out unless its message has this field. */
 export const pluginMessages = (plugins: readonly PluginJson[]): Plugin[] =>
   plugins.flatMap((json) => {
     const plugin = carriedById.get(json.id);
@@ -38,7 +38,7 @@ export const pluginMessages = (plugins: readonly PluginJson[]): Plugin[] =>
     return [create(PluginSchema, { plugin: oneof as Plugin["plugin"] })];
   });
 
-/** The JSON of a plugin, for checks by shape; undefined for a plugin that this build does not know. */
+/** The JSON of a plugin, for checks by shape; undefined for a plugin unknown to this build. */
 export function pluginJson({ plugin }: Plugin): PluginJson | undefined {
   const known = plugin.case && carriedByCase.get(plugin.case);
   return known ? { id: known.id, ...known.contract.codec.json(plugin.value) } : undefined;

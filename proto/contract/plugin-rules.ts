@@ -1,11 +1,11 @@
-/** The parts that rows of the plugins are made of. */
+/** Building blocks for the rows of the plugins. */
 import type { DescMessage } from "@bufbuild/protobuf";
 import { type ObjectRules, type Shape, boolean, described, object, string, word } from "../runtime/validation/shape.ts";
 import { type Codec, type CodecRules, jsonCodec } from "./codec.ts";
 
 export const enabled = described(boolean, "false turns the plugin off for the request.");
 
-/** A shape and what it says; two plugins that tell a field of the same name share the shape and say different things. */
+/** A shape with its description; two plugins with a receipt field of the same name share the shape but not the description. */
 export interface Described {
   readonly shape: Shape;
   readonly text: string;
@@ -22,7 +22,7 @@ export interface PluginContract {
 }
 
 interface PluginRules extends ObjectRules {
-  /** Paths of settings that stand deeper in the JSON than in the message. */
+  /** Paths of settings nested more deeply in the JSON than in the message. */
   readonly paths?: CodecRules["paths"];
   readonly receipt?: PluginContract["receipt"];
 }
@@ -46,7 +46,7 @@ export const rule = string({
   pattern: { form: /^[^\n\v\f\r\u0085\u2028\u2029]*$/, says: "must not contain line breaks" },
 });
 
-/** Details that stages of plugins have, in one table: a field that several plugins tell names each of them. */
+/** Details in the stages of plugins, in one table: the description of a field shared by several plugins names each of them. */
 export function receiptFields(contracts: Readonly<Record<string, PluginContract>>): Record<string, Shape> {
   const fields = new Map<string, { readonly shape: Shape; readonly texts: Map<string, string[]> }>();
   for (const [id, { receipt }] of Object.entries(contracts)) {

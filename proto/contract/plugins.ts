@@ -1,4 +1,4 @@
-/** Every plugin of a request, described once: its settings with their limits, and the message that carries them. */
+/** Every plugin of a request, described once: its settings with their limits, and its message. */
 import {
   AlignmentPluginSchema,
   ContextCompressionPluginSchema,

@@ -1,4 +1,4 @@
-/** Shapes that administration records share: names, times, pages, and fields that have no meaning yet. */
+/** Shapes shared by administration records: names, times, pages, and fields without a meaning yet. */
 import type { Problems } from "../runtime/validation/problems.ts";
 import {
   type Components,
@@ -36,15 +36,15 @@ export const givenTime: Shape<string> = {
   schema: timeText.schema,
 };
 
-/** Whether the month has that day; Date would take the 30th of February for a day of March. */
+/** Whether the month has this day; Date would take the 30th of February for a day of March. */
 const isDay = (text: string): boolean =>
   new Date(`${text.slice(0, 10)}T00:00:00Z`).getUTCDate() === Number(text.slice(8, 10));
 
-/** A field that accepts null alone: any other value would be stored without an effect. */
+/** A field whose only valid value is null: any other value would be stored without an effect. */
 export const onlyNull = (subject: string): Shape<null> =>
   described(constant(null, `${subject} not available yet`), `Only null: ${subject} not available yet.`);
 
-/** A switch that accepts false alone, for the same reason as `onlyNull`. */
+/** A switch whose only valid value is false, for the same reason as `onlyNull`. */
 export const onlyFalse = (subject: string): Shape<false> =>
   described(constant(false, `${subject} not available yet`), `Only false: ${subject} not available yet.`);
 
@@ -59,7 +59,7 @@ export function changeShape<const F extends Readonly<Record<string, Shape>>>(fie
   return { ...change, schema };
 }
 
-/** Intervals after which a budget begins anew, in UTC: at midnight, on Mondays, on the first of the month. */
+/** Reset intervals of a budget, in UTC: at midnight, on Mondays, on the first of the month. */
 export const resetIntervals = ["daily", "weekly", "monthly"] as const;
 export type ResetInterval = (typeof resetIntervals)[number];
 
@@ -85,7 +85,7 @@ export const pageShape = (record: Shape) =>
     { required: ["data", "total_count"] },
   );
 
-/** The id under which another program has put a record. */
+/** The external id of a record, given by another program. */
 export const givenId = described(nullable(string()), "Id under which a program has put it; null: none has.");
 
 /** Members of the answer to a PUT. */

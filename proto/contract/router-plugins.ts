@@ -1,4 +1,4 @@
-/** The plugins that choose the model of a request: their settings with their limits, and what they tell of a choice. */
+/** The plugins that choose the model of a request: their settings with their limits, and their details of a choice. */
 import {
   AutoBetaRouterPluginSchema,
   AutoRouterPluginSchema,
@@ -24,7 +24,7 @@ import { type Described, enabled, plugin, says } from "./plugin-rules.ts";
 
 const maxPatternCharacters = 65_536;
 
-/** Patterns of slugs, in which an asterisk stands for any characters or none. */
+/** Patterns of slugs; an asterisk stands for any characters or none. */
 const patterns = array(string({ max: 1024 }), {
   max: 1024,
   entry: "pattern",
@@ -59,7 +59,7 @@ const option = object(
   { required: ["model", "effort", "estimated_cost"] },
 );
 
-/** A model that a router considered: its slug, or an object with what the choice weighed. */
+/** A model considered by a router: its slug, or an object with the criteria of the choice. */
 const candidate: Shape = {
   check: (value, path, problems) => (typeof value === "string" ? slug : option).check(value, path, problems),
   schema: (components) => ({ anyOf: [slug.schema(components), option.schema(components)] }),

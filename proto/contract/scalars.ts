@@ -1,4 +1,4 @@
-/** Checks the scalars of a turn that came as protobuf against the limits of the JSON form. */
+/** Checks the scalars of a protobuf turn against the limits of the JSON form. */
 import type { RunTurnRequest } from "../gen/sluice/inference/v1/turn_pb.ts";
 import type { Problems } from "../runtime/validation/problems.ts";
 import type { Shape } from "../runtime/validation/shape.ts";
@@ -11,7 +11,7 @@ import { verbosity } from "./request/settings.ts";
 
 type Scalar = Exclude<keyof RunTurnRequest, `${string}Json` | `$${string}`>;
 
-/** Fields that are no parameters, with their names in the JSON form. A field that is missing here has no limit beyond its type. */
+/** Fields other than parameters, with their names in the JSON form. Fields missing here have no limit beyond their type. */
 const names = {
   model: "model",
   models: "models",

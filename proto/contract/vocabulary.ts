@@ -1,4 +1,4 @@
-/** The vocabulary of the contract: names of fields and enumerated words, in which a client cannot express anything of its own. */
+/** The vocabulary of the contract: names of fields and enumerated words, without any text chosen by a client. */
 import type { Components, JsonSchema, Shape } from "../runtime/validation/shape.ts";
 
 export interface Vocabulary {

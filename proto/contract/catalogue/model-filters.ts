@@ -29,10 +29,10 @@ const selecting = {
   ),
 } as const;
 
-/** Parameters that select models. */
+/** Parameters for selecting models. */
 export const modelSelection = object(selecting);
 
-/** Parameters that select models, sort them and cut a page. */
+/** Parameters for selecting, sorting and paging models. */
 export const modelFilters = object({
   ...selecting,
   sort: described(

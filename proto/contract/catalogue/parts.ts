@@ -1,4 +1,4 @@
-/** Fields that models and endpoints share. */
+/** Fields common to models and endpoints. */
 import { array, described, integer, named, nullable, object, string } from "../../runtime/validation/shape.ts";
 
 const decimal = string({ pattern: { form: /^(-1|\d+(\.\d+)?)$/, says: "must be a decimal number" } });

@@ -53,7 +53,7 @@ const toolCall = named(
         { required: ["id", "type", "custom"], description: "A custom tool that the model called." },
       ),
     },
-    // Clients that know functions only leave the type out.
+    // Clients that support only functions omit the type.
     { listed: true, untagged: () => functionCall },
   ),
 );
@@ -64,7 +64,7 @@ const ofDetail = {
   index: described(nullable(integer({ min: 0 })), "Position among the entries of the answer."),
 };
 
-/** One entry of `reasoning_details`, in answers and in messages that send it back. */
+/** An entry of `reasoning_details`, in answers and in messages returning it. */
 export const reasoningDetail = named(
   "ReasoningDetail",
   tagged(

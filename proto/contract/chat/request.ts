@@ -22,7 +22,7 @@ import { string } from "../../runtime/validation/shape.ts";
 import { chatMessages } from "./messages.ts";
 import { chatFunctionChoice, chatFunctions, chatToolChoice, chatTools, noType, webSearchOptions } from "./tools.ts";
 
-/** The fields of /responses, all of which may be null here: clients of this format write settings that they leave open as null. */
+/** The fields of /responses, all nullable here: clients of this format write unset settings as null. */
 const shared = Object.fromEntries(
   Object.entries(requestShape.fields).map(([name, shape]) => [name, nullable(shape)]),
 ) as Readonly<Record<keyof typeof requestShape.fields, Shape>>;
@@ -93,7 +93,7 @@ function checkEfforts({ effort: own }: JsonObject, { reasoning_effort: other }: 
 
 const unset = (says: string): Shape => described(constant(null, says), "Not supported.");
 
-/** Every field that has a meaning; others are ignored. Fields with the names of /responses have its rules. */
+/** Every field with a meaning; others are ignored. Fields with the names of /responses have its rules. */
 export const chatRequestShape = named(
   "ChatCompletionRequest",
   object(

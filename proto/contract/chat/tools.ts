@@ -22,7 +22,7 @@ import { cacheControl } from "../request/caching.ts";
 import { toolName } from "../tools/tool-name.ts";
 import { place, searchContextSize } from "../tools/tool-settings.ts";
 
-/** Refuses `type` in an object whose members are written beside the type of its tool or format. */
+/** Refuses `type` in a nested object whose tool or format already has a type. */
 function checkNoType(value: JsonObject, path: string, problems: Problems): void {
   if (value["type"] !== undefined) problems.add(child(path, "type"), "belongs outside of this object");
 }
@@ -92,7 +92,7 @@ const customTool = named(
   ),
 );
 
-/** Tools whose calls the client would have to run, for which messages have no form. */
+/** Tools whose calls the client would have to run, although messages have no form for them. */
 const unanswerable =
   /^(?:computer|computer_use_preview|local_shell|shell|bash|namespace|tool_search)$|(?:^|:)apply_patch$/;
 
@@ -119,7 +119,7 @@ const isUntypedFunction = (value: unknown): boolean =>
 
 const clientTools = openTagged("type", { function: functionTool, custom: customTool });
 
-/** Server tools have the form that they have at /responses, which is checked where they run. */
+/** Server tools have their form from /responses, checked when they run. */
 const chatTool = named("ChatTool", {
   ...clientTools,
   check: (value: unknown, path: string, problems: Problems, or?: string) => {

@@ -1,4 +1,4 @@
-/** Items of an answer that are calls for the client to run. */
+/** Output items for calls run by the client. */
 import {
   anything,
   array,

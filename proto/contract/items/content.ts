@@ -26,7 +26,7 @@ export const contentLimits = { text: 10_485_760, imageUrl: 20_971_520, fileData:
 /** A text anywhere in the input. */
 export const inputText = string({ max: contentLimits.text });
 
-/** Builds the rule of an object that at least one of the fields is set. */
+/** Builds the rule for an object with at least one set field. */
 export const oneOfFields =
   (...names: readonly [string, ...string[]]) =>
   (object: JsonObject, path: string, problems: Problems): void => {

@@ -1,4 +1,4 @@
-/** Items of tools that a provider runs itself. */
+/** Items of tools run by the provider. */
 import {
   type ObjectShape,
   anything,

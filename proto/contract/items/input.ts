@@ -1,4 +1,4 @@
-/** Items in the input of a request: those of answers, which can be sent back, and those that clients make. */
+/** Items in the input of a request: returned items of answers, and items made by clients. */
 import type { JsonObject } from "../../runtime/validation/fields.ts";
 import {
   type ObjectShape,
@@ -29,7 +29,7 @@ const id = nullable(string());
 const required = described(string({ min: 1 }), "By which a call and its output belong together.");
 const status = nullable(word("in_progress", "completed", "incomplete"));
 
-/** The shape of an output item that is sent back: `id` and `status` are optional, and null counts as unset. */
+/** The shape of a returned output item: `id` and `status` are optional, and null counts as unset. */
 function replayed({ fields, rules }: ObjectShape, more: Readonly<Record<string, Shape>> = {}): ObjectShape {
   const needed = (rules.required ?? []).filter((name) => name !== "id" && name !== "status");
   const all = Object.entries({ ...fields, ...more }).map(([name, shape]) => [

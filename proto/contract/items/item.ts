@@ -1,11 +1,11 @@
-/** Fields that every item of an answer has. */
+/** Fields of every item of an answer. */
 import { type ObjectShape, type Shape, described, object, string, word } from "../../runtime/validation/shape.ts";
 
 /** State of an item while it streams, and at its end. */
 export const settled = ["in_progress", "completed", "incomplete"] as const;
 
 interface ItemRules {
-  /** Required fields of the kind, besides `type`, `id` and `status`. */
+  /** Additional required fields of the kind; `type`, `id` and `status` are always required. */
   readonly required?: readonly string[];
   readonly status?: readonly string[];
 }

@@ -1,4 +1,4 @@
-/** Items of MCP servers, which a provider or Sluice calls. */
+/** Items of MCP servers called by a provider or by Sluice. */
 import { anything, array, described, nullable, object, string } from "../../runtime/validation/shape.ts";
 import { item } from "./item.ts";
 

@@ -1,4 +1,4 @@
-/** Items of an answer that models make: messages, reasoning, calls. The same items come back as input of the next request. */
+/** Items of an answer made by models: messages, reasoning, calls. The same items return as input of the next request. */
 import {
   type ObjectShape,
   array,
@@ -75,7 +75,7 @@ const compaction = item(
   { required: ["encrypted_content"] },
 );
 
-/** Items that models make, by type. */
+/** Items made by models, by type. */
 export const modelItems = {
   message,
   reasoning,
@@ -98,7 +98,7 @@ export const modelItems = {
   compaction,
 } as const satisfies Readonly<Record<string, ObjectShape>>;
 
-/** Every kind of item that an answer can hold, by type. */
+/** Every kind of item in an answer, by type. */
 export const outputItems: Readonly<Record<string, ObjectShape>> = { ...modelItems, ...serviceItems };
 
 /** Name of an item's schema in the document: `service:web_search` is ServiceWebSearchItem. */

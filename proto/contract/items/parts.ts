@@ -1,4 +1,4 @@
-/** Parts of messages and reasoning, and annotations on their text, in answers and in inputs that send them back. */
+/** Parts of messages and reasoning, and annotations on their text, in answers and in inputs returning them. */
 import {
   anything,
   array,
@@ -136,5 +136,5 @@ export const parts = {
 /** Parts of a message of the model. */
 export const messageParts = array(tagged("type", { output_text: parts.outputText, refusal: parts.refusal }));
 
-/** An object whose fields the tool defines. */
+/** An object with fields defined by the tool. */
 export const openObject = map(anything);

@@ -1,4 +1,4 @@
-/** Items of an answer that server tools make. Some of their fields are spelled in camel case on the wire. */
+/** Items of an answer made by server tools. Some of their fields are in camel case on the wire. */
 import {
   type ObjectShape,
   type Shape,
@@ -199,7 +199,7 @@ const codeInterpreter = item("service:code_interpreter", "Code that the service 
   error,
 });
 
-/** Items that server tools make, by type. */
+/** Items made by server tools, by type. */
 export const serviceItems = {
   "service:web_search": webSearch,
   "service:web_fetch": webFetch,

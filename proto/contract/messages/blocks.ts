@@ -1,4 +1,4 @@
-/** Content blocks of the Messages format: those of requests, of which some come back from answers. */
+/** Content blocks of requests in the Messages format; some return from answers. */
 import { isObject } from "../../runtime/validation/fields.ts";
 import {
   type Shape,
@@ -205,7 +205,7 @@ const serverResult = named(
   ),
 );
 
-/** Blocks by their type, and results of server tools, of which there are many types. */
+/** Blocks by their type, and results of server tools, which have many types. */
 function orServerResult(kinds: Readonly<Record<string, Shape>>): Shape {
   const known = tagged("type", kinds);
   return {
@@ -218,7 +218,7 @@ function orServerResult(kinds: Readonly<Record<string, Shape>>): Shape {
   };
 }
 
-/** Blocks of an answer, which a request can send back. */
+/** Blocks of an answer; a request can return them. */
 const answerBlocks: Readonly<Record<string, Shape>> = {
   text,
   tool_use: toolUse,

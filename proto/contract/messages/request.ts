@@ -91,7 +91,7 @@ const outputConfig = object({
 
 const threadSays = "threads are not supported; send the whole conversation in messages";
 
-/** Programs that know threads go on with whole conversations when this field is refused. */
+/** Programs with thread support fall back to whole conversations when this field is refused. */
 const thread: Shape = {
   takesNull: true,
   check: (value, path, problems) => {
@@ -102,7 +102,7 @@ const thread: Shape = {
 
 const containerSays = "must be an id or null; skills are not supported";
 
-/** The fields that say what the model reads. */
+/** The fields with the model's input. */
 const prompt = {
   model: described(slug, "Slug of the model."),
   messages: described(array(message, { min: 1, entry: "message" }), "The conversation so far."),
@@ -172,6 +172,6 @@ export const countTokensRequest = named(
   }),
 );
 
-/** Whether a body asks for a thread, which clients that know threads take as a sign to send whole conversations. */
+/** Whether a body requests a thread: its refusal makes clients with thread support send whole conversations. */
 export const asksForThread = (body: unknown): boolean =>
   isObject(body) && body["thread"] !== undefined && body["thread"] !== null;

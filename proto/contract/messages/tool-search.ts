@@ -1,4 +1,4 @@
-/** The searches of tools that Anthropic makes itself (https://platform.claude.com/docs/en/agents-and-tools/tool-use/tool-search-tool). */
+/** Anthropic's own tool searches (https://platform.claude.com/docs/en/agents-and-tools/tool-use/tool-search-tool). */
 
 export const isAnthropicSearch = (name: unknown): name is string =>
   typeof name === "string" && /^tool_search_tool_(?:regex|bm25)\b/.test(name);

@@ -63,7 +63,7 @@ const familyType = string({
   pattern: { form: new RegExp(`^(?:${toolFamilies.join("|")})`), says: "the type of a tool that exists" },
 });
 
-/** Fields of the typed tools; a family reads those that it knows. */
+/** Fields of all typed tools; each family reads only its own. */
 const typedTool = named(
   "MessagesTypedTool",
   object(
@@ -113,7 +113,7 @@ export const messagesToolChoice = named(
   ),
 );
 
-/** A server whose tools the service calls. */
+/** A server whose tools are called by the service. */
 export const mcpServer = named(
   "MessagesMcpServer",
   object(

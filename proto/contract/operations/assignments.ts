@@ -1,4 +1,4 @@
-/** Operations on which key holds which guardrail. */
+/** Operations for assigning guardrails to keys. */
 import { assigned, keyHashes, unassigned } from "./administration.ts";
 import { assignmentExample, keyHashesExample } from "../examples/administration.ts";
 import { assignmentList, assignmentQuery } from "../records/guardrails.ts";

@@ -1,4 +1,4 @@
-/** The operation that answers chat messages. */
+/** The chat completions operation. */
 import { chatExamples, chunkExample, completionExample } from "../examples/chat.ts";
 import { chatCompletion, chatChunk } from "../chat/answer.ts";
 import { chatRequestShape } from "../chat/request.ts";
@@ -6,7 +6,7 @@ import { errorStatuses } from "./errors.ts";
 import { turnHeaders } from "./headers.ts";
 import { eventStream, example, json, operation } from "./operation.ts";
 
-/** Rules that no JSON Schema can express. */
+/** Rules not expressible in JSON Schema. */
 const beyondTheSchema = [
   "A model is needed: `model` or `models` names it.",
   "A message of role `tool` names a call before it by `tool_call_id`, one of role `function` the last call of its name without a result.",

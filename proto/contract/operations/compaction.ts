@@ -1,4 +1,4 @@
-/** The operation that shortens a conversation. */
+/** The operation for shortening a conversation. */
 import { outputItem } from "../items/output.ts";
 import { requestShape } from "../request/request.ts";
 import { usage } from "../response/response.ts";

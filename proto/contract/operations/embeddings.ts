@@ -1,4 +1,4 @@
-/** The operation that embeds texts. */
+/** The operation for embedding texts. */
 import { embeddingsDryRunExample, embeddingsExample, embeddingsRequestExample } from "../examples/embeddings.ts";
 import { dryRun } from "../request/dry-run.ts";
 import { embeddingsRequest } from "../request/embeddings.ts";

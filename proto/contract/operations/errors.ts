@@ -28,10 +28,7 @@ const distinct = <Value>(values: readonly Value[]): Value[] => [...new Set(value
 
 export const errorStatuses: readonly number[] = distinct(faults.map(({ status }) => status)).sort((a, b) => a - b);
 
-/**
- * The word for a status that OpenAI gives as `error.type`, with which its SDKs and programs tell kinds of failures apart. Undefined for 401, whose body
- * has nothing but code and message.
- */
+/** OpenAI's `error.type` for a status, by which its SDKs and programs distinguish failures. Undefined for 401, whose body contains only code and message. */
 export function openAiTypeOf(status: number): string | undefined {
   if (status === 401) return undefined;
   const known: Readonly<Record<number, string>> = {
@@ -169,7 +166,7 @@ export const errorMetadata = object(
   { description: "What is known beyond the message." },
 );
 
-/** @param status the code that the body must repeat */
+/** @param status the code repeated in the body */
 const errorBody = (status: Shape): Shape =>
   object(
     {
@@ -199,7 +196,7 @@ const errorBody = (status: Shape): Shape =>
 /** The body of a status. */
 export const errorShape = (status: number): Shape => named(`Error${status}`, errorBody(constant(status)));
 
-/** The text that a status has by default. */
+/** The default text of a status. */
 export const defaultMessage = (status: number): string =>
   (faults.find((fault) => fault.status === status) as Fault).message;
 

@@ -1,9 +1,9 @@
-/** Operations that the gateway forwards to admin-svc: how the checked request becomes a message, and how its answer becomes JSON. */
+/** Operations forwarded to admin-svc: how the checked request becomes a message, and how its answer becomes JSON. */
 import type { DescMessage, DescMethodUnary, MessageInitShape, MessageShape } from "@bufbuild/protobuf";
 import type { JsonObject } from "../../runtime/validation/fields.ts";
 import type { Operation, ParameterNames } from "./operation.ts";
 
-/** A union over the paths, so that an alias may have other parameters. */
+/** A union over the paths, because an alias may have other parameters. */
 export type ParametersOf<Path extends string> = Path extends string
   ? { readonly [Name in ParameterNames<Path>]: string }
   : never;
@@ -22,7 +22,7 @@ export type MessageFields<Desc extends DescMessage> = {
 };
 
 export interface ForwardOptions {
-  /** The request carries settings, so an admin-svc that is too old to know one of them refuses it. */
+  /** The request carries settings, so an older admin-svc refuses it when it does not support one of them. */
   readonly carriesSettings?: true;
   /** 10 s when absent: a change answers when every process has acknowledged it, within 1 s, and the rest is for the database. */
   readonly timeoutMs?: number;
@@ -37,7 +37,7 @@ export interface Forward extends ForwardOptions {
 
 export type Forwarded = { readonly forward: Forward };
 
-/** Adds the call of admin-svc to an operation, which then needs no handler in the gateway. */
+/** Adds the call of admin-svc to an operation; it then needs no handler in the gateway. */
 export const forwarded = <Path extends string, Query, Body, Input extends DescMessage, Output extends DescMessage>(
   operation: Operation<Path, Query, Body>,
   method: DescMethodUnary<Input, Output>,

@@ -178,7 +178,7 @@ const deleteGuardrail = forwarded(
   () => ({ deleted: true }),
 );
 
-/** A text of the maximum length, each unit escaped, beside the largest guardrail. */
+/** Room for the largest guardrail and a text of the maximum length with every unit escaped. */
 const maxTrialBytes = 4_194_304;
 
 const tryGuardrail = operation({

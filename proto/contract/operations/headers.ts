@@ -1,4 +1,4 @@
-/** Headers that requests to models may have. */
+/** Headers of requests to models. */
 import type { PublishedParameter } from "./operation.ts";
 
 const metadataWords = { type: "string", enum: ["disabled", "enabled"], default: "disabled" } as const;
@@ -43,5 +43,5 @@ const idempotencyHeader: PublishedParameter = {
   schema: { type: "string", minLength: 1, maxLength: 255, pattern: "^[!-~]+$" },
 };
 
-/** Headers of every operation that asks a model. */
+/** Headers of every operation with a model call. */
 export const turnHeaders = [metadataHeader, legacyMetadataHeader, sessionHeader, timeoutHeader, idempotencyHeader];

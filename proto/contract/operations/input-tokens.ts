@@ -1,4 +1,4 @@
-/** The operation that counts the tokens of a request. */
+/** The operation for counting the tokens of a request. */
 import { requestShape } from "../request/request.ts";
 import { constant, described, integer, object, word } from "../../runtime/validation/shape.ts";
 import { example, json, operation } from "./operation.ts";

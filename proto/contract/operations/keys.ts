@@ -71,7 +71,7 @@ const listKeys = forwarded(
     sort,
   }),
   ({ keys, totalCount }) => ({ data: keys.map(shownKey), total_count: Number(totalCount) }),
-  // An admin-svc that does not know the search would list every key.
+  // An admin-svc without search support would list every key.
   { carriesSettings: true },
 );
 

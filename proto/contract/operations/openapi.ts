@@ -1,4 +1,4 @@
-/** The published document: OpenAPI 3.1, printed from the same shapes that check requests and that tests hold answers against. */
+/** The published document: OpenAPI 3.1, printed from the same shapes used to check requests and, in tests, answers. */
 import { rateLimitHeaderNames } from "../../runtime/limits/decision.ts";
 import type { Components, JsonSchema } from "../../runtime/validation/shape.ts";
 import { version } from "../../runtime/version.ts";

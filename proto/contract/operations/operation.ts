@@ -23,13 +23,13 @@ export type ParameterNames<Path extends string> = Path extends `${string}{${infe
  */
 export interface Operation<Path extends string = string, Query = unknown, Body = unknown> {
   readonly path: Path;
-  /** Further paths, which the document mentions in its description only. */
+  /** Additional paths, mentioned only in the document's description. */
   readonly aliases?: readonly Path[];
   readonly method: "get" | "post" | "put" | "patch" | "delete";
   readonly tag: "Responses" | "Embeddings" | "Administration" | "Catalogue";
   readonly summary: string;
   readonly description: string;
-  /** The keys that may call it. Management keys are let in to the catalogue, too, which the document does not promise. */
+  /** The keys allowed to call it. Management keys are also accepted for the catalogue, which is undocumented. */
   readonly key: "inference" | "management" | "any";
   /** Least role of a person who may call it in the console: when absent, `viewer` for `get` and `admin` for all else. */
   readonly role?: Role;
@@ -46,7 +46,7 @@ export interface Operation<Path extends string = string, Query = unknown, Body =
     readonly says: string;
     readonly content: readonly Content[];
   };
-  /** Form of the bodies of failures; that of `POST /responses` when absent. */
+  /** Form of error bodies; the form of `POST /responses` when absent. */
   readonly failures?: "messages";
   /** HTTP statuses of failures. */
   readonly statuses: readonly number[];
@@ -62,9 +62,9 @@ export const parameterNames = (path: string): string[] => [...path.matchAll(/\{(
 
 export interface PathParameter {
   readonly description: string;
-  /** A text that breaks this is 400. */
+  /** A text violating this shape is 400. */
   readonly shape: Shape<string>;
-  /** A text without this form names no record: 404 with the message, and the database is not asked. */
+  /** A text of another form names no record: 404 with the message, without a database query. */
   readonly addressable?: { readonly form: RegExp; readonly otherwise: string };
 }
 
@@ -124,7 +124,7 @@ export function publishedParameters(
   return [...inPath, ...headers, ...inQuery];
 }
 
-/** Failures that every administration operation can have. */
+/** Possible failures of every administration operation. */
 export const administrationStatuses: readonly number[] = [400, 401, 403, 404, 500];
 
 /** Failures of a report: a list, search or sum of those is refused when it reads too much (422), and when too many are being made (429). */
@@ -142,11 +142,11 @@ export const externalId: PathParameter = {
   shape: string({ min: 1, max: 200, identifier: true }),
 };
 
-/** Sentences of every operation that puts a record. */
+/** Sentences for every operation that puts a record. */
 export const putDescription =
   "Makes it when there is none with this external id, else gives it the settings of the body; a setting that the body lacks is that of a new one. May be repeated, and two at once make one; a body that changes nothing writes nothing, not even to the audit log. In force on the next request.";
 
-/** The answer of an operation that puts a record: the same when it was made, with another status. */
+/** The answer of an operation that puts a record: the same for a new record, with another status. */
 export const putAnswer = (noun: string, content: Content): Operation["answer"] => ({
   says: `The ${noun}, which was there.`,
   whenCreated: `The ${noun}, which this request made.`,

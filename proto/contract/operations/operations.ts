@@ -13,7 +13,7 @@ import { responseOperations } from "./responses.ts";
 import { usageOperations } from "./usage.ts";
 import { workspaceOperations } from "./workspaces.ts";
 
-/** Operations that answer with one JSON object about records or the catalogue. */
+/** Operations whose answer is a JSON object about records or the catalogue. */
 export const recordOperations = {
   ...catalogueOperations,
   ...usageOperations,

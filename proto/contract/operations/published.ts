@@ -107,7 +107,7 @@ export const publishedRateLimitHeaders: PublishedAnswer["headers"] = Object.from
 const header = (name: string): Reference => ({ $ref: `#/components/headers/${name}` });
 
 const modelTags: ReadonlySet<Operation["tag"]> = new Set(["Responses", "Embeddings"]);
-/** Operations that ask a model. */
+/** Operations with a model call. */
 const modelOperations: ReadonlySet<Operation> = new Set<Operation>([
   createResponse,
   createChatCompletion,

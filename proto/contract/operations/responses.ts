@@ -1,4 +1,4 @@
-/** Operations that create a response, or show how a request would be served. */
+/** Operations for creating a response, or for showing how a request would be served. */
 import { dryRunExample, eventExample, requestExamples, responseExample } from "../examples/administration.ts";
 import { dryRun } from "../request/dry-run.ts";
 import { requestShape } from "../request/request.ts";
@@ -9,7 +9,7 @@ import { errorStatuses } from "./errors.ts";
 import { sessionHeader, turnHeaders } from "./headers.ts";
 import { eventStream, example, json, operation } from "./operation.ts";
 
-/** Rules that no JSON Schema can express. The fuzzer compares every refusal of a request that the schema accepts with them. */
+/** Rules not expressible in JSON Schema. The fuzzer compares them with every refusal of a request accepted by the schema. */
 const beyondTheSchema = [
   "`input` is needed, and so is a model: `model` or `models` names it.",
   "An output names a call before it in the same input: by `call_id`, that of an MCP approval by `approval_request_id`, that of a local shell by `id`.",

@@ -12,7 +12,7 @@ import {
 } from "../../runtime/validation/shape.ts";
 import { type FilterActionWord, type ScanScopeWord, filterActions, scanScopes } from "./guardrail-words.ts";
 
-/** Placeholders that replace matches of built-in filters. */
+/** Placeholders for matches of built-in filters. */
 export const builtinPlaceholders: Readonly<Record<string, string>> = {
   email: "[EMAIL]",
   phone: "[PHONE]",
@@ -115,7 +115,7 @@ export type ContentFilter = Accepted<typeof shownFilter>;
 export interface BuiltinFilter {
   readonly slug: string;
   readonly action: FilterActionWord;
-  /** Null means everything that a model reads. */
+  /** Null means the model's whole input. */
   readonly scan_scope: ScanScopeWord | null;
 }
 
@@ -135,7 +135,7 @@ export const builtinFilters = {
   shown: described(nullable(array(shownBuiltin)), "Built-in detectors; null: none."),
 };
 
-/** A built-in filter as it is shown, with the placeholder that replaces what it redacts. */
+/** A built-in filter as shown in answers, with the placeholder for redacted text. */
 export const shownBuiltinFilter = ({ slug, action, scan_scope }: BuiltinFilter): Accepted<typeof shownBuiltin> => ({
   slug,
   action,

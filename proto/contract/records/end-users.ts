@@ -21,7 +21,7 @@ export const endUserChange = named(
   ),
 );
 
-/** The string of a registered end user, which can be stored once and found again. */
+/** The name of a registered end user, restricted to texts that can be stored once and found again. */
 export const endUserName: Shape<string> = {
   check(value, path, problems) {
     if (typeof value === "string") checkEndUser(path, value, problems);

@@ -36,7 +36,7 @@ const wordsByNumber: ReadonlyMap<TurnOutcome, TurnOutcomeWord> = new Map(
   turnOutcomeWords.map((name) => [turnOutcomes[name], name]),
 );
 
-/** Undefined for an outcome that only a newer build knows. */
+/** Undefined for an outcome added by a newer build. */
 export const turnOutcomeWord = (outcome: TurnOutcome): TurnOutcomeWord | undefined => wordsByNumber.get(outcome);
 
 export const turnDoors = ["responses", "chat", "messages", "embeddings", "other"] as const;
@@ -85,7 +85,7 @@ export const turnFigures = {
   reasoning_tokens: described(count, "Tokens of reasoning."),
 };
 
-/** What a provider did to a turn that failed for it. */
+/** The provider's error of a failed turn. */
 export const providerErrorFields = {
   provider_error: described(nullable(string()), providerErrorMeaning),
   provider_code: described(nullable(string({ max: 64 })), "The provider's own code of that failure."),

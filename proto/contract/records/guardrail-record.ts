@@ -1,4 +1,4 @@
-/** Converts the settings of a guardrail between JSON, messages, and the form in which they are checked and stored. */
+/** Converts the settings of a guardrail between JSON, messages, and the form for checks and storage. */
 import { create } from "@bufbuild/protobuf";
 import { type Timestamp, timestampFromDate } from "@bufbuild/protobuf/wkt";
 import { type Guardrail, GuardrailSchema } from "../../gen/sluice/admin/v1/access_service_pb.ts";
@@ -34,7 +34,7 @@ type Stored<Name extends GuardrailSettingName> = (typeof unsetGuardrail)[Name] e
   ? ShownGuardrailSettings[Name]
   : NonNullable<ShownGuardrailSettings[Name]>;
 
-/** Settings in the form in which they are stored. */
+/** Settings in their stored form. */
 export type StoredGuardrailSettings = { readonly [Name in GuardrailSettingName]: Stored<Name> } & {
   readonly content_filter_builtins: readonly BuiltinFilter[];
   /** A decimal of USD, because a float is not exact. */
@@ -71,7 +71,7 @@ const policyPrefix = "routing_policy.";
 /** @param body as its shape has accepted it */
 export const newGuardrailMessage = (body: JsonObject): CreateGuardrailRequest => creation.message(carried(body));
 
-/** A change as a request, whose mask names the changed fields. */
+/** A change as a request; its mask names the changed fields. */
 export function guardrailChangeMessage(id: string, body: JsonObject): UpdateGuardrailRequest {
   const named = settingNames.filter((name) => body[name] !== undefined);
   const paths = [...named, ...Object.keys(routingFields(body)).map((field) => `${policyPrefix}${field}`)];
@@ -94,7 +94,7 @@ function routingFields(body: JsonObject): RoutingPolicyChange {
   return Object.fromEntries(given.filter(([field]) => Object.hasOwn(routingPolicyFields, field)));
 }
 
-/** Every setting of a message, with the defaults of those that it leaves unset. */
+/** Every setting of a message, with defaults for unset settings. */
 export function storedSettings(message: CreateGuardrailRequest | GuardrailRecord): GuardrailSettings {
   const json =
     message.$typeName === CreateGuardrailRequestSchema.typeName ? creation.json(message) : record.json(message);
@@ -107,10 +107,10 @@ export function storedSettings(message: CreateGuardrailRequest | GuardrailRecord
   };
 }
 
-/** Adds the default threshold: unset it is 0 in protobuf, at which every text would break the rule. */
+/** Adds the default threshold: in protobuf an unset threshold is 0, and every text would break the rule. */
 const withThreshold = (rule: JudgeRule): JudgeRule => ({ ...rule, threshold: rule.threshold ?? defaultThreshold });
 
-/** The settings that a mask names; one that is named and unset is cleared. @throws Fault INVALID_REQUEST for an unknown name */
+/** The settings named by a mask; a named but unset setting is cleared. @throws Fault INVALID_REQUEST for an unknown name */
 export function maskedSettings(message: GuardrailRecord | undefined, mask: readonly string[]): GuardrailSettings {
   if (!message) return {};
   const stored = storedSettings(message);
@@ -132,7 +132,7 @@ export function maskedSettings(message: GuardrailRecord | undefined, mask: reado
 /** @param stored every setting, with id, workspace_id, created_at and updated_at */
 export const guardrailRecord = (stored: JsonObject): GuardrailRecord => record.message(stored);
 
-/** The part of a guardrail that processes enforce. @param stored every setting, with the id */
+/** The part of a guardrail enforced by processes. @param stored every setting, with the id */
 export const enforcedGuardrail = (stored: JsonObject): Guardrail => enforced.message(stored);
 
 /** A guardrail as it is shown: null where nothing is set. */

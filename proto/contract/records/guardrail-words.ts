@@ -1,4 +1,4 @@
-/** The words of a guardrail in JSON, each with the value that carries it in messages. */
+/** The words of a guardrail in JSON, each with its enum value in messages. */
 import {
   AppliesTo,
   ErrorPolicy,

@@ -31,8 +31,8 @@ import { judgeRulesField, shownJudgeRules } from "./judge-rules.ts";
 import { everyZdr, routingPolicyFields } from "./routing-policy.ts";
 
 /**
- * Every setting of a guardrail, described once: what may be given for it, how it is shown, and what is stored while it is not set. Where nothing is
- * stored, null is shown. Names are those of the JSON, and of the messages and columns that carry them.
+ * Every setting of a guardrail, described once: allowed input, shown form, and the stored value while it is unset. When nothing is stored, null is shown.
+ * Names are those of the JSON, and of the messages and columns.
  */
 const settings = {
   name: {
@@ -130,12 +130,12 @@ const each = <Column extends "given" | "shown" | "unset">(column: Column) =>
     readonly [Name in GuardrailSettingName]: (typeof settings)[Name][Column];
   };
 
-/** The stored settings of a guardrail for which nothing but a name was given. */
+/** The stored settings of a guardrail with only a name. */
 export const unsetGuardrail = each("unset");
 
 const given = { ...each("given"), ...routingPolicyFields };
 
-/** The fields that a change can set, over HTTP, over gRPC and on the command line. */
+/** The fields of a change, over HTTP, over gRPC and on the command line. */
 export const guardrailSettings = object(given);
 
 const unavailable = { include_byok_in_budgets: onlyFalse("keys of your own are") };

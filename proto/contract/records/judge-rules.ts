@@ -1,4 +1,4 @@
-/** Rules in words: a model that the operator configures judges whether a text breaks them. */
+/** Rules in words: a model configured by the operator judges whether a text breaks them. */
 import {
   type Accepted,
   array,
@@ -10,7 +10,7 @@ import {
   word,
 } from "../../runtime/validation/shape.ts";
 
-/** The threshold of a rule that names none. */
+/** The default threshold of a rule. */
 export const defaultThreshold = 0.7;
 
 const rule = described(string({ min: 1, max: 500, identifier: true }), "What a text must or must not do, in words.");

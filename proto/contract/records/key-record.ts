@@ -1,4 +1,4 @@
-/** Converts keys between JSON, messages, and the form in which their settings are checked and stored. */
+/** Converts keys between JSON, messages, and the form for checks and storage. */
 import { create } from "@bufbuild/protobuf";
 import { timestampDate, timestampFromDate } from "@bufbuild/protobuf/wkt";
 import { KeyKind } from "../../gen/sluice/admin/v1/access_service_pb.ts";
@@ -16,7 +16,7 @@ import { invalid } from "../../runtime/validation/problems.ts";
 import { type CodecRules, jsonCodec } from "../codec.ts";
 import { type KeySettingName, keySettingRows, unsetKey } from "./key-settings.ts";
 
-/** Settings as they are checked and stored; an absent one stays as it is, or is that of a new key. */
+/** Settings in the form for checks and storage; an absent setting stays unchanged, or has the default of a new key. */
 export interface KeySettings {
   readonly name?: string;
   readonly disabled?: boolean;
@@ -44,14 +44,14 @@ const rules: CodecRules = {
 const creation = jsonCodec(CreateKeyRequestSchema, rules);
 const record = jsonCodec(KeySchema, rules);
 
-/** The path of a setting in the message, which is also its path in an update mask. */
+/** The path of a setting in the message and in an update mask. */
 const pathOf = (name: KeySettingName): string => (rateLimitNames.has(name) ? `${rateLimitsField}.${name}` : name);
 
 /** @param body as its shape has accepted it */
 export const newKeyMessage = (body: JsonObject): CreateKeyRequest =>
   creation.message({ ...inMessage(storedValues(body)), workspace_id: body["workspace_id"] });
 
-/** A change as a request, whose mask names the changed settings. */
+/** A change as a request; its mask names the changed settings. */
 export function keyChangeMessage(hash: string, body: JsonObject): UpdateKeyRequest {
   const settings = storedValues(body);
   const paths = Object.keys(settings).map((name) => pathOf(name as KeySettingName));
@@ -59,7 +59,7 @@ export function keyChangeMessage(hash: string, body: JsonObject): UpdateKeyReque
   return create(UpdateKeyRequestSchema, { key, updateMask: { paths } });
 }
 
-/** The settings that a body names, by their own names. */
+/** The settings present in a body, by their own names. */
 function storedValues(body: JsonObject): JsonObject {
   const named = keySettingRows.flatMap(([name, { givenAs = name, toStored }]) => {
     const value = body[givenAs];
@@ -69,7 +69,7 @@ function storedValues(body: JsonObject): JsonObject {
   return Object.fromEntries(named);
 }
 
-/** Settings in the form of the messages, which hold the rate limits in an object of their own. */
+/** Settings in the form of the messages, with the rate limits in a separate object. */
 function inMessage(settings: JsonObject): JsonObject {
   const entries = Object.entries(settings);
   return {
@@ -78,7 +78,7 @@ function inMessage(settings: JsonObject): JsonObject {
   };
 }
 
-/** Every setting of a message, with the values of those that it leaves unset. */
+/** Every setting of a message, with the stored values of unset settings. */
 export function storedKeySettings(message: CreateKeyRequest | Key): KeySettings {
   const json = message.$typeName === CreateKeyRequestSchema.typeName ? creation.json(message) : record.json(message);
   const limits = json[rateLimitsField];
@@ -86,7 +86,7 @@ export function storedKeySettings(message: CreateKeyRequest | Key): KeySettings 
   return Object.fromEntries(keySettingRows.map(([name]) => [name, values[name] ?? unsetKey[name]]));
 }
 
-/** The settings that a mask names; one that is named and unset is cleared. @throws Fault INVALID_REQUEST for an unknown name */
+/** The settings named by a mask; a named but unset setting is cleared. @throws Fault INVALID_REQUEST for an unknown name */
 export function maskedKeySettings(message: Key | undefined, mask: readonly string[]): KeySettings {
   const stored: Readonly<Record<string, unknown>> = message ? { ...storedKeySettings(message) } : unsetKey;
   const named = mask.map((path) => {
@@ -143,7 +143,7 @@ function shownSettings(key: Key): JsonObject {
   return Object.fromEntries(shown);
 }
 
-/** The budget that is left and the USD that were spent. */
+/** The remaining and the spent budget in USD. */
 const spendingOf = ({ spending }: Key) => ({
   limit_remaining: spending?.remaining === undefined ? null : Number(spending.remaining),
   include_byok_in_limit: false,

@@ -30,7 +30,7 @@ export const external = object(
   },
 );
 
-/** USD that cannot be negative. */
+/** Non-negative USD. */
 export const spendable = number({ min: 0 });
 
 const rateLimit = (max: number, description: string) => {
@@ -124,7 +124,7 @@ export type KeySettingName = keyof typeof settings;
 /** The table above by its rows; a row leaves out what it does not need. */
 export const keySettingRows = Object.entries<Setting>(settings) as readonly [KeySettingName, Setting][];
 
-/** The stored settings of a key for which nothing was given. */
+/** The stored settings of a key without any given settings. */
 export const unsetKey = Object.fromEntries(keySettingRows.map(([name, { unset }]) => [name, unset])) as {
   readonly [Name in KeySettingName]: (typeof settings)[Name]["unset"];
 };

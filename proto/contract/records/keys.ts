@@ -42,7 +42,7 @@ export const newKey = named(
   ),
 );
 
-/** The fields that a change can set, over HTTP, over gRPC and on the command line. */
+/** The fields of a change, over HTTP, over gRPC and on the command line. */
 export const keySettings = object(given);
 
 export const keyChange = named("KeyChange", changeShape({ ...given, ...unavailable }));
@@ -148,7 +148,7 @@ export const putKeyAnswer = named(
 
 export const deletedKey = named("DeletedKey", deleted);
 
-/** Settings that the bearer of a key sees of it. */
+/** Settings shown to the bearer of a key. */
 const { name: _name, disabled: _disabled, external_user: _user, ...shownToBearer } = shown;
 
 const current = {

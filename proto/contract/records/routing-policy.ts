@@ -13,7 +13,7 @@ import {
   word,
 } from "../../runtime/validation/shape.ts";
 
-/** Fields that are set, by their names in JSON. */
+/** Set fields, by their names in JSON. */
 export type RoutingPolicyJson = JsonObject;
 
 /** Changed fields; null clears a field. */
@@ -38,7 +38,7 @@ const groups = map(boolean, {
   },
 });
 
-/** Every field, in the order in which it is shown. */
+/** Every field, in the shown order. */
 export const routingPolicyFields: ObjectShape["fields"] = {
   allowed_models: slugs("Slugs of models: no other may be asked."),
   ignored_models: slugs("Slugs of models that may not be asked."),
@@ -70,7 +70,7 @@ export const routingPolicyFields: ObjectShape["fields"] = {
 export const everyZdr = choice("Short for the five fields by author that follow; out of use.");
 const five = ["anthropic", "openai", "google", "xai", "other"].map((name) => `enforce_zdr_${name}`);
 
-/** Replaces `enforce_zdr` by the five fields that it stands for. */
+/** Replaces `enforce_zdr` by its five fields. */
 export function spelledOut({ enforce_zdr: every, ...rest }: RoutingPolicyChange): RoutingPolicyChange {
   if (every === undefined) return rest;
   return { ...Object.fromEntries(five.map((field) => [field, every])), ...rest };
@@ -93,5 +93,5 @@ export const shownRoutingPolicy = (policy: RoutingPolicy | undefined): JsonObjec
 export const routingPolicyJson = (policy: RoutingPolicy | undefined): RoutingPolicyJson =>
   policy ? (toJson(RoutingPolicySchema, policy, { useProtoFieldName: true }) as RoutingPolicyJson) : {};
 
-/** Converts checked fields to a message, without those that are null. */
+/** Converts checked fields to a message, without null fields. */
 export const routingPolicyMessage = (json: RoutingPolicyChange): RoutingPolicy => fromJson(RoutingPolicySchema, json);

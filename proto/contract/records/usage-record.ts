@@ -16,7 +16,7 @@ import { shownEnd } from "./generations.ts";
 import { unlimitedCredits } from "./usage.ts";
 import { instant } from "../../runtime/instant.ts";
 
-/** Fields that clients of public interfaces look for, and that Sluice does not record. */
+/** Fields expected by clients of public interfaces but not recorded by Sluice. */
 const unrecorded = {
   native_finish_reason: null,
   native_tokens_completion_images: null,
@@ -37,7 +37,7 @@ const unrecorded = {
   web_search_engine: null,
 };
 
-/** @param records of the turn's calls, in their order; none of a turn that was refused */
+/** @param records of the turn's calls, in their order; none for a refused turn */
 export function shownGeneration({
   records,
   generation: turn,
@@ -98,7 +98,7 @@ export function shownContent({ content: turn, expiresAtMs }: GetGenerationConten
   };
 }
 
-/** A character that the limit has cut in two is left out. */
+/** A character cut in two by the limit is left out. */
 const shownText = (kept: Uint8Array, bytes: number): JsonObject => ({
   text: new TextDecoder("utf-8", { ignoreBOM: true }).decode(kept, { stream: true }),
   bytes,

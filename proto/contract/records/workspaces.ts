@@ -61,7 +61,7 @@ export const putWorkspaceAnswer = named(
   object({ data: workspace, ...putOutcome }, { required: ["data", ...Object.keys(putOutcome)] }),
 );
 
-/** Fields of a message by the settings of a body; a setting that the body lacks or clears stays unset. */
+/** Fields of a message by the settings of a body; a missing or cleared setting stays unset. */
 export function workspaceFields(body: JsonObject) {
   const {
     name,

@@ -1,4 +1,4 @@
-/** Marks in a request up to which a provider may cache its prompt. */
+/** Cache marks of a request: a provider may cache its prompt up to each mark. */
 import { described, named, nullable, object, string, word } from "../../runtime/validation/shape.ts";
 
 export const cacheControl = named(
@@ -28,7 +28,7 @@ export const promptCacheOptions = named(
   ),
 );
 
-/** Cache marks that any content part may carry. */
+/** Cache marks, valid on any content part. */
 export const cacheMarks = {
   cache_control: nullable(cacheControl),
   prompt_cache_breakpoint: nullable(cacheBreakpoint),

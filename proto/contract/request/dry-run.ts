@@ -1,4 +1,4 @@
-/** The receipt of POST /responses/dry-run, which shows how a request would be served without running it. */
+/** The receipt of POST /responses/dry-run: how a request would be served, without running it. */
 import {
   anything,
   array,

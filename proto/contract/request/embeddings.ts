@@ -13,7 +13,7 @@ import {
 } from "../../runtime/validation/shape.ts";
 import { providerPreferences } from "./provider.ts";
 
-/** OpenAI's limit, which clients know: they cut longer lists themselves. */
+/** OpenAI's limit; clients know it and split longer lists themselves. */
 const maxInputs = 2_048;
 
 const textInput = string({ min: 1 });
@@ -21,7 +21,7 @@ const tokens = array(integer({ min: 0 }), { min: 1, entry: "token" });
 const texts = array(textInput, { min: 1, max: maxInputs, entry: "input" });
 const tokenLists = array(tokens, { min: 1, max: maxInputs, entry: "input" });
 
-/** Texts or tokens. The first entry of a list decides which of the two the others must be. */
+/** Texts or tokens. The first entry of a list determines the type of the others. */
 export const embeddingInput: Shape = {
   check: (value, path, problems) => {
     if (typeof value === "string") return textInput.check(value, path, problems);
@@ -33,7 +33,7 @@ export const embeddingInput: Shape = {
   schema: (components) => ({ anyOf: [textInput, texts, tokens, tokenLists].map((each) => each.schema(components)) }),
 };
 
-/** Longest vector that may be asked for; no known model gives more than 4,096 numbers. */
+/** Maximum requested length of a vector; no known model gives more than 4,096 numbers. */
 const maxDimensions = 16_384;
 
 export const embeddingsRequest = named(

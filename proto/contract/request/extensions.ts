@@ -1,4 +1,4 @@
-/** Fields that other formats for turns have, and POST /responses takes as extensions. */
+/** Fields of other API formats, accepted by POST /responses as extensions. */
 import {
   type Shape,
   array,
@@ -15,7 +15,7 @@ import {
 
 export type Door = "responses" | "chat" | "messages";
 
-/** The formats in which clients speak. */
+/** The formats of clients. */
 export const door: Shape<Door> = word("responses", "chat", "messages");
 
 const maxStops = 16;
@@ -69,10 +69,10 @@ const edit: Shape = object({ type: string({ min: 1 }) }, { required: ["type"] })
 const edits = array(edit, { max: 32, entry: "edit" });
 const editsObject = object({ edits }, { required: ["edits"] });
 
-/** The form that Anthropic has, which may hold nothing. */
+/** Anthropic's form, which may be empty. */
 export const contextEdits = object({ edits });
 
-/** An object with edits, as Anthropic has it, or the list that OpenAI has. Further members of an edit are the provider's own. */
+/** Anthropic's object with edits, or OpenAI's list. Further members of an edit are the provider's own. */
 export const contextManagement: Shape = {
   check: (value, path, problems) => (Array.isArray(value) ? edits : editsObject).check(value, path, problems),
   schema: (components) => ({ anyOf: [editsObject.schema(components), edits.schema(components)] }),

@@ -1,4 +1,4 @@
-/** Limits of the fields that the contract does not have and that a provider may get all the same. */
+/** Limits of fields outside the contract; a provider may still receive them. */
 
 export const maxExtraFields = 16;
 /** The JSON of all of them: they hold settings, no content. */

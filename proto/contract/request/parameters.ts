@@ -10,7 +10,7 @@ import { logitBias, seed, stop } from "./extensions.ts";
 /** Conversion between the JSON value of a parameter, its field of RunTurnRequest, and its value in a checked request. */
 interface Form<Json, Field, Value> {
   toField(json: Json): Field;
-  /** @returns undefined for a field that is not set */
+  /** @returns undefined for an unset field */
   fromField(field: Field | undefined): Value | undefined;
 }
 
@@ -43,9 +43,9 @@ const weights: Form<Record<string, number>, Record<string, number>, Readonly<Rec
 /** The field of a parameter at POST /messages. */
 interface MessagesField<Name extends string> {
   readonly name: Name;
-  /** That of POST /responses when absent. */
+  /** The shape of POST /responses when absent. */
   readonly shape?: Shape;
-  /** Value that counts as absent. */
+  /** Value equivalent to an absent one. */
   readonly unset?: number;
 }
 
@@ -53,13 +53,13 @@ interface Row<Json, Field, Value, Chat extends string, Messages extends string> 
   readonly form: Form<Json, Field, Value>;
   /** Shape and limits at POST /responses, at POST /chat/completions and in RunTurn. */
   readonly shape: Shape;
-  /** Names at POST /chat/completions, of which the first that is set counts. */
+  /** Names at POST /chat/completions; the first set field counts. */
   readonly chat: readonly Chat[];
   /** Absent where POST /messages does not have the parameter. */
   readonly messages?: MessagesField<Messages>;
   /** Names in public model lists; those of `chat` when absent. */
   readonly listed?: readonly string[];
-  /** True where every endpoint takes the parameter, whatever `supported_parameters` says. */
+  /** True when every endpoint takes the parameter, regardless of `supported_parameters`. */
   readonly isUniversal?: true;
   /** True where most servers answer 400 to the parameter: it is sent only where `supported_parameters` or `passes` names it. */
   readonly isRare?: true;
@@ -72,7 +72,7 @@ const row = <Json, Field, Value, const Chat extends string, const Messages exten
 const sampler = (min: number, max: number, description: string): Shape =>
   described(nullable(number({ min, max })), description);
 
-/** Clients of the Messages format write this for a limit of sampling that they leave open. */
+/** Clients of the Messages format write this for an unset sampling limit. */
 const unsetLimit = -1;
 
 const orMinusOne = (shape: Shape): Shape => ({
@@ -228,7 +228,7 @@ export type BodyParameters = {
   readonly [Name in ParameterName as Name | ChatName<Name>]: JsonOf<Name> | null | undefined;
 };
 
-/** A row with the names that follow from its own. */
+/** A row with the names derived from its own. */
 export interface Parameter extends Omit<Row<never, unknown, unknown, string, string>, "form"> {
   readonly name: ParameterName;
   readonly field: ParameterField;
@@ -247,7 +247,7 @@ export const responsesParameters = Object.fromEntries(
   parameterList.map(({ name, shape }) => [name, shape]),
 ) as Readonly<Record<ParameterName, Shape>>;
 
-/** Shapes of the fields of POST /chat/completions, where clients write settings that they leave open as null. */
+/** Shapes of the fields of POST /chat/completions, where clients write unset settings as null. */
 export const chatParameters = Object.fromEntries(
   parameterList.flatMap(({ chat, shape }) => chat.map((name) => [name, nullable(shape)])),
 ) as Readonly<Record<ChatName<ParameterName>, Shape>>;

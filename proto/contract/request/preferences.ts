@@ -1,11 +1,11 @@
-/** Converts the preferences of `provider` between JSON and the message that carries them. */
+/** Converts the preferences of `provider` between JSON and their message. */
 import type { MaxPrice, Percentiles, ProviderPreferences } from "../../gen/sluice/inference/v1/turn_pb.ts";
 
 type Unset = null | undefined;
 type Price = number | string | Unset;
 type Cutoffs = number | { readonly [percentile in "p50" | "p75" | "p90" | "p99"]?: number | Unset };
 
-/** The JSON that the shape of `provider` accepts. */
+/** The JSON accepted by the shape of `provider`. */
 export type PreferencesJson = {
   readonly [name in "order" | "only" | "ignore" | "quantizations"]?: string[] | null;
 } & {
@@ -69,7 +69,7 @@ function percentilesMessage(cutoffs: Cutoffs | Unset): Percentiles | undefined {
   };
 }
 
-/** The JSON of a message, for checks by shape. A field that the message leaves empty is null. */
+/** The JSON of a message, for checks by shape. An empty field of the message becomes null. */
 export const preferencesJson = (message: ProviderPreferences): PreferencesJson => ({
   order: message.order,
   only: message.only,
@@ -82,7 +82,7 @@ export const preferencesJson = (message: ProviderPreferences): PreferencesJson =
   preferred_max_latency: message.preferredMaxLatency ? withoutTypeName(message.preferredMaxLatency) : null,
 });
 
-/** Removes the type name, which JSON lacks. */
+/** Removes the type name, which does not exist in JSON. */
 function withoutTypeName<Fields extends object>(message: Fields): Fields {
   const { $typeName: _, ...fields } = message as Fields & { readonly $typeName: string };
   return fields as unknown as Fields;

@@ -1,4 +1,4 @@
-/** Shape of `provider`: preferences for the endpoints that may serve a request. */
+/** Shape of `provider`: preferences for the endpoints of a request. */
 import {
   type Shape,
   array,

@@ -38,7 +38,7 @@ import {
 import { toolChoice } from "../tools/tool-choice.ts";
 import { toolsShape } from "../tools/tools.ts";
 
-/** A text by which something is stored, found or compared. */
+/** A text for storage, search or comparison. */
 const identifier = (max?: number): Shape => string({ identifier: true, ...(max !== undefined && { max }) });
 
 const maxSlug = 256;
@@ -74,7 +74,7 @@ function checkModel({ model, models }: JsonObject, problems: Problems): void {
 const anySteps = nullable(integer());
 const countedSteps = nullable(integer({ min: 1, max: 30 }));
 
-/** `max_tool_calls` is ignored beside `stop_server_tools_when`, so its range is not checked then. */
+/** `stop_server_tools_when` overrides `max_tool_calls`, so the range is not checked then. */
 function checkSteps({ max_tool_calls: steps, stop_server_tools_when: stop }: JsonObject, problems: Problems): void {
   if (steps === undefined) return;
   const shape = stop === undefined ? countedSteps : anySteps;
@@ -87,8 +87,8 @@ function checkTogether(request: JsonObject, _: string, problems: Problems): void
 }
 
 /**
- * Every field that has a meaning; others are ignored. `input`, `tools`, `tool_choice`, `reasoning` and `text.format` are checked where they
- * are read, by their own shapes.
+ * Every field with a meaning; others are ignored. `input`, `tools`, `tool_choice`, `reasoning` and `text.format` are checked when they are read, by their
+ * own shapes.
  */
 export const requestShape = named(
   "ResponseRequest",

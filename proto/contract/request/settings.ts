@@ -1,4 +1,4 @@
-/** Settings of a request that are objects: reasoning, format of the answer, stored prompts, telemetry, stop conditions. */
+/** Object settings of a request: reasoning, format of the answer, stored prompts, telemetry, stop conditions. */
 import {
   type Shape,
   anything,

@@ -56,7 +56,7 @@ const event = (says: string, payload: Payload, optional?: readonly string[]): De
   ...(optional && { optional }),
 });
 
-/** Progress events of a tool that a provider runs itself. */
+/** Progress events of a tool run by the provider. */
 const progress = (says: string): Described => event(says, ofItem);
 
 const events: Readonly<Record<string, Described>> = {

@@ -20,7 +20,7 @@ const words = Object.keys(kinds) as (keyof typeof kinds)[];
 /** A failure other than a refusal with an HTTP status. */
 export type UnansweredKind = keyof typeof kinds;
 
-/** Every failure of a provider: `http_500` and the like for a refusal with that status. */
+/** Every failure of a provider: `http_500` and the like for a refusal with this status. */
 export type ProviderErrorKind = UnansweredKind | `http_${number}`;
 
 const meanings = words.map((kind) => `\`${kind}\`: ${kinds[kind]}`).join("; ");

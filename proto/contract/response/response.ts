@@ -25,7 +25,7 @@ export const epochSeconds = integer({ min: 0, max: Number.MAX_SAFE_INTEGER });
 export const tokenCount = integer({ min: 0 });
 const dollars = nullable(number({ min: 0 }));
 
-/** Figures that usage has in every format. */
+/** Usage figures common to all formats. */
 export const charges = {
   is_estimated: described(
     boolean,

@@ -27,7 +27,7 @@ const attempt = object(
   { required: ["provider", "model", "status"] },
 );
 
-/** Reasons for which endpoints were left out, in receipts and in the error of a request without an endpoint. */
+/** Reasons for leaving out endpoints, in receipts and in the error of a request without an endpoint. */
 export const exclusions = described(
   map(integer({ min: 0 })),
   "How many endpoints were left out, by the first reason: allowed_models, allowed_providers, data_region, data_policy:zdr, data_policy:training, data_policy:publication, distillable, modality, context_length, quantization, require_parameters, max_price or service_tier.",
@@ -49,7 +49,7 @@ const endpoint = object(
 
 const gaveUp = array(string());
 const calls = integer({ min: 0 });
-/** Details of a stage, which depend on its kind. */
+/** Details of a stage, depending on its kind. */
 const stepsShape: Shape = {
   check: (value, path, problems) => (Array.isArray(value) ? gaveUp : calls).check(value, path, problems),
   schema: (components) => ({ anyOf: [gaveUp.schema(components), calls.schema(components)] }),

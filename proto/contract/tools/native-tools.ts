@@ -1,4 +1,4 @@
-/** Tools that a provider runs itself, and tools in a provider's own format whose calls the client runs. */
+/** Tools run by the provider, and tools in a provider's own format with calls for the client. */
 import {
   type Shape,
   boolean,

@@ -196,7 +196,7 @@ export const serviceTools: Readonly<Record<string, ObjectShape>> = {
   "service:subagent": tool("service:subagent", "Gives a task to another model.", subagent),
 };
 
-/** Server tools that the service runs itself; every other type needs a provider that runs it. */
+/** Server tools run by the service itself; every other type needs a provider that runs it. */
 export const builtServerTools = [
   "service:datetime",
   "service:search_models",

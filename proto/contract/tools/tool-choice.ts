@@ -1,4 +1,4 @@
-/** Shape of `tool_choice`: the tools that the model may or must call. */
+/** Shape of `tool_choice`: the tools the model may or must call. */
 import {
   type Shape,
   array,

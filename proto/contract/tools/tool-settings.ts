@@ -1,4 +1,4 @@
-/** Parameters that several tools share, with their limits. */
+/** Parameters shared by several tools, with their limits. */
 import {
   array,
   boolean,
@@ -33,7 +33,7 @@ export const searchEngine = described(
 export const maxResults = integer({ min: 1, max: 25 });
 export const searchContextSize = word("low", "medium", "high");
 
-/** A pattern that matches no address would let pass what it shall keep out. */
+/** A pattern without any matching address would exclude nothing. */
 const domain = string({
   min: 1,
   pattern: {
@@ -43,7 +43,7 @@ const domain = string({
 });
 export const domains = described(array(domain), "Domains such as example.com, *.example.com or host/path.");
 
-/** `defer_loading` of tool search, which cannot be deferred because no other tool would find it. */
+/** `defer_loading` of tool search, which must stay false because no other tool would find it. */
 export const neverDeferred = nullable(constant(false, "must be false: tool search itself cannot be deferred"));
 
 export const place = {
@@ -160,7 +160,7 @@ export const nativeEnvironment = tagged(
 );
 
 function isTimeZone(name: string): boolean {
-  // Newer engines accept offsets such as +01:00, too, which are no names of time zones.
+  // Newer engines also accept offsets such as +01:00, which are not time zone names.
   if (!/^[A-Za-z]/.test(name)) return false;
   try {
     return new Intl.DateTimeFormat("en", { timeZone: name }).resolvedOptions().timeZone !== "";

@@ -1,4 +1,4 @@
-/** Shape of `tools`: the tools that a model may call. */
+/** Shape of `tools`: the tools a model may call. */
 import { isObject } from "../../runtime/validation/fields.ts";
 import {
   type Shape,
@@ -19,7 +19,7 @@ import { cacheControl } from "../request/caching.ts";
 import { serviceTools } from "./service-tools.ts";
 import { toolName } from "./tool-name.ts";
 
-/** Recognises the nested form of Chat Completions, so that its clients read what is wrong instead of a list of missing fields. */
+/** Recognizes the nested form of Chat Completions, so that its clients see the actual mistake instead of a list of missing fields. */
 export const notNested = <S extends Shape>(shape: S, says: string): S => ({
   ...shape,
   check: (value: unknown, path: string, problems: Parameters<Shape["check"]>[2]) => {
@@ -111,7 +111,7 @@ const namespaceTool = named(
 const componentName = (type: string): string =>
   `${type.replaceAll(/(?:^|[_:])([a-z0-9])/g, (_, letter: string) => letter.toUpperCase())}Tool`;
 
-/** Names of items that are no tools, and tools that have no prefix. */
+/** Names of items other than tools, and tools without a prefix. */
 function expectedTool(kind: string): string | undefined {
   const name = /^[a-z]+:(.+)$/.exec(kind)?.[1] ?? "";
   if (["mcp", "file_search"].includes(name)) return `${kind} is called ${name}, without a prefix`;

@@ -1,8 +1,8 @@
-/** The vendor whose rules a provider follows: the one that the configuration names, else the one that its host belongs to. */
+/** The vendor whose rules a provider follows: as configured, else by its host. */
 import type { ProviderSettings } from "@sluice/proto/runtime/house-file.js";
 import type { Dialect } from "./dialect.ts";
 
-/** Hosts of vendors and of clouds that run a vendor's own implementation, by dialect where a cloud serves several vendors. */
+/** Hosts of vendors, and of clouds with a vendor's own implementation, by dialect where a cloud serves several vendors. */
 const hosts: readonly (readonly [host: RegExp, vendor: string, dialects?: readonly string[]])[] = [
   // Regional hosts have the region in front (https://platform.openai.com/docs/guides/your-data#data-residency-controls).
   [/(^|\.)api\.openai\.com$/, "openai"],
@@ -12,7 +12,7 @@ const hosts: readonly (readonly [host: RegExp, vendor: string, dialects?: readon
   [/\.services\.ai\.azure\.(com|us|cn)$/, "anthropic", ["messages"]],
 ];
 
-/** Hosts that stand for a vendor in tables by host. */
+/** Hosts used for a vendor in tables by host. */
 const ownHosts: Readonly<Record<string, string>> = {
   openai: "api.openai.com",
   anthropic: "api.anthropic.com",
@@ -29,6 +29,6 @@ const vendorOf = ({ vendor, dialect }: Named, hostname: string): string | undefi
 export const isVendorOfFormat = (settings: Named, hostname: string, dialect: Dialect): boolean =>
   dialect.alwaysOriginal ?? (dialect.vendor !== undefined && vendorOf(settings, hostname) === dialect.vendor);
 
-/** The host of the vendor that the configuration names; undefined where it names none with a host of its own. */
+/** The host of the configured vendor; undefined when none is configured, or without a known host. */
 export const namedHost = ({ vendor }: Named): string | undefined =>
   vendor !== undefined && Object.hasOwn(ownHosts, vendor) ? ownHosts[vendor] : undefined;

@@ -1,4 +1,4 @@
-/** Ids of calls for providers that take short ones only. */
+/** Ids of calls for providers with a length limit. */
 import { createHash } from "node:crypto";
 import { text } from "../json.ts";
 

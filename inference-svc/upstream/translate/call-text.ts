@@ -1,4 +1,4 @@
-/** The field that holds the text of a call, by item type. */
+/** The field with the text of a call, by item type. */
 import type { OutputItem } from "../../turn/turn.ts";
 import { type JsonObject, isObject } from "../json.ts";
 
@@ -7,7 +7,7 @@ export interface CallText {
   read(item: JsonObject): unknown;
   /** Fields of the item, with the text in them. */
   write(item: JsonObject, text: string): JsonObject;
-  /** True when a text that never streamed is sent as one delta; false when the item comes whole. */
+  /** True when a text never streamed is sent as one delta; false when the item comes whole. */
   readonly completed: boolean;
 }
 
@@ -27,7 +27,7 @@ const kinds: ReadonlyMap<unknown, CallText> = new Map([
     "code_interpreter_call",
     {
       ...inMember("code"),
-      // A null `code` is unavailable code, which differs from empty code.
+      // A null `code` is unavailable code, unlike empty code.
       write: (item, code) => ({ code: code === "" && typeof item.code !== "string" ? null : code }),
     },
   ],

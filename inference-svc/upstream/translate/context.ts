@@ -8,6 +8,6 @@ export interface TranslationContext {
   readonly onDropped: OnDropped;
 }
 
-/** Whether `supported_parameters` or `passes` names the parameter. Used for parameters that most servers answer 400 to. */
+/** Whether `supported_parameters` or `passes` names the parameter. Used for parameters to which most servers answer 400. */
 export const supports = ({ supportedParameters, passes }: Target, parameter: string): boolean =>
   supportedParameters?.includes(parameter) === true || passes?.has(parameter) === true;

@@ -1,5 +1,5 @@
 /**
- * Walks through the items of an input for formats that know messages, functions and function outputs. Every kind of item is written by the
+ * Walks through the items of an input for formats made of messages, functions and function outputs. Every kind of item is written by the
  * dialect, reported as dropped, or was refused before.
  */
 import { brokenSeal, hasBrokenSeal } from "../../turn/parse/broken-seals.ts";
@@ -9,15 +9,15 @@ import { type JsonObject, Verbatim, isObject, objects, text } from "../json.ts";
 import type { TranslationContext } from "./context.ts";
 import { openReasoning } from "./reasoning-seal.ts";
 
-/** The part of the translation that each dialect implements. A `path` is that of the argument before it, as in the request. */
+/** The dialect's part of the translation. A `path` is that of the argument before it, as in the request. */
 export interface ConversationWriter {
   /** Whether messages to the model can carry the name of a participant. */
   readonly takesNames: boolean;
-  /** Whether the output of a call can say that the tool failed. */
+  /** Whether the output of a call can mark a failure of the tool. */
   readonly takesFailures: boolean;
   /** Whether a call can carry a cache mark. */
   readonly takesCallMarks: boolean;
-  /** Whether the format refers to the tool that a text in the output of a call names. */
+  /** Whether the format has a reference for the tool named in this output text. */
   refersTo?(part: JsonObject): boolean;
   /** Called before the item at this place is written. */
   begin?(index: number): void;
@@ -29,10 +29,10 @@ export interface ConversationWriter {
   addCall(call: WrittenCall): void;
   /**
    * @param output a string, or parts as in a message
-   * @param failed whether the client says that the tool failed
+   * @param failed whether the client reports a failure of the tool
    */
   addCallOutput(callId: unknown, output: unknown, path: string, failed?: boolean): void;
-  /** Adds a call that the provider ran itself, where the format has a form for it. @returns whether it has */
+  /** Adds a call run by the provider, if the format has a form for it. @returns whether it has */
   addServerCall?(item: InputItem, path: string): boolean;
   /**
    * Adds a message from one agent to another.
@@ -43,17 +43,17 @@ export interface ConversationWriter {
 
 export interface WrittenCall {
   readonly callId: unknown;
-  /** The name under which the tool was sent. */
+  /** The name of the tool in the request. */
   readonly name: string;
-  /** Arguments as the model wrote them, which may be invalid JSON. For a custom tool, an object with its input. */
+  /** Arguments as the model wrote them, possibly invalid JSON. For a custom tool, an object with its input. */
   readonly argumentsJson: string;
   /** Input of a custom tool. */
   readonly input?: unknown;
-  /** Mark of a place up to which the provider may cache, for a writer that takes marks on calls. */
+  /** Prompt cache mark, for a writer that supports marks on calls. */
   readonly mark?: { readonly control: JsonObject; readonly path: string };
 }
 
-/** Arguments for formats that require an object. Valid objects stay as written; unfinished or other JSON is wrapped. */
+/** Arguments for formats with objects as arguments. Valid objects stay as written; unfinished or other JSON is wrapped. */
 export function parseArguments(json: string): Verbatim | JsonObject {
   try {
     return isObject(JSON.parse(json)) ? new Verbatim(json) : { arguments: json };
@@ -62,7 +62,7 @@ export function parseArguments(json: string): Verbatim | JsonObject {
   }
 }
 
-/** @param from place of the first item that is written */
+/** @param from place of the first item to write */
 export function translateInput(
   input: readonly InputItem[],
   translation: TranslationContext,

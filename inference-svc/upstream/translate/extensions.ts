@@ -1,4 +1,4 @@
-/** Settings that only some formats have a field for. */
+/** Settings supported only by some formats. */
 import type { TurnRequest } from "../../turn/request.ts";
 import type { OnDropped } from "../dialect.ts";
 
@@ -14,8 +14,8 @@ type Extension = keyof typeof extensions;
 const entries = Object.entries(extensions) as (readonly [Extension, keyof TurnRequest])[];
 
 /**
- * Reports the settings that a format has no field for.
- * @param taken those that it has a field for
+ * Reports the settings without a field in a format.
+ * @param taken settings with a field in it
  */
 export function dropExtensions(
   request: TurnRequest,
@@ -28,6 +28,6 @@ export function dropExtensions(
   }
 }
 
-/** The stop text that a provider names, if the request has it: only texts of the client go back to it this way. */
+/** The stop text named by a provider, if it is in the request: only the client's own texts go back to it this way. */
 export const namedStop = (stop: TurnRequest["stop"], named: unknown): string | undefined =>
   typeof named === "string" && stop?.includes(named) === true ? named : undefined;

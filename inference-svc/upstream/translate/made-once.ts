@@ -1,5 +1,5 @@
 /**
- * Remembers what is made of a part of a request that comes again, with the fields that were dropped on the way: an agent sends the same tools
+ * Caches the translation of a repeated part of a request, with the fields dropped in it: an agent sends the same tools
  * with every step.
  */
 import type { OnDropped } from "../dialect.ts";
@@ -18,7 +18,7 @@ export class MadeOnce<Source extends object, Result> {
   readonly #known = new WeakMap<Source, Made<Result>>();
   readonly #make: (source: Source, onDropped: OnDropped) => Result;
 
-  /** @param make must depend on the source alone */
+  /** @param make must depend only on the source */
   constructor(make: (source: Source, onDropped: OnDropped) => Result) {
     this.#make = make;
   }

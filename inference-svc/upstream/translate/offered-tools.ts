@@ -1,4 +1,4 @@
-/** The tools that a model may call: those of the request, and those that input items add. */
+/** The tools offered to a model: those of the request, and those added by input items. */
 import { hasOther } from "../../turn/parse/beginnings.ts";
 import type {
   CustomTool,
@@ -16,9 +16,9 @@ export interface OfferedTool {
   /** Path in the request: `tools.1`, `tools.2.tools.0`, `input.4.tools.0`. */
   readonly path: string;
   readonly tool: FunctionTool | CustomTool | HostedTool;
-  /** Namespace that the tool belongs to. */
+  /** Namespace of the tool. */
   readonly namespace?: { readonly name: string; readonly description: string };
-  /** False for tools that the tool choice leaves out. */
+  /** False for tools excluded by the tool choice. */
   readonly allowed: boolean;
 }
 
@@ -27,7 +27,7 @@ const none: readonly OfferedTool[] = [];
 /** Lists built earlier. The key is the `tools` of the request; it is the request itself when input items or the tool choice matter too. */
 const known = new WeakMap<object, readonly OfferedTool[]>();
 
-/** Item types that add tools. */
+/** Item types with additional tools. */
 const bringers: ReadonlySet<string> = new Set(["additional_tools", "tool_search_output"]);
 
 const brings = (item: InputItem): boolean => bringers.has(item.type);
@@ -35,7 +35,7 @@ const brings = (item: InputItem): boolean => bringers.has(item.type);
 /** Whether items add tools. */
 export const hasBroughtTools = (input: TurnRequest["input"]): boolean => hasOther(input, brings);
 
-/** The tools that items add. */
+/** The tools added by items. */
 export const broughtTools = (input: TurnRequest["input"]): readonly JsonObject[] =>
   input.filter(brings).flatMap((item) => objects(item.tools));
 
@@ -67,7 +67,7 @@ function collect(request: TurnRequest): readonly OfferedTool[] {
   ];
 }
 
-/** A choice that names a namespace allows only its members. */
+/** A choice of a namespace allows only its members. */
 function allowedBy(choice: ToolChoice | undefined): readonly ToolReference[] | undefined {
   if (typeof choice !== "object") return undefined;
   if (choice.type === "allowed_tools") return choice.tools;
@@ -96,14 +96,14 @@ export function refersTo(reference: ToolReference, tool: OfferedTool["tool"], na
   return reference.type === tool.type && reference.name === tool.name && inside;
 }
 
-/** A search for deferred tools, which is useless where all tools are sent at once. */
+/** A search for deferred tools, useless where all tools are sent at once. */
 export const isToolSearch = (tool: OfferedTool["tool"]): boolean =>
   tool.type === "hosted" && /^(service:)?tool_search$/.test(tool.kind);
 
-/** Web search, under all names that clients use. */
+/** Web search, under all names used by clients. */
 export const isWebSearch = (type: string): boolean => /^web_search(_preview)?(_\d{4}_\d\d_\d\d)?$/.test(type);
 
-/** The first tool that neither the client nor the model's format runs. */
+/** The first tool run neither by the client nor by the model's format. */
 export const findHostedTool = (request: TurnRequest): (OfferedTool & { readonly tool: HostedTool }) | undefined =>
   offeredTools(request).find(
     (entry): entry is OfferedTool & { readonly tool: HostedTool } =>

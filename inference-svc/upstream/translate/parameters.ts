@@ -9,21 +9,21 @@ import type { TurnRequest } from "../../turn/request.ts";
 import type { OnDropped, Target } from "../dialect.ts";
 import { supports } from "./context.ts";
 
-/** The place of a parameter in a request, for rules that depend on more than its value. */
+/** The place of a parameter in a request, for rules with more inputs than its value. */
 interface Place {
   readonly path: ParameterName;
   readonly target: Target;
   readonly onDropped: OnDropped;
 }
 
-/** A parameter whose value a format limits. */
+/** A parameter with limited values in a format. */
 interface Fitted<Value> {
   readonly name: string;
   /** @returns the value to send; undefined to leave the parameter out. Reports what it changes or leaves out. */
   fit(value: Value, place: Place): unknown;
 }
 
-/** Marks a parameter that code of the dialect writes and reports, because it depends on other fields. */
+/** Marks a parameter written and reported by code of the dialect, because it depends on other fields. */
 export const elsewhere = Symbol("elsewhere");
 
 /** A parameter's name in a format, its name and limits, or `elsewhere`. */
@@ -31,7 +31,7 @@ type Taken<Value> = string | Fitted<Value> | typeof elsewhere;
 
 type TakenParameters = { readonly [Name in ParameterName]?: Taken<ParameterValue<Name>> };
 
-/** Gets the parameters that are sent. A value of undefined is left out. */
+/** Gets the parameters to send. A value of undefined is left out. */
 interface ParameterSink {
   add(name: string, value: unknown): void;
 }
@@ -54,7 +54,7 @@ interface FormatRow extends Pick<Parameter, "field"> {
   readonly fit: Fitted<unknown>["fit"] | undefined;
 }
 
-/** Writes the parameters that a format takes, and reports all others. */
+/** Writes the parameters supported by a format, and reports all others. */
 export class FormatParameters {
   readonly #rows: readonly FormatRow[];
   readonly #reason: string;
@@ -92,7 +92,7 @@ export const whereSupported = (name: string): Fitted<unknown> => ({
   },
 });
 
-/** Moves a number to the nearest one that the provider takes; it answers 400 to others. */
+/** Moves a number to the nearest allowed value; the provider answers 400 to others. */
 export const within = (name: string, min: number, max: number): Fitted<number> => ({
   name,
   fit: (value, { path, onDropped }) => {
@@ -113,7 +113,7 @@ export const firstStops = (name: string, max: number): Fitted<readonly string[]>
   },
 });
 
-/** Every parameter by its own name, for servers that ignore unknown ones. */
+/** Every parameter by its own name, for servers without errors for unknown names. */
 export const allParameters = Object.fromEntries(parameterList.map(({ name }) => [name, name])) as Readonly<
   Record<ParameterName, string>
 >;

@@ -1,4 +1,4 @@
-/** The reasoning effort that a request asks for, as far as the model knows it. */
+/** The reasoning effort requested, as far as the model knows it. */
 import { type ReasoningEffort, effortUpdates, requestedEffort } from "../../turn/parse/effort.ts";
 import type { TurnRequest } from "../../turn/request.ts";
 import type { OnDropped, Target } from "../dialect.ts";
@@ -24,13 +24,11 @@ export function lastEffort(
 const levels = ["none", "minimal", "low", "medium", "high", "xhigh", "max"];
 const levelPrefix = "reasoning.effort.";
 
-/** Whether the endpoint names the levels that its model takes. */
+/** Whether the configuration lists the effort levels of the endpoint's model. */
 export const namesEfforts = ({ supportedParameters }: Target): boolean =>
   supportedParameters?.some((name) => name.startsWith(levelPrefix)) === true;
 
-/**
- * The level itself, or the nearest one where the endpoint names the levels that its model takes. A model that is to think is never kept from it.
- */
+/** The level itself, or the nearest if the configuration lists the levels of the endpoint's model. Requested thinking is never turned off. */
 export function knownEffort({ value, path }: ReasoningEffort, target: Target, onDropped: OnDropped): string {
   const knows = (level: string) => supports(target, levelPrefix + level);
   const wanted = levels.indexOf(value);
@@ -42,6 +40,6 @@ export function knownEffort({ value, path }: ReasoningEffort, target: Target, on
   return nearest;
 }
 
-/** Whether the format has another field that keeps the model from thinking. */
+/** Whether the format has another field for turning thinking off. */
 const stops = (target: Target): boolean =>
   supports(target, "thinking.disabled") || supports(target, "thinking.between_tools");

@@ -21,6 +21,6 @@ const hosts: readonly (readonly [RegExp, Format])[] = [
   ],
 ];
 
-/** @returns the format by model; undefined for unknown servers, whose items say "unknown" */
+/** @returns the format by model; undefined for unknown servers, whose items have the format "unknown" */
 export const findReasoningFormat = (hostname: string): Format | undefined =>
   hosts.find(([host]) => host.test(hostname))?.[1];

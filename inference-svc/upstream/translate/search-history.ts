@@ -1,6 +1,6 @@
 /**
- * Tells web searches of the history as text, for formats without an item for them. A call of a function would have to be one of a declared
- * tool, and some providers refuse one that has the name of their own search.
+ * Describes web searches of the history as text, for formats without an item for them. A function call would need a declared
+ * tool, and some providers refuse a tool with the name of their own search.
  */
 import type { InputItem } from "../../turn/request.ts";
 import { isObject, objects, text } from "../json.ts";

@@ -1,10 +1,10 @@
-/** The service tier of a request at an endpoint that is configured without one. */
+/** The service tier of a request at an endpoint configured without one. */
 import type { TurnRequest } from "../../turn/request.ts";
 import type { OnDropped, Target } from "../dialect.ts";
 
 /**
  * Tiers of OpenAI, which serves each of them at the same endpoint (https://platform.openai.com/docs/api-reference/responses/create). Without a
- * tier the settings of the operator's project decide, so that "default" is sent too.
+ * tier the settings of the operator's project decide, so "default" is sent too.
  */
 const vendorTiers: Readonly<Record<string, string>> = {
   default: "default",
@@ -16,7 +16,7 @@ const vendorTiers: Readonly<Record<string, string>> = {
 };
 
 /**
- * The tier that is sent to a server of OpenAI's formats: that of the endpoint, which the operator configured and which is billed as such, or at
+ * The tier to send to a server of OpenAI's formats: the endpoint's, as configured and billed, or at
  * OpenAI itself that of the request.
  */
 export function openAiTier(
@@ -35,7 +35,7 @@ export function openAiTier(
   return vendorTiers[wanted];
 }
 
-/** Names a tier that an endpoint of the default tier does not serve; "fast" is the other name of priority. */
+/** Reports a tier not served by an endpoint of the default tier; "fast" is the other name of priority. */
 export function dropTier(wanted: string | undefined, tier: string, onDropped: OnDropped): void {
   if (tier !== "default" || wanted === undefined || wanted === "auto" || wanted === "default") return;
   onDropped("service_tier", `no endpoint of the tier ${wanted === "fast" ? "priority" : wanted} is configured`);

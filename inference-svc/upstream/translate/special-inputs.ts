@@ -1,14 +1,14 @@
-/** Finds the items and parts of an input that some providers cannot take. */
+/** Finds the items and parts of an input not supported by some providers. */
 import { ListMemo } from "../../turn/parse/list-memo.ts";
 import type { InputItem } from "../../turn/request.ts";
 import { type JsonObject, isObject, objects } from "../json.ts";
 
-/** An item that matters as a whole, or one part of an item. */
+/** A special item as a whole, or one part of an item. */
 export type SpecialInput =
   | { readonly path: string; readonly item: InputItem; readonly part?: never }
   | { readonly path: string; readonly part: JsonObject; readonly item?: never };
 
-/** Part types that every format has. */
+/** Part types common to all formats. */
 const words: ReadonlySet<unknown> = new Set([
   "input_text",
   "output_text",
@@ -27,9 +27,7 @@ const whole: ReadonlySet<string> = new Set([
 
 const marks = ["cache_control", "prompt_cache_breakpoint"];
 
-/**
- * Special items and parts in the order of the input. Remembered, because each endpoint of a model asks about the same input, which may be long.
- */
+/** Special items and parts in the order of the input. Cached, because each endpoint of a model examines the same input, which may be long. */
 export const findSpecialInputs = (input: readonly InputItem[]): readonly SpecialInput[] => specialInputs.of(input);
 
 const specialInputs = new ListMemo<readonly SpecialInput[]>([], (before, input, from) => {
@@ -57,5 +55,5 @@ function collect(input: readonly InputItem[], from: number): readonly SpecialInp
 
 const isMarkedCall = (item: InputItem): boolean => item.type === "function_call" && findCacheMark(item) !== undefined;
 
-/** The field of a part or call that holds a cache mark; undefined without one. */
+/** The field with a cache mark in a part or call; undefined without one. */
 export const findCacheMark = (part: JsonObject): string | undefined => marks.find((field) => isObject(part[field]));

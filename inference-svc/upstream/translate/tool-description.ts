@@ -1,4 +1,4 @@
-/** Describes tools for formats that only know functions. */
+/** Describes tools for formats limited to functions. */
 import type { CustomTool } from "../../turn/request.ts";
 import type { OnDropped } from "../dialect.ts";
 import { type JsonObject, isObject, text } from "../json.ts";
@@ -18,7 +18,7 @@ export interface ToolAbilities {
   readonly takesAnthropic?: boolean;
 }
 
-/** Reports the fields of a tool that a function declaration cannot hold. */
+/** Reports tool fields missing in function declarations. */
 export function dropToolFields(
   { tool, path, renaming }: SentTool,
   onDropped: OnDropped,
@@ -49,7 +49,7 @@ export function parseToolFormat(tool: CustomTool): JsonObject | undefined {
   return isObject(format) ? format : undefined;
 }
 
-/** Schema of a function whose only parameter is the text of a custom tool. */
+/** Schema of a function with the text of a custom tool as its only parameter. */
 export function buildWrapperSchema(tool: CustomTool, path: string, onDropped: OnDropped): JsonObject {
   const format = parseToolFormat(tool);
   const bound = format?.type === "grammar";

@@ -1,6 +1,6 @@
 /**
- * Turns calls of hosted tools in the history into function calls, for formats that do not know those tools. Call and output stay in the
- * conversation; items with neither are told as text or reported as dropped.
+ * Turns calls of hosted tools in the history into function calls, for formats without such tools. Call and output stay in the
+ * conversation; items with neither become text or are reported as dropped.
  */
 import { describeSearch } from "./search-history.ts";
 import type { InputItem } from "../../turn/request.ts";
@@ -83,11 +83,11 @@ const isTold = (key: string, value: unknown): boolean =>
 const toJson = (value: unknown): string =>
   JSON.stringify(value, (key, member: unknown) => (isTold(key, member) ? member : undefined));
 
-/** Whether a text of an output names a tool that a search of the client has found. */
+/** Whether a text of an output names a tool found by the client's search. */
 const isReference = (part: unknown): part is JsonObject => isObject(part) && typeof part.tool_reference === "string";
 
 export interface FoundTools {
-  /** The name under which a tool is sent. */
+  /** The name of a tool in the request. */
   readonly sentName: (name: string) => string;
   /** Whether the format refers to the tool of this text. */
   readonly refers?: (part: JsonObject) => boolean;
@@ -96,7 +96,7 @@ export interface FoundTools {
 }
 
 /**
- * The output of a call with the names under which the tools are sent, because a model calls a tool by the name that it reads.
+ * The output of a call with the sent names of the tools, because a model calls a tool by the name it reads.
  * @param output a string, or parts as in a message
  */
 export function nameFoundTools(output: unknown, { sentName, refers, onWords }: FoundTools): unknown {
@@ -110,7 +110,7 @@ export function nameFoundTools(output: unknown, { sentName, refers, onWords }: F
   });
 }
 
-/** The fields that a text tells of an item, by its type. */
+/** The fields of an item to describe in text, by its type. */
 const toldFields: Readonly<Record<string, (item: InputItem) => JsonObject>> = {
   file_search_call: ({ queries, results }) => ({ queries, results }),
   image_generation_call: ({ prompt, revised_prompt }) => ({ prompt, revised_prompt }),
@@ -124,7 +124,7 @@ const toldFields: Readonly<Record<string, (item: InputItem) => JsonObject>> = {
   "service:image_generation": (item) => ({ ...item, result: undefined }),
 };
 
-/** A text that tells an item of a tool that the format does not have; undefined for other items. */
+/** A text for an item of a tool missing in the format; undefined for other items. */
 export function toText(item: InputItem): string | undefined {
   const search = describeSearch(item);
   if (search !== undefined) return search;
@@ -138,5 +138,5 @@ const droppedFields: Readonly<Record<string, string>> = {
   context_compaction: "it holds nothing",
 };
 
-/** The reason for dropping an item of that type. */
+/** The reason for dropping an item of this type. */
 export const dropReason = (type: string): string => droppedFields[type] ?? `the format has no items of type ${type}`;

@@ -1,5 +1,5 @@
 /**
- * Drops web search from requests to endpoints that do not run it (`tools.unavailable: drop` in the configuration file). Programs such as
+ * Drops web search from requests to endpoints without it (`tools.unavailable: drop` in the configuration file). Programs such as
  * Codex send this tool with every request and cannot turn it off.
  */
 import { hasOther } from "../../turn/parse/beginnings.ts";
@@ -19,7 +19,7 @@ export interface SearchDropping extends Provider {
   dropsSearch(destination: Destination, request: TurnRequest): boolean;
 }
 
-/** Wraps providers so that they accept requests with a web search that they do not run. */
+/** Wraps providers to accept requests with a web search they do not run. */
 export function dropUnavailableSearch<Base extends Provider>(providers: Base): Base & SearchDropping {
   const shortenedFor = (destination: Destination, request: TurnRequest): Shortened | undefined => {
     const shortened = withoutSearch(request);
@@ -108,7 +108,7 @@ function withoutBrought(item: InputItem, path: string, onDropped: (path: string)
   return { ...item, tools: left };
 }
 
-/** Undefined when the tool choice names a tool that was dropped. */
+/** Undefined when the tool choice names a dropped tool. */
 function choiceLeft(choice: ToolChoice, isAnyLeft: boolean): ToolChoice | undefined {
   if (typeof choice === "string") return choice === "required" && !isAnyLeft ? undefined : choice;
   if (choice.type === "tool") return isWebSearch(choice.tool.type) ? undefined : choice;

@@ -1,4 +1,4 @@
-/** Refuses items, parts and tools that a format of messages and functions cannot hold. Leaving them out would change the question. */
+/** Refuses items, parts and tools without an equivalent in a format of messages and functions. Leaving them out would change the question. */
 import type { HostedTool, InputItem, TurnRequest } from "../../turn/request.ts";
 import type { Refusal } from "../dialect.ts";
 import { type JsonObject, isObject, objects, text } from "../json.ts";
@@ -19,13 +19,13 @@ export function refuseMedia({ type }: JsonObject): string | undefined {
   return name === undefined ? undefined : unsupported(name);
 }
 
-/** A request of nothing but blanks: formats that leave blank texts out would be left without any message, which is a 400 of the provider. */
+/** A request of nothing but blanks: formats that leave blank texts out would have no message left, which is a 400 of the provider. */
 export function refuseBlank({ input, instructions = "" }: TurnRequest): Refusal | undefined {
   if (input.length === 0 || instructions.trim() !== "" || !isAllBlank(input)) return undefined;
   return { path: "input", message: "must have a text that is not blank" };
 }
 
-/** Every endpoint that could serve a request asks, so that an input is looked at once. */
+/** Cached, because every candidate endpoint checks the same input. */
 const allBlank = new WeakMap<readonly InputItem[], boolean>();
 
 function isAllBlank(input: readonly InputItem[]): boolean {
@@ -44,7 +44,7 @@ const unsupportedTool = (type: string): string => `no provider of this model run
 
 const callable: ReadonlySet<string> = new Set(["function", "custom", "namespace"]);
 
-/** Says which hosted tools the provider runs. */
+/** The hosted tools of the provider. */
 export interface HostedToolSupport {
   tool(tool: HostedTool): boolean;
   /** Whether a tool choice may name this type of tool. */
@@ -82,7 +82,7 @@ function partRefusal(part: JsonObject, path: string, refuse: CheckPart): Refusal
 
 function itemRefusal(item: InputItem, path: string, refuse: CheckPart): Refusal | undefined {
   if (item.type === "compaction" || item.type === "context_compaction") {
-    // A provider that cannot decrypt it would not know the conversation so far.
+    // A provider unable to decrypt it would not know the conversation so far.
     const sealed = text(item.encrypted_content) !== "";
     return sealed ? { path, message: unsupported(`items of type ${item.type}`) } : undefined;
   }

@@ -1,4 +1,4 @@
-/** Decodes the text in `{"input":"..."}` while it streams: the arguments of a custom tool that was sent as a function. */
+/** Decodes the text in `{"input":"..."}` while it streams: the arguments of a custom tool sent as a function. */
 
 const escapes: Readonly<Record<string, string>> = { b: "\b", f: "\f", n: "\n", r: "\r", t: "\t" };
 const beginning = /^\s*\{\s*"input"\s*:\s*"/;
@@ -9,7 +9,7 @@ export class WrappedInput {
   #place: "before" | "inside" | "after" = "before";
   /** Start of an incomplete escape sequence. */
   #rest = "";
-  /** First half of a surrogate pair, which cannot be sent alone. */
+  /** First half of a surrogate pair, held back until the second half comes. */
   #half = "";
 
   /** @returns newly decoded text, in whole escape sequences and whole characters */

@@ -13,7 +13,7 @@ type Path = readonly (string | number)[];
  * @param answer the answer as JSON
  * @param list path of the list of blocks
  * @param call path of the arguments inside a block
- * @returns the bytes of the arguments by the index of the block, counted among the blocks that are objects
+ * @returns the bytes of the arguments by the index of the block, counted only among object blocks
  */
 export function findArguments(answer: string, list: Path, call: Path): ReadonlyMap<number, Buffer> {
   const bytes = Buffer.from(answer.trimStart());
@@ -38,6 +38,6 @@ function follow(bytes: Buffer, from: number, path: Path): ByteSpan | undefined {
 const objectsIn = (bytes: Buffer, list: ByteSpan | undefined): readonly ByteSpan[] =>
   list ? elementsOf(bytes, list.start).filter(({ start }) => bytes[start] === openBrace) : [];
 
-/** The last member of that name counts, as it does for `JSON.parse`. */
+/** The last member of this name counts, as for `JSON.parse`. */
 const findMember = (bytes: Buffer, { start }: ByteSpan, key: string): ByteSpan | undefined =>
   bytes[start] === openBrace ? membersOf(bytes, start).findLast((member) => member.key === key) : undefined;

@@ -1,6 +1,4 @@
-/**
- * Interface of a call to a provider: the data that an exchange over HTTP needs as long as it runs, and the methods by which it reports the outcome.
- */
+/** Interface of a call to a provider: the data for the whole run of an exchange over HTTP, and the methods for reporting the outcome. */
 import type { Account } from "@sluice/proto/runtime/load/held-bytes.js";
 import type { TurnSignal } from "../../turn/signal.ts";
 import type { AttemptDeadline } from "../../turn/scope.ts";
@@ -16,8 +14,8 @@ export interface Call extends Expected {
   /** Counts the memory of the answer. */
   readonly held: Account;
   readonly signal: TurnSignal;
-  /** Called with the usage of an answer that broke off, if the provider sent any. */
+  /** Called with the usage of an interrupted answer, if the provider sent any. */
   reported(usage: Usage): void;
-  /** Called when the turn gives up an answer that the provider may be working on and will charge for. */
+  /** Called when the turn abandons an answer whose provider may still be working on it and will charge for it. */
   abandoned(): void;
 }

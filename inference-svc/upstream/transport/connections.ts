@@ -3,21 +3,21 @@ import { cacheLookups } from "./dns-cache.ts";
 import { Connection, type ConnectionOwner, type ConnectionSettings } from "./http/connection.ts";
 import { Dialer } from "./http/dial.ts";
 
-/** uvicorn, which most self-hosted servers use, silently closes idle connections after 5 s. */
+/** uvicorn, used by most self-hosted servers, silently closes idle connections after 5 s. */
 const keepAliveMs = 4_000;
-/** Servers that say how long they keep a connection count from another moment than Sluice. */
+/** Servers that announce a keep-alive time count from another moment than Sluice. */
 const keepAliveMarginMs = 2_000;
 const maxKeepAliveMs = 600_000;
-/** Connections that were idle for too long are looked for, and closed, at this interval. */
+/** Interval for closing connections idle for too long. */
 const sweepMs = 500;
 
-/** Shared by the whole process, so that a configuration reload keeps the cache. */
+/** Shared by the whole process, so a configuration reload keeps the cache. */
 const lookup = cacheLookups();
 
 export class Connections implements ConnectionOwner {
   readonly #settings: ConnectionSettings;
   readonly #all = new Set<Connection>();
-  /** The one that was released last is at the end. */
+  /** The last released is at the end. */
   readonly #idle: Connection[] = [];
   #isSweeping = false;
   #isRetired = false;

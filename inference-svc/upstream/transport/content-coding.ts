@@ -3,7 +3,7 @@ import type { Transform } from "node:stream";
 import { constants, createBrotliDecompress, createGunzip, createInflate, createInflateRaw } from "node:zlib";
 
 /**
- * Opens a decompressor that gives out everything decodable after each chunk.
+ * Opens a decompressor that returns everything decodable after each chunk.
  * @param first first bytes of the body
  * @param mayBreakOff whether a truncated body ends without an error
  */
@@ -45,7 +45,7 @@ export function parseContentCoding(header: string | undefined): string | undefin
   return codings.length === 0 ? undefined : codings.join(", ");
 }
 
-/** A source of bytes that can be paused. */
+/** A source of bytes with pause and resume. */
 export interface Pausable {
   pause(): void;
   resume(): void;
@@ -64,7 +64,7 @@ export class CodedBody implements Pausable {
   readonly #source: Pausable;
   readonly #reader: BodyReader;
   #unpacker: Transform | undefined;
-  /** True at the end of the compressed data, which may come before the end of the body. */
+  /** True at the end of the compressed data, possibly before the end of the body. */
   #over = false;
   #then: (() => void) | undefined;
   #held = false;
@@ -127,7 +127,7 @@ export class CodedBody implements Pausable {
     this.#unpacker?.resume();
   }
 
-  /** Discards everything that still arrives. */
+  /** Discards everything still to arrive. */
   close(): void {
     this.#over = true;
     this.#then = undefined;

@@ -4,7 +4,7 @@ import type { AttemptDeadline } from "../../turn/scope.ts";
 
 /** Longest wait for usage after the finish reason. */
 const figuresMs = 5_000;
-/** Longest wait for the last bytes of a finished answer, which allow its connection to be used again. */
+/** Longest wait for the last bytes of a finished answer, to make its connection reusable. */
 const lingerMs = 1_000;
 
 export interface Timeouts {
@@ -31,9 +31,9 @@ export class Deadline {
   #timer: WheelTimer | undefined;
   /** performance.now() at the end of the phase's time limit. */
   #dueMs = Number.POSITIVE_INFINITY;
-  /** performance.now() by which the first event must arrive to leave time for a fallback. */
+  /** Latest performance.now() for the first event that leaves time for a fallback. */
   #firstEventDueMs = Number.POSITIVE_INFINITY;
-  /** performance.now() at which the timer fires. That may be too early, and then it is set again. */
+  /** performance.now() of the timer's next call. It may be too early; then the timer is set again. */
   #firesMs = Number.POSITIVE_INFINITY;
 
   constructor(timeouts: Timeouts, attempt: AttemptDeadline, watcher: DeadlineWatcher) {
@@ -48,7 +48,7 @@ export class Deadline {
     this.enter("connection");
   }
 
-  /** Begins or restarts a phase. Called for every event, so a timer that fires early enough stays as it is. */
+  /** Begins or restarts a phase. Called for every event, so a timer set early enough stays as it is. */
   enter(phase: Phase): void {
     this.phase = phase;
     const dueMs = performance.now() + this.#limitMs();
@@ -71,7 +71,7 @@ export class Deadline {
     this.#timer = timeLimits.start(waitMs, look, this);
   }
 
-  /** Called by the timer, which may be too early. */
+  /** Called by the timer, possibly too early. */
   look(): void {
     this.#firesMs = Number.POSITIVE_INFINITY;
     if (performance.now() < this.#dueMs) this.#arm();

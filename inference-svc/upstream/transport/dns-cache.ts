@@ -1,8 +1,8 @@
-/** DNS lookups that fall back on the last known address while the name server is down. */
+/** DNS lookups with the last known address as fallback while the name server is down. */
 import { lookup } from "node:dns";
 import type { LookupFunction } from "node:net";
 
-/** Longest time that a provider is called at an outdated address. */
+/** Longest use of an outdated address. */
 const keptMs = 300_000;
 
 type Answer = Parameters<Parameters<LookupFunction>[2]>;

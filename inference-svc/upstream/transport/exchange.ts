@@ -18,14 +18,14 @@ import { HeldAnswer } from "./held-answer.ts";
 import { BatchQueue, type QueueHooks } from "./queue.ts";
 
 /**
- * Bytes whose events may wait for the consumer: some hundred events, as many as the lane lets a turn have under way. As objects they take three times
- * as much, and with 256 KiB the garbage collector was kept busy by a thousand slow readers (2026-11-23).
+ * Maximum bytes of events waiting for the consumer: some hundred events, as many as the lane lets a turn have under way. As objects they take three
+ * times as much, and with 256 KiB the garbage collector was kept busy by a thousand slow readers (2026-11-23).
  */
 const unreadLimitBytes = 32 * 1024;
 /** Above what any model writes in one turn, images included. */
 const answerLimitBytes = 64 * 1024 * 1024;
 
-/** The parts of a connection that an exchange uses. */
+/** The parts of a connection used by an exchange. */
 export type Wire = Pick<Connection, "send" | "pause" | "resume" | "close">;
 
 export class Exchange implements ResponseHandler, QueueHooks, DeadlineWatcher {
@@ -37,7 +37,7 @@ export class Exchange implements ResponseHandler, QueueHooks, DeadlineWatcher {
   /** Absent before the start, and once the response has ended: the connection may then carry another request. */
   #connection: Wire | undefined;
   #answer: AnswerReader | undefined;
-  /** Absent for bodies without a coding, and for those that are not read. */
+  /** Absent for bodies without a coding, and for bodies left unread. */
   #coded: CodedBody | undefined;
   /** Bytes after decompression. */
   #readBytes = 0;
@@ -45,17 +45,17 @@ export class Exchange implements ResponseHandler, QueueHooks, DeadlineWatcher {
   #flushing = false;
   /** Whether the consumer is behind: nothing more is read or received before it takes what waits. */
   #paused = false;
-  /** Chunks that were received, and are read in the turn of the key. */
+  /** Received chunks, to be read in the turn of the key. */
   #unread: Buffer[] = [];
   #unreadBytes = 0;
   #awaitsTurn = false;
   /** Whether nothing more is received, because too much waits. */
   #stopped = false;
-  /** Ends an answer of which nothing more comes, once all of it is read. */
+  /** Ends an answer after its last byte, once all of it is read. */
   #end: (() => void) | undefined;
-  /** True once the answer was read or has failed; everything after that is ignored. */
+  /** True once the answer was read or has failed; everything later is ignored. */
   #closed = false;
-  /** True once the request may have reached the provider, which may then charge for it. */
+  /** True once the request may have reached the provider: it may charge for it. */
   sent = false;
   /** Status of the provider's answer; 0 before it arrives. */
   status = 0;
@@ -82,7 +82,7 @@ export class Exchange implements ResponseHandler, QueueHooks, DeadlineWatcher {
 
   readonly #onAbort = () => this.#abandon(abortFault(this.#call.signal));
 
-  /** A request that was never sent costs nothing. */
+  /** A request never sent costs nothing. */
   #abandon(fault: Fault): void {
     if (this.sent && !this.#closed) this.#call.abandoned();
     this.#fail(fault);
@@ -206,7 +206,7 @@ export class Exchange implements ResponseHandler, QueueHooks, DeadlineWatcher {
     });
   }
 
-  /** Compressed data that was received is read before the end of the body counts. */
+  /** Received compressed data is read before the end of the body counts. */
   #afterBody(read: () => void): void {
     while (this.#unread.length > 0) this.#readNext();
     const finish = () => {
@@ -253,7 +253,7 @@ export class Exchange implements ResponseHandler, QueueHooks, DeadlineWatcher {
     if (this.#translator.done) this.#complete();
     if (this.#flushing) return;
     this.#flushing = true;
-    // The next tick comes after the end of the response, which may be in the same read.
+    // The next tick comes after the end of the response, possibly in the same read.
     process.nextTick(Exchange.#flushLater, this);
   }
 
@@ -274,7 +274,7 @@ export class Exchange implements ResponseHandler, QueueHooks, DeadlineWatcher {
     this.#goOn();
   }
 
-  /** Leaving after the end of the answer costs nothing; before that, the provider must be stopped. */
+  /** Leaving after the end of the answer costs nothing; before the end, the provider must be stopped. */
   left(): void {
     this.#abandon(connectionLost());
   }
@@ -289,7 +289,7 @@ export class Exchange implements ResponseHandler, QueueHooks, DeadlineWatcher {
 
   expired(phase: Phase): void {
     if (phase === "close") return this.#disconnect();
-    // A provider that has accepted the request charges for it, even after a timeout.
+    // A provider with an accepted request charges for it, even after a timeout.
     if (phase !== "figures")
       return this.status === 200 ? this.#abandon(providerTimeout(phase)) : this.#fail(providerTimeout(phase));
     this.#step(() => this.#translator.close());

@@ -1,5 +1,5 @@
 /**
- * Counts what an answer keeps in memory while it is read: bytes of an event that has not come whole, and whatever the translator and the
+ * Counts the memory of an answer while it is read: bytes of an incomplete event, and everything the translator and the
  * layers behind it keep of the events, at most until the turn ends.
  */
 import { type Account, chunkOverheadBytes } from "@sluice/proto/runtime/load/held-bytes.js";

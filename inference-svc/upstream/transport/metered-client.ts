@@ -1,4 +1,4 @@
-/** A client for a service whose answers are paid for: every answer with status 200 costs its price. */
+/** A client for a service with paid answers: every answer with status 200 costs its price. */
 import type { Posted } from "../../internal/detection/wire.ts";
 import type { Meter, ServiceCaller } from "../../internal/meter.ts";
 import type { ServiceCallLimits, ServiceClient } from "./service-client.ts";

@@ -1,10 +1,10 @@
-/** Reads the id that a provider gave a request: its support asks for it. */
+/** Reads a provider's request id: its support asks for it. */
 import type { ResponseFields } from "./http/response-head.ts";
 
 /** Fields of OpenAI and most others, Anthropic, Amazon, and Azure. */
 const names = ["x-request-id", "request-id", "x-amzn-requestid", "apim-request-id"] as const;
 
-/** Ids are short words; anything else may be a text that says more than an id. */
+/** Ids are short words; anything else may be a text with more than an id. */
 const form = /^[\w.:=-]{1,128}$/;
 
 export function findProviderRequestId(head: ResponseFields): string | undefined {

@@ -1,9 +1,9 @@
-/** The events of an answer between socket and consumer. Everything that waits leaves as one batch. */
+/** The events of an answer between socket and consumer. All waiting events leave as one batch. */
 import type { Fault } from "@sluice/proto/runtime/fault.js";
 import { Answer, type Batch, type Next, type TurnEvent, commits } from "../../turn/turn.ts";
 
 export interface QueueHooks {
-  /** Called when the consumer has taken everything that waited. */
+  /** Called when the consumer has taken all waiting events. */
   taken(): void;
   /** Called when the consumer leaves. */
   left(): void;
@@ -17,7 +17,7 @@ export class BatchQueue extends Answer {
   #failure: Fault | undefined;
   #ended = false;
   #open = false;
-  /** Bytes that were read for the waiting events. */
+  /** Bytes read for the waiting events. */
   unreadBytes = 0;
   /** Characters of all deltas so far. */
   textUnits = 0;
@@ -59,7 +59,7 @@ export class BatchQueue extends Answer {
     return this.#events.length > 0;
   }
 
-  /** Gives out the waiting events, if there are any that the consumer may have. */
+  /** Delivers the waiting events, if the consumer may have them. */
   flush(): void {
     const wake = this.#wake;
     if (!wake || !this.#isReady) return;
@@ -72,7 +72,7 @@ export class BatchQueue extends Answer {
       this.#wake = wake;
       return "pending";
     }
-    // A failure before anything was given out takes the place of all that was read.
+    // A failure before the first delivery replaces everything read.
     if (this.#failure && !(this.#open && this.waits)) throw this.#failure;
     this.#open = true;
     return this.waits ? this.#take() : "end";

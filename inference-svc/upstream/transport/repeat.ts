@@ -1,9 +1,9 @@
 /** Decides whether a failed call may be repeated: when nothing can have been billed, or when the provider's error is temporary. */
 import { type Fault, FaultReason } from "@sluice/proto/runtime/fault.js";
 
-/** Errors of a connection that broke before it carried a byte. */
+/** Errors of a connection broken before its first byte. */
 const resets: ReadonlySet<unknown> = new Set(["ECONNRESET", "EPIPE", "ERR_CONNECTION_CLOSED"]);
-/** A server that restarts refuses connections for a moment. */
+/** A restarting server refuses connections for a moment. */
 const refused = "ECONNREFUSED";
 const passing: ReadonlySet<number> = new Set([500, 502, 503, 504]);
 

@@ -53,7 +53,7 @@ export class ServiceClient {
     return this.#send({ head: `${line}${this.#fields}content-type: application/json\r\n`, body }, limits);
   };
 
-  /** @param path with its query @param fields of this request alone @throws Error when no readable response arrives in time */
+  /** @param path with its query @param fields specific to this request @throws Error when no readable response arrives in time */
   readonly get = (
     path: string,
     limits: ServiceCallLimits,
@@ -121,7 +121,7 @@ class ServiceCall implements ResponseHandler {
     this.#held.release();
   }
 
-  /** Ends a call whose response has not ended. */
+  /** Ends a call before the end of its response. */
   fail(error: Error): void {
     this.#connection?.close();
     this.#reject(error);

@@ -1,4 +1,4 @@
-/** A parser for server-sent events that follows the HTML standard, with limits. */
+/** A parser for server-sent events by the HTML standard, with limits. */
 import { isUtf8 } from "node:buffer";
 import { append } from "@sluice/proto/runtime/text/append.js";
 import type { Framing } from "../dialect.ts";
@@ -49,18 +49,18 @@ export const serverSentEvents: Framing = {
 /** Content is in objects, or in a list of them. Servers and proxies write words such as `ok`, `null` and `[PING]` to keep a connection. */
 const mayHaveContent = (data: string): boolean => /^\s*(?:\{|\[\s*[{\]])/.test(data);
 
-/** Scans bytes that arrive in chunks cut anywhere. Nothing of a chunk is kept but a copy of an unfinished line. */
+/** Scans bytes in chunks cut anywhere. The only data kept of a chunk is a copy of an unfinished line. */
 export class EventScanner {
   readonly #onEvent: OnEvent;
-  /** The start of an unfinished line, joined only once, so that many small reads stay linear. */
+  /** The start of an unfinished line, joined only once: many small reads stay linear. */
   #carry: Buffer[] | undefined;
   #carryBytes = 0;
   #isFirstLine = true;
   /** True after a CR, when a following LF belongs to it. */
   #skipsLineFeed = false;
-  /** Whether all lines that end in this chunk are valid UTF-8, so that none is checked again. */
+  /** Whether all lines that end in this chunk are valid UTF-8; then no line is checked again. */
   #isValid = false;
-  /** The beginning of a character whose rest the next line has. */
+  /** The first bytes of a character continued in the next line. */
   #left: Buffer | undefined;
   #name = "";
   #data: string | undefined;
@@ -70,7 +70,10 @@ export class EventScanner {
     this.#onEvent = onEvent;
   }
 
-  /** @throws Fault on invalid UTF-8 that is no character cut over two events (replacement characters in tool arguments would be silent corruption), and above the limits */
+  /**
+   * @throws Fault on invalid UTF-8 other than a character cut over two events (replacement characters in tool arguments would be silent corruption), and
+   * above the limits
+   */
   feed(chunk: Uint8Array): void {
     const bytes = Buffer.isBuffer(chunk) ? chunk : Buffer.from(chunk.buffer, chunk.byteOffset, chunk.byteLength);
     if (bytes.length === 0) return;
@@ -102,8 +105,8 @@ export class EventScanner {
   }
 
   /**
-   * Ends the stream. An event that lacks only its blank line or the end of its last line is given out, though the standard would drop it:
-   * some servers close right after the last character. A line that was cut is dropped.
+   * Ends the stream. An event that lacks only its blank line or the end of its last line is delivered, though the standard would drop it:
+   * some servers close right after the last character. A truncated line is dropped.
    */
   flush(): void {
     if (this.#carryBytes > 0) {
@@ -115,7 +118,7 @@ export class EventScanner {
     this.#dispatch();
   }
 
-  /** Checks all lines that end in a chunk at once. If it fails, each is checked, so that those before the invalid one are read. */
+  /** Checks all complete lines of a chunk at once. If this fails, each is checked, so the lines before the invalid line are read. */
   #check(bytes: Buffer, from: number): void {
     const last = bytes.lastIndexOf(lineFeed);
     this.#isValid = last > from && isUtf8(bytes.subarray(from, last));
@@ -128,7 +131,7 @@ export class EventScanner {
     if (this.#carryBytes > maxEventBytes) throw providerFailed(`line of more than ${maxEventBytes} bytes`);
   }
 
-  /** Reads a line that earlier chunks began. */
+  /** Reads a line started in earlier chunks. */
   #joined(rest: Buffer): void {
     this.#keep(rest);
     const line = Buffer.concat(this.#carry ?? [], this.#carryBytes);
@@ -193,7 +196,7 @@ export class EventScanner {
   }
 }
 
-/** Whether a line is data that cannot be the beginning of longer data. */
+/** Whether a line is complete data, not the start of longer data. */
 function isWholeData(line: Buffer): boolean {
   if (!isUtf8(line) || !startsWithData(line, 0)) return false;
   const value = line.toString("utf8", afterColon(line, 4));
@@ -205,5 +208,5 @@ function isWholeData(line: Buffer): boolean {
   }
 }
 
-/** The position of a field's value, which one space may precede. */
+/** The position of a field's value, after an optional space. */
 const afterColon = (bytes: Buffer, at: number): number => (bytes[at + 1] === space ? at + 2 : at + 1);

@@ -1,4 +1,4 @@
-/** Headers of W3C Trace Context for providers that are configured to receive them. Each call has its own span. */
+/** Headers of W3C Trace Context for providers configured to receive them. Each call has its own span. */
 import type { Scope } from "../../turn/scope.ts";
 
 /** Empty when tracing is off. */

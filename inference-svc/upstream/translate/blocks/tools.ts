@@ -1,13 +1,13 @@
-/** Schemas of tools and the choice among them, for the formats whose messages are lists of blocks. */
+/** Schemas of tools and the choice among them, for the formats with block messages. */
 import type { TurnRequest } from "../../../turn/request.ts";
 import type { JsonObject } from "../../json.ts";
 import { type TranslationContext, supports } from "../context.ts";
 import { isWebSearch, refersTo } from "../offered-tools.ts";
 
-/** The name of the web search that Anthropic runs, in its declaration and in its calls. */
+/** The name of Anthropic's own web search, in its declaration and in its calls. */
 export const webSearchName = "web_search";
 export const webFetchName = "web_fetch";
-/** The same of the code that Anthropic runs. */
+/** The name of Anthropic's own code execution. */
 export const codeExecutionName = "code_execution";
 
 export function toolChoice(request: TurnRequest, translation: TranslationContext): JsonObject | undefined {
@@ -25,7 +25,7 @@ function chosen(
   if (choice === undefined) return undefined;
   if (choice === "none") return { type: "none" };
   if (choice === "auto") return auto;
-  // Tools that the choice leaves out are not sent at all.
+  // Tools excluded by the choice are not sent at all.
   if (typeof choice === "object" && choice.type === "allowed_tools" && choice.mode === "auto") return auto;
   if (target.supportedParameters && !supports(target, "tool_choice")) {
     onDropped("tool_choice", "the model cannot be made to call a tool");

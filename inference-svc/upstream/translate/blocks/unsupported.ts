@@ -1,10 +1,10 @@
-/** Parameters that neither of the two block formats has a field for. */
+/** Parameters without a field in both block formats. */
 import type { TurnRequest } from "../../../turn/request.ts";
 import type { OnDropped } from "../../dialect.ts";
 import { dropAddition } from "../additions.ts";
 import { dropExtensions } from "../extensions.ts";
 
-/** @param taken those settings that only some formats have and this one takes */
+/** @param taken settings supported by this format, but not by all */
 export function dropUnsupported(
   request: TurnRequest,
   onDropped: OnDropped,

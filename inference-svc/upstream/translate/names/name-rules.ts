@@ -1,17 +1,17 @@
-/** Which names of tools a format takes, and the nearest such name for any other. Every dialect has a row here. */
+/** The tool names allowed in each format, and the nearest allowed name for any other. Every dialect has a row here. */
 import { createHash } from "node:crypto";
 
 export interface NameRule {
-  /** A name that the format takes. */
+  /** An allowed name. */
   readonly form: RegExp;
-  /** Every character that it does not take. */
+  /** Every character not allowed. */
   readonly refused: RegExp;
   readonly maxLength: number;
   /** Completes "sent as x, because". */
   readonly why: string;
 }
 
-/** How a format takes tools. Each is one object, by which the names of a list of tools are remembered. */
+/** Tool support of a format. Each is one object, used as cache key for the names of a list of tools. */
 export interface ToolForm {
   /** Whether the format only knows functions. */
   readonly wraps: boolean;
@@ -20,7 +20,7 @@ export interface ToolForm {
 
 /**
  * OpenAI takes "a-z, A-Z, 0-9, or contain underscores and dashes, with a maximum length of 64" (reference of chat completions). Its Responses API
- * answered 400 to longer ones as well (openai/codex, issue 1289); by its later reference it takes 128, but not every server that runs it does. 64 are
+ * answered 400 to longer names as well (openai/codex, issue 1289); by its later reference it takes 128, but not every server of this format does. 64 are
  * also the limit of Mistral (Kochava-Studios/witsy, pull request 164), DeepSeek (mrexodia/ida-pro-mcp, issue 129), Qwen (QwenLM/Qwen3-VL, issue 2069),
  * and of Bedrock for every model (https://docs.aws.amazon.com/bedrock/latest/APIReference/API_runtime_ToolSpecification.html).
  */
@@ -63,7 +63,7 @@ const cohereNames: NameRule = {
 
 /** Functions and names as most formats have them: chat completions of other servers than OpenAI, Converse, and packages of the AI SDK. */
 export const plainForm: ToolForm = { wraps: true, names: words };
-/** OpenAI's own formats have custom tools beside functions. */
+/** OpenAI's own formats have custom tools in addition to functions. */
 export const openAiForm: ToolForm = { wraps: false, names: words };
 export const anthropicForm: ToolForm = { wraps: true, names: anthropicNames };
 export const geminiForm: ToolForm = { wraps: true, names: geminiNames };
@@ -79,8 +79,8 @@ export function fitName(name: string, rule: NameRule): string {
 }
 
 /**
- * A fitting name for a tool that the request does not have, in a call of its history.
- * @param isTaken whether a name that was changed is that of another tool
+ * An allowed name for a call in the history whose tool is not in the request.
+ * @param isTaken whether a changed name is that of another tool
  */
 export function fitOther(name: string, rule: NameRule, isTaken: (name: string) => boolean): string {
   const fitting = fitName(name, rule);
@@ -88,8 +88,8 @@ export function fitOther(name: string, rule: NameRule, isTaken: (name: string) =
 }
 
 /**
- * One fitting name for each, all different. A name that fits stays; of several that become one, all but the first have a number.
- * @param names where two are the same, the first one keeps it
+ * Allowed names for all, without duplicates. Allowed names stay; if several become equal, all but the first get a number.
+ * @param names of two equal names, the first keeps it
  */
 export function fitNames(names: readonly string[], rule: NameRule): readonly string[] {
   const taken = new Set<string>();
@@ -102,7 +102,7 @@ export function fitNames(names: readonly string[], rule: NameRule): readonly str
   return names.map((name, index) => (kept[index] === true ? name : free(fitName(name, rule), taken, counts, rule)));
 }
 
-/** @param counts last number that was tried behind each name: thousands of tools may become one name */
+/** @param counts last number tried for each name: thousands of tools may become one name */
 function free(wanted: string, taken: Set<string>, counts: Map<string, number>, rule: NameRule): string {
   let name = wanted;
   let count = counts.get(wanted) ?? 1;
@@ -117,7 +117,7 @@ const withEnd = (name: string, end: string, { maxLength }: NameRule): string =>
 
 const shortened = (name: string, digest: string, rule: NameRule): string => withEnd(name, `_${digest}`, rule);
 
-/** Long enough that two names of one request do not share it. */
+/** Long enough to be different for two names of one request. */
 const digestOf = (name: string): string => createHash("sha256").update(name).digest("hex").slice(0, 8);
 
 /** The reason in `not_sent` for a changed name. */

@@ -1,5 +1,5 @@
 /**
- * Maps tool names to names that the format accepts, without namespaces and mostly without custom tools, and finds tools by the names in
+ * Maps tool names to names allowed in the format, without namespaces and mostly without custom tools, and finds tools by the names in
  * calls.
  */
 import type { CustomTool, FunctionTool, TurnRequest } from "../../../turn/request.ts";
@@ -10,16 +10,16 @@ import { type OfferedTool, isToolSearch, offeredTools } from "../offered-tools.t
 export interface SentTool extends OfferedTool {
   readonly tool: FunctionTool | CustomTool;
   readonly sentName: string;
-  /** True for a custom tool that is sent as a function with one parameter, `input`. */
+  /** True for a custom tool sent as a function with one parameter, `input`. */
   readonly wrapped: boolean;
-  /** The reason in `not_sent` for a changed name; absent for a name that is sent unchanged. */
+  /** The reason in `not_sent` for a changed name; absent for an unchanged name. */
   readonly renaming?: string;
 }
 
 export class SentTools {
   static readonly #known = new WeakMap<ToolForm, WeakMap<readonly OfferedTool[], SentTools>>();
 
-  /** Tools that the model may call. */
+  /** Tools available to the model. */
   readonly list: readonly SentTool[];
   /** Paths of tool searches, which are pointless because all tools are sent. */
   readonly searches: readonly string[];
@@ -38,7 +38,7 @@ export class SentTools {
     this.#byOwnName = new Map(tools.map((tool) => [keyOf(tool.tool.name, tool.namespace?.name), tool]));
   }
 
-  /** The same object for the same tools, by which a dialect can remember how it writes them. */
+  /** The same object for the same tools, so a dialect can cache their translation by it. */
   static of(request: TurnRequest, form: ToolForm): SentTools {
     const offered = offeredTools(request);
     let known = SentTools.#known.get(form);
@@ -54,8 +54,8 @@ export class SentTools {
   }
 
   /**
-   * The name under which a call of the history is sent, even if the request no longer offers its tool. Then it is no name of another tool.
-   * @param onDropped learns of a name that the format does not take; for a tool of the request the tool itself says it
+   * The name to send for a call in the history, even if the request no longer offers its tool. Then it differs from all names of tools.
+   * @param onDropped called for a name not allowed in the format; for a tool of the request the tool itself reports it
    */
   sentName(name: string, namespace: string | undefined, path: string, onDropped: OnDropped): string {
     const tool = this.#byOwnName.get(keyOf(name, namespace));
@@ -67,12 +67,12 @@ export class SentTools {
     return sent;
   }
 
-  /** A tool of the request that stands in no namespace. */
+  /** A tool of the request outside of all namespaces. */
   findByOwnName(name: string): SentTool | undefined {
     return this.#byOwnName.get(keyOf(name));
   }
 
-  /** The tool that a call names. */
+  /** The tool named in a call. */
   findBySentName(sentName: string): SentTool | undefined {
     return this.#bySentName.get(sentName);
   }

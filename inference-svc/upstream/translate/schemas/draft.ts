@@ -3,7 +3,7 @@ import type { JsonObject } from "../../json.ts";
 import { isNumber } from "./exact.ts";
 
 const types: ReadonlySet<unknown> = new Set(["object", "array", "string", "number", "integer", "boolean", "null"]);
-/** Keywords that may have any value. */
+/** Keywords with values of any type. */
 const anyValue: ReadonlySet<string> = new Set(["default", "const", "example", "examples", "enum"]);
 
 /** @param changes gets what was written anew */
@@ -24,7 +24,7 @@ function rewritten(keyword: string, value: unknown, node: JsonObject): [string, 
       return isType(value) ? [[keyword, value]] : [];
     case "exclusiveMinimum":
     case "exclusiveMaximum": {
-      // Draft 4 has a flag here, and the number beside it.
+      // Draft 4 has a flag here, and a separate keyword for the number.
       const bound = node[keyword === "exclusiveMinimum" ? "minimum" : "maximum"];
       if (isNumber(value)) return [[keyword, value]];
       return value === true && isNumber(bound) ? [[keyword, bound]] : [];

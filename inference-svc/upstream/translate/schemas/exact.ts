@@ -1,7 +1,7 @@
-/** Reads and writes JSON whose numbers keep their spelling: a parsed number has lost the digits of a large one, and the point of 1.0. */
+/** Reads and writes JSON with the spelling of numbers: parsing loses digits of large numbers, and the point of 1.0. */
 import { type JsonObject, isObject } from "../../json.ts";
 
-/** Begins a text that stands for a number; JSON of clients hardly has it. */
+/** Prefix of a text that stands for a number; unlikely in JSON of clients. */
 const sign = "\u0000#";
 const tokens = /"(?:[^"\\]|\\.)*"|-?\d+(?:\.\d+)?(?:[eE][+-]?\d+)?/g;
 const standing = /"\\u0000#(-?[\d.eE+-]+)"/g;

@@ -10,7 +10,7 @@ export interface FittedSchema {
   readonly schema: JsonObject;
   /** Whether it is sent as it came. */
   readonly isSame: boolean;
-  /** What was changed, in words that follow "repaired: ". */
+  /** Changes, in words to follow "repaired: ". */
   readonly changes: readonly string[];
   /** Why the vendor cannot enforce the schema; undefined where it can. */
   readonly unenforceable: string | undefined;
@@ -63,7 +63,7 @@ function fitRoot(given: JsonObject, rules: SchemaRules, refused: readonly string
 
 const isCombined = (keywords: readonly string[]): boolean => keywords.some((keyword) => keyword.endsWith("Of"));
 
-/** @returns the client's names by those that are sent */
+/** @returns the client's names by the names in the request */
 function findRenamed({ properties }: JsonObject, form: RegExp): ReadonlyMap<string, string> {
   if (!isObject(properties)) return notRenamed;
   const own = Object.keys(properties);
@@ -135,7 +135,7 @@ function withDescription(
   return { ...kept, description: withSentence(node.description, `{${told}}`) };
 }
 
-/** A schema that a vendor would answer 400 to, whatever is left out of it. */
+/** The reason why a vendor would answer 400 to a schema, with any keywords left out. */
 function findUnenforceable(schema: JsonObject, { closed, allRequired }: SchemaRules): string | undefined {
   let reason: string | undefined;
   if (!closed) return reason;

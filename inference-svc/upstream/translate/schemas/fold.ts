@@ -1,4 +1,4 @@
-/** Folds the combinators at the root of a schema into the object itself: its properties are united, and the description says what went together. */
+/** Folds the combinators at the root of a schema into the object itself: its properties are united, and the description lists the possible sets. */
 import { type JsonObject, isObject } from "../../json.ts";
 
 const combinators = ["allOf", "anyOf", "oneOf"] as const;
@@ -6,7 +6,7 @@ const combinators = ["allOf", "anyOf", "oneOf"] as const;
 const maxHops = 8;
 const maxDescribed = 400;
 
-/** The root with the schema that it refers to; `root` itself when it refers to none of its own. */
+/** The root with the schema it refers to; `root` itself if the reference is missing or not within it. */
 export function withoutReference(root: JsonObject): JsonObject {
   let found = root;
   for (let hop = 0; hop < maxHops && typeof found.$ref === "string"; hop++) {
@@ -25,7 +25,7 @@ function findDefinition(root: JsonObject, reference: string): JsonObject | undef
   return isObject(found) ? found : undefined;
 }
 
-/** @param root an object with or without combinators, which the result does not have */
+/** @param root an object with or without combinators; the result has none */
 export function folded(root: JsonObject, depth = 0): JsonObject {
   let result = root;
   for (const keyword of combinators) {
@@ -41,7 +41,7 @@ function united(root: JsonObject, keyword: string, branches: readonly unknown[],
   const admitted = branches
     .filter(isObject)
     .map((branch) => folded(withoutReference({ ...definitionsOf(root), ...branch }), depth + 1))
-    // The root is an object, so that a branch for anything else is never met.
+    // The root is an object, so a branch for anything else never matches.
     .filter(({ type }) => type === undefined || type === "object" || (Array.isArray(type) && type.includes("object")));
   if (admitted.length === 0) return root;
   const all = keyword === "allOf";
@@ -90,7 +90,7 @@ function unitedProperties(root: JsonObject, branches: readonly JsonObject[], all
   return { ...own, ...Object.fromEntries(united) };
 }
 
-/** The sets of properties among which the branches let the model choose. */
+/** The alternative sets of properties in the branches, as a sentence for the model. */
 function choices(required: readonly (readonly string[])[], needed: readonly string[]): string | undefined {
   const sets = [...new Set(required.map((each) => each.filter((name) => !needed.includes(name)).join(", ")))];
   if (sets.length < 2 || sets.includes("")) return undefined;

@@ -10,22 +10,22 @@ export class RenamedArguments {
   #place: "outside" | "text" | "escape" = "outside";
   /** Whether the next text at the first level is a name. */
   #expectsName = false;
-  /** JSON of a name that has begun; undefined elsewhere. */
+  /** JSON of an unfinished name; undefined elsewhere. */
   #name: string | undefined;
 
-  /** @returns undefined for a tool whose properties were sent under their own names */
+  /** @returns undefined for a tool without renamed properties */
   static of(called: SentTool | undefined, vendor: VendorSchemas): RenamedArguments | undefined {
     if (called?.tool.type !== "function") return undefined;
     const names = renamedProperties(called.tool, vendor);
     return names.size > 0 ? new RenamedArguments(names) : undefined;
   }
 
-  /** @param names the client's by those that the provider was sent */
+  /** @param names the client's, by the names sent to the provider */
   constructor(names: ReadonlyMap<string, string>) {
     this.#names = names;
   }
 
-  /** @returns the JSON with the client's names, except for a name that has not ended */
+  /** @returns the JSON with the client's names, except for an unfinished name */
   read(json: string): string {
     let written = "";
     for (const sign of json) written += this.#place === "outside" ? this.#outside(sign) : this.#inside(sign);

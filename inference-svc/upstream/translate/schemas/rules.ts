@@ -1,6 +1,6 @@
 /**
- * What each vendor takes in the schemas of tools and answers. A schema that keeps the rules of a row goes out byte for byte; any other is changed as
- * little as the row demands, and every change is named in the receipt.
+ * Each vendor's rules for the schemas of tools and answers. A schema within the rules of a row goes out byte for byte; any other is changed as
+ * little as possible, and every change is named in the receipt.
  */
 import { numberOf } from "./exact.ts";
 
@@ -8,7 +8,7 @@ import { numberOf } from "./exact.ts";
 export interface SchemaRules {
   /** Completes "because ...". */
   readonly why: string;
-  /** Keywords that the root of a schema cannot have; the root must then be an object. Absent where any root is taken. */
+  /** Keywords not allowed at the root of a schema; the root must then be an object. Absent where any root is allowed. */
   readonly atRoot?: readonly string[];
   /** Whether the root must list its properties, if only as an empty object. */
   readonly needsProperties?: true;
@@ -20,7 +20,7 @@ export interface SchemaRules {
   readonly closed?: true;
   /** Whether every property must be required. A schema with optional ones cannot be enforced. */
   readonly allRequired?: true;
-  /** Whether a reference stands alone, without keywords beside it. */
+  /** Whether keywords next to a reference are forbidden. */
   readonly bareReferences?: true;
   /** Whether `oneOf` is sent as `anyOf`. */
   readonly anyForOne?: true;
@@ -31,7 +31,7 @@ export interface SchemaRules {
 /** The rules of a vendor. */
 export interface VendorSchemas {
   readonly tools: SchemaRules;
-  /** Tools whose calls must follow their schemas. */
+  /** Tools with calls that must follow their schemas. */
   readonly strictTools: SchemaRules;
   readonly answers: SchemaRules;
   /** Answers that need not follow their schema; absent where the vendor enforces all. */
@@ -39,7 +39,7 @@ export interface VendorSchemas {
 }
 
 const combinators = ["anyOf", "oneOf", "allOf"];
-/** Keywords of objects that no grammar of a vendor knows. */
+/** Keywords of objects missing in the grammars of all vendors. */
 const rareOfObjects = [
   "minProperties",
   "maxProperties",
@@ -64,7 +64,7 @@ const richPattern = /\(\?[=!<]|\\[1-9bBk]/;
 
 /**
  * https://platform.claude.com/docs/en/build-with-claude/structured-outputs (JSON Schema limitations), and `transform_schema` of Anthropic's own
- * SDKs, which writes what is not supported into the description.
+ * SDKs, which moves unsupported keywords into the description.
  */
 function beyondClaudeGrammar(keyword: string, value: unknown): boolean {
   if (keyword === "format") return !claudeFormats.includes(String(value));
@@ -75,7 +75,7 @@ function beyondClaudeGrammar(keyword: string, value: unknown): boolean {
 
 /**
  * "input_schema does not support oneOf, allOf, or anyOf at the top level", "JSON schema is invalid. It must match JSON Schema draft 2020-12", and
- * "Property keys should match pattern", which is checked at the root alone (anthropics/claude-code issue 5319, decocms/studio PR 6874,
+ * "Property keys should match pattern", checked only at the root (anthropics/claude-code issue 5319, decocms/studio PR 6874,
  * aws-solutions-library-samples/accelerated-intelligent-document-processing-on-aws issue 709).
  */
 const claudeTools: SchemaRules = {
@@ -107,7 +107,7 @@ export const messagesSchemas: VendorSchemas = {
 export const converseSchemas: VendorSchemas = messagesSchemas;
 
 /**
- * "If $ref is set on a sub-schema, no other properties, except for those starting as a $, may be set"; keywords that are not supported are
+ * "If $ref is set on a sub-schema, no other properties, except for those starting as a $, may be set"; unsupported keywords are
  * ignored (https://ai.google.dev/api/generate-content#FIELDS.response_json_schema). The parameters of a function are an object.
  */
 const geminiAnswers: SchemaRules = { why: "the format takes nothing beside a $ref", bareReferences: true };

@@ -1,4 +1,4 @@
-/** The schemas of tools and answers as they are sent, with a line in the receipt for each that is not sent as it came. */
+/** The schemas of tools and answers in requests, with a line in the receipt for each changed schema. */
 import type { FunctionTool, SchemaFormat } from "../../../turn/request.ts";
 import type { OnDropped } from "../../dialect.ts";
 import { Verbatim } from "../../json.ts";
@@ -12,7 +12,7 @@ export interface SentSchema {
   readonly strict: boolean;
 }
 
-/** Schemas that were fitted before, by their tool: an answer needs the names that its request had. */
+/** Cache of fitted schemas by tool: an answer needs the names in its request. */
 const fitted = new WeakMap<FunctionTool, Map<SchemaRules, FittedSchema>>();
 
 function fitTool(tool: FunctionTool, rules: SchemaRules): FittedSchema {
@@ -23,7 +23,7 @@ function fitTool(tool: FunctionTool, rules: SchemaRules): FittedSchema {
   return found;
 }
 
-/** The client's names of properties by those that the provider was sent. */
+/** The client's names of properties by the names sent to the provider. */
 export const renamedProperties = (tool: FunctionTool, vendor: VendorSchemas): ReadonlyMap<string, string> =>
   fitTool(tool, vendor.tools).renamed;
 
@@ -48,7 +48,7 @@ export function sendTool(
   return { schema: written(tool.parametersJson, result), strict: wantsStrict && unenforceable === undefined };
 }
 
-/** The schema of an answer. Where the vendor also takes schemas that it does not enforce, one that it cannot enforce is sent as such. */
+/** The schema of an answer. If the vendor cannot enforce it but also takes schemas without enforcement, it is sent as such. */
 export function sendAnswerSchema(format: SchemaFormat, vendor: VendorSchemas, onDropped: OnDropped): SentSchema {
   const { answers, looseAnswers } = vendor;
   const wantsStrict = looseAnswers === undefined || format.strict === true;
@@ -68,7 +68,7 @@ function report({ changes }: FittedSchema, path: string, { why }: SchemaRules, o
   if (changes.length > 0) onDropped(path, `repaired: ${changes.join("; ")}, because ${why}`);
 }
 
-/** A schema that nothing had to be changed in goes out byte for byte. */
+/** An unchanged schema goes out byte for byte. */
 function written(json: string, { schema, isSame, changes }: FittedSchema): Verbatim {
   if (isSame && json.trimStart().startsWith("{")) return new Verbatim(json);
   const sent = writeExactly(schema);

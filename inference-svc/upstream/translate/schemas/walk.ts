@@ -1,7 +1,7 @@
 /** Visits every schema inside a schema, and copies only what changes. */
 import { type JsonObject, isObject } from "../../json.ts";
 
-/** Keywords whose members are schemas by name. */
+/** Keywords with schemas by name. */
 const maps: ReadonlySet<string> = new Set([
   "properties",
   "patternProperties",
@@ -9,7 +9,7 @@ const maps: ReadonlySet<string> = new Set([
   "definitions",
   "dependentSchemas",
 ]);
-/** Keywords whose value is a schema or a list of them. */
+/** Keywords with a schema or a list of schemas. */
 const inner: ReadonlySet<string> = new Set([
   "items",
   "prefixItems",

@@ -1,7 +1,7 @@
 /** The coding `chunked` of HTTP/1.1 (RFC 9112, 7.1): finds the body among the sizes, and checks them. */
 import { invalidResponse } from "./connection-error.ts";
 
-/** Longest line with the size of a chunk and its extensions, which no known server sends; Node has the same limit. */
+/** Longest line with the size of a chunk and its extensions. No known server sends such lines; Node has the same limit. */
 const sizeLineLimitBytes = 16 * 1024;
 /** A size of so many hexadecimal digits is more than any response has, and a number holds it exactly. */
 const maxDigits = 12;
@@ -11,7 +11,7 @@ const carriageReturn = 0x0d;
 const semicolon = 0x3b;
 
 const token = "[!#$%&'*+\\-.^_`|~\\w]";
-/** The inside of a quoted value has no bare quotation mark: a text that could be divided in several ways would take exponential time. */
+/** The inside of a quoted value has no bare quotation mark: a text with several possible divisions would take exponential time. */
 const quoted = '"(?:[\\t\\x20\\x21\\x23-\\x5b\\x5d-\\x7e\\x80-\\xff]|\\\\[\\t\\x20-\\x7e\\x80-\\xff])*"';
 const extensions = new RegExp(`^(?:;${token}+(?:=(?:${token}*|${quoted}))?)+$`);
 
@@ -27,14 +27,14 @@ export class ChunkedBody {
   #state = inSize;
   #digits = 0;
   #size = 0;
-  /** Bytes of the chunk that are still to come. */
+  /** Missing bytes of the chunk. */
   #left = 0;
   #extensions = "";
-  /** Position after the last byte that `read` has looked at. */
+  /** Position after the last byte examined by `read`. */
   at = 0;
-  /** End of the data that `read` has found, also when it throws. */
+  /** End of the data found by `read`, also when it throws. */
   to = 0;
-  /** Whether the last chunk has come, so that trailers follow. */
+  /** Whether the last chunk has come; trailers follow. */
   isOver = false;
 
   restart(): void {
@@ -45,7 +45,7 @@ export class ChunkedBody {
   }
 
   /**
-   * Moves the data of all chunks together to where the first begins, so that one read of the socket is one piece of the body. Stops after the
+   * Moves the data of all chunks together, to the start of the first, so one read of the socket is one piece of the body. Stops after the
    * last chunk.
    * @throws ConnectionError
    */

@@ -1,6 +1,6 @@
 /**
- * A connection to one server over HTTP/1.1 that carries one request at a time. It has one set of listeners for all its requests, and opens
- * another socket by itself when the server has closed the last one between two requests.
+ * A connection to one server over HTTP/1.1, for one request at a time. It has one set of listeners for all its requests, and opens
+ * another socket by itself when the server has closed the last between two requests.
  */
 import type { Socket } from "node:net";
 import { MessageBuffer } from "@sluice/proto/runtime/http1/message-buffer.js";
@@ -32,7 +32,7 @@ export interface ResponseHandler {
 export interface ConnectionOwner {
   /**
    * The connection can carry another request.
-   * @param keepAliveSeconds seconds after which the server closes it; infinite when the server has not said
+   * @param keepAliveSeconds seconds until the server closes it; infinite when the server gave no time
    */
   released(connection: Connection, keepAliveSeconds: number): void;
   /** The connection has neither a socket nor a request. */
@@ -47,12 +47,12 @@ export interface ConnectionSettings {
 
 const messages = new MessageBuffer();
 
-/** Connections that were used before and have a request to write. */
+/** Reused connections with a request to write. */
 let reused: Connection[] = [];
 
 /**
- * Writes requests after the event loop has polled its sockets, so that no request goes to a connection that the server has closed, or on which
- * it has sent bytes that belong to no request. One callback does it for all requests of a turn of the loop.
+ * Writes requests after the event loop has polled its sockets, so no request goes to a connection closed by the server, or with received
+ * bytes that belong to no request. One callback writes all requests of a turn of the loop.
  */
 function writeAfterPoll(connection: Connection): void {
   if (reused.push(connection) > 1) return;
@@ -70,13 +70,13 @@ export class Connection implements ResponseSink {
   #socket: Socket | undefined;
   #parser: ResponseParser | undefined;
   #handler: ResponseHandler | undefined;
-  /** The request that is not written yet. */
+  /** The request not written yet. */
   #request: Request | undefined;
   #connectTimer: NodeJS.Timeout | undefined;
   #isConnected = false;
   #head: ResponseHead | undefined;
   #isPaused = false;
-  /** End of the time in which an idle connection may be used, by performance.now(). */
+  /** End of the usable time of an idle connection, by performance.now(). */
   idleUntilMs = 0;
 
   constructor({ dialer, connectMs, owner }: ConnectionSettings) {
@@ -85,7 +85,7 @@ export class Connection implements ResponseSink {
     this.#owner = owner;
   }
 
-  /** Sends a request. Only a connection that was never used, or was released, can do so. */
+  /** Sends a request. The connection must be new, or released. */
   send(request: Request, handler: ResponseHandler): void {
     this.#request = request;
     this.#handler = handler;
@@ -94,14 +94,14 @@ export class Connection implements ResponseSink {
     writeAfterPoll(this);
   }
 
-  /** Writes the request that waits, to a new socket if the old one was closed meanwhile. */
+  /** Writes the waiting request, to a new socket if the old one was closed meanwhile. */
   proceed(): void {
     if (this.#request === undefined) return;
     if (this.#socket === undefined) this.#open();
     else this.#write(this.#socket, this.#request);
   }
 
-  /** Nothing more is read until `resume`; bytes that were received before may still come. */
+  /** Nothing more is read until `resume`; bytes already received may still come. */
   pause(): void {
     this.#isPaused = true;
     this.#socket?.pause();
@@ -127,7 +127,7 @@ export class Connection implements ResponseSink {
       (bytes) => this.#read(parser, bytes),
       () => this.#connected(socket),
     );
-    // "close" comes after the callbacks that write requests, so that a request would be written to a socket that was reset.
+    // "close" comes after the callbacks for writing requests, so a request would be written to a reset socket.
     socket.on("error", (error) => this.#lose(socket, error));
     socket.on("end", () => this.#lose(socket));
     socket.on("close", () => this.#lose(socket));
@@ -136,7 +136,7 @@ export class Connection implements ResponseSink {
     this.#connectTimer = setTimeout(() => this.#expire(socket), this.#connectMs);
   }
 
-  /** A connection that was established while the process was busy is seen before its time is over. */
+  /** A connection established while the process was busy is seen before its time is over. */
   #expire(socket: Socket): void {
     setImmediate(() => {
       if (this.#socket !== socket || this.#isConnected) return;
@@ -161,7 +161,7 @@ export class Connection implements ResponseSink {
     if (body !== "" && messages.write(socket, head, body)) return;
     const bytes = Buffer.byteLength(body);
     const whole = body === "" ? `${head}\r\n` : `${head}content-length: ${bytes}\r\n\r\n`;
-    // A body of ASCII becomes one string with its head, which no buffer is allocated for.
+    // An ASCII body becomes one string with its head, without a buffer.
     if (bytes === body.length) return void socket.write(whole + body, "latin1");
     socket.cork();
     socket.write(whole, "latin1");
@@ -193,7 +193,7 @@ export class Connection implements ResponseSink {
     handler?.onResponseEnd();
   }
 
-  /** A server that answers before it has the whole request might read the rest of it as another one. */
+  /** A server that answers before the end of the request might read the rest of it as another request. */
   #release(head: ResponseHead): void {
     const socket = this.#socket;
     this.#head = undefined;
@@ -201,7 +201,7 @@ export class Connection implements ResponseSink {
     if (!head.keepsAlive) return this.close();
     if (socket.writableLength === 0) return this.#keep(socket, head);
     if (!("encrypted" in socket)) return this.close();
-    // An encrypted request counts as unwritten until an immediate after its write, and the response may be there before that.
+    // An encrypted request counts as unwritten until an immediate after its write, and the response may be there earlier.
     setImmediate(() => this.#releaseWritten(socket, head));
   }
 
@@ -228,7 +228,7 @@ export class Connection implements ResponseSink {
   }
 
   #fail(error: Error): void {
-    // Nothing of the request was written to the connection that was used before, so it goes to another socket.
+    // Nothing of the request was written to the reused connection, so it goes to another socket.
     if (this.#request !== undefined && this.#isConnected) return this.#drop();
     const handler = this.#handler;
     this.close();
@@ -247,5 +247,5 @@ export class Connection implements ResponseSink {
   }
 }
 
-/** Servers that close right after a response may reset the connection when they have not read all of the request. */
+/** Servers that close right after a response may reset the connection with a part of the request unread. */
 const isEnd = (error: NodeJS.ErrnoException | undefined): boolean => error === undefined || error.code === "ECONNRESET";

@@ -11,7 +11,7 @@ const keepAliveProbeMs = 60_000;
  */
 const readBuffer = Buffer.allocUnsafeSlow(64 * 1024);
 
-/** Called with the bytes of each read, which are valid during the call only. */
+/** Called with the bytes of each read, valid only during the call. */
 export type OnRead = (bytes: Buffer) => void;
 
 export class Dialer {
@@ -19,7 +19,7 @@ export class Dialer {
   readonly #port: number;
   readonly #isSecure: boolean;
   readonly #lookup: LookupFunction;
-  /** The last session of TLS, which shortens the next handshake. */
+  /** The last TLS session, for a shorter handshake next time. */
   #session: Buffer | undefined;
 
   constructor(origin: URL, lookup: LookupFunction) {
@@ -48,7 +48,7 @@ export class Dialer {
     const socket = connectTls(
       {
         ...target,
-        // Addresses have no name that TLS could send.
+        // TLS cannot send an address as a name.
         servername: isIP(target.host) ? "" : target.host,
         ALPNProtocols: ["http/1.1"],
         ...(this.#session && { session: this.#session }),
@@ -58,7 +58,7 @@ export class Dialer {
     socket.on("session", (session) => {
       this.#session = session;
     });
-    // Some servers fail when they are shown a session that they no longer know; shown again and again, it would keep the provider away.
+    // Some servers fail on a session they no longer know; sent repeatedly, it would keep the provider away.
     return socket.once("error", () => {
       this.#session = undefined;
     });

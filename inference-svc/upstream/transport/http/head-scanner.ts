@@ -1,6 +1,6 @@
 /**
  * Finds the end of a response head, or of the trailers of a chunked body, and checks every byte before it. The grammar is that of RFC 9112
- * without what it tolerates: no bare CR or LF, no folded lines, no space before the colon.
+ * without its tolerances: no bare CR or LF, no folded lines, no space before the colon.
  */
 import { invalidResponse } from "./connection-error.ts";
 
@@ -16,7 +16,7 @@ const space = 0x20;
 const nameCharacters = characters(/[!#$%&'*+\-.^_`|~\dA-Za-z]/);
 /** Characters of field values: no control characters except tabs. */
 const valueCharacters = characters(/[\t\u0020-\u007e\u0080-\u00ff]/);
-/** The characters of a status line up to the code, which is three digits from 100 on. */
+/** The characters of a status line up to the code: three digits from 100 on. */
 const statusLine = [/H/, /T/, /T/, /P/, /\//, /1/, /\./, /[01]/, / /, /[1-9]/, /\d/, /\d/].map(characters);
 
 function characters(allowed: RegExp): Uint8Array {
@@ -51,19 +51,19 @@ export class HeadScanner {
     this.#totalBytes = 0;
   }
 
-  /** Begins another head of the same response, which counts towards the same limit. */
+  /** Begins another head of the same response, under the same size limit. */
   restartAfterInformational(): void {
     this.#state = inStatusLine;
     this.#matched = 0;
   }
 
-  /** Begins trailers, which have no status line. */
+  /** Begins trailers: a head without a status line. */
   restartForTrailers(): void {
     this.#state = atLineStart;
     this.#totalBytes = 0;
   }
 
-  /** Skips the empty lines that some servers send after a body. */
+  /** Skips the empty lines sent by some servers after a body. */
   skipEmptyLines(bytes: Uint8Array, from: number): number {
     let at = from;
     while (at < bytes.length && (bytes[at] === carriageReturn || bytes[at] === lineFeed)) at++;

@@ -7,14 +7,14 @@ const invalidValue = /[^\t\u0020-\u007e\u0080-\u00ff]/;
 
 /**
  * @param path with its query
- * @throws Fault for a path that would end the line
+ * @throws Fault for a path with a line end
  */
 export function requestLine(method: "GET" | "POST", path: string, host: string): string {
   if (invalidPath.test(path)) throw providerFailed("invalid character in the path of a request");
   return `${method} ${path} HTTP/1.1\r\nhost: ${host}\r\nconnection: keep-alive\r\n`;
 }
 
-/** @throws Fault for a field that would end its line, such as a key that was pasted with a line end */
+/** @throws Fault for a field with a line end, such as a key pasted with one */
 export function fieldLines(fields: Readonly<Record<string, string>>): string {
   let lines = "";
   for (const name in fields) {

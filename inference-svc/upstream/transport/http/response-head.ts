@@ -1,11 +1,11 @@
-/** The head of a response whose bytes were checked: its status, its fields, and what they say about its body and its connection. */
+/** The head of a response with checked bytes: its status, its fields, and their meaning for its body and its connection. */
 import { invalidResponse } from "./connection-error.ts";
 import { unitAt } from "@sluice/proto/runtime/text/unit-at.js";
 
 /** Absence of a content length. */
 export const noLength = -1;
 
-/** Fields of a response, which proxies may repeat. */
+/** Fields of a response; proxies may repeat them. */
 export interface ResponseFields {
   /**
    * The first value of a field.
@@ -30,12 +30,12 @@ export class ResponseHead implements ResponseFields {
   contentType = "";
   /** All of them, joined by commas; undefined without any. */
   contentCoding: string | undefined;
-  /** Seconds for which the server keeps an idle connection; infinite when it does not say. */
+  /** Seconds for which the server keeps an idle connection; infinite when it gives no time. */
   keepAliveSeconds = Number.POSITIVE_INFINITY;
 
   /**
    * @param text latin1, from the status line to the empty line
-   * @throws ConnectionError for a framing that is not understood, because the end of the body would be uncertain
+   * @throws ConnectionError for unknown framing, because the end of the body would be uncertain
    */
   constructor(text: string) {
     this.#text = text;
@@ -59,7 +59,7 @@ export class ResponseHead implements ResponseFields {
     if (this.#isClosing) this.keepsAlive = false;
   }
 
-  /** The names that matter differ by their lengths, nearly all. */
+  /** Nearly all the names needed here differ by their lengths. */
   #readField(text: string, at: number, end: number): void {
     switch (text.indexOf(":", at) - at) {
       case 10:
@@ -98,7 +98,7 @@ export class ResponseHead implements ResponseFields {
     this.contentLength = Number(value);
   }
 
-  /** The one known coding is the one that marks the end of the body; some proxies repeat it. */
+  /** The only known coding marks the end of the body; some proxies repeat it. */
   #readTransfer(value: string): void {
     if (value.toLowerCase() !== "chunked") throw invalidResponse("transfer-encoding other than chunked");
     this.isChunked = true;

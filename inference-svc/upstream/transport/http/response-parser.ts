@@ -26,7 +26,7 @@ export class ResponseParser {
   readonly #sink: ResponseSink;
   readonly #heads = new HeadScanner();
   readonly #chunks = new ChunkedBody();
-  /** The part of a head that earlier reads brought. */
+  /** The part of a head from earlier reads. */
   #headText = "";
   #part = inHead;
   #left = 0;
@@ -38,7 +38,7 @@ export class ResponseParser {
     this.#sink = sink;
   }
 
-  /** Ignores everything that follows. */
+  /** Ignores all further bytes. */
   stop(): void {
     this.#isStopped = true;
   }
@@ -90,7 +90,7 @@ export class ResponseParser {
     return end;
   }
 
-  /** No request has asked for an upgrade, and a connection that closes has no final response. */
+  /** No request has asked for an upgrade, and a closing connection has no final response. */
   #passInformational({ status, keepsAlive }: ResponseHead): void {
     if (status === switching || !keepsAlive) throw invalidResponse(`unexpected status ${status}`);
     this.#heads.restartAfterInformational();
@@ -136,7 +136,7 @@ export class ResponseParser {
     return chunks.at;
   }
 
-  /** Nothing is done with trailers; what they say of the length comes too late to mean anything. */
+  /** Trailers are ignored; a length in them comes too late. */
   #readTrailers(bytes: Buffer, from: number): number {
     const end = this.#heads.scan(bytes, from);
     if (end === -1) return bytes.length;

@@ -1,10 +1,10 @@
-/** Reads the arguments of a call as the model wrote them, and tells equal arguments by their text. */
+/** Parses the arguments of a call, and normalizes them to compare calls. */
 import { type JsonObject, isObject } from "@sluice/proto/runtime/validation/fields.js";
 import { Problems } from "@sluice/proto/runtime/validation/problems.js";
 import type { Shape } from "@sluice/proto/runtime/validation/shape.js";
 import { Fault } from "@sluice/proto/runtime/fault.js";
 
-/** @returns the arguments, or a sentence for the model about what is wrong with them */
+/** @returns the arguments, or a sentence for the model about the error */
 export function readArguments(json: string, shape: Shape): JsonObject | string {
   let args: unknown;
   try {
@@ -23,7 +23,7 @@ export function readArguments(json: string, shape: Shape): JsonObject | string {
   }
 }
 
-/** The same text for the same value, in whatever order its members were written. */
+/** Equal values give equal texts, whatever the order of their members. */
 export const canonicalJson = (value: unknown): string =>
   JSON.stringify(value, (_, member: unknown) =>
     isObject(member) ? Object.fromEntries(Object.entries(member).toSorted(([a], [b]) => (a < b ? -1 : 1))) : member,

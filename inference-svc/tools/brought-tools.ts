@@ -1,7 +1,4 @@
-/**
- * Tools that `additional_tools` items bring and that no provider of the models runs. They join the tools of the request, so that Sluice runs them
- * or sends functions in their place.
- */
+/** Tools from `additional_tools` items that no provider of the models runs. They join the request's tools: Sluice runs them, or sends functions instead. */
 import { isObject } from "@sluice/proto/runtime/validation/fields.js";
 import { hasOther } from "../turn/parse/beginnings.ts";
 import type { HostedTool, InputItem, TurnRequest } from "../turn/request.ts";

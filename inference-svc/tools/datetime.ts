@@ -35,7 +35,7 @@ export const datetime = (now: () => number): ServerTool => ({
   },
 });
 
-/** ISO 8601 with the offset of the zone at that time; undefined when there is no such zone. */
+/** ISO 8601 with the zone's UTC offset at this time; undefined for an unknown zone. */
 function inZone(epochMs: number, timeZone: string): string | undefined {
   try {
     const parts = new Intl.DateTimeFormat("en-US", {
@@ -51,7 +51,7 @@ function inZone(epochMs: number, timeZone: string): string | undefined {
       timeZoneName: "longOffset",
     }).formatToParts(epochMs);
     const part = (type: Intl.DateTimeFormatPartTypes) => parts.find((each) => each.type === type)?.value ?? "";
-    // GMT alone is zero, and GMT+05:30 names the offset.
+    // `GMT` means a zero offset, `GMT+05:30` contains the offset.
     const offset = part("timeZoneName").slice("GMT".length) || "+00:00";
     return `${part("year")}-${part("month")}-${part("day")}T${part("hour")}:${part("minute")}:${part("second")}${offset}`;
   } catch {

@@ -1,4 +1,4 @@
-/** Tools of the client that the model is not told of before a search has found them (`defer_loading`). */
+/** Client tools with `defer_loading`: hidden from the model until a search finds them. */
 import { type JsonObject, isObject } from "@sluice/proto/runtime/validation/fields.js";
 import { withMembers } from "@sluice/proto/runtime/validation/json-span.js";
 import { bringsTools } from "./brought-tools.ts";
@@ -7,7 +7,7 @@ import type { CallableTool, InputItem, NamespaceTool, Tool, ToolReference, TurnR
 export interface DeferredTool {
   readonly tool: CallableTool;
   readonly namespace?: NamespaceTool;
-  /** Set when an `additional_tools` item brings the tool, so that the model knows it from there. */
+  /** Set for a tool from an `additional_tools` item, which already shows it to the model. */
   readonly brought?: true;
 }
 
@@ -24,11 +24,11 @@ export function findDeferredTools({ tools, input }: TurnRequest): readonly Defer
 const namesOf = (tools: unknown): unknown[] =>
   Array.isArray(tools) ? tools.filter(isObject).map((tool) => tool["name"]) : [];
 
-/** The text is searched before it is read: hardly a tool has the field. */
+/** Searched as text before it is parsed: hardly any tool has the field. */
 const isHeldBack = ({ json }: CallableTool): boolean =>
   json.includes('"defer_loading"') && (JSON.parse(json) as JsonObject)["defer_loading"] === true;
 
-/** Deferred tools that the conversation has called already. */
+/** Deferred tools already called in the conversation. */
 export const calledBefore = (held: readonly DeferredTool[], input: readonly InputItem[]): readonly CallableTool[] => {
   const called = new Set(input.flatMap((item) => (isCall(item) ? [keyOf(item["name"], item["namespace"])] : [])));
   return held.flatMap(({ tool, namespace, brought }) =>
@@ -39,7 +39,7 @@ export const calledBefore = (held: readonly DeferredTool[], input: readonly Inpu
 const isCall = ({ type }: InputItem): boolean => type === "function_call" || type === "custom_tool_call";
 const keyOf = (name: unknown, namespace: unknown): string => JSON.stringify([name, namespace ?? null]);
 
-/** The tools without those that are still held back. What was found comes last, so that a provider's cache knows the beginning. */
+/** The tools without those still deferred. Found tools come last, to keep the prefix in a provider's prompt cache. */
 export function loadedTools(
   tools: readonly Tool[],
   held: readonly DeferredTool[],
@@ -57,7 +57,7 @@ export function loadedTools(
   return [...first, ...found.map(withoutDeferral)];
 }
 
-/** The tools that a tool choice may name now: providers refuse a choice of tools that they were not sent. @param tools the tools that are sent */
+/** The tools a tool choice may name at this step: providers reject a choice of tools missing from the request. @param tools the tools sent */
 export const nameable = (
   references: readonly ToolReference[],
   held: readonly DeferredTool[],
@@ -83,7 +83,7 @@ export function withoutDeferral<T extends CallableTool>(tool: T): T {
   return { ...rest, json: withMembers(tool.json, { defer_loading: undefined }) } as T;
 }
 
-/** The fields of a tool that a search reads. */
+/** The searchable fields of a tool. */
 export function descriptionOf({ tool, namespace }: DeferredTool): {
   readonly args: readonly string[];
   readonly texts: readonly string[];

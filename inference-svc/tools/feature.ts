@@ -7,14 +7,14 @@ import { type LoopParts, serverTools } from "./loop/loop.ts";
 import { type OfferedTools, noteNotSent, notRun } from "./loop/stage.ts";
 import { mayUseTools } from "./toolbox.ts";
 
-/** The tools of a request as a dry run sees them: what the model is sent of them, and nothing that could run. */
+/** The tools of a request for a dry run: as sent to the model, but nothing to run. */
 export interface OpenedTools {
   readonly request: TurnRequest;
   readonly offers: OfferedTools;
 }
 
 interface DryNeeds {
-  /** Undefined when no tool of the request is run by Sluice. @throws Fault INVALID_REQUEST for settings that a tool cannot keep */
+  /** Undefined when Sluice runs no tool of the request. @throws Fault INVALID_REQUEST for settings a tool cannot honor */
   readonly openTools: (request: TurnRequest, scope: Scope) => OpenedTools | undefined;
 }
 

@@ -1,4 +1,4 @@
-/** file_search: searches the operator's vector stores, as items and events that clients know from providers. */
+/** file_search: searches the operator's vector stores, with the items and events known from providers. */
 import { type JsonObject, isObject } from "@sluice/proto/runtime/validation/fields.js";
 import { Problems } from "@sluice/proto/runtime/validation/problems.js";
 import { described, object, string } from "@sluice/proto/runtime/validation/shape.js";
@@ -18,7 +18,7 @@ import {
 } from "./tool.ts";
 
 const standardResults = 10;
-/** UTF-16 units that the model reads of one search. */
+/** Maximum UTF-16 units of a search's output for the model. */
 const maxOutputLength = 100_000;
 
 const args = object(
@@ -35,7 +35,7 @@ export const fileSearchTool = (stores: Pick<VectorStores, "has" | "search">): Se
   kinds: ["file_search"],
   hasEffect: false,
   items: { type: "file_search_call", idPrefix: "fs_", failedStatus: "failed" },
-  // A store of the configuration is searched also where a provider could search its own.
+  // A configured store takes precedence over the provider's own search.
   takes: (entry, isNative) => namesIn(entry).some((name) => stores.has(name)) || !isNative(),
   open(settings) {
     checkStores(settings, stores);
@@ -112,7 +112,7 @@ const resultOf = ({ fileId, filename, score, attributes, text }: FileHit): JsonO
   text,
 });
 
-/** The name by which the model cites each file: its own, unless another file has the same. */
+/** The name by which the model cites each file: the file's name, followed by its id if another file has the same name. */
 const labelled = (hits: readonly FileHit[]): readonly FoundFile[] =>
   hits.map(({ fileId, filename }) => {
     const isShared = hits.some((other) => other.filename === filename && other.fileId !== fileId);
@@ -120,7 +120,7 @@ const labelled = (hits: readonly FileHit[]): readonly FoundFile[] =>
     return { label: isShared ? `${name} ${fileId}` : name, fileId, filename };
   });
 
-/** The entries that fit into the output together, best first; the last may be cut. */
+/** The best entries that fit into the output together, best first; the last may be cut. */
 function fitting(entries: readonly string[]): readonly string[] {
   let left = maxOutputLength;
   return entries.flatMap((entry) => {
@@ -130,7 +130,7 @@ function fitting(entries: readonly string[]): readonly string[] {
   });
 }
 
-/** An item keeps what was searched for, and passages only where the client asked for them. */
+/** An item keeps the queries, and passages only if the client requested them. */
 function recall({ queries, results, error, status }: InputItem): RecalledCall {
   const query = (Array.isArray(queries) ? queries : []).filter((each: unknown) => typeof each === "string").join("; ");
   const problem = typeof error === "string" ? error : status === "failed" ? "the search failed" : undefined;

@@ -1,4 +1,4 @@
-/** service:fusion: several models answer beside each other, one compares what they say, and the model that called for it answers with that. */
+/** service:fusion: several models answer concurrently, an analyst compares the answers, and the calling model answers with the result. */
 import { described, object, string } from "@sluice/proto/runtime/validation/shape.js";
 import { runMs } from "../fusion/panel.ts";
 import { type RunParts, ending, fused, panelState, retold } from "../fusion/run.ts";
@@ -40,7 +40,7 @@ export const fusion = (parts: RunParts): ServerTool => ({
   },
 });
 
-/** @throws Fault INVALID_REQUEST for settings that cannot be kept */
+/** @throws Fault INVALID_REQUEST for settings that cannot be honored */
 function runOf({ parameters, path, request, scope }: ToolSettings, parts: RunParts) {
   const wishes = [toolOptions(parameters, `${path}.parameters`), pluginOptions(request.plugins?.fusion)] as const;
   const settings = settingsOf(wishes, parts.settings, scope, request.models[0]);

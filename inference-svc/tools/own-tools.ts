@@ -1,4 +1,4 @@
-/** The server tools of one request, opened under the names that the model calls. */
+/** The server tools of one request, opened under their function names. */
 import { type JsonObject, isObject } from "@sluice/proto/runtime/validation/fields.js";
 import { bareRequest } from "../turn/bare-request.ts";
 import type { HostedTool, Tool, TurnRequest } from "../turn/request.ts";
@@ -10,21 +10,21 @@ import { withProviderSearch } from "./web/provider-search.ts";
 import { type Offer, type OpenTool, type ServerTool, type ToolParts, freeName } from "./tool.ts";
 import type { SourceParts } from "./tool-source.ts";
 
-/** Offers by the entries of the request that they stand for. */
+/** Offers by request entry. */
 export type Offers = ReadonlyMap<HostedTool, readonly Offer[]>;
 
 interface OwnTools {
-  /** The request with the tools that items bring among its tools. */
+  /** The request, including tools from its `additional_tools` items. */
   readonly request: TurnRequest;
   readonly kinds: ReadonlyMap<string, ServerTool>;
   readonly offers: Offers;
-  /** A tool of Sluice's became one that the provider knows. */
+  /** A tool of Sluice was converted to a tool of the provider. */
   readonly isConverted: boolean;
-  /** Names of functions that are in use. */
+  /** Names of functions already in use. */
   readonly taken: Set<string>;
 }
 
-/** @throws Fault INVALID_REQUEST for settings that a tool cannot keep */
+/** @throws Fault INVALID_REQUEST for settings a tool cannot honor */
 export function openOwnTools(given: TurnRequest, scope: Scope, parts: SourceParts): OwnTools {
   const kinds = new Map(parts.tools.flatMap((tool) => tool.kinds.map((kind) => [kind, tool] as const)));
   const isNativeIn = (entry: HostedTool, request: TurnRequest) =>
@@ -62,7 +62,7 @@ function offerOf(tool: ServerTool, open: OpenTool, { spelling }: HostedTool, nam
   return { tool, open, name, spelling, items };
 }
 
-/** The functions that a provider would be sent with a tool of its own: those of the client, and those that stand for tools of Sluice. */
+/** The functions sent to a provider together with a native tool: the client's functions, and those in the role of Sluice's tools. */
 const functionsBeside = (
   entry: HostedTool,
   request: TurnRequest,
@@ -76,7 +76,7 @@ const functionsBeside = (
     return isOther ? [{ type: "function", name: "other", parametersJson: "null", json: "{}" }] : [];
   });
 
-/** Whether each of the models can have the tool, from Sluice or from its own provider. */
+/** Whether each of the models can use the tool, from Sluice or from its own provider. */
 export const canHave = (tool: HostedTool, models: readonly string[], scope: Scope, parts: ToolParts): boolean =>
   models.every((model) => {
     const request = bareRequest({ models: [model], tools: [tool] });
@@ -89,12 +89,12 @@ function isOurs(entry: HostedTool, request: TurnRequest, scope: Scope, { tools }
     const fields = JSON.parse(entry.json) as JsonObject;
     return tool?.open({ parameters: parametersIn(fields), entry: fields, path: "tools", request, scope }) !== undefined;
   } catch {
-    // The tool needs a setting that the operator has not made.
+    // The tool needs a setting missing from the configuration.
     return false;
   }
 }
 
 const parametersIn = ({ parameters }: JsonObject): JsonObject => (isObject(parameters) ? parameters : {});
 
-/** Providers take no colons in names. */
+/** Colons are not allowed in function names. */
 const nameOf = ({ kinds: [kind] }: ServerTool): string => kind.replace(":", "_");

@@ -1,4 +1,4 @@
-/** Wires the models that a tool or plugin calls, such as the panel of fusion, to the catalogue and to the agent loop. */
+/** Connects models called by a tool or plugin, such as the fusion panel, to the catalogue and the agent loop. */
 import type { FusionPresets } from "@sluice/proto/runtime/house/routers.js";
 import { defaultPresets } from "../fusion/default-presets.ts";
 import { panelTimeouts } from "../fusion/panel.ts";
@@ -24,30 +24,30 @@ export const fusionSettings = ({ catalog, presets, tools }: SettingsSources): Se
   hasTool: (tool, models, scope) => canHave(tool, models, scope, tools),
 });
 
-/** Fewer UTF-16 units than a token of most texts has, so that a text cut to a window fits it. */
+/** UTF-16 units per token, a low estimate: a text cut to a window then fits it. */
 const unitsPerToken = 3;
 
-/** Models that answer a part of a request, for tools and plugins that call them. */
+/** Models that answer part of a request, for tools and plugins. */
 export interface PartModels {
-  /** Asks a model as a request for it would: with the guardrails of the key, and with plain tools. */
+  /** Calls a model through the key's guardrails, and with plain tools. */
   readonly ask: Turn;
   /** The same in the agent loop, which keeps the conversation when it stops for functions of the client. */
   readonly askWorker: Turn;
   readonly hasModel: (slug: string) => boolean;
-  /** Whether each of the models can have the tool. */
+  /** Whether each of the models can use the tool. */
   readonly hasTool: (tool: HostedTool, models: readonly string[], scope: Scope) => boolean;
-  /** The wanted number of output tokens, or the model's maximum if that is lower. */
+  /** The wanted number of output tokens, or the model's maximum if lower. */
   readonly room: (slug: string, wanted: number) => number;
-  /** UTF-16 units that an input of the model may have; about. */
+  /** Approximate maximum input of the model in UTF-16 units. */
   readonly window: (slug: string) => number;
-  /** Kinds of output that a model gives, such as text and image. */
+  /** The model's output modalities, such as text and image. */
   readonly outputs: (slug: string) => readonly string[];
 }
 
 interface ModelSources {
   readonly catalog: Catalog;
   readonly loop: LoopParts;
-  /** Asks the endpoints of a model, past all layers. */
+  /** Calls the endpoints of a model directly, without any layers. */
   readonly ask: Turn;
 }
 

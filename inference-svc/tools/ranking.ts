@@ -1,17 +1,17 @@
-/** Finding texts by words: by how rare the words are that they have in common with a question (BM25), and by how alike they are spelled. */
+/** Full-text search: ranks texts by rare words shared with a question (BM25), and by similar spelling. */
 
 /** Okapi BM25 with its usual parameters. */
 const k1 = 1.2;
 const b = 0.75;
-/** Constant of reciprocal rank fusion (Cormack et al., 2009): a higher one makes the first places differ less. */
+/** Constant of reciprocal rank fusion (Cormack et al., 2009): the higher, the less the first places differ. */
 const fusion = 60;
-/** Texts that share fewer of the letters in a row of a question are not alike. */
+/** Minimum share of a question's trigrams for a similar text. */
 const minSimilarity = 0.3;
 
-/** A text in fields, each with how often its words count. */
+/** The fields of a text, each with the weight of its words. */
 export type Fields = readonly (readonly [text: string, weight: number])[];
 
-/** Words of names, too: camelCase, snake_case and dots are taken apart. */
+/** Words of a text; camelCase, snake_case and dotted names are split. */
 export const wordsOf = (text: string): readonly string[] =>
   text
     .replaceAll(/(?<=[\p{Ll}\p{N}])(?=\p{Lu})/gu, " ")
@@ -26,7 +26,7 @@ export class Index {
     this.documents = documents;
   }
 
-  /** Indices of what has anything to do with the question, best first. */
+  /** Indices of matching texts, best first. */
   ranked(question: string): readonly number[] {
     this.#read ??= this.documents.map(documentOf);
     const byWords = placesOf(scoresOf(this.#read, [...new Set(wordsOf(question))]));
@@ -37,9 +37,9 @@ export class Index {
 }
 
 interface Document {
-  /** How much each word counts. */
+  /** Weighted count of each word. */
   readonly words: ReadonlyMap<string, number>;
-  /** Their sum. */
+  /** Sum of the weighted counts. */
   readonly length: number;
   readonly threes: ReadonlySet<string>;
 }
@@ -54,7 +54,7 @@ function documentOf(fields: Fields): Document {
 
 const pointsFor = (place: number | undefined): number => (place === undefined ? 0 : 1 / (fusion + place));
 
-/** From 1, best first; equal ones share theirs. Without those that score nothing. */
+/** Ranks from 1, best first; equal scores share a rank. Texts with a score of zero have none. */
 function placesOf(scores: readonly number[]): ReadonlyMap<number, number> {
   const found = scores.flatMap((score, index) => (score > 0 ? [index] : []));
   const scoreOf = (index: number) => scores[index] as number;
@@ -83,7 +83,7 @@ function scoresOf(documents: readonly Document[], question: readonly string[]): 
   });
 }
 
-/** Which share of the question's threes of letters a text has. */
+/** Share of the question's trigrams found in each text. */
 function likenessOf(documents: readonly Document[], wanted: ReadonlySet<string>): readonly number[] {
   return documents.map(({ threes }) => {
     const share = [...wanted].filter((three) => threes.has(three)).length / Math.max(1, wanted.size);

@@ -1,4 +1,4 @@
-/** Every tool that Sluice runs. Any other hosted tool is refused by name, unless a provider runs it. */
+/** Every tool Sluice runs. Any other hosted tool is rejected by name, unless a provider runs it. */
 import type { FileReader } from "../files/texts.ts";
 import type { RunParts } from "../fusion/run.ts";
 import type { InternalModels } from "@sluice/proto/runtime/house-file.js";
@@ -34,7 +34,7 @@ export interface ToolRegistryParts extends SandboxParts {
   readonly vectorStores: VectorStores;
 }
 
-/** Tools that call no other model, so that models called by a tool may have them too. */
+/** Tools that call no other model: models called by a tool may have these, too. */
 export const plainTools = ({
   catalog,
   web,
@@ -57,12 +57,12 @@ export const plainTools = ({
   fileSearchTool(vectorStores),
 ];
 
-/** The parts of tools that call models. */
+/** Dependencies of tools that call models. */
 export interface CallingToolParts {
   readonly fusion: RunParts;
   readonly models: PartModels;
   readonly roles: InternalModels;
-  /** Seals the state of subagents that wait for the client. */
+  /** Seals the state of subagents waiting for the client. */
   readonly subagentSeal: StateSeal;
 }
 
@@ -81,5 +81,5 @@ export const allTools = (
   ];
 };
 
-/** Entries that stand for the tools of a service. Models called by a tool have none of them: nobody could approve their calls. */
+/** Entries for all tools of a service. Models called by a tool cannot use them: nobody could approve their calls. */
 export const allSources = (servers: McpServers): readonly ToolSource[] => [mcp(servers)];

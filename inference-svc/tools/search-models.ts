@@ -1,4 +1,4 @@
-/** service:search_models: which models there are, by words and by what they can do. Only those that the key may use are found. */
+/** service:search_models: searches models by words and capabilities, among those the key may use. */
 import { array, described, integer, object, string, word } from "@sluice/proto/runtime/validation/shape.js";
 import type { JsonObject } from "@sluice/proto/runtime/validation/fields.js";
 import { checked } from "@sluice/proto/runtime/validation/problems.js";
@@ -65,14 +65,14 @@ export const searchModels = (models: readonly CatalogModel[]): ServerTool => ({
   },
 });
 
-/** Repeats the search of an earlier response, whose results are not part of the item. @param search by the arguments as JSON */
+/** Repeats the search of an earlier response, since items do not contain results. @param search by the arguments as JSON */
 function recall({ arguments: json, error }: InputItem, search: (json: string) => string | undefined): RecalledCall {
   const said = argumentsOf(json);
   if (typeof error === "string") return { args: said, output: errorOutput(error) };
   return { args: said, output: search(JSON.stringify(said)) ?? notKept };
 }
 
-/** Arguments in an item that a client sends back; empty when the model cannot have written them. */
+/** Arguments of an item sent back by a client; empty when they cannot be the model's. */
 function argumentsOf(json: unknown): JsonObject {
   try {
     const said: unknown = JSON.parse(String(json));

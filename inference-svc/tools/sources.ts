@@ -1,4 +1,4 @@
-/** The entries of one request that stand for the tools of a service, before and after the tools are known. */
+/** The request's entries for all tools of a service, before and after the tools are known. */
 import type { JsonObject } from "@sluice/proto/runtime/validation/fields.js";
 import type { HostedTool, InputItem, TurnRequest } from "../turn/request.ts";
 import type { Scope } from "../turn/scope.ts";
@@ -11,14 +11,14 @@ export interface OpenEntry {
   readonly open: OpenSource;
 }
 
-/** The sources of a request, and their tools as far as they were listed. */
+/** The sources of a request, with their tools once listed. */
 export interface RequestSources {
   readonly entries: readonly OpenEntry[];
-  /** Absent before the services were asked. */
+  /** Absent before the lists were requested. */
   readonly tools?: ReadonlyMap<HostedTool, readonly SourceTool[]>;
 }
 
-/** @throws Fault INVALID_REQUEST for settings that a source cannot keep */
+/** @throws Fault INVALID_REQUEST for settings a source cannot honor */
 export function openSources(request: TurnRequest, scope: Scope, { sources, isNative }: SourceParts): RequestSources {
   const entries = request.tools.flatMap((entry, index): OpenEntry[] => {
     const source = entry.type === "hosted" ? sources.find(({ kinds }) => kinds.includes(entry.kind)) : undefined;
@@ -31,7 +31,7 @@ export function openSources(request: TurnRequest, scope: Scope, { sources, isNat
   return { entries };
 }
 
-/** @param taken names of other tools; gets those of the offers */
+/** @param taken names of other tools; the offers' names are added */
 export function sourceOffers(
   { entries, tools }: RequestSources,
   taken: Set<string>,
@@ -53,7 +53,7 @@ const offerOf = ({ open, isMeant }: SourceTool, source: ToolSource, { spelling }
   isMeant,
 });
 
-/** The input without the items of sources whose tools are known: these are calls and outputs of the functions. */
+/** The input, with items of listed sources converted to function calls and outputs. */
 export function restoreSourceItems(
   input: readonly InputItem[],
   { entries, tools }: RequestSources,

@@ -1,9 +1,9 @@
-/** The tools of a request as a provider is told of them. */
+/** Converts the tools of a request to the provider's view. */
 import type { Tool, ToolChoice, ToolReference, TurnRequest } from "../turn/request.ts";
 import type { Offers } from "./own-tools.ts";
 import { describeAsFunction } from "./tool.ts";
 
-/** The request as providers are sent it: functions in place of server tools, and no settings that only Sluice keeps. */
+/** The request for providers: functions instead of server tools, without settings only Sluice honors. */
 export function toldRequest(request: TurnRequest, offers: Offers): TurnRequest {
   const told = withFunctions(request, offers);
   return [...offers.values()].flat().reduce((sofar, { open }) => open.told?.(sofar) ?? sofar, told);
@@ -16,9 +16,9 @@ function withFunctions(request: TurnRequest, offers: Offers): TurnRequest {
     return (offers.get(tool) ?? []).map(({ name, open }) => describeAsFunction(name, open));
   });
   const { maxToolCalls: _, stopServerToolsWhen: __, toolChoice, ...rest } = request;
-  // How often a provider may run tools of its own stays for it to keep.
+  // The limit for tools run by the provider itself stays in the request.
   const limited = request.maxToolCalls !== undefined && tools.some(({ type }) => type === "hosted");
-  // Providers refuse a choice without tools, which is what a source leaves whose list failed.
+  // Providers reject a tool choice without tools, which can be left over from a source after its list failed.
   const isAny = tools.length > 0 || request.input.some(({ type }) => type === "additional_tools");
   const choice = toolChoice === undefined || !isAny ? undefined : toldChoice(toolChoice, offers);
   return {
@@ -29,7 +29,7 @@ function withFunctions(request: TurnRequest, offers: Offers): TurnRequest {
   };
 }
 
-/** Undefined: nothing is left to choose. */
+/** Undefined when nothing is left to choose. */
 function toldChoice(choice: ToolChoice, offers: Offers): ToolChoice | undefined {
   if (typeof choice === "string") return choice;
   const toldOf = (reference: ToolReference): ToolReference[] => {

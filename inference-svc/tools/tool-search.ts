@@ -1,4 +1,4 @@
-/** service:tool_search: finds tools that the client holds back, by a pattern or by words. What is found can be called from then on. */
+/** service:tool_search: finds deferred tools of the client, by a pattern or by words. Found tools can be called from then on. */
 import type { JsonObject } from "@sluice/proto/runtime/validation/fields.js";
 import { Problems } from "@sluice/proto/runtime/validation/problems.js";
 import { described, object, string } from "@sluice/proto/runtime/validation/shape.js";
@@ -20,7 +20,7 @@ import {
 /** Default of the contract. */
 const standardResults = 5;
 const maxQueryLength = 200;
-/** Named beyond what is found, so that the next search may be a better one. */
+/** Further names listed after the found tools, as hints for a better search. */
 const maxNames = 10;
 const maxGroups = 20;
 
@@ -86,7 +86,7 @@ export const toolSearch: ServerTool = {
   },
 };
 
-/** A client that searches itself lists none of what it would find. @throws Fault INVALID_REQUEST */
+/** A client that searches itself does not send its deferred tools. @throws Fault INVALID_REQUEST */
 function refuseSearchOfClient({ request, path }: ToolSettings): void {
   const entry = request.tools.find((tool) => tool.type === "hosted" && toolSearch.kinds.includes(tool.kind));
   if (entry === undefined || (JSON.parse(entry.json) as JsonObject)["execution"] !== "client") return;
@@ -113,7 +113,7 @@ function resultOf(
 const nameOf = ({ tool, namespace }: DeferredTool): string =>
   namespace ? `${namespace.name}.${tool.name}` : tool.name;
 
-/** The commonest prefixes of the names, the most frequent one first. */
+/** The most frequent name prefixes, most frequent first. */
 function groupsOf(held: readonly DeferredTool[]): readonly string[] {
   const counts = new Map<string, number>();
   for (const each of held) {
@@ -136,7 +136,7 @@ function indexed(held: DeferredTool): Fields {
   ];
 }
 
-/** Ends of sentences are none: models ask in whole ones, too. */
+/** Punctuation at the end of a sentence does not count: models also search with whole sentences. */
 const isPattern = (query: string): boolean => /[\\^$.|?*+()[\]{}]/.test(query.replaceAll(sentenceEnd, ""));
 const sentenceEnd = /(?<=\s.*\p{L})[.?](?=\s|$)/gu;
 
@@ -148,7 +148,7 @@ function matching({ documents }: Index, query: string): readonly number[] {
   return found.toSorted((one, other) => (firstField[one] as number) - (firstField[other] as number));
 }
 
-/** Steps of one search: a tenth of a second, in which no other turn is served. */
+/** Maximum steps of one search: a tenth of a second, during which no other turn is served. */
 const maxSteps = 3_000_000;
 
 /** @throws PatternError when the search has taken too many steps */

@@ -1,4 +1,4 @@
-/** Entries of a request that stand for the tools of a service, which is asked for them before the model is asked first. */
+/** Entries for all tools of a service. Sluice requests the list of tools before the first call of the model. */
 import type { JsonObject } from "@sluice/proto/runtime/validation/fields.js";
 import type { ItemEvent } from "../turn/progress-buffer.ts";
 import type { InputItem, ToolReference } from "../turn/request.ts";
@@ -9,40 +9,40 @@ import type { Offer, OpenTool, ServerTool, ToolItemForm, ToolParts, ToolSettings
 export interface ToolSource extends Pick<ServerTool, "kinds" | "hasEffect"> {
   /** Form of the items of calls. */
   readonly items: ToolItemForm;
-  /** Whether Sluice asks the service; any other entry stays as it is, for a provider or to be reported as one that nobody runs. */
+  /** Whether Sluice lists the service's tools. Any other entry stays unchanged, for a provider or to be reported as unsupported. */
   readonly takes: (entry: JsonObject, isNative: () => boolean) => boolean;
-  /** @throws Fault INVALID_REQUEST for settings that cannot be kept */
+  /** @throws Fault INVALID_REQUEST for settings that cannot be honored */
   open(settings: ToolSettings): OpenSource;
-  /** Items of earlier responses that belong to an open source, as the model reads them again. */
+  /** Restores items of an open source from earlier responses to the form the model reads. */
   restore(input: readonly InputItem[], sources: readonly ListedSource[]): RestoredCalls;
 }
 
 export interface SourceParts extends ToolParts {
-  /** Kinds of entries that stand for the tools of a service. */
+  /** Kinds of entries for all tools of a service. */
   readonly sources: readonly ToolSource[];
 }
 
 export interface OpenSource {
-  /** Name by which items and tool choices refer to the source. */
+  /** Name of the source in items and tool choices. */
   readonly label: string;
-  /** Stands for the tools as long as they are not known: in a dry run, and when endpoints are chosen. */
+  /** Stands in for the tools while they are unknown: in a dry run, and during endpoint selection. */
   readonly placeholder: SourceTool;
-  /** The item by which the client is told of the list; absent where the history has it. */
+  /** The client's item for the list; absent when the history contains it. */
   readonly listing?: ListingItem;
-  /** Asks for the tools. What goes wrong is in the list. @throws Fault when the turn is over */
+  /** Requests the tool list. A failure is part of the result. @throws Fault when the turn is over */
   list(signal: TurnSignal): Promise<SourceList>;
-  /** The list where it cannot be used for this reason. */
+  /** The list of a source that failed for this reason. */
   failed(reason: string): SourceList;
-  /** Ends the conversation with the service. */
+  /** Closes the connection to the service. */
   close(): void;
 }
 
 export interface ListingItem {
   readonly type: string;
   readonly idPrefix: string;
-  /** Fields of the item while the list is not there. */
+  /** Fields of the item before the list has come. */
   readonly begun: JsonObject;
-  /** Events that the client gets with the beginning of the item, and at its end. */
+  /** The client's events at the start of the item, and at its end. */
   readonly begin: readonly ItemEvent[];
   readonly end: (hasFailed: boolean) => readonly ItemEvent[];
 }
@@ -58,14 +58,14 @@ export interface SourceList {
 export interface SourceTool {
   /** Name of the tool at its service. */
   readonly ownName: string;
-  /** Name for the model, as far as it is free. */
+  /** Preferred name for the model; a suffix is added if it is taken. */
   readonly name: string;
   readonly open: OpenTool;
-  /** Whether a tool choice means it. */
+  /** Whether a tool choice refers to this tool. */
   readonly isMeant: (reference: ToolReference) => boolean;
 }
 
-/** A source with the tools that the model is told of, by their names at the service. */
+/** A source with the tools offered to the model, by their names at the service. */
 export interface ListedSource {
   readonly label: string;
   readonly offers: ReadonlyMap<string, Offer>;
@@ -73,7 +73,7 @@ export interface ListedSource {
 
 export interface RestoredCalls {
   readonly input: readonly InputItem[];
-  /** Calls that the client has allowed: their function calls are in the input, and their outputs are not. */
+  /** Calls approved by the client: the input contains their function calls, but not their outputs. */
   readonly allowed: readonly AllowedCall[];
 }
 

@@ -1,4 +1,4 @@
-/** A tool that Sluice runs: its description for the model, and the result of a call. Each tool has a file. */
+/** A tool run by Sluice: its description for the model, and the result of a call. Each tool has a file. */
 import type { JsonObject } from "@sluice/proto/runtime/validation/fields.js";
 import type { ObjectShape } from "@sluice/proto/runtime/validation/shape.js";
 import type { ItemEvent } from "../turn/progress-buffer.ts";
@@ -20,20 +20,20 @@ import type { OutputItem } from "../turn/turn.ts";
 import type { DeferredTool } from "./deferred-tools.ts";
 
 export interface ServerTool {
-  /** Types under which requests list it; the first is that of its items, with `service:` before it. */
+  /** Types of its entries in requests. The first, prefixed with `service:`, is the type of its items. */
   readonly kinds: readonly [string, ...string[]];
-  /** A call costs something or changes something: an answer that fails after it is not asked for again. */
+  /** Whether a call costs or changes something: after it, a failed answer is not retried. */
   readonly hasEffect: boolean;
-  /** How clients know its calls, where these are not items of the tool's own type. */
+  /** Form of the items of its calls; absent when their type is the tool's type. */
   readonly items?: ToolItemForm;
   /**
-   * Whether Sluice runs the entry of a request; any other entry stays as it is, for a provider or to be reported as one that nobody runs.
-   * Absent for tools that Sluice runs wherever no provider does.
+   * Whether Sluice runs the entry of a request. Any other entry stays unchanged, for a provider or to be reported as unsupported.
+   * Absent for tools that Sluice runs whenever no provider does.
    */
   readonly takes?: (entry: JsonObject, isNative: () => boolean, request: TurnRequest) => boolean;
   /**
-   * For one turn: what it counts, it counts there. Undefined where it has nothing to do: then the model is not told of it.
-   * @throws Fault INVALID_REQUEST for settings that it cannot keep
+   * Opens the tool for one turn, including its counters. Undefined when it has nothing to do: the model then does not see it.
+   * @throws Fault INVALID_REQUEST for settings the tool cannot honor
    */
   open(settings: ToolSettings): OpenTool | undefined;
 }
@@ -42,9 +42,9 @@ export interface ToolItemForm {
   /** Item type. */
   readonly type: string;
   readonly idPrefix: string;
-  /** Status of a call that failed. */
+  /** Status of a failed call. */
   readonly failedStatus: string;
-  /** A second item, with what the call gave; it names the call by `call_id`. */
+  /** A second item for the call's result, with the call's id in `call_id`. */
   readonly output?: Pick<ToolItemForm, "type" | "idPrefix">;
 }
 
@@ -61,38 +61,35 @@ export interface ToolSettings {
 }
 
 export interface OpenTool {
-  /** For the model: what it does, and when it is of use. */
+  /** For the model: the tool's purpose, and when to use it. */
   readonly description: string;
-  /** A call with other arguments is not run; the model is told what is wrong. */
+  /** A call with other arguments is not run; the model gets an error text. */
   readonly arguments: ObjectShape;
-  /** Fields that every item of the tool has, since clients rely on them; made of the arguments, the item has them from its beginning. */
+  /** Fields present in every item of the tool, as clients rely on them; fields made from the arguments are present from the item's start. */
   readonly blank?: JsonObject | ((argumentsJson: string) => JsonObject);
-  /** Name of the entry, where a request may list several of the kind: items carry it as `instance_name`. */
+  /** `instance_name` of the tool's items, for kinds of which a request may list several entries. */
   readonly instance?: string;
-  /** Settings of the entry that the tool cannot keep, for the receipt. */
+  /** Unsupported settings of the entry, for the receipt. */
   readonly notSent?: readonly DroppedField[];
-  /** Tools of the request that the model is not told of before this one has found them. */
+  /** Deferred tools of the request, hidden from the model until this tool finds them. */
   readonly finds?: readonly DeferredTool[];
-  /** The request as models are sent it where this tool is offered, for a tool that holds a part of the input back. */
+  /** Changes the request sent to models when this tool is offered, for a tool that holds back part of the input. */
   readonly told?: (request: TurnRequest) => TurnRequest;
-  /** Milliseconds that a call may take, where that is more than the minute of all others. */
+  /** Time limit of a call in milliseconds, if longer than the default of one minute. */
   readonly limitMs?: number;
-  /**
-   * There where clients are told of a call while it runs: in a stream its item begins before it is over. What they are told last, of the item as
-   * they are shown it.
-   */
+  /** For tools that stream progress: the last events of the call's item. `item` is the client's version of it. */
   readonly ending?: (item: OutputItem) => readonly ItemEvent[];
-  /** The item by which the client is asked for a call, which then does not run: the response ends, and a later request brings the decision. */
+  /** The approval request for a call that needs approval. The call does not run: the response ends, and a later request contains the decision. */
   readonly asks?: (argumentsJson: string) => AskedItem;
-  /** Runs the call. An exception is a bug, and the model reads that the tool failed. */
+  /** Runs the call. An exception is a bug, and reported to the model as a failure of the tool. */
   run(args: JsonObject, call: ToolCall): Promise<ToolResult>;
   /**
-   * For tools whose calls can be suspended: the call that gave this state to the client, ready to go on.
-   * @param outputs of the function calls that it waited for
-   * @returns undefined for a state that the tool did not give for this entry of this caller
+   * For tools with suspendable calls: restores a call from its state, ready to go on.
+   * @param outputs of the function calls it waited for
+   * @returns undefined for a state not created by this entry of this caller
    */
   readonly resume?: (state: JsonObject, outputs: readonly InputItem[]) => ResumedCall | undefined;
-  /** The item of an earlier response as the call that it was, for the model to read again. */
+  /** Restores the call from an item of an earlier response, for the model. */
   recall(item: InputItem): RecalledCall;
 }
 
@@ -109,85 +106,82 @@ export interface AskedItem {
 }
 
 export interface ToolCall {
-  /** Id of the call as the model made it. */
+  /** Call id assigned by the model. */
   readonly callId: string;
   readonly scope: Scope;
-  /** The arguments as the model wrote them; an empty object where it wrote nothing. */
+  /** The arguments in the model's JSON; an empty object if it wrote nothing. */
   readonly argumentsJson: string;
   /** Aborted when the result is no longer needed. */
   readonly signal: TurnSignal;
-  /** The conversation up to the call, and the answer that makes it. */
+  /** The conversation up to the call, including the answer with the call. */
   readonly input: readonly InputItem[];
-  /** For clients with a stream, where the tool has an `ending`; guardrails have looked at it. */
+  /** Sends a progress event to the client of a stream, after the guardrails. For tools with an `ending`. */
   readonly tell: (event: ItemEvent) => void;
 }
 
 export interface ToolResult {
-  /** The output that the model reads. */
+  /** The output for the model. */
   readonly output: string;
-  /** Fields of the item that the client gets, beside type, id and status. */
+  /** Fields of the client's item in addition to type, id and status. */
   readonly item: JsonObject;
-  /** Fields of the second item, for tools that have one. */
+  /** Fields of the second item, for tools with two items per call. */
   readonly outputItem?: JsonObject;
-  /** There is no result: `output` says why. */
+  /** The call failed; `output` contains the reason. */
   readonly failed?: true;
-  /** Tools of the request that were held back: from now on the model may call them. */
+  /** Deferred tools found by the call: from now on the model may call them. */
   readonly loads?: readonly CallableTool[];
-  /** Pages of the web that it read: an answer that links to one of them cites it. */
+  /** Web pages read by the call: an answer with a link to one of them cites it. */
   readonly sources?: readonly WebSource[];
-  /** Files in which something was found: an answer that names one of them cites it. */
+  /** Files found by the call: an answer with the name of one of them cites it. */
   readonly files?: readonly FoundFile[];
-  /**
-   * Function calls for the client, without which the call cannot go on: the response ends with them, and the model reads no output. The item
-   * stays in progress.
-   */
+  /** Function calls for the client on which this call waits: the response ends with them, and the model reads no output. The item stays in progress. */
   readonly waitsFor?: readonly OutputItem[];
 }
 
 export interface RecalledCall extends Pick<ToolResult, "loads"> {
-  /** Absent for an item that holds only what a call gave. */
+  /** Absent for an item with only a result. */
   readonly args?: JsonObject;
-  /** Absent for an item whose output is an item of its own. */
+  /** Absent for an item with a separate output item. */
   readonly output?: string;
 }
 
 export interface ToolParts {
-  /** Every tool that Sluice can run. */
+  /** Every tool Sluice can run. */
   readonly tools: readonly ServerTool[];
   /**
    * Whether a provider of the request's models runs the tool.
-   * @param beside the functions that the provider would be sent with it
+   * @param beside the functions sent to the provider together with it
    */
   readonly isNative: (request: TurnRequest, tool: HostedTool, beside?: readonly Tool[]) => boolean;
 }
 
-/** A tool as it is open for the turn. */
+/** A tool opened for the turn. */
 export interface Offer {
   readonly tool: Pick<ServerTool, "kinds" | "hasEffect">;
   readonly open: OpenTool;
-  /** The name that the model calls. */
+  /** Function name of the tool. */
   readonly name: string;
   /** The tool's type in the client's spelling. */
   readonly spelling: string;
   readonly items: ToolItemForm;
-  /** Whether a tool choice means it, for a tool of a source. */
+  /** Whether a tool choice refers to this tool; only for tools of a source. */
   readonly isMeant?: (reference: ToolReference) => boolean;
 }
 
-/** The function that the model is told of. */
+/** The function offered to the model. */
 export function describeAsFunction(
   name: string,
   { description, arguments: args }: Pick<OpenTool, "description" | "arguments">,
 ): FunctionTool {
   const parametersJson = JSON.stringify(args.schema(new Map()));
   const head = JSON.stringify({ type: "function", name, description });
-  // OpenAI would check a schema by the rules of strict ones, which these are not written for.
+  // `strict: false`, since OpenAI would otherwise check the schema by its strict rules, and the schema does not follow them.
   const json = `${head.slice(0, -1)},"parameters":${parametersJson},"strict":false}`;
   return { type: "function", name, description, parametersJson, json };
 }
 
 /**
- * A name that no other tool has: tools of one kind are told apart by number, as they are from functions of the client.
+ * An unused function name: a number distinguishes tools of one kind from each other and from functions of the client.
  * @param taken gets the name
  */
 export function freeName(wanted: string, taken: Set<string>): string {
@@ -198,25 +192,25 @@ export function freeName(wanted: string, taken: Set<string>): string {
 }
 
 /**
- * Whether a tool that nothing here can run is offered all the same, and each call of it fails. Clients of the Messages format read the error in
- * the block of the result; a refusal would cost them the turn.
+ * Whether an unavailable tool is offered nevertheless and each call of it fails. Clients of the Messages format read the error in the result block;
+ * rejecting the request would cost them the turn.
  */
 export const failsByCall = ({ door }: Pick<TurnRequest, "door">): boolean => door === "messages";
 
-/** Whether the tool is opened only to restore a call of an earlier response: it will not run. */
+/** Whether the tool is opened only to restore a call of an earlier response, not to run. */
 export const isRecalled = ({ path }: ToolSettings): boolean => path === "input";
 
-/** Fields that every item of a call of the tool has. */
+/** Fields present in every item of a call of the tool. */
 export const blankItem = ({ blank }: OpenTool, argumentsJson: string): JsonObject | undefined =>
   typeof blank === "function" ? blank(argumentsJson) : blank;
 
-/** The output of a call that failed. */
+/** The output of a failed call. */
 export const errorOutput = (error: string): string => JSON.stringify({ error });
 
-/** A hostile history holds thousands of searches; one takes up to some 30 milliseconds. */
+/** Limit against hostile histories with thousands of searches; one takes up to some 30 milliseconds. */
 const maxRepeated = 10;
 
-/** Searches of earlier responses, made again where an item does not hold what they gave: each once, and no more than ten. */
+/** Repeats searches of earlier responses whose items do not contain the results: each query once, and at most ten. */
 export function repeatedSearches<Result>(search: (query: string) => Result): (query: string) => Result | undefined {
   const made = new Map<string, Result>();
   return (query) => {

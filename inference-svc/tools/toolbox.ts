@@ -1,4 +1,4 @@
-/** The tools of one request that Sluice runs: the model sees them as functions like those of the client. */
+/** The server tools of one request, offered to the model as functions. */
 import { invalid } from "@sluice/proto/runtime/validation/problems.js";
 import type { CallableTool, Tool, ToolReference, TurnRequest } from "../turn/request.ts";
 import { hasOther } from "../turn/parse/beginnings.ts";
@@ -24,26 +24,26 @@ interface ToolboxParts extends Pick<Toolbox, "declared" | "sources" | "allowed" 
 }
 
 export class Toolbox {
-  /** Offered tools by the name that the model calls. */
+  /** Offered tools by function name. */
   readonly offers: ReadonlyMap<string, Offer>;
-  /** Tools whose calls the client carries out, by the names of the functions that stand for them. */
+  /** Client tools by function name. */
   readonly clientTools: ClientTools["byName"];
-  /** The request of the client, with the tools that items bring among its tools. */
+  /** The client's request, including tools from its `additional_tools` items. */
   readonly declared: TurnRequest;
-  /** The request as providers are sent it first. */
+  /** The request for the first call of a provider. */
   readonly request: TurnRequest;
-  /** Calls of an earlier response that go on before the model is asked. */
+  /** Suspended calls of an earlier response, continued before the first call of the model. */
   readonly waiting: readonly CalledTool[];
-  /** Services whose tools belong to the request. */
+  /** Services with tools in the request. */
   readonly sources: RequestSources;
-  /** Calls that the client has allowed since they were made. */
+  /** Calls approved by the client since the earlier response. */
   readonly allowed: readonly AllowedCall[];
-  /** Tools that were held back and have been found. */
+  /** Deferred tools already found. */
   readonly #loaded: Set<CallableTool>;
   readonly #held: readonly DeferredTool[];
-  /** All tools of the request, those that are held back too. */
+  /** All tools of the request, including deferred tools. */
   readonly #tools: readonly Tool[];
-  /** All tools that the client's tool choice names. */
+  /** All tools named in the client's tool choice. */
   readonly #allowed: readonly ToolReference[];
 
   private constructor(
@@ -69,9 +69,9 @@ export class Toolbox {
   }
 
   /**
-   * Undefined when the request has no tool or item of Sluice, and none that the client carries out.
-   * @param listed sources whose services were asked for their tools; absent before
-   * @throws Fault INVALID_REQUEST for settings that a tool cannot keep
+   * Undefined when the request has no tool or item of Sluice, and no client tool.
+   * @param listed sources with listed tools; absent before listing
+   * @throws Fault INVALID_REQUEST for settings a tool cannot honor
    */
   static of(given: TurnRequest, scope: Scope, parts: SourceParts, listed?: RequestSources): Toolbox | undefined {
     if (!mayUseTools(given)) return undefined;
@@ -98,13 +98,13 @@ export class Toolbox {
     });
   }
 
-  /** For a request without any tool of Sluice. */
+  /** A toolbox without any tool of Sluice. */
   static empty(request: TurnRequest): Toolbox {
     const nothing = { loaded: [], held: [], sources: { entries: [] }, allowed: [], waiting: [] };
     return new Toolbox([], new Map(), request, { declared: request, ...nothing });
   }
 
-  /** The request with the tools that were found for it, too. */
+  /** The request, extended by found tools. */
   loading(request: TurnRequest, found: readonly CallableTool[]): TurnRequest {
     if (found.length === 0) return request;
     for (const tool of found) this.#loaded.add(tool);

@@ -1,12 +1,12 @@
 /**
- * A tool of OpenAI's format whose calls the client carries out. Providers without the tool are sent a function in its place, and a call of
- * the function becomes the tool's own item. Each tool has a file.
+ * A tool of OpenAI's format, executed by the client. Providers without the tool get a function instead, and a call of the function becomes the tool's item.
+ * Each tool has a file.
  */
 import type { JsonObject } from "@sluice/proto/runtime/validation/fields.js";
 import type { ObjectShape } from "@sluice/proto/runtime/validation/shape.js";
 
 export interface ClientTool {
-  /** Types under which requests list it. The first is OpenAI's own, which its providers take. */
+  /** Types of its entries in requests. The first is OpenAI's type, accepted by OpenAI's providers. */
   readonly kinds: readonly [string, ...string[]];
   /** Name of the function, unless another tool of the request has it. */
   readonly name: string;
@@ -17,18 +17,18 @@ export interface ClientTool {
   readonly idPrefix: string;
   /**
    * @param settings the tool's entry in the request
-   * @returns undefined when the entry asks for a tool that only the provider can run
+   * @returns undefined when only the provider can run the requested tool
    */
   open(settings: JsonObject): OpenClientTool | undefined;
 }
 
 export interface OpenClientTool {
-  /** Tells the model what the tool does and how its arguments are written. */
+  /** The tool's purpose and the form of its arguments, for the model. */
   readonly description: string;
   readonly arguments: ObjectShape;
   /**
-   * @param args arguments that fit the shape
-   * @returns the fields of the item, or a sentence for the model about what is wrong
+   * @param args arguments of the right shape
+   * @returns the fields of the item, or a sentence for the model about the error
    */
   toFields(args: JsonObject): JsonObject | string;
 }

@@ -1,4 +1,4 @@
-/** The client tools of a request: the functions that stand for them, and the items that calls of these functions become. */
+/** The client tools of a request, their functions, and the items made from calls of these functions. */
 import { newId } from "@sluice/proto/runtime/id.js";
 import type { JsonObject } from "@sluice/proto/runtime/validation/fields.js";
 import type { HostedTool, Tool } from "../../turn/request.ts";
@@ -17,7 +17,7 @@ const byKind = new Map(clientTools.flatMap((tool) => tool.kinds.map((kind) => [k
 
 export const findClientTool = (kind: string): ClientTool | undefined => byKind.get(kind);
 
-/** Whether the endpoint that is asked was sent functions in the place of client tools. */
+/** Whether the current endpoint was sent functions instead of client tools. */
 export const clientFunctions = new StateKey(() => ({ areSent: false }));
 
 export interface OfferedClientTool {
@@ -31,7 +31,7 @@ export interface ClientTools {
   readonly byName: ReadonlyMap<string, OfferedClientTool>;
 }
 
-/** Cached, because the steps of an agent have the same tools, and dialects remember by the list how they write it. */
+/** Cached: the steps of an agent share their list of tools, and dialects cache its translation by the list. */
 const known = new WeakMap<readonly Tool[], ClientTools>();
 
 export function findClientTools(tools: readonly Tool[]): ClientTools {
@@ -55,8 +55,8 @@ function nameClientTools(tools: readonly Tool[]): ClientTools {
 }
 
 /**
- * The item that a call of a client tool's function becomes.
- * @returns a sentence for the model about what is wrong with the call
+ * Converts a call of a client tool's function to the tool's item.
+ * @returns a sentence for the model if the call is wrong
  */
 export function toClientItem({ tool, open }: OfferedClientTool, call: OutputItem): OutputItem | string {
   const args = readArguments(String(call["arguments"]), open.arguments);

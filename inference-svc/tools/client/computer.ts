@@ -1,9 +1,9 @@
-/** computer and computer_use_preview: actions on a screen that the client carries out, and answers with a screenshot. */
+/** computer and computer_use_preview: screen actions, carried out by the client and answered with a screenshot. */
 import type { JsonObject } from "@sluice/proto/runtime/validation/fields.js";
 import { array, described, integer, nullable, object, string, word } from "@sluice/proto/runtime/validation/shape.js";
 import type { ClientTool, OpenClientTool } from "./client-tool.ts";
 
-/** Fields of each action: those that it must have, and those with a value for when they are absent. */
+/** Fields of each action: required fields, and defaults for absent fields. */
 const actions: Readonly<Record<string, { readonly needed: readonly string[]; readonly standard?: JsonObject }>> = {
   click: { needed: ["x", "y"], standard: { button: "left" } },
   double_click: { needed: ["x", "y"] },
@@ -46,7 +46,7 @@ const action = object(
   },
 );
 
-/** The action without the fields that belong to others. */
+/** The action without fields of other actions. */
 function pickFields(given: JsonObject): JsonObject {
   const { needed, standard = {} } = actions[String(given["type"])] ?? { needed: [] };
   const picked: Record<string, unknown> = { type: given["type"] };

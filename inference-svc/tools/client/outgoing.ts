@@ -1,4 +1,4 @@
-/** The client tools of a request as an endpoint is sent them: in their own form where the provider knows them, as functions elsewhere. */
+/** Converts the client tools of a request for an endpoint: unchanged if the provider supports them, as functions otherwise. */
 import { isObject } from "@sluice/proto/runtime/validation/fields.js";
 import type { Endpoint } from "../../routing/catalog.ts";
 import type { DialectSupport } from "../../routing/choose/candidates.ts";
@@ -19,7 +19,7 @@ interface EndpointKit {
   readonly telling: DialectSupport;
 }
 
-/** The first of the layers of an endpoint: the ones behind it see what the provider is sent. */
+/** Must be the first layer of an endpoint: the layers after it then see the tools as sent to the provider. */
 export const clientTools = {
   id: "client-tools",
   layer: (endpoint: Endpoint, { telling }: EndpointKit): Layer => {
@@ -36,7 +36,7 @@ export const clientTools = {
 const hasClientFunctions = (request: TurnRequest, { tools }: TurnRequest): boolean =>
   request.tools.some((tool, index) => tool.type === "hosted" && tools[index]?.type === "function");
 
-/** The support of dialects for requests whose client tools may be sent as functions. */
+/** Dialect support for requests whose client tools may be sent as functions. */
 export function supportClientTools(support: DialectSupport): DialectSupport {
   const known = new WeakMap<Endpoint, Takes>();
   const outgoing = (endpoint: Endpoint, request: TurnRequest): TurnRequest => {
@@ -51,7 +51,7 @@ export function supportClientTools(support: DialectSupport): DialectSupport {
   };
 }
 
-/** Remembers the answers by the type of the tool, of which there are few. */
+/** Cached by tool type, of which there are few. */
 function takenBy(endpoint: Endpoint, support: DialectSupport): Takes {
   const known = new Map<string, boolean>();
   return (tool) => {
@@ -65,9 +65,9 @@ function takenBy(endpoint: Endpoint, support: DialectSupport): Takes {
   };
 }
 
-/** Requests by the form that their client tools get: every endpoint of a model asks several times about the same request. */
+/** Converted requests by the form of their client tools: every endpoint of a model needs the same request several times. */
 const replaced = new WeakMap<TurnRequest, Map<string, TurnRequest>>();
-/** The same for lists of tools, which the steps of an agent share. */
+/** The same cache for lists of tools, which are shared by the steps of an agent. */
 const replacedTools = new WeakMap<readonly Tool[], Map<string, readonly Tool[]>>();
 
 function replaceClientTools(request: TurnRequest, takes: Takes): TurnRequest {
@@ -107,7 +107,7 @@ function findReplacements(tools: readonly Tool[], takes: Takes): Replacements {
   return replacements ?? none;
 }
 
-/** @param asFunction the function that stands for the tool */
+/** @param asFunction the tool as a function */
 function outgoingForm(tool: HostedTool, asFunction: Tool, takes: Takes): Tool {
   const engine = findEngine(tool);
   const kind = findClientTool(tool.kind)?.kinds[0] ?? tool.kind;

@@ -1,31 +1,31 @@
 /**
- * Checks paths, and the syntax of headerless V4A diffs (https://developers.openai.com/api/docs/guides/tools-apply-patch). Clients fail on a diff that
- * breaks these rules. Whether its context is in the file, only the client can know.
+ * Checks paths, and the syntax of headerless V4A diffs (https://developers.openai.com/api/docs/guides/tools-apply-patch). Clients fail on a diff with other
+ * syntax. Only the client can check the context lines against the file.
  */
 
-/** Absolute, of a home or another drive, of a parent, or with characters that no name of a file has. */
+/** Absolute paths, paths into a home, another drive or a parent folder, and paths with characters not allowed in file names. */
 // oxlint-disable-next-line no-control-regex -- file systems end names at NUL, and terminals act on the others
 const elsewhere = /^[\\/]|^~(?:[\\/]|$)|^[A-Za-z]:|(?:^|[\\/])\.\.(?:[\\/]|$)|[\u0000-\u001f\u007f]/;
 
-/** @returns a sentence for the model; undefined for a path that stays in the client's working folder, links aside */
+/** @returns a sentence for the model; undefined for a path inside the client's working folder, symbolic links aside */
 export const findPathProblem = (path: string): string | undefined =>
   elsewhere.test(path) ? "path: must be relative to the working folder and stay in it" : undefined;
 
 const endOfFile = "*** End of File";
 
-/** A line break at the end begins no further line. */
+/** A trailing line break does not begin another line. */
 function linesOf(diff: string): readonly string[] {
   const lines = diff.split(/\r?\n/);
   return lines.at(-1) === "" ? lines.slice(0, -1) : lines;
 }
 
-/** @returns a sentence for the model about the first problem; undefined for a diff that makes a new file */
+/** @returns a sentence for the model about the first problem; undefined for a valid diff of a new file */
 export function findCreateProblem(diff: string): string | undefined {
   const at = linesOf(diff).findIndex((line) => !line.startsWith("+"));
   return at === -1 ? undefined : `diff, line ${at + 1}: every line of a new file begins with +`;
 }
 
-/** @returns a sentence for the model about the first problem; undefined for a diff that changes a file */
+/** @returns a sentence for the model about the first problem; undefined for a valid diff of an existing file */
 export function findUpdateProblem(diff: string): string | undefined {
   const reader = new UpdateReader();
   for (const [index, line] of linesOf(diff).entries()) {
@@ -37,7 +37,7 @@ export function findUpdateProblem(diff: string): string | undefined {
 
 const emptySection = "a section needs lines that begin with a space, + or -";
 
-/** Reads the sections of an update: a line with @@, which the first may lack, and the lines below it. */
+/** Reads the sections of an update: a line with @@ (optional for the first section), and the lines below it. */
 class UpdateReader {
   /** Lines of the open section; undefined when the next section must begin with @@. */
   #lines: number | undefined = 0;

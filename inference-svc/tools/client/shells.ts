@@ -1,4 +1,4 @@
-/** shell and local_shell: commands that the client runs. */
+/** shell and local_shell: commands run by the client. */
 import { type JsonObject, isObject } from "@sluice/proto/runtime/validation/fields.js";
 import { array, described, integer, map, nullable, object, string } from "@sluice/proto/runtime/validation/shape.js";
 import type { ClientTool } from "./client-tool.ts";

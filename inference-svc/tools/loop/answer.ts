@@ -1,7 +1,4 @@
-/**
- * Reads one answer of the model. Items for the client pass, numbered over all answers of the turn; calls of server tools are held back and
- * collected.
- */
+/** Reads one answer of the model. Items for the client pass, numbered over all answers of the turn; calls of server tools are held back and collected. */
 import type { JsonObject } from "@sluice/proto/runtime/validation/fields.js";
 import type { InputItem } from "../../turn/request.ts";
 import type { Batch, Outcome, OutputItem, TurnEvent } from "../../turn/turn.ts";
@@ -23,27 +20,27 @@ export interface CalledTool {
   readonly callId: string;
   /** The arguments in the model's own JSON. */
   readonly argumentsJson: string;
-  /** Continues the call where an earlier response left it; absent for a new call. */
+  /** Continues a suspended call of an earlier response; absent for a new call. */
   readonly resume?: (call: ToolCall) => Promise<ToolResult>;
-  /** Fields of its item beside those of the result. */
+  /** Fields of its item in addition to those of the result. */
   readonly fields?: JsonObject;
 }
 
-/** The tools that calls of the model may name. */
+/** The tools the model may call. */
 export interface CallableTools {
-  /** Server tools by the name that the model calls. */
+  /** Server tools by function name. */
   readonly offers: ReadonlyMap<string, Offer>;
-  /** Tools whose calls the client carries out, by the names of the functions that stand for them. */
+  /** Client tools by function name. */
   readonly clientTools: ClientTools["byName"];
-  /** Whether the endpoint that answers was sent functions in the place of client tools. */
+  /** Whether the answering endpoint was sent functions instead of client tools. */
   readonly hasClientFunctions: () => boolean;
 }
 
-/** A call that the client carries out. */
+/** A call for the client to carry out. */
 interface ClientCall {
   readonly callId: string;
   readonly name: string;
-  /** The item in the form that the client knows; a text says what is wrong with the call. Absent for functions of the client. */
+  /** The item in the client's form, or an error text for a wrong call. Absent for functions of the client. */
   readonly made?: OutputItem | string;
 }
 
@@ -61,17 +58,17 @@ export class ModelAnswer {
   #model: string | undefined;
   /** The client's number of each item, by the item's number in this answer. */
   readonly #places = new Map<number, number | "tool" | "client">();
-  /** Events of calls that the client carries out. */
+  /** Held events of calls for the client. */
   readonly #waiting: Indexed[] = [];
   readonly #clientCalls = new Map<number, ClientCall>();
-  /** Annotations and ends of messages wait here, since a message may go on in the next answer. */
+  /** A held `item.end` of a message: the message may go on in the next answer. */
   #ended: ItemEnd | undefined;
-  /** The items in the model's own form, which it reads again in the next turn. */
+  /** The items in the model's form, for its next request. */
   readonly items: OutputItem[] = [];
   readonly calls: CalledTool[] = [];
   outcome: Outcome | undefined;
 
-  /** @param before which answer of the turn it is, and which model gave the one before it */
+  /** @param before whether this is the turn's first answer, and the model of the previous answer */
   constructor(
     tools: CallableTools,
     numbers: Numbers,
@@ -87,21 +84,21 @@ export class ModelAnswer {
     return this.#model;
   }
 
-  /** Gives the events that the client gets at once. */
+  /** Returns the events the client gets at once. */
   take(batch: Batch): TurnEvent[] {
     const shown: TurnEvent[] = [];
     for (const event of batch) this.#step(event, shown);
     return shown;
   }
 
-  /** Names of the functions and of the items that the client is to carry out. */
+  /** Names of the functions and items the client has to carry out. */
   get functions(): readonly string[] {
     return [...this.#clientCalls.values()].map(({ name }) => name);
   }
 
   /**
-   * For the model, when a call of a client tool is wrong: it is told why, and that the client was given none of its calls. Undefined when
-   * the client can carry out all of them.
+   * Tool outputs for the model after a wrong call of a client tool: the reason, and the note that no call was passed to the client. Undefined when the
+   * client can carry out all calls.
    */
   rejections(): readonly InputItem[] | undefined {
     const calls = [...this.#clientCalls.values()];
@@ -113,7 +110,7 @@ export class ModelAnswer {
     }));
   }
 
-  /** The held events, for the end of the turn. A call that the client could not read is left out. */
+  /** The held events, for the end of the turn. Calls the client could not parse are left out. */
   rest(): TurnEvent[] {
     const places = new Map<number, number>();
     return this.#waiting.flatMap((event) => {
@@ -125,7 +122,7 @@ export class ModelAnswer {
     });
   }
 
-  /** Calls of client tools come whole. */
+  /** The client-visible events for an event of a call; a client tool's call comes as a whole item. */
   #shown(event: Indexed): readonly Indexed[] {
     const made = this.#clientCalls.get(event.index)?.made;
     if (made === undefined) return [event];
@@ -167,7 +164,7 @@ export class ModelAnswer {
 
   #placeOf(event: Indexed, shown: TurnEvent[]): number | "tool" | "client" {
     const known = this.#places.get(event.index);
-    // No item begins in an answer that is not streamed.
+    // No item begins in an answer without streaming.
     const item = "item" in event ? event.item : undefined;
     const place = known ?? this.#begin(item, shown);
     this.#places.set(event.index, place);
@@ -183,7 +180,7 @@ export class ModelAnswer {
     return item !== undefined && functionCalls.has(item.type) && this.#mayTakeBack() ? "client" : this.#numbers.take();
   }
 
-  /** Whether the model may be asked again after calls that the client carries out: until then the client must not get them. */
+  /** Whether the model may get another request after calls for the client: until then the calls are held back. */
   #mayTakeBack(): boolean {
     return this.#tools.offers.size > 0 || this.#tools.hasClientFunctions();
   }
@@ -206,7 +203,7 @@ export class ModelAnswer {
     this.#clientCalls.set(index, { callId, name, ...(offered && { made: toClientItem(offered, item) }) });
   }
 
-  /** @param isCommentary the model goes on with a tool of the house */
+  /** @param isCommentary whether the model continues with a server tool */
   #flush(shown: TurnEvent[], isCommentary: boolean): void {
     const ended = this.#ended;
     if (ended === undefined) return;

@@ -1,4 +1,4 @@
-/** The items of the response that clients get of calls of server tools. Guardrails look at each before the client does. */
+/** The response items of server tool calls. Output guardrails scan each item before the client gets it. */
 import { newId } from "@sluice/proto/runtime/id.js";
 import { buildDelta, listTexts, toDeltaPlace } from "../../guardrails/output/item-texts.ts";
 import { toNativeEvent } from "../../turn/progress-buffer.ts";
@@ -28,7 +28,7 @@ export class CallItems {
     this.#stream = parts.request.stream;
   }
 
-  /** Items of a call. In a stream the first begins before the call is over, where the tool tells of its calls while they run. */
+  /** Items of a call. For a tool with progress events, the first item begins in a stream before the call is over. */
   async *ofCall(call: CalledTool, { result: outcome, relay }: Running): AsyncGenerator<Batch, ToolResult> {
     const index = this.#parts.numbers.take();
     const begun = beginningOf(call);
@@ -49,7 +49,7 @@ export class CallItems {
     return result;
   }
 
-  /** An item that is complete when it begins. */
+  /** An item already complete at its start. */
   async whole(unseen: OutputItem): Promise<Batch> {
     const index = this.#parts.numbers.take();
     const item = await this.#scan(unseen);
@@ -76,11 +76,11 @@ const startOf = (item: OutputItem, index: number): TurnEvent => ({
   item: { ...item, status: "in_progress" },
 });
 
-/** The text that clients are streamed of an item, at its end. */
+/** The streamed text of an item, at its end. */
 const textOf = (item: OutputItem, index: number): readonly TurnEvent[] =>
   listTexts(item).map(({ key, text }) => buildDelta(toDeltaPlace(key), index, text));
 
-/** The second item of a call. A call that was not run has nothing in it but the reason. */
+/** The second item of a call. For a call without a run, it contains only the reason. */
 function outputItemOf({ offer, callId }: CalledTool, result: ToolResult, status: unknown): OutputItem | undefined {
   const form = offer.items.output;
   const fields = result.outputItem ?? { output: [], error: result.item["error"] };

@@ -1,9 +1,9 @@
-/** Function calls for the client that server tools wait for. */
+/** Function calls for the client on behalf of suspended server tools. */
 import type { OutputItem, TurnEvent } from "../../turn/turn.ts";
 import type { ToolItemForm, ToolResult } from "../tool.ts";
 import type { Numbers } from "./answer.ts";
 
-/** The calls as the client gets them: whole, after everything else, and with the tool's state only at the end. */
+/** The calls for the client: whole, after all other items, and with the tool's state only at the end. */
 export const tellClient = (calls: readonly OutputItem[], numbers: Numbers, stream: boolean): TurnEvent[] =>
   calls.flatMap((call): TurnEvent[] => {
     const index = numbers.take();
@@ -15,7 +15,7 @@ export const tellClient = (calls: readonly OutputItem[], numbers: Numbers, strea
     return [...(stream ? start : []), { type: "item.end", index, item: call }];
   });
 
-/** Status of the item of a call that gave this. */
+/** Item status of a call with this result. */
 export function statusOf({ failed, waitsFor }: ToolResult, { failedStatus }: ToolItemForm): string {
   if (waitsFor) return "in_progress";
   return failed ? failedStatus : "completed";

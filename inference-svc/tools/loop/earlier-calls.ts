@@ -1,4 +1,4 @@
-/** Turns items of server tools from earlier responses back into the calls and outputs that the model read then. */
+/** Restores server tool items of earlier responses to the calls and outputs the model read then. */
 import type { CallableTool, HostedTool, InputItem, TurnRequest } from "../../turn/request.ts";
 import type { Scope } from "../../turn/scope.ts";
 import type { Offer, ServerTool, ToolParts } from "../tool.ts";
@@ -7,21 +7,21 @@ import { findSuspendedCalls } from "./suspended-calls.ts";
 import { resumeCall } from "./resumed-call.ts";
 
 interface RecallParts extends Pick<ToolParts, "isNative"> {
-  /** Server tools by the types under which requests list them. */
+  /** Server tools by the types of their entries in requests. */
   readonly tools: ReadonlyMap<string, ServerTool>;
-  /** Tools that this request offers. */
+  /** Tools offered in this request. */
   readonly offers: readonly Offer[];
 }
 
 export interface EarlierCalls {
   readonly input: readonly InputItem[];
-  /** Tools that were found. */
+  /** Tools found by a search. */
   readonly loaded: readonly CallableTool[];
-  /** Calls that go on, in the order of their places in the input. */
+  /** Suspended calls to continue, in input order. */
   readonly waiting: readonly CalledTool[];
 }
 
-/** Undefined when nothing of the input is of the kind. @throws Fault INVALID_REQUEST for a suspended call that cannot go on */
+/** Undefined when the input has no such items. @throws Fault INVALID_REQUEST for a suspended call that cannot go on */
 export function restoreEarlierCalls(
   request: TurnRequest,
   scope: Scope,

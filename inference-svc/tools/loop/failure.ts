@@ -1,9 +1,9 @@
-/** Failures after which nothing is asked again: the client has something, or a tool has done something. */
+/** Failures after which nothing is retried: the client already has output, or a tool had an effect. */
 import { Fault, FaultOrigin, FaultReason } from "@sluice/proto/runtime/fault.js";
 import type { TurnEvent } from "../../turn/turn.ts";
 import type { Usage } from "../../turn/usage.ts";
 
-/** Failures after which a client could retry; a turn that had an effect must not be retried. */
+/** Failures a client could retry; a turn with effects must not be retried. */
 const passing: ReadonlySet<FaultReason> = new Set([
   FaultReason.RATE_LIMITED,
   FaultReason.PROVIDER_FAILED,
@@ -11,7 +11,7 @@ const passing: ReadonlySet<FaultReason> = new Set([
   FaultReason.NO_ENDPOINTS,
 ]);
 
-/** The provider's failure as one that must not be tried again. */
+/** The provider's failure, marked as not retryable. */
 export function irrevocable(error: unknown): Fault {
   const fault = Fault.from(error);
   const { reason, origin, message, cause, attemptStatus } = fault;
@@ -26,7 +26,7 @@ export function irrevocable(error: unknown): Fault {
   return failed.with({ metadata: { ...fault.metadata, error_type: failed.errorType } });
 }
 
-/** The end of an answer that a rule cuts short after a part of it was delivered; undefined of every other failure. */
+/** The end event of an answer blocked by a rule after partial delivery; undefined for every other failure. */
 export function cutShort(error: unknown, usage: Usage | undefined): TurnEvent | undefined {
   const isRule = error instanceof Fault && error.reason === FaultReason.GUARDRAIL_BLOCKED;
   if (!isRule || error.metadata?.["patterns"] === undefined) return undefined;

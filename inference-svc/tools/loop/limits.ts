@@ -1,4 +1,4 @@
-/** When the tools of a turn have run often enough: then the model answers with what it has. */
+/** Limits of the agent loop: at the limit, the model answers with what it has. */
 import type { StopCondition, TurnRequest } from "../../turn/request.ts";
 import type { Scope } from "../../turn/scope.ts";
 import { totalCost } from "../../turn/usage.ts";
@@ -6,19 +6,19 @@ import type { Offer } from "../tool.ts";
 
 /** Maximum and default of `max_tool_calls`. */
 const maxSteps = 30;
-/** Under conditions of the client's own, which may never hold. */
+/** Hard cap when `stop_server_tools_when` replaces `max_tool_calls`: the client's conditions may never become true. */
 const maxTurns = 100;
-/** Turns in a row in which no call gave anything. */
+/** Maximum consecutive turns without a successful call. */
 const maxFailedTurns = 2;
-/** Kept for the last answer. */
+/** Time reserved for the last answer. */
 const answerMs = 10_000;
 
-/** Why no more tools are run. */
+/** Why the loop stopped running tools. */
 export type StopReason = StopCondition["type"] | "max_tool_calls" | "max_turns" | "errors" | "deadline";
 
 /** The calls of one answer of the model. */
 export interface CallsMade {
-  /** Server tools that were called. */
+  /** Called server tools. */
   readonly offers: readonly Offer[];
   /** Names of the client's functions. */
   readonly functions: readonly string[];
@@ -37,7 +37,7 @@ export class Limits {
   /** Calls until now. */
   steps = 0;
 
-  /** @param inputCost of asking that once more, in 10^-12 USD; 0 when no price is known */
+  /** @param inputCost input cost of another request, in 10^-12 USD; 0 when no price is known */
   constructor(request: TurnRequest, scope: Scope, inputCost: (request: TurnRequest) => bigint) {
     this.#conditions = request.stopServerToolsWhen;
     this.#maxSteps = this.#conditions ? Number.POSITIVE_INFINITY : (request.maxToolCalls ?? maxSteps);
@@ -45,7 +45,7 @@ export class Limits {
     this.#inputCost = inputCost;
   }
 
-  /** How many more calls may be run. */
+  /** Number of calls still allowed. */
   get room(): number {
     return this.#maxSteps - this.steps;
   }
@@ -55,9 +55,10 @@ export class Limits {
   }
 
   /**
-   * After the calls of a turn: why these were the last; undefined when there may be more.
-   * @param allFailed none of them gave anything
-   * @param following what the model would be asked next
+   * Counts the calls of a turn.
+   * @param allFailed whether every call failed
+   * @param following the next request to the model
+   * @returns why the loop must stop; undefined when it may go on
    */
   after(calls: CallsMade, allFailed: boolean, following: TurnRequest): StopReason | undefined {
     this.#turns++;
@@ -66,7 +67,7 @@ export class Limits {
     const held = this.#conditions?.find((condition) => this.#holds(condition, calls, following));
     if (held) return held.type;
     if (this.steps >= this.#maxSteps) return "max_tool_calls";
-    // The last answer is a turn, too.
+    // The last answer counts as a turn, too.
     if (this.#turns >= maxTurns - 1) return "max_turns";
     if (this.#failedTurns >= maxFailedTurns) return "errors";
     return performance.now() > this.#scope.deadline - answerMs ? "deadline" : undefined;
@@ -83,17 +84,17 @@ export class Limits {
         return usage !== undefined && usage.inputTokens + usage.outputTokens >= condition.max_tokens;
       case "max_cost": {
         const spent = usage?.cost ? totalCost(usage.cost) : 0n;
-        // Before it is crossed: the next turn costs at least its input.
+        // Stops before the limit is crossed: the next turn costs at least its input.
         return Number(spent + this.#inputCost(following)) >= condition.max_cost_in_dollars * picoPerDollar;
       }
       case "finish_reason_is":
-        // Finish reasons after which the loop would go on; every other one ends the turn by itself.
+        // The loop continues only after the finish reason tool_calls; every other one ends the turn anyway.
         return condition.reason === "tool_calls";
     }
   }
 }
 
-/** Matches a tool by its type in either spelling, by the type without its prefix, or by the name that the model calls. */
+/** Matches a tool by its type in either spelling, by the type without its prefix, or by its function name. */
 const isCalled =
   (wanted: string) =>
   ({ tool: { kinds }, name, spelling }: Offer): boolean =>

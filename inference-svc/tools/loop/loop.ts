@@ -1,5 +1,5 @@
 /**
- * The agent loop: asks the model, runs the server tools that it calls, and asks again with their outputs until it answers. The client gets
+ * The agent loop: calls the model, runs the server tools the model calls, and calls the model again with their outputs until it answers. The client gets
  * one response.
  */
 import { newId } from "@sluice/proto/runtime/id.js";
@@ -28,16 +28,16 @@ import type { SourceParts } from "../tool-source.ts";
 import { listSources } from "./source-lists.ts";
 
 export interface LoopParts extends SourceParts {
-  /** The input guardrails, which scan the outputs of tools before the model reads them. */
+  /** The input guardrails: they scan tool outputs before the model reads them. */
   readonly guards: readonly Layer[];
-  /** The output guardrails, which scan items of tools before the client gets them. */
+  /** The output guardrails: they scan tool items before the client gets them. */
   readonly gates: readonly Layer[];
-  /** Cost of the input alone at the endpoint that answered last, in 10^-12 USD; 0 when no price is known. */
+  /** Cost of only the input at the endpoint of the last answer, in 10^-12 USD; 0 when no price is known. */
   readonly inputCost: (request: TurnRequest, scope: Scope) => bigint;
   readonly log: Pick<Logger, "warn">;
 }
 
-/** @param keeps whether the loop also runs without tools of Sluice, so that the conversation can be continued after calls of the client */
+/** @param keeps whether the loop also runs for requests without server tools, to keep the conversation for a continuation after calls of the client */
 export const serverTools =
   (parts: LoopParts, keeps = false): Layer =>
   (next) =>
@@ -48,22 +48,22 @@ export const serverTools =
     noteNotSent(toolbox.offers, scope);
     const turns: Turn = () => {
       const answer = generated(new Loop(parts, next, toolbox, request, scope).run());
-      // A client that asked for no stream must not get half of an answer that fails later, so the whole answer is collected first.
+      // A client without streaming must not get half of an answer that fails later: the whole answer is collected first.
       return request.stream ? holdUntilCommit(answer) : new CollectedAnswer(answer);
     };
-    // Each answer of the model has passed the guardrails by itself, and clients join the texts of all of them.
+    // Each answer of the model has passed the guardrails by itself, but clients join the texts of all answers.
     return joinedGuardrails(turns)(request, scope);
   };
 
-/** How the last turn came about. */
+/** Why the loop stopped. */
 type Ending = StopReason | "answer" | "client_calls" | "approval" | "incomplete" | "failed";
 
 /** The calls of one answer, and whether another answer follows. */
 interface Step {
   readonly ran: Ran;
-  /** The model reads no more outputs. */
+  /** Whether the model gets no more tool outputs. */
   readonly isLast: boolean;
-  /** Why the response ends though the model waits for outputs. */
+  /** Why the response ends although the model waits for outputs. */
   readonly handsOver: Ending | undefined;
   readonly isOver: boolean;
 }
@@ -77,15 +77,15 @@ class Loop {
   readonly #limits: Limits;
   readonly #runner: Runner;
   readonly #numbers = new Numbers();
-  /** The client has something that it may act on. */
+  /** Whether the client has received something it may act on. */
   #committed = false;
   #hasEffect = false;
-  /** Calls of client tools that the model was told to make again. */
+  /** Number of rejected calls of client tools, which the model had to repeat. */
   #rejectedCalls = 0;
-  /** Calls that the client has allowed since they were made. */
+  /** Approved calls of earlier responses. */
   #allowed: readonly CalledTool[] = [];
 
-  /** @param asked as the client sent it */
+  /** @param asked the client's request */
   constructor(parts: LoopParts, next: Turn, toolbox: Toolbox, asked: TurnRequest, scope: Scope) {
     this.#parts = parts;
     this.#next = next;
@@ -162,8 +162,8 @@ class Loop {
   }
 
   /**
-   * Runs the calls of an answer, asks the client about those that it has to allow, and rejects all of them where one for the client is wrong.
-   * @param mayFollow whether another answer may follow this one
+   * Runs the calls of an answer, requests approval for calls that need it, and rejects all of them when a call for the client is wrong.
+   * @param mayFollow whether another answer may follow this answer
    */
   async *#act(answer: ModelAnswer, request: TurnRequest, mayFollow: boolean): AsyncGenerator<Batch, Step> {
     const rejections = mayFollow ? answer.rejections() : undefined;
@@ -180,12 +180,12 @@ class Loop {
     return { ran, isLast, handsOver, isOver: isLast || isForClient || handsOver !== undefined };
   }
 
-  /** The end of the response, after the calls that the client has to carry out. */
+  /** The end of the response, after the calls for the client. */
   #endFor({ waitsFor }: Ran, outcome: Outcome): Batch {
     return [...tellClient(waitsFor, this.#numbers, this.#stream), { type: "end", outcome }];
   }
 
-  /** Runs the calls that an earlier response left: suspended ones, and those that the client has allowed. */
+  /** Runs the pending calls of an earlier response: suspended calls, and calls approved by the client. */
   async *#resume(ran: Ran): AsyncGenerator<Batch> {
     const { waiting, request } = this.#toolbox;
     const calls = [...this.#allowed, ...waiting];
@@ -199,7 +199,7 @@ class Loop {
     return { offers, clientTools, hasClientFunctions: () => this.#scope.state.get(clientFunctions).areSent };
   }
 
-  /** Asks the client whether these calls may be made. */
+  /** Requests the client's approval for these calls. */
   async *#ask(calls: readonly CalledTool[]): AsyncGenerator<Batch> {
     for (const { offer, argumentsJson } of calls) {
       const asked = offer.open.asks?.(argumentsJson.trim() || "{}");
@@ -213,12 +213,12 @@ class Loop {
     }
   }
 
-  /** Nothing of a failure is seen while another endpoint may still answer in its place. */
+  /** Events of a failed attempt stay hidden while another endpoint may still answer. */
   get #scopeOnceMore(): Scope {
     return this.#scope.with({ again: this.#committed || this.#hasEffect ? "once" : "first" });
   }
 
-  /** @param input the conversation, and the answer that makes the calls @param ran gets what comes of them */
+  /** @param input the conversation, including the answer with the calls @param ran receives the results */
   async *#run(calls: readonly CalledTool[], input: readonly InputItem[], ran: Ran): AsyncGenerator<Batch> {
     this.#hasEffect ||= calls.some(({ offer }) => offer.tool.hasEffect);
     const running = this.#runner.start(calls, input, this.#limits);
@@ -237,7 +237,7 @@ class Loop {
     ran.outputs.push(...rejections);
   }
 
-  /** In the receipt, before it is written. */
+  /** Adds the tools stage to the receipt. Must run before the end event serializes it. */
   #tell(ending: Ending): void {
     if (this.#toolbox.offers.size === 0 && this.#rejectedCalls === 0) return;
     this.#scope.trace.stages.push(

@@ -5,15 +5,15 @@ import type { ToolResult } from "../tool.ts";
 import type { CalledTool } from "./answer.ts";
 
 export class Ran {
-  /** The outputs that the model reads. */
+  /** Tool outputs for the model. */
   readonly outputs: InputItem[] = [];
-  /** Tools that were found. */
+  /** Tools found by a search. */
   readonly loads: CallableTool[] = [];
-  /** Pages that were read. */
+  /** Web pages read. */
   readonly sources: WebSource[] = [];
-  /** Stored files that were found. */
+  /** Stored files found. */
   readonly files: FoundFile[] = [];
-  /** Function calls for the client, without which some of the calls cannot go on. */
+  /** Function calls for the client. Suspended calls wait for their results. */
   readonly waitsFor: OutputItem[] = [];
   completed = 0;
 
@@ -27,7 +27,7 @@ export class Ran {
   }
 }
 
-/** The output of a call as the model reads it. */
+/** The output of a call for the model. */
 export const callOutput = (callId: string, output: string): InputItem => ({
   type: "function_call_output",
   call_id: callId,

@@ -1,7 +1,7 @@
 /** Changes of the request from one answer of the model to the next. */
 import type { ToolChoice, TurnRequest } from "../../turn/request.ts";
 
-/** Lifts a forced tool choice: a model that must call a tool in every turn never answers. */
+/** Lifts a forced tool choice: a model forced to call a tool in every turn never answers. */
 export function unforced(choice: ToolChoice): ToolChoice {
   if (choice === "required") return "auto";
   if (typeof choice === "string") return choice;
@@ -11,7 +11,7 @@ export function unforced(choice: ToolChoice): ToolChoice {
 const noMore =
   "No more tools can be called in this conversation turn. Answer now, with what you know; if something is missing, say what.";
 
-/** The tools stay, so that a provider's cache knows the beginning. */
+/** The tools stay, to keep the prefix in a provider's prompt cache. */
 export const lastOf = (request: TurnRequest): TurnRequest => ({
   ...request,
   toolChoice: "none",

@@ -1,4 +1,4 @@
-/** Guardrails for the results of tools, on their way to the model and to the client. */
+/** Applies guardrails to tool results, on their way to the model and to the client. */
 import { scanAdded } from "../../guardrails/scan-added.ts";
 import { WholeAnswer } from "../../turn/answers.ts";
 import type { InputItem, TurnRequest } from "../../turn/request.ts";
@@ -19,7 +19,7 @@ export async function checkedOutputs(
   outputs.splice(0, outputs.length, ...(await scanAdded(guards)([...outputs], request, scope)));
 }
 
-/** The item as the output guardrails let the client see it. @throws Fault GUARDRAIL_BLOCKED; UNAVAILABLE when it could not be scanned */
+/** The item after the output guardrails, for the client. @throws Fault GUARDRAIL_BLOCKED; UNAVAILABLE when it could not be scanned */
 export async function shownItem(
   whole: OutputItem,
   gates: readonly Layer[],

@@ -1,11 +1,11 @@
-/** Continues a call that an earlier response left suspended, with the tool that made it. */
+/** Continues a suspended call of an earlier response with the tool that made it. */
 import { invalid } from "@sluice/proto/runtime/validation/problems.js";
 import type { InputItem, TurnRequest } from "../../turn/request.ts";
 import type { Offer } from "../tool.ts";
 import type { CalledTool } from "./answer.ts";
 import type { SuspendedCall } from "./suspended-calls.ts";
 
-/** @throws Fault INVALID_REQUEST when no tool of the request made the call, or what came back is not what the tool gave */
+/** @throws Fault INVALID_REQUEST when no tool of the request made the call, or the tool does not recognize the returned state */
 export function resumeCall({ callId, path, state, outputs }: SuspendedCall, offers: readonly Offer[]): CalledTool {
   const instance = state["instance_name"];
   const offer = offers.find(({ open }) => open.resume !== undefined && open.instance === instance);
@@ -22,7 +22,7 @@ export function resumeCall({ callId, path, state, outputs }: SuspendedCall, offe
   return { offer, callId, argumentsJson: JSON.stringify(args), resume: run };
 }
 
-/** The request with the outputs of resumed calls behind these calls: providers take an output only there. */
+/** The request with the outputs directly after their resumed calls, where providers require them. */
 export function withOutputs(request: TurnRequest, outputs: readonly InputItem[]): TurnRequest {
   if (outputs.length === 0) return request;
   const byCall = new Map(outputs.map((output) => [output["call_id"], output]));

@@ -1,4 +1,4 @@
-/** Runs the calls of one answer beside each other. Whatever goes wrong in one of them is its result. */
+/** Runs the tool calls of one answer concurrently. A failed call gives an error result; it never fails the turn. */
 import { Fault } from "@sluice/proto/runtime/fault.js";
 import type { Logger } from "@sluice/proto/runtime/log/log.js";
 import type { JsonObject } from "@sluice/proto/runtime/validation/fields.js";
@@ -14,12 +14,12 @@ import { canonicalJson, readArguments } from "../arguments.ts";
 import type { Limits } from "./limits.ts";
 import { type ToolResult, blankItem, errorOutput } from "../tool.ts";
 
-/** Maximum number of calls of one answer that run at a time. */
+/** Maximum concurrent calls of one answer. */
 const maxConcurrent = 8;
 const deadlineMs = 60_000;
-/** An output stands in the conversation, in the item that the client gets and in the body of the next call, with up to two bytes a character. */
+/** Copies of an output in memory: the conversation, the client's item and the body of the next request, with up to two bytes per character. */
 const copiesOfOutput = 6;
-/** The same call has not helped before. */
+/** How often a model may repeat an identical call. */
 const maxRepeats = 2;
 
 /** A call under way. */
@@ -46,10 +46,10 @@ export class Runner {
   }
 
   /**
-   * In the order of the calls.
-   * @param input the conversation, and the answer that makes the calls
-   * @param room how many of them may be run; the others are told of the limit
-   * @throws Fault each of them, when the turn is over
+   * Starts the calls in order.
+   * @param input the conversation, including the answer with the calls
+   * @param room how many of them may run; the others fail with the limit as the reason
+   * @throws Fault from each result, when the turn is over
    */
   start(
     calls: readonly CalledTool[],
@@ -61,7 +61,7 @@ export class Runner {
       const refused = index >= room ? `the limit of ${limit} tool calls is reached` : undefined;
       const relay = new ProgressBuffer();
       const result = this.#run(call, refused, slots, { input, relay });
-      // The results are awaited in order, so a later one may fail before anything awaits it.
+      // The results are awaited in order, and a later one may fail before it is awaited.
       result.catch(() => {});
       return { result, relay };
     });
@@ -84,14 +84,14 @@ export class Runner {
     } catch (error) {
       if (this.#scope.signal.aborted) throw abortFault(this.#scope.signal);
       this.#log.warn({ request_id: this.#scope.requestId, tool: kindOf(call), err: error }, "server tool failed");
-      // The message of a fault, about a budget for example, is written for clients; messages of other errors may hold secrets.
+      // A fault's message, for example about a budget, is written for clients; messages of other errors may contain secrets.
       return this.#noted(call, "failed", failed(call, error instanceof Fault ? error.message : "the tool failed"));
     } finally {
       free?.();
     }
   }
 
-  /** @throws Fault when the turn has failed for want of memory */
+  /** @throws Fault when the turn ran out of memory */
   #noted(call: CalledTool, outcome: ToolCallNote["outcome"], result: ToolResult): ToolResult {
     this.#scope.held.grow(copiesOfOutput * result.output.length);
     (this.#scope.trace.toolCalls ??= []).push({ kind: kindOf(call), outcome });
@@ -105,7 +105,7 @@ export class Runner {
     return made > maxRepeats ? "repeated: the same call was made twice before; use what it gave" : undefined;
   }
 
-  /** A tool may ignore the signal; its result is not awaited then. */
+  /** A tool may ignore the signal; its result is then not awaited. */
   async #within(call: CalledTool, args: JsonObject, { input, relay }: CallContext): Promise<ToolResult> {
     const { signal } = this.#scope;
     const { callId, offer, resume } = call;

@@ -1,4 +1,4 @@
-/** Asks services for the tools of a request before the model is asked: the client is told of each list, and guardrails scan all of it. */
+/** Requests the tool lists of services before the first call of the model: the client gets an item for each list, and guardrails scan all of it. */
 import { newId } from "@sluice/proto/runtime/id.js";
 import { readToEnd, WholeAnswer } from "../../turn/answers.ts";
 import { bareRequest } from "../../turn/bare-request.ts";
@@ -13,7 +13,7 @@ import { Toolbox } from "../toolbox.ts";
 import type { CalledTool, Numbers } from "./answer.ts";
 import { shownItem } from "./results.ts";
 
-/** Tools of all sources of a request; several providers refuse more. */
+/** Maximum tools of all sources of a request; several providers reject more. */
 const maxTools = 128;
 
 interface Occasion {
@@ -22,16 +22,16 @@ interface Occasion {
 }
 
 interface SourceListParts extends SourceParts {
-  /** The input guardrails, for what the model is told of the tools. */
+  /** The input guardrails, for the tool descriptions sent to the model. */
   readonly guards: readonly Layer[];
-  /** The output guardrails, for what the client is told, and for arguments that leave for a service. */
+  /** The output guardrails, for items sent to the client and arguments sent to a service. */
   readonly gates: readonly Layer[];
   readonly numbers: Numbers;
 }
 
 /**
- * @param asked the request of the client, with the tools that items bring among its tools
- * @returns the toolbox with the tools, and calls to make before the model is asked
+ * @param asked the client's request, including tools from its `additional_tools` items
+ * @returns the toolbox with the listed tools, and approved calls to run before the first call of the model
  * @throws Fault as the guardrails do, and when the turn is over
  */
 export async function* listSources(
@@ -57,11 +57,11 @@ class SourceLists {
     this.#parts = parts;
   }
 
-  /** Asks all services at once, and gives their items in the order of the request. @throws Fault when the turn is over */
+  /** Lists all services concurrently, and yields their items in request order. @throws Fault when the turn is over */
   async *tell(): AsyncGenerator<Batch> {
     const { scope, request } = this.#asked;
     const lists = this.#sources.entries.map(({ open }) => open.list(scope.signal));
-    // They are awaited in order, so a later one may fail before anything awaits it.
+    // The lists are awaited in order, and a later one may fail before it is awaited.
     for (const list of lists) list.catch(() => {});
     let room = maxTools;
     for (const [index, entry] of this.#sources.entries.entries()) {
@@ -71,7 +71,7 @@ class SourceLists {
       const number = listing ? this.#parts.numbers.take() : 0;
       if (listing && request.stream) yield beginning(listing, number, id);
       const list = within(room, entry.open, await asked);
-      // Once for the tools, and once for their list as the client gets it.
+      // Counted twice: for the tools, and for the client's item with their list.
       scope.held.grow(2 * JSON.stringify(list.item).length);
       room -= list.tools.length;
       if (list.stage) scope.trace.stages.push(list.stage);
@@ -91,7 +91,7 @@ class SourceLists {
     return [...events, { type: "item.end", index: number, item }];
   }
 
-  /** The tools as the input guardrails let the model read them. @throws Fault as the guardrails do */
+  /** The tools after the input guardrails, for the model. @throws Fault as the guardrails do */
   async scanned(): Promise<RequestSources> {
     const { entries } = this.#sources;
     const all = [...this.#tools.values()].flat();
@@ -117,7 +117,7 @@ class SourceLists {
     return scanned as readonly FunctionTool[];
   }
 
-  /** Calls that the client has allowed, with arguments that may leave for the service. @throws Fault as the output guardrails do */
+  /** The approved calls, with arguments cleared by the guardrails. @throws Fault as the output guardrails do */
   async checked(allowed: readonly AllowedCall[]): Promise<readonly CalledTool[]> {
     const { gates } = this.#parts;
     const calls: CalledTool[] = [];
@@ -145,7 +145,7 @@ const beginning = ({ type, begun, begin }: ListingItem, index: number, id: strin
   ...begin.map((event) => toNativeEvent(index, event)),
 ];
 
-/** The tool with the words of a function that the guardrails have changed. */
+/** The tool with the texts of its function as changed by the guardrails. */
 function withWords(tool: SourceTool, before: FunctionTool | undefined, after: FunctionTool | undefined): SourceTool {
   if (before === undefined || after === undefined || before.json === after.json) return tool;
   const schema = JSON.parse(after.parametersJson) as Record<string, unknown>;

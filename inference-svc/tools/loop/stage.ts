@@ -1,9 +1,9 @@
-/** The receipt's words about the tools that Sluice runs: their stage, and settings that they cannot keep. */
+/** The receipt's stage for server tools, and their unsupported settings. */
 import type { Scope } from "../../turn/scope.ts";
 import type { Stage } from "../../turn/trace.ts";
 import type { OpenTool, ServerTool } from "../tool.ts";
 
-/** The tools that the model was offered, by the name under which it calls them. */
+/** The tools offered to the model, by function name. */
 export type OfferedTools = ReadonlyMap<
   string,
   { readonly tool: Pick<ServerTool, "kinds">; readonly open: Pick<OpenTool, "notSent"> }
@@ -14,9 +14,9 @@ const kindsOf = (offers: OfferedTools): readonly string[] => [
 ];
 
 /**
- * @param steps calls that the model made
- * @param reason why there were no more
- * @param rejectedCalls calls of client tools that the model had to make again
+ * @param steps number of calls
+ * @param reason why the loop stopped
+ * @param rejectedCalls calls of client tools the model had to repeat
  */
 export const buildToolsStage = (offers: OfferedTools, steps: number, reason: string, rejectedCalls: number): Stage => ({
   type: "server_tools",

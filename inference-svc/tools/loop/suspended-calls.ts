@@ -1,32 +1,32 @@
 /**
- * Finds calls of server tools that were suspended in an earlier response: they wait for functions that the client carries out, and the client
- * sends those back with their outputs.
+ * Finds suspended server tool calls of earlier responses: they wait for functions of the client, and the client sends them back with the functions'
+ * outputs.
  */
 import { invalid } from "@sluice/proto/runtime/validation/problems.js";
 import { type JsonObject, isObject } from "@sluice/proto/runtime/validation/fields.js";
 import type { InputItem } from "../../turn/request.ts";
 
-/** A suspended call, with all that it waited for. */
+/** A suspended call with everything it waited for. */
 export interface SuspendedCall {
-  /** Id of the call as the model made it. */
+  /** Call id assigned by the model. */
   readonly callId: string;
   /** Path of the state in the request. */
   readonly path: string;
-  /** The state that the tool gave with the first function call. */
+  /** The tool's state, sent with the first function call. */
   readonly state: JsonObject;
   /** Outputs of the function calls, in the order of the calls. */
   readonly outputs: readonly InputItem[];
 }
 
 export interface SuspendedCalls {
-  /** Suspended calls by the index of the item in whose place the model reads the call. */
+  /** Suspended calls by input index; the model reads the call at this place. */
   readonly waiting: ReadonlyMap<number, SuspendedCall>;
-  /** Indices of items that belong to the tools alone: no model of the request reads them. */
+  /** Indices of items only for the tools: models do not get them. */
   readonly hidden: ReadonlySet<number>;
 }
 
 interface Group {
-  /** Index of the function call that carries the state. */
+  /** Index of the function call with the state. */
   readonly at: number;
   /** Undefined when the client did not send it back. */
   readonly state: JsonObject | undefined;
@@ -38,7 +38,7 @@ const none: SuspendedCalls = { waiting: new Map(), hidden: new Set() };
 const subagent = "service:subagent";
 
 /**
- * The last suspension of a call counts; an item that ends the call settles it.
+ * The last suspension of a call counts; an item at the end of the call settles it.
  * @throws Fault INVALID_REQUEST when the state or an output of a suspended call is missing
  */
 export function findSuspendedCalls(input: readonly InputItem[]): SuspendedCalls {

@@ -1,4 +1,4 @@
-/** Which server an entry of a request names, and with which credentials it is called. */
+/** The server of a request's entry, and the credentials to call it with. */
 import { problemOfField } from "@sluice/proto/runtime/house/mcp.js";
 import { type JsonObject, isObject } from "@sluice/proto/runtime/validation/fields.js";
 import { Problems, invalid } from "@sluice/proto/runtime/validation/problems.js";
@@ -8,13 +8,13 @@ import type { ToolSettings } from "../tool.ts";
 
 const textIn = (value: unknown): string | undefined => (typeof value === "string" && value !== "" ? value : undefined);
 
-/** Name of the operator's server that an entry without an address means. */
+/** Name of the operator's server, for an entry without an address. */
 export function nameIn(entry: JsonObject): string | undefined {
   if (textIn(entry["server_url"]) !== undefined || textIn(entry["tunnel_id"]) !== undefined) return undefined;
   return textIn(entry["connector_id"]) ?? textIn(entry["server_label"]);
 }
 
-/** @throws Fault INVALID_REQUEST for a server that may not be called */
+/** @throws Fault INVALID_REQUEST for a forbidden server */
 export function findServer({ entry, path }: Pick<ToolSettings, "entry" | "path">, servers: McpServers): McpAddress {
   const url = textIn(entry["server_url"]);
   if (url !== undefined)
@@ -49,7 +49,7 @@ function unknownServer(entry: JsonObject, path: string) {
   );
 }
 
-/** @throws Fault INVALID_REQUEST for fields that cannot be sent */
+/** @throws Fault INVALID_REQUEST for header fields not allowed in requests */
 function ownFields(entry: JsonObject, path: string): Readonly<Record<string, string>> {
   const problems = new Problems();
   const fields: Record<string, string> = {};
@@ -61,7 +61,7 @@ function ownFields(entry: JsonObject, path: string): Readonly<Record<string, str
   }
   const token = textIn(entry["authorization"]);
   if (token !== undefined) {
-    // A token alone is one of OAuth; a value with its scheme stays as it is.
+    // A bare token is an OAuth token; a value with its scheme stays unchanged.
     fields["authorization"] = /^[A-Za-z][\w-]* /.test(token) ? token : `Bearer ${token}`;
     if (problemOfField("authorization", token) !== undefined)
       problems.add(`${path}.authorization`, "has a value that no header field can have");

@@ -1,10 +1,10 @@
-/** The tools of an MCP server as it lists them, within limits: a list comes from a stranger, and the model pays for every word of it. */
+/** The tool list of an MCP server, within limits: lists come from untrusted servers, and every word costs tokens. */
 import { type JsonObject, isObject } from "@sluice/proto/runtime/validation/fields.js";
 import { McpFailure } from "../../mcp/failure.ts";
 
-/** Characters of the JSON of one tool. */
+/** Maximum characters of one tool's JSON. */
 const maxDefinition = 32 * 1024;
-/** Levels of the JSON of one tool. */
+/** Maximum nesting depth of one tool's JSON. */
 const maxDepth = 64;
 const maxNameLength = 128;
 
@@ -16,7 +16,7 @@ export interface McpTool {
 }
 
 /**
- * @param list as the server or an item of the history has it
+ * @param list from the server or from an item of the history
  * @param isWanted whether the request allows the tool
  * @throws McpFailure when the list breaks a limit
  */
@@ -43,7 +43,7 @@ const isDeeper = (value: unknown, levels: number): boolean =>
   value !== null &&
   (levels === 0 || Object.values(value).some((inner) => isDeeper(inner, levels - 1)));
 
-/** Undefined for what is no tool that a model could call. */
+/** Undefined for an entry no model could call. */
 function toTool(entry: unknown): McpTool | undefined {
   if (!isObject(entry)) return undefined;
   const { name, description, annotations } = entry;

@@ -1,6 +1,6 @@
 /**
- * MCP items of earlier responses. Nothing is stored: the item that asked for an approval brings the call, and the response to it the decision.
- * A call runs only in the request that first brings the decision; items of the model behind it show that it ran before.
+ * MCP items of earlier responses. Nothing is stored: the approval request item contains the call, and the response item the decision. A call runs only in
+ * the first request with the decision; items of the model after the decision show that the call has already run.
  */
 import type { InputItem } from "../../turn/request.ts";
 import { type Offer, errorOutput } from "../tool.ts";
@@ -8,12 +8,12 @@ import type { AllowedCall, ListedSource, RestoredCalls } from "../tool-source.ts
 import { failureForModel, resultForModel } from "./results.ts";
 import { modelName } from "./names.ts";
 
-/** Items that clients write; all others are the model's. */
+/** Items written by clients; all others are the model's. */
 const byClient = /^(?:message|additional_tools|item_reference|configuration_update|.*_output|mcp_approval_response)$/;
 
 const text = (value: unknown): string => (typeof value === "string" ? value : "");
 
-/** The list of a server's tools that the history brings. */
+/** A server's tool list from the history. */
 export const listedBefore = (input: readonly InputItem[], label: string): readonly unknown[] | undefined => {
   const item = input.findLast(
     ({ type, server_label: of, error }) => type === "mcp_list_tools" && of === label && !error,
@@ -54,7 +54,7 @@ const isRequest = ({ type }: InputItem): boolean => type === "mcp_approval_reque
 const isDecision = ({ type }: InputItem): boolean => type === "mcp_approval_response";
 const isOfModel = ({ type, role }: InputItem): boolean => !byClient.test(type) || role === "assistant";
 
-/** Why a call that waited does not run now; undefined when it does. */
+/** Why a call that needs approval does not run now; undefined when it does. */
 function refusal(decision: InputItem | undefined, isOld: boolean, offer: Offer | undefined): string | undefined {
   if (decision === undefined) return "the user has not said yet whether the call may be made; it was not made";
   const { approve, reason } = decision;

@@ -1,4 +1,4 @@
-/** mcp: the tools of an MCP server, which Sluice lists and calls for models whose providers do not. */
+/** mcp: the tools of an MCP server, listed and called by Sluice for models whose providers do not support MCP. */
 import type { JsonObject } from "@sluice/proto/runtime/validation/fields.js";
 import { invalid } from "@sluice/proto/runtime/validation/problems.js";
 import type { McpServers } from "../../mcp/servers.ts";
@@ -12,14 +12,14 @@ import { modelName } from "./names.ts";
 import { McpServer } from "./server.ts";
 import { openObjectShape } from "./shape.ts";
 
-/** Servers of a request: each is a connection, and a list that is waited for. */
+/** Maximum servers per request: each means a connection and a wait for its list. */
 const maxServers = 16;
 
 export const mcp = (servers: McpServers): ToolSource => ({
   kinds: ["mcp"],
   hasEffect: true,
   items: { type: "mcp_call", idPrefix: "mcp_", failedStatus: "failed" },
-  // A server that only the operator knows is no provider's.
+  // A server from the operator's configuration is never left to a provider, which does not know it.
   takes: (entry, isNative) => isOperators(entry, servers) || !isNative(),
   open: (settings) => openSource(settings, servers),
   restore: restoreMcpItems,
@@ -30,7 +30,7 @@ function isOperators(entry: JsonObject, servers: McpServers): boolean {
   return name !== undefined && (servers.find(name) !== undefined || typeof entry["connector_id"] !== "string");
 }
 
-/** @throws Fault INVALID_REQUEST for a server that may not be called, and for a label that is taken */
+/** @throws Fault INVALID_REQUEST for a forbidden server or a duplicate label */
 function openSource(settings: ToolSettings, servers: McpServers): OpenSource {
   const { entry, path } = settings;
   const label = String(entry["server_label"]);
@@ -54,7 +54,7 @@ function openSource(settings: ToolSettings, servers: McpServers): OpenSource {
   };
 }
 
-/** Labels of the entries before this one. */
+/** Labels of the preceding entries. */
 const earlierLabels = ({ request, path }: ToolSettings): readonly unknown[] =>
   request.tools
     .slice(0, Number(path.split(".").at(-1)))
@@ -72,7 +72,7 @@ const listingItem = (label: string): NonNullable<OpenSource["listing"]> => ({
 
 const event = (step: string): ItemEvent => ({ name: `response.mcp_list_tools.${step}`, payload: {} });
 
-/** A dry run calls no server, so the model is told of one function in the place of its tools. */
+/** A dry run calls no server: one function stands in for its tools. */
 function placeholderOf(label: string, { entry, path }: ToolSettings): SourceTool {
   const isDeferred = entry["defer_loading"] === true;
   return {

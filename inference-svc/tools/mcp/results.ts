@@ -1,9 +1,9 @@
-/** The result of an MCP tool as text: for the client as it is, and for the model as data of a stranger. */
+/** The result of an MCP tool as text: unchanged for the client, and marked as untrusted data for the model. */
 import { type JsonObject, isObject } from "@sluice/proto/runtime/validation/fields.js";
 import { truncate } from "../../turn/truncate.ts";
 import { deriveMark, wrapAsData } from "../../web/data.ts";
 
-/** UTF-16 units of a result that are kept. */
+/** Maximum UTF-16 units kept of a result. */
 const maxText = 1024 * 1024;
 
 export function textOfResult(result: JsonObject): string {
@@ -15,7 +15,7 @@ export function textOfResult(result: JsonObject): string {
   return `${truncate(whole, maxText)}\n(cut here: the result has ${whole.length} characters)`;
 }
 
-/** Pictures and sounds are only named: a model would read their bytes as text. */
+/** Images and audio are only named: a model would read their bytes as text. */
 function textOfPart(part: unknown): string {
   if (!isObject(part)) return "";
   const { type, text, resource, uri, mimeType } = part;
@@ -28,6 +28,6 @@ function textOfPart(part: unknown): string {
 export const resultForModel = (label: string, name: string, text: string): string =>
   wrapAsData(`The tool ${name} of the MCP server ${label} gave this.`, [text], deriveMark(label, name, text));
 
-/** @param text words of the server */
+/** @param text error text of the server */
 export const failureForModel = (label: string, name: string, text: string): string =>
   wrapAsData(`The call of ${name} failed. The MCP server ${label} says this.`, [text], deriveMark(label, name, text));

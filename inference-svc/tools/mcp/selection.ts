@@ -1,18 +1,18 @@
-/** `allowed_tools` and `require_approval` of an entry: which tools of a server the model may call, and which calls wait for a yes. */
+/** `allowed_tools` and `require_approval` of an entry: the tools the model may call, and the calls that need approval. */
 import { isObject } from "@sluice/proto/runtime/validation/fields.js";
 import type { McpTool } from "./definitions.ts";
 
 type Matches = (tool: McpTool) => boolean;
 
-/** @param value names, or an object of names and `read_only`; all tools when it is absent */
+/** @param value names, or an object of names and `read_only`; absent means all tools */
 export function allowedBy(value: unknown): Matches {
   if (Array.isArray(value)) return isNamedIn(value);
   return isObject(value) ? filter(value) : () => true;
 }
 
 /**
- * Whether a call of the tool waits for approval. Every call does unless the entry says never: a server may do harm in the name of the user.
- * @param value always, never, or filters under these names; a tool that both name waits
+ * Whether a call of the tool needs approval. Every call does unless the entry says never: a server may do harm in the name of the user.
+ * @param value always, never, or filters under these names; a tool in both filters needs approval
  */
 export function approvalBy(value: unknown): Matches {
   if (value === "never") return () => false;
@@ -22,7 +22,7 @@ export function approvalBy(value: unknown): Matches {
   return (tool) => isAlways?.(tool) === true || isNever?.(tool) !== true;
 }
 
-/** An empty filter names no tool. */
+/** Whether the filter is set: an empty filter matches no tool. */
 const isSet = (value: unknown): value is Readonly<Record<string, unknown>> =>
   isObject(value) && (Array.isArray(value["tool_names"]) || typeof value["read_only"] === "boolean");
 
@@ -36,5 +36,5 @@ function isNamedIn(names: readonly unknown[]): Matches {
   return ({ name }) => known.has(name);
 }
 
-/** The server's own word, which it need not keep. */
+/** The server's claim, not enforced by anything. */
 const isReadOnly = ({ annotations }: McpTool): boolean => annotations?.["readOnlyHint"] === true;

@@ -18,9 +18,9 @@ import { openObjectShape } from "./shape.ts";
 
 const listMs = 20_000;
 const callMs = 60_000;
-/** Pages of a list of tools. */
+/** Maximum pages of a tool list. */
 const maxPages = 20;
-/** Tools of a list before `allowed_tools` choose among them. */
+/** Maximum listed tools, before `allowed_tools` selects among them. */
 const maxListed = 2_000;
 
 export interface ServerParts {
@@ -28,7 +28,7 @@ export interface ServerParts {
   readonly entry: JsonObject;
   readonly address: McpAddress;
   readonly servers: McpServers;
-  /** The conversation, which may have the list of an earlier response. */
+  /** The conversation, possibly with the tool list of an earlier response. */
   readonly input: readonly InputItem[];
 }
 
@@ -54,7 +54,7 @@ export class McpServer {
     this.#waits = approvalBy(approval);
   }
 
-  /** Whether the history has its tools. */
+  /** Whether the history contains its tools. */
   get isKnown(): boolean {
     return this.#known !== undefined;
   }
@@ -145,7 +145,7 @@ export class McpServer {
     return { server_label: this.#label, name, arguments: json, output: null, error: null, approval_request_id: null };
   }
 
-  /** Fields of the item that asks for a call. */
+  /** Fields of the approval request for a call. */
   #asking(name: string, json: string) {
     return {
       type: "mcp_approval_request",

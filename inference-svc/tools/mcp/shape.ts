@@ -1,4 +1,4 @@
-/** Arguments whose schema a server gives: the schema reaches the model as it is, and the server checks the arguments. */
+/** Arguments with a schema from a server: the schema is passed on unchanged, and the server checks the arguments. */
 import { isObject } from "@sluice/proto/runtime/validation/fields.js";
 import { type JsonSchema, type ObjectShape, object } from "@sluice/proto/runtime/validation/shape.js";
 

@@ -1,4 +1,4 @@
-/** service:advisor: another model, mostly a stronger one, is asked for advice while the answer is made. */
+/** service:advisor: the model can get advice from another, usually stronger, model while it answers. */
 import type { JsonObject } from "@sluice/proto/runtime/validation/fields.js";
 import { invalid } from "@sluice/proto/runtime/validation/problems.js";
 import { described, object, string } from "@sluice/proto/runtime/validation/shape.js";
@@ -23,7 +23,7 @@ import {
 import { callPart, partToolMs, unknownModel } from "./call-part.ts";
 import { writeTranscript } from "./transcript.ts";
 
-/** Calls of all advisors of a response: each costs as much as an answer of its own. */
+/** Maximum calls of all advisors of a response: each costs as much as a separate answer. */
 const maxCalls = 8;
 const standardTokens = 16_000;
 /** Share of the advisor's window for the conversation; the rest is for earlier advice and the question. */
@@ -33,7 +33,7 @@ const kind = "service:advisor";
 
 export interface AdvisorParts {
   readonly models: PartModels;
-  /** Slug of the model for requests that name none; undefined when the operator set none. */
+  /** Default slug for requests without a model; undefined when the operator configured none. */
   readonly model: string | undefined;
 }
 
@@ -103,7 +103,7 @@ const event = (step: "delta" | "done", payload: JsonObject): ItemEvent => ({
 const ending = ({ advice: text }: OutputItem): readonly ItemEvent[] =>
   typeof text === "string" ? [event("done", { text })] : [];
 
-/** One advisor of a turn. It remembers what it was asked, in this turn and in the items of earlier ones. */
+/** One advisor of a turn, with its earlier questions and answers in this turn and in the history. */
 class Advice {
   readonly #settings: ToolSettings;
   readonly #wanted: Wanted;
@@ -196,7 +196,7 @@ const said = (role: "user" | "assistant", text: string): InputItem => ({
   content: [{ type: role === "user" ? "input_text" : "output_text", text }],
 });
 
-/** The exchange that an item holds, if the item is of the advisor of that name. */
+/** The exchange in an item of the advisor with this name; undefined for other items. */
 function exchangeOf(item: InputItem, name: string | undefined): Exchange | undefined {
   const { type, prompt: asked, advice, instance_name: owner } = item;
   if (type !== kind || owner !== name) return undefined;

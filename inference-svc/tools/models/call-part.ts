@@ -1,4 +1,4 @@
-/** Asks a model for what a tool needs of it. Whatever goes wrong in the call is its outcome, and the response goes on. */
+/** Calls a model on behalf of a tool. A failed call gives an error result, and the response goes on. */
 import { Fault } from "@sluice/proto/runtime/fault.js";
 import { type Heard, PartCall, type PartSettings, type WordListener, partRequest } from "../../parts/part-call.ts";
 import { throwIfAborted } from "../../turn/abort.ts";
@@ -7,17 +7,17 @@ import type { RequestPart } from "../../turn/trace.ts";
 import type { PartModels } from "../part-models.ts";
 import type { ToolCall } from "../tool.ts";
 
-/** Milliseconds for one call of a model; the same as for a member of a panel. */
+/** Time limit in milliseconds of one model call, the same as for a panel member. */
 export const partMs = 120_000;
-/** Milliseconds that a tool may take around such a call; a process under load takes its time. */
+/** Time limit in milliseconds of a tool around such a call, with reserve for a busy process. */
 export const partToolMs = partMs + 5_000;
 
 export interface PartQuestion {
   readonly part: RequestPart;
-  /** The client's request, whose data policy and price limit hold for the call. */
+  /** The client's request; its data policy and price limit apply to the call. */
   readonly request: TurnRequest;
   readonly own: PartSettings;
-  /** Milliseconds that the call may take; the usual limit when absent. */
+  /** Time limit of the call in milliseconds; the usual limit when absent. */
   readonly limitMs?: number;
 }
 
@@ -51,7 +51,7 @@ export async function callPart(
   }
 }
 
-/** Why a model cannot be asked for a part, or undefined. */
+/** Why a model cannot be called by a tool, or undefined. */
 export function unknownModel(slug: string, { hasModel }: Pick<PartModels, "hasModel">): string | undefined {
   if (hasModel(slug)) return undefined;
   return slug.startsWith("service/") ? `${slug} stands for models itself` : `no model is called ${slug}`;

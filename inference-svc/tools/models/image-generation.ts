@@ -1,4 +1,4 @@
-/** service:image_generation, image_generation: a model of the catalogue that gives images makes one from the calling model's words. */
+/** service:image_generation, image_generation: an image model of the catalogue makes an image from the calling model's prompt. */
 import type { JsonObject } from "@sluice/proto/runtime/validation/fields.js";
 import { invalid } from "@sluice/proto/runtime/validation/problems.js";
 import { described, object, string } from "@sluice/proto/runtime/validation/shape.js";
@@ -21,14 +21,14 @@ import {
 } from "../tool.ts";
 import { callPart, partToolMs, unknownModel } from "./call-part.ts";
 
-/** Images of a response: each costs as much as a long answer. */
+/** Maximum images per response: each costs as much as a long answer. */
 const maxCalls = 8;
-/** Characters of an image in base64: 20 MiB. */
+/** Maximum characters of a base64 image: 20 MiB. */
 const maxImageLength = Math.ceil((20 * 1024 * 1024) / 3) * 4;
 
 export interface ImageParts {
   readonly models: PartModels;
-  /** Slug of the model for requests that name none; undefined when the operator set none. */
+  /** Default slug for requests without a model; undefined when the operator configured none. */
   readonly model: string | undefined;
 }
 
@@ -50,7 +50,7 @@ export const imageGeneration = (parts: ImageParts): ServerTool => ({
   open: (settings) => opened(settings, `${settings.path}.parameters`, settings.parameters, parts),
 });
 
-/** The tool by the name of the Responses format, with its settings in the tool itself, and calls in the items of that format. */
+/** The tool under its Responses name: settings in the entry itself, calls as items of the Responses format. */
 export const hostedImageGeneration = (parts: ImageParts): ServerTool => ({
   kinds: ["image_generation"],
   items: { type: "image_generation_call", idPrefix: "ig_", failedStatus: "failed" },
@@ -131,7 +131,7 @@ const event = (step: string): ItemEvent => ({ name: `response.image_generation_c
 
 const isAddress = (image: string): boolean => image.startsWith("https://") && parseUrl(image) !== undefined;
 
-/** Why what a model gave is no image that a client can show, or undefined. */
+/** Why the model's output is not an image clients can show, or undefined. */
 async function refusalOf(image: string, { signal }: ToolCall): Promise<string | undefined> {
   if (isAddress(image)) return undefined;
   if (image.length > maxImageLength) return "the image is longer than 20 MiB";

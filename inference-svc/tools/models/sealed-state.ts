@@ -1,6 +1,6 @@
 /**
- * Encrypts state that a client keeps and sends back, since Sluice stores nothing. The client can neither read nor change it: what is in it
- * has passed no output guardrail, and what comes back is trusted.
+ * Encrypts state for the client to keep and send back, since Sluice stores nothing. The client can neither read nor change it: the state has passed no
+ * output guardrail, and is trusted on return.
  */
 import { createCipheriv, createDecipheriv, hkdfSync, randomBytes } from "node:crypto";
 
@@ -13,15 +13,15 @@ export class StateSeal {
   readonly #prefix: string;
 
   /**
-   * @param secret shared by all replicas, so that each of them continues what another began
-   * @param kind the state is for; a seal opens only states of its own kind
+   * @param secret shared by all replicas, so each can continue another's calls
+   * @param kind purpose of the state; a seal opens only states of its kind
    */
   constructor(secret: string, kind: string) {
     this.#key = new Uint8Array(hkdfSync("sha256", secret, "", `sealed state: ${kind}`, 32));
     this.#prefix = `sluice:${kind}:`;
   }
 
-  /** @param owner names what the state belongs to: it opens with the same text only */
+  /** @param owner a text that identifies the owner; the state opens only with the same text */
   seal(state: unknown, owner: string): string {
     const nonce = randomBytes(nonceBytes);
     const cipher = createCipheriv(algorithm, this.#key, nonce).setAAD(Buffer.from(owner));
@@ -29,12 +29,12 @@ export class StateSeal {
     return this.#prefix + Buffer.concat([nonce, cipher.getAuthTag(), hidden]).toString("base64url");
   }
 
-  /** Whether a text has the form of a sealed state of this kind; it may still not open. */
+  /** Whether a text has the form of a sealed state of this kind, without checking its tag. */
   isOwn(sealed: unknown): boolean {
     return typeof sealed === "string" && sealed.startsWith(this.#prefix);
   }
 
-  /** Undefined for everything that was not sealed with the same secret and owner. */
+  /** Undefined for anything not sealed with the same secret and owner. */
   open(sealed: unknown, owner: string): unknown {
     if (typeof sealed !== "string" || !sealed.startsWith(this.#prefix)) return undefined;
     const bytes = Buffer.from(sealed.slice(this.#prefix.length), "base64url");
@@ -46,7 +46,7 @@ export class StateSeal {
       const json = Buffer.concat([decipher.update(bytes.subarray(tagEnd)), decipher.final()]);
       return JSON.parse(json.toString());
     } catch {
-      // The tag does not fit: the state was changed, or has another owner.
+      // The tag does not match: the state was changed, or has another owner.
       return undefined;
     }
   }

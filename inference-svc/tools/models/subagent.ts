@@ -1,4 +1,4 @@
-/** service:subagent: another model works on a task with tools of its own, and may call functions of the client. */
+/** service:subagent: another model works on a task with a separate set of tools, and may call functions of the client. */
 import { newId } from "@sluice/proto/runtime/id.js";
 import type { JsonObject } from "@sluice/proto/runtime/validation/fields.js";
 import { described, object, string } from "@sluice/proto/runtime/validation/shape.js";
@@ -21,18 +21,18 @@ import { callPart } from "./call-part.ts";
 import type { StateSeal } from "./sealed-state.ts";
 import { type WorkerSettings, type WorkerWishes, readWorkerSettings, workerRequest } from "./worker-settings.ts";
 
-/** Tasks of a response: each costs as much as a response of its own. */
+/** Maximum tasks per response: each costs as much as a separate response. */
 const maxTasks = 8;
-/** Milliseconds that a worker has for a task, or until it waits for the client. */
+/** Time limit of a worker in milliseconds, for its task or until it waits for the client. */
 const taskMs = 300_000;
-/** Characters of a suspended worker's state: a client has to send it back with everything else. */
+/** Maximum characters of a suspended worker's state: a client has to send it back with each request. */
 const maxStateLength = 4 * 1024 * 1024;
 
 const kind = "service:subagent";
 
 export interface SubagentParts {
   readonly models: PartModels;
-  /** Seals the state of workers that wait for the client. */
+  /** Seals the state of workers waiting for the client. */
   readonly seal: StateSeal;
 }
 
@@ -41,7 +41,7 @@ interface WorkerState {
   /** Arguments of the call. */
   readonly args: JsonObject;
   readonly models: readonly string[];
-  /** All that it has read and made. */
+  /** Everything the worker has read and written. */
   readonly input: readonly InputItem[];
 }
 
@@ -88,16 +88,16 @@ const failure = (item: JsonObject, error: string): ToolResult => ({
   failed: true,
 });
 
-/** One entry of the tool in a request. */
+/** An entry of the tool in a request. */
 class Subagent {
   readonly #settings: ToolSettings;
   readonly #worker: WorkerSettings;
   readonly #models: PartModels;
   readonly #seal: StateSeal;
-  /** The owner of the states that it opens: this entry, with these settings, in this workspace. */
+  /** Owner of the states it can open: this entry, with these settings, in this workspace. */
   readonly #owner: string;
 
-  /** @throws Fault INVALID_REQUEST for settings that cannot be kept */
+  /** @throws Fault INVALID_REQUEST for settings that cannot be honored */
   constructor(settings: ToolSettings, { models, seal }: SubagentParts) {
     this.#settings = settings;
     this.#models = models;
@@ -123,7 +123,7 @@ class Subagent {
     return this.#work({ args: given, models: this.#worker.models, input }, call);
   }
 
-  /** Undefined for a state that this entry did not give, and for one whose calls are not all answered. */
+  /** Undefined for a state from another entry, and for a state with unanswered calls. */
   resume({ encrypted_content: sealed }: JsonObject, answers: readonly InputItem[]): ResumedCall | undefined {
     const state = this.#seal.open(sealed, this.#owner) as WorkerState | undefined;
     if (state === undefined) return undefined;
@@ -151,7 +151,7 @@ class Subagent {
     return { output: JSON.stringify({ outcome: text }), item: { ...this.#item(state, call), ...shown } };
   }
 
-  /** The worker waits for functions of the client, as far as it may call more. */
+  /** The result of a worker waiting for functions of the client, within the limit of calls. */
   #suspended(state: WorkerState, { calls, conversation }: Heard, call: ToolCall): ToolResult {
     const { maxToolCalls, name } = this.#worker;
     const room = maxToolCalls - (countCalls(conversation) - calls.length);
@@ -199,7 +199,7 @@ const outputFor = (callId: unknown, output: string): InputItem => ({
   output,
 });
 
-/** Ids of the calls without an output, in their order. A provider may use an id again in a later answer. */
+/** Ids of calls without an output, in order. A provider may reuse an id in a later answer. */
 function unansweredCalls(items: readonly InputItem[]): readonly unknown[] {
   const open = new Set<unknown>();
   for (const item of items) {
@@ -209,7 +209,7 @@ function unansweredCalls(items: readonly InputItem[]): readonly unknown[] {
   return [...open];
 }
 
-/** The conversation with these calls of its last answer under ids that no other worker and no other answer uses. */
+/** The conversation, with the ids of its last answer's calls replaced by ids unique across workers and answers. */
 function withNewIds(items: readonly InputItem[], ids: ReadonlyMap<unknown, string>): readonly InputItem[] {
   const left = new Map(ids);
   const renamed = items.toReversed().map((item) => {

@@ -1,4 +1,4 @@
-/** A conversation as one text, for a model that is asked about it and has none of its tools. */
+/** A conversation as one text, for a model that gets none of its tools. */
 import { isObject } from "@sluice/proto/runtime/validation/fields.js";
 import type { InputItem, TurnRequest } from "../../turn/request.ts";
 
@@ -24,7 +24,7 @@ function lineOf(item: InputItem): string | undefined {
   }
 }
 
-/** Members that say nothing to a reader of the transcript. */
+/** Members without meaning to a reader of the transcript. */
 const unsaid: ReadonlySet<string> = new Set(["type", "id", "call_id", "status"]);
 
 /** Calls of other tools and their results, such as those of a shell. */

@@ -1,4 +1,4 @@
-/** Settings of an entry of service:subagent, and the request that its worker is sent. */
+/** Settings of a service:subagent entry, and its worker's request. */
 import type { JsonObject } from "@sluice/proto/runtime/validation/fields.js";
 import { invalid } from "@sluice/proto/runtime/validation/problems.js";
 import { readToolReasoning } from "../../fusion/options.ts";
@@ -45,13 +45,13 @@ export interface WorkerSettings {
   readonly models: readonly string[];
   /** Tools of Sluice or of the provider. */
   readonly tools: readonly HostedTool[];
-  /** Functions of the client that it may call. */
+  /** Functions of the client available to the worker. */
   readonly functions: readonly (FunctionTool | NamespaceTool)[];
   readonly maxToolCalls: number;
   readonly manner: Omit<PartSettings, "models" | "input" | "tools">;
 }
 
-/** @throws Fault INVALID_REQUEST for settings that cannot be kept */
+/** @throws Fault INVALID_REQUEST for settings that cannot be honored */
 export function readWorkerSettings(
   { parameters, path, request, scope }: ToolSettings,
   parts: PartModels,
@@ -84,7 +84,7 @@ export function readWorkerSettings(
       maxOutputTokens: parts.room(models[0] ?? "", wishes.max_completion_tokens ?? standardTokens),
       ...(reasoning && { reasoning }),
       ...(temperature !== undefined && { temperature }),
-      // A worker that waits for the client reads its own thoughts again, which some providers give only sealed.
+      // A worker waiting for the client needs its reasoning again, which some providers return only encrypted.
       ...(functions.length > 0 && { include: ["reasoning.encrypted_content"] }),
     },
   };
@@ -95,7 +95,7 @@ const toHosted = (entry: JsonObject): HostedTool => {
   return { type: "hosted", kind, spelling: kind, json: JSON.stringify(entry) };
 };
 
-/** Names alone are enough to inherit these functions. */
+/** `inherited_function_names` is enough, even without `inherit_functions`. */
 function inheritedFunctions(
   { inherit_functions: all = false, inherited_function_names: names }: WorkerWishes,
   tools: readonly Tool[],
@@ -119,7 +119,7 @@ interface WorkerTurn {
 /**
  * The next request to the model of a worker.
  * @param spent usage of the whole response so far
- * @returns undefined when the limits of the response leave it nothing
+ * @returns undefined when the response's limits leave no room for another
  */
 export function workerRequest(
   { tools, functions, maxToolCalls, manner }: WorkerSettings,
@@ -143,7 +143,7 @@ export function workerRequest(
 
 type SpendingLimit = Extract<StopCondition, { readonly type: "max_cost" | "max_tokens_used" }>;
 
-/** The limit less what was spent; undefined for conditions on other things. */
+/** The limit minus the usage so far; undefined for conditions without a limit. */
 function whatIsLeft(condition: StopCondition, spent: Usage | undefined): SpendingLimit | undefined {
   if (condition.type === "max_tokens_used") {
     const used = spent === undefined ? 0 : spent.inputTokens + spent.outputTokens;

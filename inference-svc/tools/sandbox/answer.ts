@@ -1,4 +1,4 @@
-/** Reads the adapter's answer to a run. Everything in it may be hostile: the programs that ran decide what they print. */
+/** Reads the adapter's answer to a run. Everything in it may be hostile: programs inside the sandbox control their output. */
 import { stripVTControlCharacters } from "node:util";
 import { type JsonObject, isObject } from "@sluice/proto/runtime/validation/fields.js";
 import type { Posted } from "../../internal/detection/wire.ts";
@@ -13,9 +13,9 @@ export interface CommandOutput {
   readonly outcome: RunOutcome;
 }
 
-/** The adapter does not take the run, and nothing is wrong with the adapter. */
+/** The adapter rejected the run, without being at fault. */
 export class SandboxRefused extends Error {
-  /** For the model; the adapter's own words stay in the log. */
+  /** For the model; the adapter's message is only logged. */
   readonly explanation: string;
 
   constructor(status: number, explanation: string) {
@@ -24,14 +24,14 @@ export class SandboxRefused extends Error {
   }
 }
 
-/** Statuses of the contract, with what the model is told. */
+/** Statuses of the contract, with an explanation for the model. */
 const refusals: ReadonlyMap<number, string> = new Map([
   [413, "the sandbox takes no programs of this length"],
   [422, "the sandbox does not offer this network policy, memory limit or language"],
   [429, "the sandbox is busy; try again later"],
 ]);
 
-/** @param count of the commands @throws SandboxRefused; Error for every other answer that is not a run's */
+/** @param count number of commands @throws SandboxRefused; Error for every other answer without a run's result */
 export function readRun({ status, body }: Posted, count: number): readonly CommandOutput[] {
   const refusal = refusals.get(status);
   if (refusal !== undefined) throw new SandboxRefused(status, refusal);
@@ -41,7 +41,7 @@ export function readRun({ status, body }: Posted, count: number): readonly Comma
   return output.slice(0, count).map(readOutput);
 }
 
-/** The error of the parser would quote the answer, which must not get into a log. */
+/** The parser's error would quote the answer, which must not get into a log. */
 function parsed(body: string): JsonObject {
   let answer: unknown;
   try {
@@ -68,7 +68,7 @@ function readOutcome(outcome: unknown): RunOutcome {
   return { type, exit_code: code };
 }
 
-/** The text without escape sequences, which could act on the terminal that prints it. */
+/** The text without escape sequences, since they could control a terminal. */
 const printable = (text: string): string =>
   stripVTControlCharacters(wellFormed(text))
     .replaceAll(/\r\n?/g, "\n")

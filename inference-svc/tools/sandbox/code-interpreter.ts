@@ -48,7 +48,7 @@ export const codeInterpreter = (parts: SandboxParts): ServerTool => ({
   },
 });
 
-/** The tool by the name of the Responses format, with its container in the tool itself, and calls in the items of that format. */
+/** The tool under its Responses name: container in the entry itself, calls as items of the Responses format. */
 export const hostedCodeInterpreter = (parts: SandboxParts): ServerTool => ({
   kinds: ["code_interpreter"],
   items: { type: "code_interpreter_call", idPrefix: "ci_", failedStatus: "failed" },
@@ -76,7 +76,7 @@ export const hostedCodeInterpreter = (parts: SandboxParts): ServerTool => ({
 
 const event = (step: string): ItemEvent => ({ name: `response.code_interpreter_call.${step}`, payload: {} });
 
-/** The fields of an item that tell how a run went. */
+/** Converts a run's output to fields of its item. */
 type DescribeRun = (output: CommandOutput) => JsonObject;
 
 async function runCode(code: string, place: SandboxPlace, call: ToolCall, describe: DescribeRun): Promise<ToolResult> {
@@ -111,7 +111,7 @@ function recallOwn(item: InputItem): RecalledCall {
   return { args: codeOf(item), output: describeOutputs([heldOutput(item)]) };
 }
 
-/** Clients get outputs only if they ask for them. */
+/** Items contain outputs only if the client requested them. */
 function recallHosted(item: InputItem): RecalledCall {
   const { outputs, error } = item;
   if (typeof error === "string") return { args: codeOf(item), output: errorOutput(error) };

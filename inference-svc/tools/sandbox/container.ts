@@ -1,4 +1,4 @@
-/** The container in which the tools of a turn run: the one that the client names, else one of the session, the history or the turn. */
+/** The container of a turn's tools: as named by the client, else from the session, the history or the turn. */
 import { createHmac, randomBytes } from "node:crypto";
 import { type JsonObject, isObject } from "@sluice/proto/runtime/validation/fields.js";
 import { invalid } from "@sluice/proto/runtime/validation/problems.js";
@@ -9,17 +9,17 @@ import type { Container, Sandbox } from "./sandbox.ts";
 export interface SandboxParts {
   /** Undefined when the configuration has none. */
   readonly sandbox: Sandbox | undefined;
-  /** Shared by all replicas, so that a tenant and a session have the same containers in each. */
+  /** Shared by all replicas: a tenant and a session get the same containers in each. */
   readonly secret: string;
 }
 
-/** The sandbox and the container in which a tool runs. */
+/** The sandbox and container of a tool. */
 export interface SandboxPlace {
   readonly sandbox: Sandbox;
   readonly container: Container;
 }
 
-/** The settings of an entry that are about its container. */
+/** The container settings of an entry. */
 export interface ContainerSettings {
   /** An object of the contract, the id of a container, or neither. */
   readonly container: unknown;
@@ -31,16 +31,16 @@ export interface ContainerSettings {
 const standardSleepSeconds = 900;
 const idForm = /^[\w-]{1,64}$/;
 const idPrefix = "cntr_";
-/** Hexadecimal digits of an id, which has 20 characters with its prefix: the most that `container_id` of a request may have. */
+/** Hexadecimal digits of an id. With its prefix an id has 20 characters, the maximum of a request's `container_id`. */
 const idDigits = 15;
 
-/** All tools of a turn without a container of their own share one, so that each sees the files of the others. */
+/** Tools of a turn without a named container share this container, and thus their files. */
 const ofTurn = new StateKey(() => idPrefix + randomBytes(idDigits).toString("hex").slice(0, idDigits));
 
 const missing = (settings: ToolSettings): string =>
   `${String(settings.entry["type"])} needs a sandbox, and this service has none; its operator sets sandbox.base_url`;
 
-/** A sentence for the model where there is no sandbox and calls fail instead of the request. @throws Fault INVALID_REQUEST */
+/** Returns a sentence for the model when no sandbox is configured and calls must fail instead of the request. @throws Fault INVALID_REQUEST */
 export const findPlaceOrReason = (
   settings: ToolSettings,
   given: ContainerSettings,
@@ -48,7 +48,7 @@ export const findPlaceOrReason = (
 ): SandboxPlace | string =>
   parts.sandbox === undefined && failsByCall(settings.request) ? missing(settings) : findPlace(settings, given, parts);
 
-/** @throws Fault INVALID_REQUEST without a sandbox, and for settings that no sandbox can keep */
+/** @throws Fault INVALID_REQUEST when no sandbox is configured, and for settings no sandbox supports */
 export function findPlace(
   settings: ToolSettings,
   given: ContainerSettings,

@@ -4,11 +4,11 @@ import { truncateMiddle } from "../../turn/truncate.ts";
 import { deriveMark, wrapAsData } from "../../web/data.ts";
 import type { CommandOutput, RunOutcome } from "./answer.ts";
 
-/** UTF-16 units of each stream of a command, where the model names no limit. */
+/** Default limit in UTF-16 units for each stream of a command. */
 const standardLength = 20_000;
-/** UTF-16 units of each stream of a command at most. */
+/** Maximum of `max_output_length` in UTF-16 units. */
 const maxLength = 100_000;
-/** UTF-16 units of all streams of a run: the model pays for each. */
+/** Maximum UTF-16 units of all streams of a run: the model pays for each. */
 const maxTotal = 200_000;
 
 /** @param wanted `max_output_length` of the call */
@@ -26,7 +26,7 @@ export function shortened(outputs: readonly CommandOutput[], wanted: unknown): r
 const describeOutcome = (outcome: RunOutcome): string =>
   outcome.type === "exit" ? `exit code ${outcome.exit_code}` : "ended because its time was over";
 
-/** For the model, which reads what was printed as data. */
+/** For the model. The printed output is marked as data. */
 export function describeOutputs(outputs: readonly CommandOutput[]): string {
   const texts = outputs.map(({ stdout, stderr, outcome }) =>
     [
@@ -38,7 +38,7 @@ export function describeOutputs(outputs: readonly CommandOutput[]): string {
   return wrapAsData("The run is over. This is how it ended, and what it printed.", texts, deriveMark(...texts));
 }
 
-/** The outputs that an earlier item holds. */
+/** The outputs of an earlier item. */
 export const heldOutputs = (outputs: unknown): readonly CommandOutput[] =>
   (Array.isArray(outputs) ? outputs : []).filter(isObject).map(({ stdout, stderr, outcome }) => ({
     stdout: textOf(stdout),
@@ -46,7 +46,7 @@ export const heldOutputs = (outputs: unknown): readonly CommandOutput[] =>
     outcome: heldOutcome(isObject(outcome) ? outcome["exit_code"] : undefined),
   }));
 
-/** The output of an earlier item that holds one command. */
+/** The output of an earlier item with a single command. */
 export const heldOutput = ({ stdout, stderr, exitCode }: JsonObject): CommandOutput => ({
   stdout: textOf(stdout),
   stderr: textOf(stderr),

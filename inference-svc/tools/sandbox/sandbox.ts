@@ -1,4 +1,4 @@
-/** The operator's sandbox: an adapter over HTTP that runs commands and code in containers (deploy/sandbox/README.md). Nothing runs in Sluice. */
+/** The operator's sandbox: an HTTP adapter that runs commands and code in containers (deploy/sandbox/README.md). Nothing runs in Sluice. */
 import type { Logger } from "@sluice/proto/runtime/log/log.js";
 import type { SandboxSettings } from "@sluice/proto/runtime/house/sandbox.js";
 import { GuardedService, type OnServiceEnd, watched } from "../../internal/guarded-service.ts";
@@ -8,17 +8,17 @@ import { MeteredClient } from "../../upstream/transport/metered-client.ts";
 import { ServiceClient } from "../../upstream/transport/service-client.ts";
 import { type CommandOutput, SandboxRefused, readRun } from "./answer.ts";
 
-/** Milliseconds that the adapter may take beside the run itself: a container starts in one to eight seconds. */
+/** Milliseconds the adapter may take in addition to the run: a container starts in one to eight seconds. */
 const overheadMs = 8_000;
-/** Longest run in milliseconds, so that the call ends within the minute that every tool has. */
+/** Longest run in milliseconds: the call must end within the one-minute limit of every tool. */
 export const maxRunMs = 50_000;
-/** UTF-8 bytes that the adapter gives of a run, over all commands and both streams. */
+/** Maximum UTF-8 bytes of a run's output, over all commands and both streams. */
 const maxOutputBytes = 256 * 1024;
 
 /** Called when a run begins; the returned function is called with its outcome. */
 export type SandboxWatch = () => OnServiceEnd;
 
-/** The container of a run. One with other settings is another container, also under the same id. */
+/** The container of a run. Different settings mean another container, even under the same id. */
 export interface Container {
   /** Hash of workspace and key. */
   readonly tenant: string;
@@ -26,21 +26,21 @@ export interface Container {
   readonly id: string;
   /** The network policy as the client wrote it; undefined stands for no network. */
   readonly networkPolicy: unknown;
-  /** 1g, 4g, 16g or 64g; undefined: what the adapter gives. */
+  /** 1g, 4g, 16g or 64g; undefined for the adapter's default. */
   readonly memoryLimit: unknown;
-  /** Seconds without a run after which it is removed. */
+  /** Seconds without a run before its removal. */
   readonly sleepAfterSeconds: number;
 }
 
-/** Programs that run one after another, until one exceeds the time. */
+/** Programs in sequence, until one exceeds the time limit. */
 export interface Run {
   readonly language: "shell" | "python";
   readonly commands: readonly string[];
-  /** Milliseconds for all of them. */
+  /** Time limit in milliseconds for all of them. */
   readonly timeoutMs: number;
 }
 
-/** There is no result; the message is for the model. */
+/** No result from the sandbox; the message is for the model. */
 export class SandboxUnavailable extends Error {}
 
 export interface SandboxDependencies {
@@ -79,9 +79,9 @@ export class Sandbox {
   }
 
   /**
-   * Runs the commands. The adapter ends a run whose connection closes.
-   * @returns an output per command; fewer when one exceeded the time
-   * @throws SandboxUnavailable; Fault when the turn is over, or when the run may not be paid for
+   * Runs the commands. The adapter ends a run when its connection closes.
+   * @returns an output per command; fewer when one exceeded the time limit
+   * @throws SandboxUnavailable; Fault when the turn is over, or when the budget forbids the run
    */
   async run(container: Container, run: Run, { scope, signal }: ServiceCaller): Promise<readonly CommandOutput[]> {
     throwIfAborted(signal);
@@ -94,7 +94,7 @@ export class Sandbox {
     });
   }
 
-  /** Lets running calls finish and keeps no connection. */
+  /** Lets running calls finish and closes idle connections. */
   retire(): void {
     this.#connections.retire();
   }

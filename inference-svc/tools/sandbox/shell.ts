@@ -1,4 +1,4 @@
-/** service:shell, and shell with a container: commands one after another, in a container of the sandbox. */
+/** service:shell, and shell with a container: sequential commands in a container of the sandbox. */
 import { type JsonObject, isObject } from "@sluice/proto/runtime/validation/fields.js";
 import { array, described, integer, nullable, object, string } from "@sluice/proto/runtime/validation/shape.js";
 import type { InputItem } from "../../turn/request.ts";
@@ -8,7 +8,7 @@ import { type ContainerSettings, type SandboxPlace, type SandboxParts, findPlace
 import { describeOutputs, heldOutputs } from "./output.ts";
 import { describeProgram, maxProgramLength, runCall } from "./run-call.ts";
 
-/** Commands of a call: each may print as much as the call allows. */
+/** Maximum commands per call: each may print up to the call's output limit. */
 const maxCommands = 20;
 
 const args = object(
@@ -54,8 +54,8 @@ export const shellTool = (parts: SandboxParts): ServerTool => ({
 });
 
 /**
- * The tool by the name of the Responses format. Without a container it is the client's, and with one the provider's where a provider has it.
- * A call is two items of that format.
+ * The tool under its Responses name. Without a container the client runs it, and with one the provider, if able to. A call has two items of the Responses
+ * format.
  */
 export const hostedShell = (parts: SandboxParts): ServerTool => ({
   kinds: ["shell"],
@@ -91,7 +91,7 @@ export const hostedShell = (parts: SandboxParts): ServerTool => ({
 
 interface Ran {
   readonly outputs: readonly CommandOutput[];
-  /** Why there are none. */
+  /** Why there are no outputs. */
   readonly error?: string;
 }
 

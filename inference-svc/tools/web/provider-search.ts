@@ -1,7 +1,4 @@
-/**
- * `engine: native` asks for the provider's own search, in whichever of its spellings: here the tool of Sluice's name becomes the one that providers
- * know. The plugin `web` makes that tool, too.
- */
+/** `engine: native` requests the provider's own search. Sluice's tool is converted to the search tool known to providers, which the plugin `web` also adds. */
 import { type JsonObject, isObject } from "@sluice/proto/runtime/validation/fields.js";
 import type { HostedTool, ToolChoice, ToolReference, TurnRequest } from "../../turn/request.ts";
 
@@ -34,7 +31,7 @@ const replaceTools = (request: TurnRequest, made: ReadonlyMap<HostedTool, Hosted
   tools: request.tools.map((tool) => (tool.type === "hosted" ? (made.get(tool) ?? tool) : tool)),
 });
 
-/** The tool that providers know, without the setting that is kept by sending it; undefined where another engine is asked for. */
+/** The provider's search tool, without the setting `engine`; undefined when another engine is requested. */
 function providerSearch(tool: HostedTool): HostedTool | undefined {
   const fields = JSON.parse(tool.json) as JsonObject;
   const settings = tool.kind === ours ? fields["parameters"] : fields;

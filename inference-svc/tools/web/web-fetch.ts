@@ -1,4 +1,4 @@
-/** service:web_fetch: reads a page of the web; what it says is data, and answers that link to it cite it. */
+/** service:web_fetch: reads a web page; its text is treated as data, and answers with a link to it cite it. */
 import { described, object, string } from "@sluice/proto/runtime/validation/shape.js";
 import { type JsonObject, isObject } from "@sluice/proto/runtime/validation/fields.js";
 import { Problems } from "@sluice/proto/runtime/validation/problems.js";
@@ -18,7 +18,7 @@ import {
   isRecalled,
 } from "../tool.ts";
 
-/** Maximum number of pages in a request, even if it names a higher one. */
+/** Maximum pages per request, even if the request sets a higher limit. */
 const maxUsesAllowed = 50;
 const standardTokens = 20_000;
 
@@ -69,12 +69,12 @@ export const webFetchTool = (web: Web): ServerTool => ({
   },
 });
 
-/** Whether the settings name a vendor whose key is configured: then it reads, also where a provider could. */
+/** Whether the settings name a configured vendor: it then reads the page, even if a provider could. */
 const namesEngine = ({ engine = "" }: Wanted, web: Web): boolean => web.pageEngine(engine) !== undefined;
 
 /**
- * @returns undefined where Sluice reads pages itself
- * @throws Fault INVALID_REQUEST for an engine that does not exist here; a restored page needs none
+ * @returns undefined when Sluice reads pages itself
+ * @throws Fault INVALID_REQUEST for an unknown engine; a restored page needs none
  */
 function engineOf(settings: ToolSettings, web: Web): PageEngine | undefined {
   const { engine: name = "auto" }: Wanted = settings.parameters;

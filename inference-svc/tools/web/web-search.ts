@@ -1,6 +1,6 @@
 /**
- * Web search with a configured engine, under the name of Sluice and under those that the Responses format has for a provider's search. The
- * results are data, and answers that link to them cite them.
+ * Web search with a configured engine, under Sluice's name and under the Responses names of a provider's search. The results are treated as data, and
+ * answers with links to them cite them.
  */
 import { described, object, string } from "@sluice/proto/runtime/validation/shape.js";
 import { type JsonObject, isObject } from "@sluice/proto/runtime/validation/fields.js";
@@ -40,10 +40,7 @@ export const webSearchTool = (web: Web): ServerTool => ({
   open: (settings) => opened(settings, `${settings.path}.parameters`, settings.parameters, web, actionOf),
 });
 
-/**
- * The tool by the names of the Responses format, with its settings in the tool itself. Its calls are the items of that format, so that
- * clients see a search as a provider would have made it.
- */
+/** The tool under its Responses names: settings in the entry itself, calls as items of the Responses format. Clients see a search as if made by a provider. */
 export const hostedSearchTool = (web: Web): ServerTool => ({
   kinds: ["web_search", "web_search_2025_08_26", "web_search_preview", "web_search_preview_2025_03_11"],
   hasEffect: false,
@@ -75,7 +72,7 @@ export const hostedSearchTool = (web: Web): ServerTool => ({
   },
 });
 
-/** Whether the settings name an engine that is configured: then it searches, also where a provider could. */
+/** Whether the settings name a configured engine: it then searches, even if a provider could. */
 const isEngine = (given: JsonObject, web: Web): boolean => web.engine(readSearchSettings(given).engine) !== undefined;
 
 type DescribeAction = (query: string, hits: readonly SearchHit[]) => JsonObject;
@@ -98,7 +95,7 @@ function opened(settings: ToolSettings, path: string, given: JsonObject, web: We
 }
 
 /**
- * @returns undefined where searches fail by call, and for a restored search, which needs none, since only its words matter
+ * @returns undefined when searches fail by call, and for a restored search: it needs only its words
  * @throws Fault INVALID_REQUEST when no engine is configured
  */
 function engineOf(
@@ -118,7 +115,7 @@ function engineOf(
   return undefined;
 }
 
-/** The searches of one turn; limits count over all of them. */
+/** The searches of one turn; limits apply to their sum. */
 class Searches {
   readonly #web: Web;
   readonly #engine: SearchEngine | undefined;
@@ -143,7 +140,7 @@ class Searches {
     try {
       const search = { query, maxResults, domains, contentLength: maxCharacters, wishes };
       const found = await this.#web.search(this.#engine, search, call);
-      // Others may have searched meanwhile.
+      // Parallel calls may have used up part of the limit meanwhile.
       const hits = found.slice(0, Math.max(0, maxTotal - this.#results));
       this.#results += hits.length;
       return this.#given(query, hits);
@@ -176,9 +173,9 @@ const actionOf = (query: string, hits: readonly { readonly url: string }[]): Jso
   sources: hits.map(({ url }) => ({ type: "url", url })),
 });
 
-/** An item keeps where something was found, not what. */
+/** An item keeps the URLs of results, not their text. */
 function recall({ action, error, status }: InputItem): RecalledCall {
-  // A provider may have read a page instead.
+  // A provider may have fetched a page instead.
   const { url = "", query = url, sources = [] } = isObject(action) ? action : {};
   const urls = (Array.isArray(sources) ? sources : []).flatMap((source: unknown) =>
     isObject(source) && typeof source["url"] === "string" ? [source["url"]] : [],

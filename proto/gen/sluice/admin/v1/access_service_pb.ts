@@ -50,7 +50,7 @@ export const ContentFilterSchema: GenMessage<ContentFilter> = /*@__PURE__*/
   messageDesc(file_sluice_admin_v1_access_service, 0);
 
 /**
- * A rule that is built in.
+ * A built-in rule.
  *
  * @generated from message sluice.admin.v1.BuiltinFilter
  */
@@ -105,7 +105,7 @@ export type JudgeRule = Message<"sluice.admin.v1.JudgeRule"> & {
   action: FilterAction;
 
   /**
-   * 0 to 1: probability from which the rule counts as broken.
+   * 0 to 1: the minimum probability for a broken rule.
    *
    * @generated from field: double threshold = 3;
    */
@@ -127,7 +127,7 @@ export const JudgeRuleSchema: GenMessage<JudgeRule> = /*@__PURE__*/
   messageDesc(file_sluice_admin_v1_access_service, 2);
 
 /**
- * A category that an external detector looks for, and the action.
+ * A category of findings of an external detector, and the action.
  *
  * @generated from message sluice.admin.v1.DetectorRule
  */
@@ -176,34 +176,34 @@ export const DetectorRuleSchema: GenMessage<DetectorRule> = /*@__PURE__*/
   messageDesc(file_sluice_admin_v1_access_service, 3);
 
 /**
- * Models and providers that may serve. Absent and empty fields restrict nothing.
+ * Models and providers allowed to serve. Absent and empty fields restrict nothing.
  *
  * @generated from message sluice.admin.v1.RoutingPolicy
  */
 export type RoutingPolicy = Message<"sluice.admin.v1.RoutingPolicy"> & {
   /**
-   * Slugs of the only models that may serve.
+   * Allowlist of model slugs.
    *
    * @generated from field: repeated string allowed_models = 1;
    */
   allowedModels: string[];
 
   /**
-   * Slugs of models that may not serve.
+   * Blocklist of model slugs.
    *
    * @generated from field: repeated string ignored_models = 2;
    */
   ignoredModels: string[];
 
   /**
-   * Slugs of the only providers that may serve, spelled like `provider.only` of a request.
+   * Allowlist of provider slugs, spelled like `provider.only` of a request.
    *
    * @generated from field: repeated string allowed_providers = 3;
    */
   allowedProviders: string[];
 
   /**
-   * Slugs of providers that may not serve.
+   * Blocklist of provider slugs.
    *
    * @generated from field: repeated string ignored_providers = 4;
    */
@@ -273,7 +273,7 @@ export type RoutingPolicy = Message<"sluice.admin.v1.RoutingPolicy"> & {
   enableFreeModelPublication?: boolean | undefined;
 
   /**
-   * Regions in which a provider must be: global (anywhere), europe, us.
+   * Allowed regions of a provider: global (anywhere), europe, us.
    *
    * @generated from field: repeated string allowed_data_regions = 14;
    */
@@ -288,7 +288,7 @@ export const RoutingPolicySchema: GenMessage<RoutingPolicy> = /*@__PURE__*/
   messageDesc(file_sluice_admin_v1_access_service, 4);
 
 /**
- * Guardrail in the form that is enforced.
+ * Guardrail as enforced by processes.
  *
  * @generated from message sluice.admin.v1.Guardrail
  */
@@ -322,14 +322,14 @@ export type Guardrail = Message<"sluice.admin.v1.Guardrail"> & {
   contentFilterBuiltins: BuiltinFilter[];
 
   /**
-   * Models and providers that may serve.
+   * Models and providers allowed to serve.
    *
    * @generated from field: sluice.admin.v1.RoutingPolicy routing_policy = 5;
    */
   routingPolicy?: RoutingPolicy | undefined;
 
   /**
-   * Direction that the content filters scan.
+   * Direction scanned by the content filters.
    *
    * @generated from field: sluice.admin.v1.AppliesTo applies_to = 6;
    */
@@ -343,7 +343,7 @@ export type Guardrail = Message<"sluice.admin.v1.Guardrail"> & {
   mode: GuardrailMode;
 
   /**
-   * Decision for a text that the content filters could not scan.
+   * Decision for a text the content filters could not scan.
    *
    * @generated from field: sluice.admin.v1.ErrorPolicy on_error = 8;
    */
@@ -421,7 +421,7 @@ export const RateLimitsSchema: GenMessage<RateLimits> = /*@__PURE__*/
   messageDesc(file_sluice_admin_v1_access_service, 6);
 
 /**
- * A key with everything that decides what it may do.
+ * A key with everything that determines its permissions.
  *
  * @generated from message sluice.admin.v1.Caller
  */
@@ -434,7 +434,7 @@ export type Caller = Message<"sluice.admin.v1.Caller"> & {
   keyHash: string;
 
   /**
-   * UUID of the workspace that owns the key.
+   * UUID of the key's workspace.
    *
    * @generated from field: string workspace_id = 2;
    */
@@ -455,7 +455,7 @@ export type Caller = Message<"sluice.admin.v1.Caller"> & {
   expiresAtMs?: bigint | undefined;
 
   /**
-   * The guardrail that the key holds; absent when it holds none.
+   * The key's guardrail; absent when it has none.
    *
    * @generated from field: optional sluice.admin.v1.Guardrail guardrail = 5;
    */
@@ -512,7 +512,7 @@ export const CallerSchema: GenMessage<Caller> = /*@__PURE__*/
   messageDesc(file_sluice_admin_v1_access_service, 7);
 
 /**
- * Asks for one key, or for several that a process needs at the same time.
+ * Requests one key, or several needed by a process at the same time.
  *
  * @generated from message sluice.admin.v1.ResolveKeyRequest
  */
@@ -525,8 +525,7 @@ export type ResolveKeyRequest = Message<"sluice.admin.v1.ResolveKeyRequest"> & {
   keyHash: string;
 
   /**
-   * Whether the process refuses a policy with fields that it does not know. A build that leaves this out is older,
-   * and gets UNAVAILABLE for a policy with a field that it cannot know.
+   * Whether the process refuses a policy with unknown fields. Older builds leave this out, and get UNAVAILABLE for a policy with a field they cannot know.
    *
    * @generated from field: bool refuses_unknown = 2;
    */
@@ -561,7 +560,7 @@ export type FurtherKey = Message<"sluice.admin.v1.FurtherKey"> & {
   caller?: Caller | undefined;
 
   /**
-   * Id of the guardrail that the key holds; empty when it holds none.
+   * Id of the key's guardrail; empty when it has none.
    *
    * @generated from field: string guardrail_id = 2;
    */
@@ -596,15 +595,15 @@ export type ResolveKeyResponse = Message<"sluice.admin.v1.ResolveKeyResponse"> &
   caller?: Caller | undefined;
 
   /**
-   * The policy generation at which this was read.
+   * Policy generation of this reading.
    *
    * @generated from field: uint64 generation = 2;
    */
   generation: bigint;
 
   /**
-   * The further keys in the order of the request. The last of them may be missing, and are to be asked for again: an earlier build answers none,
-   * and an answer has at most some megabytes.
+   * The further keys in the order of the request. The last of them may be missing and must be requested again: an earlier build answers none, and an answer
+   * has at most some megabytes.
    *
    * @generated from field: repeated sluice.admin.v1.FurtherKey further = 3;
    */
@@ -667,7 +666,7 @@ export type ListInactiveEndUsersResponse = Message<"sluice.admin.v1.ListInactive
   users: string[];
 
   /**
-   * The policy generation at which this was read.
+   * Policy generation of this reading.
    *
    * @generated from field: uint64 generation = 2;
    */
@@ -689,7 +688,7 @@ export const ListInactiveEndUsersResponseSchema: GenMessage<ListInactiveEndUsers
   messageDesc(file_sluice_admin_v1_access_service, 12);
 
 /**
- * A change in the state of an endpoint that a process has found out by its own calls.
+ * A change in the state of an endpoint, detected by a process through its own calls.
  *
  * @generated from message sluice.admin.v1.EndpointNews
  */
@@ -730,7 +729,7 @@ export type WatchPolicyRequest = Message<"sluice.admin.v1.WatchPolicyRequest"> &
   process: string;
 
   /**
-   * The highest generation that this process enforces.
+   * The highest generation enforced by this process.
    *
    * @generated from field: uint64 applied_generation = 2;
    */
@@ -786,8 +785,8 @@ export type WatchPolicyResponse = Message<"sluice.admin.v1.WatchPolicyResponse">
   all: boolean;
 
   /**
-   * Supported fields, only in the first message: the highest field number of each request of the administration that this admin-svc knows, by
-   * full message name. Older builds leave it out.
+   * Supported fields, only in the first message: for each administration request, the highest field number known to this admin-svc, by full message name.
+   * Older builds leave it out.
    *
    * @generated from field: map<string, uint32> knows = 4;
    */
@@ -809,7 +808,7 @@ export const WatchPolicyResponseSchema: GenMessage<WatchPolicyResponse> = /*@__P
   messageDesc(file_sluice_admin_v1_access_service, 15);
 
 /**
- * Kind of a key: the operations that it may use.
+ * Kind of a key: the operations it may use.
  *
  * @generated from enum sluice.admin.v1.KeyKind
  */
@@ -884,7 +883,7 @@ export const FilterActionSchema: GenEnum<FilterAction> = /*@__PURE__*/
   enumDesc(file_sluice_admin_v1_access_service, 1);
 
 /**
- * Direction of the texts that a guardrail's rules scan.
+ * Direction of the texts scanned by a guardrail's rules.
  *
  * @generated from enum sluice.admin.v1.AppliesTo
  */
@@ -979,7 +978,7 @@ export enum ErrorPolicy {
   CLOSED = 1,
 
   /**
-   * The text passes, and the receipt says so.
+   * The text passes, and the receipt reports it.
    *
    * @generated from enum value: ERROR_POLICY_OPEN = 2;
    */
@@ -993,7 +992,7 @@ export const ErrorPolicySchema: GenEnum<ErrorPolicy> = /*@__PURE__*/
   enumDesc(file_sluice_admin_v1_access_service, 4);
 
 /**
- * Messages that a built-in filter scans.
+ * Messages scanned by a built-in filter.
  *
  * @generated from enum sluice.admin.v1.ScanScope
  */
@@ -1006,14 +1005,14 @@ export enum ScanScope {
   UNSPECIFIED = 0,
 
   /**
-   * Everything that a model reads.
+   * Everything the model reads.
    *
    * @generated from enum value: SCAN_SCOPE_ALL_MESSAGES = 1;
    */
   ALL_MESSAGES = 1,
 
   /**
-   * Messages of the user alone.
+   * Only messages of the user.
    *
    * @generated from enum value: SCAN_SCOPE_USER_ONLY = 2;
    */
@@ -1027,13 +1026,13 @@ export const ScanScopeSchema: GenEnum<ScanScope> = /*@__PURE__*/
   enumDesc(file_sluice_admin_v1_access_service, 5);
 
 /**
- * Internal: only callers that present the service token are served.
+ * Internal: serves only callers with the service token.
  *
  * @generated from service sluice.admin.v1.AccessService
  */
 export const AccessService: GenService<{
   /**
-   * Resolves a key hash to its caller and policy. A key that is unknown, disabled or expired is answered without a caller, never with an error.
+   * Resolves a key hash to its caller and policy. An unknown, disabled or expired key is answered without a caller, never with an error.
    *
    * @generated from rpc sluice.admin.v1.AccessService.ResolveKey
    */
@@ -1043,7 +1042,7 @@ export const AccessService: GenService<{
     output: typeof ResolveKeyResponseSchema;
   },
   /**
-   * Answers the registered end users of a workspace that are not active, in pages.
+   * Lists the registered but inactive end users of a workspace, in pages.
    *
    * @generated from rpc sluice.admin.v1.AccessService.ListInactiveEndUsers
    */
@@ -1053,8 +1052,8 @@ export const AccessService: GenService<{
     output: typeof ListInactiveEndUsersResponseSchema;
   },
   /**
-   * Streams policy invalidations in generation order. The first answer says the current generation and invalidates everything; a heartbeat
-   * follows every second. The process acknowledges each generation that it has applied.
+   * Streams policy invalidations in generation order. The first answer contains the current generation and invalidates everything; a heartbeat follows
+   * every second. The process acknowledges each generation after applying it.
    *
    * @generated from rpc sluice.admin.v1.AccessService.WatchPolicy
    */

@@ -23,7 +23,7 @@ export const file_sluice_admin_v1_audit_service: GenFile = /*@__PURE__*/
  */
 export type ListAuditRequest = Message<"sluice.admin.v1.ListAuditRequest"> & {
   /**
-   * Hash of the management key that made the change, or api, cli, bootstrap.
+   * Hash of the management key used for the change, or api, cli, bootstrap.
    *
    * @generated from field: string actor = 1;
    */
@@ -58,7 +58,7 @@ export type ListAuditRequest = Message<"sluice.admin.v1.ListAuditRequest"> & {
   to?: Timestamp | undefined;
 
   /**
-   * The only workspace to list; empty means every workspace that the caller may see.
+   * The only workspace to list; empty means every workspace visible to the caller.
    *
    * @generated from field: string workspace_id = 6;
    */
@@ -93,7 +93,7 @@ export const ListAuditRequestSchema: GenMessage<ListAuditRequest> = /*@__PURE__*
  */
 export type ListAuditResponse = Message<"sluice.admin.v1.ListAuditResponse"> & {
   /**
-   * Latest first; fewer than asked for where their contents are large.
+   * Latest first; fewer than requested when their contents are large.
    *
    * @generated from field: repeated sluice.admin.v1.AuditEntry entries = 1;
    */
@@ -121,7 +121,7 @@ export const ListAuditResponseSchema: GenMessage<ListAuditResponse> = /*@__PURE_
  */
 export type AuditEntry = Message<"sluice.admin.v1.AuditEntry"> & {
   /**
-   * UUID of the workspace whose log it is in.
+   * UUID of the workspace of this log.
    *
    * @generated from field: string workspace_id = 1;
    */
@@ -163,7 +163,7 @@ export type AuditEntry = Message<"sluice.admin.v1.AuditEntry"> & {
   target?: string | undefined;
 
   /**
-   * JSON: what was there before; of a change the fields that differ. Empty for a new record and once erased.
+   * JSON: the previous state; for a change, the changed fields. Empty for a new record and once erased.
    *
    * @generated from field: bytes before_json = 7;
    */
@@ -191,7 +191,7 @@ export type AuditEntry = Message<"sluice.admin.v1.AuditEntry"> & {
   generation?: bigint | undefined;
 
   /**
-   * Hash of the entry, in hexadecimal, which covers that of the entry before.
+   * Hash of the entry, in hexadecimal; it covers the hash of the preceding entry.
    *
    * @generated from field: string hash = 11;
    */
@@ -212,7 +212,7 @@ export type AuditEntry = Message<"sluice.admin.v1.AuditEntry"> & {
   targetName?: string | undefined;
 
   /**
-   * Name of the management key that made the change; absent for other actors.
+   * Name of the management key used for the change; absent for other actors.
    *
    * @generated from field: optional string actor_name = 14;
    */
@@ -233,7 +233,7 @@ export const AuditEntrySchema: GenMessage<AuditEntry> = /*@__PURE__*/
  */
 export type VerifyAuditRequest = Message<"sluice.admin.v1.VerifyAuditRequest"> & {
   /**
-   * The only workspace to check; empty means every workspace that the caller may see.
+   * The only workspace to check; empty means every workspace visible to the caller.
    *
    * @generated from field: string workspace_id = 1;
    */
@@ -289,7 +289,7 @@ export type AuditState = Message<"sluice.admin.v1.AuditState"> & {
   name: string;
 
   /**
-   * Entries that are still there.
+   * Number of entries still stored.
    *
    * @generated from field: uint64 entries = 3;
    */
@@ -310,7 +310,7 @@ export type AuditState = Message<"sluice.admin.v1.AuditState"> & {
   sequence: bigint;
 
   /**
-   * Hash of the last entry in hexadecimal: a copy kept elsewhere reveals a log that was written anew.
+   * Hash of the last entry in hexadecimal: a copy kept elsewhere reveals a rewritten log.
    *
    * @generated from field: string head = 6;
    */
@@ -324,7 +324,8 @@ export type AuditState = Message<"sluice.admin.v1.AuditState"> & {
   wrong: bigint[];
 
   /**
-   * Numbers of the first ten entries that were erased by a build of before 2026-11-28, which did not write which entries it erased: whether they are is unknown.
+   * Numbers of the first ten entries erased by builds before 2026-11-28, which did not record the numbers of erased entries: whether they are unchanged is
+   * unknown.
    *
    * @generated from field: repeated uint64 unverifiable = 8;
    */
@@ -339,8 +340,8 @@ export const AuditStateSchema: GenMessage<AuditState> = /*@__PURE__*/
   messageDesc(file_sluice_admin_v1_audit_service, 5);
 
 /**
- * Needs a management key: `authorization` metadata, or the service token with the key's hash in `x-sluice-key-hash`. A management key of the
- * account sees the log of every workspace, any other that of its own; other workspaces are not found.
+ * Needs a management key: `authorization` metadata, or the service token with the key's hash in `x-sluice-key-hash`. A management key of the account sees
+ * the log of every workspace, any other only the log of its own workspace; other workspaces are not found.
  *
  * @generated from service sluice.admin.v1.AuditService
  */
@@ -356,7 +357,7 @@ export const AuditService: GenService<{
     output: typeof ListAuditResponseSchema;
   },
   /**
-   * Checks the chain of hashes for entries that were changed, removed or inserted after they were written. Faults as ListAudit.
+   * Checks the chain of hashes for entries changed, removed or inserted after they were written. Faults as ListAudit.
    *
    * @generated from rpc sluice.admin.v1.AuditService.VerifyAudit
    */

@@ -32,7 +32,7 @@ export type PutGuardrailRequest = Message<"sluice.admin.v1.PutGuardrailRequest">
   externalId: string;
 
   /**
-   * All settings: an absent one is that of a new guardrail.
+   * All settings: an absent setting gets the default of a new guardrail.
    *
    * @generated from field: sluice.admin.v1.CreateGuardrailRequest guardrail = 2;
    */
@@ -102,7 +102,7 @@ export type CheckGuardrailRequest = Message<"sluice.admin.v1.CheckGuardrailReque
   guardrailId: string;
 
   /**
-   * Settings that are checked as those of a new guardrail.
+   * Settings to check like those of a new guardrail.
    *
    * @generated from field: sluice.admin.v1.CreateGuardrailRequest guardrail = 2;
    */
@@ -172,7 +172,7 @@ export const AssignKeysRequestSchema: GenMessage<AssignKeysRequest> = /*@__PURE_
  */
 export type AssignKeysResponse = Message<"sluice.admin.v1.AssignKeysResponse"> & {
   /**
-   * Distinct keys that now hold the guardrail.
+   * Distinct keys with this guardrail now.
    *
    * @generated from field: uint32 assigned_count = 1;
    */
@@ -228,7 +228,7 @@ export const UnassignKeysRequestSchema: GenMessage<UnassignKeysRequest> = /*@__P
  */
 export type UnassignKeysResponse = Message<"sluice.admin.v1.UnassignKeysResponse"> & {
   /**
-   * Distinct keys that held this guardrail and now hold none.
+   * Distinct keys from which this guardrail was removed; they have none now.
    *
    * @generated from field: uint32 unassigned_count = 1;
    */
@@ -250,7 +250,7 @@ export const UnassignKeysResponseSchema: GenMessage<UnassignKeysResponse> = /*@_
   messageDesc(file_sluice_admin_v1_guardrail_service, 7);
 
 /**
- * Guardrail with everything that its author wrote.
+ * Guardrail with all settings of its author.
  *
  * @generated from message sluice.admin.v1.GuardrailRecord
  */
@@ -263,7 +263,7 @@ export type GuardrailRecord = Message<"sluice.admin.v1.GuardrailRecord"> & {
   id: string;
 
   /**
-   * UUID of the workspace that owns it.
+   * UUID of its workspace.
    *
    * @generated from field: string workspace_id = 2;
    */
@@ -312,14 +312,14 @@ export type GuardrailRecord = Message<"sluice.admin.v1.GuardrailRecord"> & {
   contentFilterBuiltins: BuiltinFilter[];
 
   /**
-   * Models and providers that may serve.
+   * Models and providers allowed to serve.
    *
    * @generated from field: sluice.admin.v1.RoutingPolicy routing_policy = 9;
    */
   routingPolicy?: RoutingPolicy | undefined;
 
   /**
-   * Direction that the content filters scan.
+   * Direction scanned by the content filters.
    *
    * @generated from field: sluice.admin.v1.AppliesTo applies_to = 10;
    */
@@ -333,14 +333,14 @@ export type GuardrailRecord = Message<"sluice.admin.v1.GuardrailRecord"> & {
   mode: GuardrailMode;
 
   /**
-   * Decision for a text that the content filters could not scan.
+   * Decision for a text the content filters could not scan.
    *
    * @generated from field: sluice.admin.v1.ErrorPolicy on_error = 12;
    */
   onError: ErrorPolicy;
 
   /**
-   * Whether the guardrail applies to every key of the workspace, beside the key's own.
+   * Whether the guardrail applies to every key of the workspace, in addition to the key's own.
    *
    * @generated from field: bool workspace_default = 13;
    */
@@ -389,7 +389,7 @@ export type GuardrailRecord = Message<"sluice.admin.v1.GuardrailRecord"> & {
   blockedMessage?: string | undefined;
 
   /**
-   * Id that another program has given to it by a put; absent without one. Ignored in requests.
+   * External id, given by another program in a put; absent without one. Ignored in requests.
    *
    * @generated from field: optional string external_id = 20;
    */
@@ -508,14 +508,14 @@ export type CreateGuardrailRequest = Message<"sluice.admin.v1.CreateGuardrailReq
   contentFilterBuiltins: BuiltinFilter[];
 
   /**
-   * Models and providers that may serve.
+   * Models and providers allowed to serve.
    *
    * @generated from field: sluice.admin.v1.RoutingPolicy routing_policy = 6;
    */
   routingPolicy?: RoutingPolicy | undefined;
 
   /**
-   * Direction that the content filters scan.
+   * Direction scanned by the content filters.
    *
    * @generated from field: sluice.admin.v1.AppliesTo applies_to = 7;
    */
@@ -529,14 +529,14 @@ export type CreateGuardrailRequest = Message<"sluice.admin.v1.CreateGuardrailReq
   mode: GuardrailMode;
 
   /**
-   * Decision for a text that the content filters could not scan.
+   * Decision for a text the content filters could not scan.
    *
    * @generated from field: sluice.admin.v1.ErrorPolicy on_error = 9;
    */
   onError: ErrorPolicy;
 
   /**
-   * Whether the guardrail applies to every key of the workspace, beside the key's own.
+   * Whether the guardrail applies to every key of the workspace, in addition to the key's own.
    *
    * @generated from field: bool workspace_default = 10;
    */
@@ -831,7 +831,7 @@ export const ListKeyAssignmentsResponseSchema: GenMessage<ListKeyAssignmentsResp
   messageDesc(file_sluice_admin_v1_guardrail_service, 20);
 
 /**
- * A key that holds a guardrail.
+ * A key with its guardrail.
  *
  * @generated from message sluice.admin.v1.KeyAssignment
  */
@@ -872,7 +872,7 @@ export type KeyAssignment = Message<"sluice.admin.v1.KeyAssignment"> & {
   keyLabel: string;
 
   /**
-   * Hash of the management key that made the assignment; absent for the command line, or if unknown.
+   * Hash of the management key used for the assignment; absent for the command line, or if unknown.
    *
    * @generated from field: optional string assigned_by = 6;
    */
@@ -911,7 +911,7 @@ export const GuardrailService: GenService<{
     output: typeof AssignKeysResponseSchema;
   },
   /**
-   * Takes this guardrail from those of the listed keys that hold it. Faults as AssignKeys.
+   * Removes this guardrail from the listed keys. Faults as AssignKeys.
    *
    * @generated from rpc sluice.admin.v1.GuardrailService.UnassignKeys
    */
@@ -931,7 +931,8 @@ export const GuardrailService: GenService<{
     output: typeof ListGuardrailsResponseSchema;
   },
   /**
-   * Makes a guardrail that no key holds, though all are under it when it is the default of the workspace or the account. Faults as ListGuardrails.
+   * Creates a guardrail. It is assigned to no key, but applies to all keys when it is the default of the workspace or the account. Faults as
+   * ListGuardrails.
    *
    * @generated from rpc sluice.admin.v1.GuardrailService.CreateGuardrail
    */
@@ -961,7 +962,7 @@ export const GuardrailService: GenService<{
     output: typeof UpdateGuardrailResponseSchema;
   },
   /**
-   * Deletes a guardrail and takes it from every key that holds it. Faults as GetGuardrail.
+   * Deletes a guardrail and removes it from every key. Faults as GetGuardrail.
    *
    * @generated from rpc sluice.admin.v1.GuardrailService.DeleteGuardrail
    */
@@ -971,7 +972,7 @@ export const GuardrailService: GenService<{
     output: typeof DeleteGuardrailResponseSchema;
   },
   /**
-   * Lists which key holds which guardrail, by guardrail, oldest first. Faults as GetGuardrail, and INVALID_REQUEST.
+   * Lists the assignments of guardrails to keys, by guardrail, oldest first. Faults as GetGuardrail, and INVALID_REQUEST.
    *
    * @generated from rpc sluice.admin.v1.GuardrailService.ListKeyAssignments
    */
@@ -991,7 +992,7 @@ export const GuardrailService: GenService<{
     output: typeof PutGuardrailResponseSchema;
   },
   /**
-   * Answers the rules of a stored guardrail, or of one that is not stored, as processes enforce them. Changes nothing. Faults as AssignKeys.
+   * Answers the rules of a stored or unstored guardrail, as enforced by processes. Changes nothing. Faults as AssignKeys.
    *
    * @generated from rpc sluice.admin.v1.GuardrailService.CheckGuardrail
    */

@@ -32,7 +32,7 @@ export type Key = Message<"sluice.admin.v1.Key"> & {
   hash: string;
 
   /**
-   * UUID of the workspace that owns it.
+   * UUID of the key's workspace.
    *
    * @generated from field: string workspace_id = 2;
    */
@@ -53,7 +53,7 @@ export type Key = Message<"sluice.admin.v1.Key"> & {
   label: string;
 
   /**
-   * Operations that the key may use.
+   * Operations allowed for the key.
    *
    * @generated from field: sluice.admin.v1.KeyKind kind = 5;
    */
@@ -74,8 +74,8 @@ export type Key = Message<"sluice.admin.v1.Key"> & {
   expiresAt?: Timestamp | undefined;
 
   /**
-   * End user that the key is for: 1 to 512 code points, no NUL, no surrounding white space. This is a record: it neither registers the end user
-   * nor speaks for it in requests.
+   * End user of the key: 1 to 512 code points, no NUL, no surrounding white space. This is only a record: it neither registers the end user nor acts as the
+   * end user of requests.
    *
    * @generated from field: optional string external_user = 8;
    */
@@ -124,7 +124,7 @@ export type Key = Message<"sluice.admin.v1.Key"> & {
   rateLimits?: RateLimits | undefined;
 
   /**
-   * Start of the latest call to a provider that is on record; absent when there is none. Ignored in requests.
+   * Start of the latest recorded call to a provider; absent when there is none. Ignored in requests.
    *
    * @generated from field: optional google.protobuf.Timestamp last_used_at = 15;
    */
@@ -138,7 +138,7 @@ export type Key = Message<"sluice.admin.v1.Key"> & {
   captureContent: boolean;
 
   /**
-   * Id that another program has given to it by a put; absent without one. Ignored in requests.
+   * External id, given by another program in a put; absent without one. Ignored in requests.
    *
    * @generated from field: optional string external_id = 17;
    */
@@ -236,7 +236,7 @@ export type ListKeysRequest = Message<"sluice.admin.v1.ListKeysRequest"> & {
   workspaceId: string;
 
   /**
-   * Lists keys whose name or label contains this, in either case, or whose hash begins with it; empty for all. 200 code points at most.
+   * Text contained in the name or label, in either case, or prefix of the hash; empty for all keys. 200 code points at most.
    *
    * @generated from field: string query = 5;
    */
@@ -264,7 +264,7 @@ export const ListKeysRequestSchema: GenMessage<ListKeysRequest> = /*@__PURE__*/
  */
 export type ListKeysResponse = Message<"sluice.admin.v1.ListKeysResponse"> & {
   /**
-   * In the order that was asked for.
+   * In the requested order.
    *
    * @generated from field: repeated sluice.admin.v1.Key keys = 1;
    */
@@ -552,7 +552,7 @@ export type RotateKeyRequest = Message<"sluice.admin.v1.RotateKeyRequest"> & {
   keyHash: string;
 
   /**
-   * Seconds for which both keys work, at most 2592000. The old key is revoked at once for 0; for any other value it expires after them.
+   * Seconds for which both keys work, at most 2592000. With 0 the old key is revoked at once; otherwise it expires after this time.
    *
    * @generated from field: uint32 overlap_seconds = 2;
    */
@@ -567,7 +567,7 @@ export const RotateKeyRequestSchema: GenMessage<RotateKeyRequest> = /*@__PURE__*
   messageDesc(file_sluice_admin_v1_key_service, 12);
 
 /**
- * The key that replaces another one.
+ * The new key of a rotation.
  *
  * @generated from message sluice.admin.v1.RotateKeyResponse
  */
@@ -608,14 +608,14 @@ export const RotateKeyResponseSchema: GenMessage<RotateKeyResponse> = /*@__PURE_
  */
 export type PutKeyRequest = Message<"sluice.admin.v1.PutKeyRequest"> & {
   /**
-   * 1 to 200 code points, chosen by the caller; unique among the workspace's keys that are not revoked.
+   * 1 to 200 code points, chosen by the caller; unique among the workspace's unrevoked keys.
    *
    * @generated from field: string external_id = 1;
    */
   externalId: string;
 
   /**
-   * All settings: an absent one is that of a new key, except that a disabled key stays so.
+   * All settings: an absent setting gets the default of a new key, except that a disabled key stays disabled.
    *
    * @generated from field: sluice.admin.v1.CreateKeyRequest key = 2;
    */
@@ -722,7 +722,8 @@ export const GetCurrentKeyResponseSchema: GenMessage<GetCurrentKeyResponse> = /*
  */
 export const KeyService: GenService<{
   /**
-   * Lists the workspace's keys, oldest first unless another order is asked for. Faults: INVALID_REQUEST, UNAUTHENTICATED, PERMISSION_DENIED, NOT_FOUND (workspace), INTERNAL.
+   * Lists the workspace's keys, oldest first unless another order is requested. Faults: INVALID_REQUEST, UNAUTHENTICATED, PERMISSION_DENIED, NOT_FOUND
+   * (workspace), INTERNAL.
    *
    * @generated from rpc sluice.admin.v1.KeyService.ListKeys
    */
@@ -772,7 +773,7 @@ export const KeyService: GenService<{
     output: typeof DeleteKeyResponseSchema;
   },
   /**
-   * Makes a key with the settings and the guardrail of another one, which is refused after an overlap. Faults as UpdateKey.
+   * Creates a key with the settings and the guardrail of an old key. The old key is refused after an overlap. Faults as UpdateKey.
    *
    * @generated from rpc sluice.admin.v1.KeyService.RotateKey
    */

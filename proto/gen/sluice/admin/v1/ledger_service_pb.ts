@@ -37,7 +37,7 @@ export type UsageRecord = Message<"sluice.admin.v1.UsageRecord"> & {
   attempt: number;
 
   /**
-   * UUID of the start of the process that made the call.
+   * UUID of the start of the calling process.
    *
    * @generated from field: string boot_id = 3;
    */
@@ -86,7 +86,7 @@ export type UsageRecord = Message<"sluice.admin.v1.UsageRecord"> & {
   requestId: string;
 
   /**
-   * Epoch milliseconds at which the call was begun.
+   * Epoch milliseconds of the start of the call.
    *
    * @generated from field: int64 opened_at_ms = 10;
    */
@@ -121,7 +121,7 @@ export type UsageRecord = Message<"sluice.admin.v1.UsageRecord"> & {
   upstreamModel: string;
 
   /**
-   * Tier that served; empty if the call failed before it was known.
+   * Service tier of the answer; empty if the call failed before it was known.
    *
    * @generated from field: string service_tier = 15;
    */
@@ -184,8 +184,8 @@ export type UsageRecord = Message<"sluice.admin.v1.UsageRecord"> & {
   sessionId?: string | undefined;
 
   /**
-   * Purpose and payer in the words of older processes; counts where `operation` and `payer` are unspecified. Newer processes set it to the
-   * closest word that there is, for an admin-svc that knows no other.
+   * Purpose and payer in the words of older processes; counts when `operation` and `payer` are unspecified. Newer processes set it to the closest value,
+   * for an older admin-svc.
    *
    * @generated from field: sluice.admin.v1.CallKind kind = 24;
    */
@@ -220,14 +220,14 @@ export type UsageRecord = Message<"sluice.admin.v1.UsageRecord"> & {
   payer: CallPayer;
 
   /**
-   * Format in which the client spoke: responses, chat or messages; absent means responses.
+   * The client's API format: responses, chat or messages; absent means responses.
    *
    * @generated from field: optional string door = 29;
    */
   door?: string | undefined;
 
   /**
-   * Kind of task of a request that named its model itself, such as code or translate; absent for calls that routers learn nothing from.
+   * Kind of task of a request that named its model itself, such as code or translate; absent for calls not used by learning routers.
    *
    * @generated from field: optional string task = 30;
    */
@@ -305,14 +305,14 @@ export type TurnRecord = Message<"sluice.admin.v1.TurnRecord"> & {
   generationId: string;
 
   /**
-   * Value of the header X-Request-Id; empty in a record that counts several turns.
+   * Value of the header X-Request-Id; empty in a record of several turns.
    *
    * @generated from field: string request_id = 2;
    */
   requestId: string;
 
   /**
-   * UUID of the start of the process that recorded the turn.
+   * UUID of the start of the recording process.
    *
    * @generated from field: string boot_id = 3;
    */
@@ -347,7 +347,7 @@ export type TurnRecord = Message<"sluice.admin.v1.TurnRecord"> & {
   keyHash: string;
 
   /**
-   * Epoch milliseconds at which the turn began.
+   * Epoch milliseconds of the start of the turn.
    *
    * @generated from field: int64 opened_at_ms = 8;
    */
@@ -361,14 +361,14 @@ export type TurnRecord = Message<"sluice.admin.v1.TurnRecord"> & {
   durationMs: number;
 
   /**
-   * Milliseconds from the beginning of the turn to the first event that was given out; absent without one.
+   * Milliseconds from the start of the turn to the first delivered event; absent without one.
    *
    * @generated from field: optional uint32 first_ms = 10;
    */
   firstMs?: number | undefined;
 
   /**
-   * Format in which the client spoke: responses, chat, messages or embeddings.
+   * The client's API format: responses, chat, messages or embeddings.
    *
    * @generated from field: string door = 11;
    */
@@ -382,7 +382,7 @@ export type TurnRecord = Message<"sluice.admin.v1.TurnRecord"> & {
   operation: CallOperation;
 
   /**
-   * Slug of the model that was asked for; empty when the request named none, or was refused before it was read.
+   * Slug of the requested model; empty when the request named none, or was refused before it was read.
    *
    * @generated from field: string model = 13;
    */
@@ -410,7 +410,7 @@ export type TurnRecord = Message<"sluice.admin.v1.TurnRecord"> & {
   errorType: string;
 
   /**
-   * Id of the guardrail that blocked the turn, or else of the last one that found something; empty when none did.
+   * Id of the guardrail that blocked the turn, or else of the last guardrail with a finding; empty when there was none.
    *
    * @generated from field: string guardrail_id = 17;
    */
@@ -459,7 +459,7 @@ export type TurnRecord = Message<"sluice.admin.v1.TurnRecord"> & {
   count: number;
 
   /**
-   * Action of that guardrail; FLAG when it would have done something in another mode. Unspecified without a guardrail, and in records of an earlier build.
+   * Action of that guardrail; FLAG when only its mode prevented another action. Unspecified without a guardrail, and in records of an earlier build.
    *
    * @generated from field: sluice.admin.v1.FilterAction guardrail_action = 24;
    */
@@ -473,7 +473,7 @@ export type TurnRecord = Message<"sluice.admin.v1.TurnRecord"> & {
   providerError: string;
 
   /**
-   * The provider's own code of that failure, at most 64 characters; empty without one.
+   * The provider's own code of the failure, at most 64 characters; empty without one.
    *
    * @generated from field: string provider_code = 26;
    */
@@ -516,13 +516,13 @@ export const RecordUsageRequestSchema: GenMessage<RecordUsageRequest> = /*@__PUR
   messageDesc(file_sluice_admin_v1_ledger_service, 3);
 
 /**
- * Confirmation that the records are stored.
+ * Confirmation of stored records.
  *
  * @generated from message sluice.admin.v1.RecordUsageResponse
  */
 export type RecordUsageResponse = Message<"sluice.admin.v1.RecordUsageResponse"> & {
   /**
-   * Number of UsageRecords that were new.
+   * Number of new UsageRecords.
    *
    * @generated from field: uint32 stored_count = 1;
    */
@@ -537,7 +537,7 @@ export const RecordUsageResponseSchema: GenMessage<RecordUsageResponse> = /*@__P
   messageDesc(file_sluice_admin_v1_ledger_service, 4);
 
 /**
- * A call that is about to be made.
+ * A call about to be made.
  *
  * @generated from message sluice.admin.v1.ReserveBudgetRequest
  */
@@ -578,14 +578,14 @@ export type ReserveBudgetRequest = Message<"sluice.admin.v1.ReserveBudgetRequest
   workspaceId: string;
 
   /**
-   * UUID of the start of the process that makes the call, which renews the reservation by RenewHolds. Empty: the reservation is renewed alone.
+   * UUID of the start of the calling process, which renews the reservation by RenewHolds. Empty: the reservation is renewed separately.
    *
    * @generated from field: string boot_id = 6;
    */
   bootId: string;
 
   /**
-   * USD as a decimal string that has to remain in each budget of the key alone, for further calls of turns that have begun; empty means none.
+   * Minimum USD to leave in each of the key's own budgets, as a decimal string, for further calls of started turns; empty means none.
    *
    * @generated from field: string key_besides_usd = 7;
    */
@@ -627,36 +627,35 @@ export type ReserveBudgetResponse = Message<"sluice.admin.v1.ReserveBudgetRespon
   limitUsd?: string | undefined;
 
   /**
-   * USD left of that limit before this call; absent without a budget.
+   * Remaining USD of the limit before this call; absent without a budget.
    *
    * @generated from field: optional string remaining_usd = 3;
    */
   remainingUsd?: string | undefined;
 
   /**
-   * Owner of that budget.
+   * Owner of the budget.
    *
    * @generated from field: sluice.admin.v1.BudgetScope budget = 4;
    */
   budget: BudgetScope;
 
   /**
-   * UUID of the guardrail that gives the budget; otherwise empty.
+   * UUID of the budget's guardrail; otherwise empty.
    *
    * @generated from field: string guardrail_id = 5;
    */
   guardrailId: string;
 
   /**
-   * USD that are reserved of that limit for other calls under way; absent without a budget.
+   * USD of the limit reserved for other calls under way; absent without a budget.
    *
    * @generated from field: optional string held_usd = 6;
    */
   heldUsd?: string | undefined;
 
   /**
-   * True if the call was not admitted because of what is reserved for others, so that it may be admitted in a moment. What is spent alone would
-   * let it pass.
+   * True if only reservations of others prevented the admission, so the call may be admitted in a moment. The spent amount would let it pass.
    *
    * @generated from field: bool held = 7;
    */
@@ -706,7 +705,7 @@ export const RaiseBudgetRequestSchema: GenMessage<RaiseBudgetRequest> = /*@__PUR
   messageDesc(file_sluice_admin_v1_ledger_service, 7);
 
 /**
- * Confirmation that the budget counts the amount.
+ * Confirmation of the amount in the budget.
  *
  * @generated from message sluice.admin.v1.RaiseBudgetResponse
  */
@@ -749,7 +748,7 @@ export const ReleaseBudgetRequestSchema: GenMessage<ReleaseBudgetRequest> = /*@_
   messageDesc(file_sluice_admin_v1_ledger_service, 9);
 
 /**
- * Confirmation that nothing is reserved for the call.
+ * Confirmation of no reservation for the call.
  *
  * @generated from message sluice.admin.v1.ReleaseBudgetResponse
  */
@@ -764,7 +763,7 @@ export const ReleaseBudgetResponseSchema: GenMessage<ReleaseBudgetResponse> = /*
   messageDesc(file_sluice_admin_v1_ledger_service, 10);
 
 /**
- * Calls that have ended, or are not made: at least 1, and at most 500.
+ * Calls finished or never made: at least 1, and at most 500.
  *
  * @generated from message sluice.admin.v1.SettleHoldsRequest
  */
@@ -785,7 +784,7 @@ export const SettleHoldsRequestSchema: GenMessage<SettleHoldsRequest> = /*@__PUR
   messageDesc(file_sluice_admin_v1_ledger_service, 11);
 
 /**
- * Call that has ended, named as in ReserveBudgetRequest.
+ * Finished call, named as in ReserveBudgetRequest.
  *
  * @generated from message sluice.admin.v1.SettledCall
  */
@@ -820,13 +819,13 @@ export const SettledCallSchema: GenMessage<SettledCall> = /*@__PURE__*/
   messageDesc(file_sluice_admin_v1_ledger_service, 12);
 
 /**
- * Confirmation that the budgets count the costs.
+ * Confirmation of the costs in the budgets.
  *
  * @generated from message sluice.admin.v1.SettleHoldsResponse
  */
 export type SettleHoldsResponse = Message<"sluice.admin.v1.SettleHoldsResponse"> & {
   /**
-   * Number of calls whose reservations something else was changing: to be told again, because it may come to nothing.
+   * Number of calls whose reservations were being changed concurrently: send these calls again, because the other change may fail.
    *
    * @generated from field: uint32 busy_count = 1;
    */
@@ -841,7 +840,7 @@ export const SettleHoldsResponseSchema: GenMessage<SettleHoldsResponse> = /*@__P
   messageDesc(file_sluice_admin_v1_ledger_service, 13);
 
 /**
- * Start of a process whose calls are under way, or whose records are not all stored.
+ * Start of a process with calls under way or unsent records.
  *
  * @generated from message sluice.admin.v1.RenewHoldsRequest
  */
@@ -869,7 +868,7 @@ export const RenewHoldsRequestSchema: GenMessage<RenewHoldsRequest> = /*@__PURE_
   messageDesc(file_sluice_admin_v1_ledger_service, 14);
 
 /**
- * Confirmation that the reservations are renewed.
+ * Confirmation of the renewal.
  *
  * @generated from message sluice.admin.v1.RenewHoldsResponse
  */
@@ -884,7 +883,7 @@ export const RenewHoldsResponseSchema: GenMessage<RenewHoldsResponse> = /*@__PUR
   messageDesc(file_sluice_admin_v1_ledger_service, 15);
 
 /**
- * Start of a process that is over, and whose records are all stored.
+ * Start of a finished process whose records are all stored.
  *
  * @generated from message sluice.admin.v1.EndHoldsRequest
  */
@@ -905,7 +904,7 @@ export const EndHoldsRequestSchema: GenMessage<EndHoldsRequest> = /*@__PURE__*/
   messageDesc(file_sluice_admin_v1_ledger_service, 16);
 
 /**
- * Confirmation that nothing is reserved for calls that were not begun.
+ * Confirmation of no reservations for calls never started.
  *
  * @generated from message sluice.admin.v1.EndHoldsResponse
  */
@@ -1033,7 +1032,7 @@ export const CapturedContentSchema: GenMessage<CapturedContent> = /*@__PURE__*/
   messageDesc(file_sluice_admin_v1_ledger_service, 21);
 
 /**
- * Captured content, and the turn that it belongs to.
+ * Captured content, and its turn.
  *
  * @generated from message sluice.admin.v1.TurnContent
  */
@@ -1074,7 +1073,7 @@ export type TurnContent = Message<"sluice.admin.v1.TurnContent"> & {
   user?: string | undefined;
 
   /**
-   * Epoch milliseconds at which the turn began.
+   * Epoch milliseconds of the start of the turn.
    *
    * @generated from field: int64 opened_at_ms = 6;
    */
@@ -1096,7 +1095,7 @@ export const TurnContentSchema: GenMessage<TurnContent> = /*@__PURE__*/
   messageDesc(file_sluice_admin_v1_ledger_service, 22);
 
 /**
- * Contents of turns that have ended: at least 1, and at most 100.
+ * Contents of finished turns: at least 1, and at most 100.
  *
  * @generated from message sluice.admin.v1.RecordContentsRequest
  */
@@ -1117,13 +1116,13 @@ export const RecordContentsRequestSchema: GenMessage<RecordContentsRequest> = /*
   messageDesc(file_sluice_admin_v1_ledger_service, 23);
 
 /**
- * Confirmation that the contents are stored.
+ * Confirmation of stored contents.
  *
  * @generated from message sluice.admin.v1.RecordContentsResponse
  */
 export type RecordContentsResponse = Message<"sluice.admin.v1.RecordContentsResponse"> & {
   /**
-   * Number of contents that were stored.
+   * Number of stored contents.
    *
    * @generated from field: uint32 stored_count = 1;
    */
@@ -1179,7 +1178,7 @@ export enum AttemptStatus {
   CANCELLED = 4,
 
   /**
-   * The process that made the call is gone: what the provider did is not known.
+   * The calling process died: the provider's result is unknown.
    *
    * @generated from enum value: ATTEMPT_STATUS_LOST = 5;
    */
@@ -1199,7 +1198,7 @@ export const AttemptStatusSchema: GenEnum<AttemptStatus> = /*@__PURE__*/
  */
 export enum CallOperation {
   /**
-   * Older processes say it by `kind` alone; otherwise same as CALL_OPERATION_TURN.
+   * Older processes set only `kind`; otherwise same as CALL_OPERATION_TURN.
    *
    * @generated from enum value: CALL_OPERATION_UNSPECIFIED = 0;
    */
@@ -1283,7 +1282,7 @@ export enum CallOperation {
   ADVISOR = 11,
 
   /**
-   * Work that an answer hands to another model.
+   * Work delegated to another model for an answer.
    *
    * @generated from enum value: CALL_OPERATION_SUBAGENT = 12;
    */
@@ -1324,7 +1323,7 @@ export const CallOperationSchema: GenEnum<CallOperation> = /*@__PURE__*/
  */
 export enum CallPayer {
   /**
-   * Older processes say it by `kind` alone; otherwise same as CALL_PAYER_KEY.
+   * Older processes set only `kind`; otherwise same as CALL_PAYER_KEY.
    *
    * @generated from enum value: CALL_PAYER_UNSPECIFIED = 0;
    */
@@ -1352,7 +1351,7 @@ export const CallPayerSchema: GenEnum<CallPayer> = /*@__PURE__*/
   enumDesc(file_sluice_admin_v1_ledger_service, 2);
 
 /**
- * Purpose and payer of a call, as processes before CallOperation say them.
+ * Purpose and payer of a call, as sent by processes before CallOperation.
  *
  * @generated from enum sluice.admin.v1.CallKind
  */
@@ -1504,7 +1503,7 @@ export enum TurnOutcome {
   CANCELLED = 4,
 
   /**
-   * The process that ran the turn is gone.
+   * The process of the turn died.
    *
    * @generated from enum value: TURN_OUTCOME_LOST = 5;
    */
@@ -1552,7 +1551,7 @@ export enum BudgetScope {
   WORKSPACE = 2,
 
   /**
-   * Budget that a guardrail gives each key.
+   * Budget per key from a guardrail.
    *
    * @generated from enum value: BUDGET_SCOPE_GUARDRAIL = 3;
    */
@@ -1566,13 +1565,13 @@ export const BudgetScopeSchema: GenEnum<BudgetScope> = /*@__PURE__*/
   enumDesc(file_sluice_admin_v1_ledger_service, 5);
 
 /**
- * Internal: only callers that present the service token are served.
+ * Internal: serves only callers with the service token.
  *
  * @generated from service sluice.admin.v1.LedgerService
  */
 export const LedgerService: GenService<{
   /**
-   * Stores records, all or none. Records that exist are left unchanged, so a batch may be repeated.
+   * Stores records, all or none. Existing records stay unchanged, so a batch may be repeated.
    * Faults: INVALID_REQUEST, UNAUTHENTICATED, UNAVAILABLE.
    *
    * @generated from rpc sluice.admin.v1.LedgerService.RecordUsage
@@ -1583,8 +1582,8 @@ export const LedgerService: GenService<{
     output: typeof RecordUsageResponseSchema;
   },
   /**
-   * Reserves the worst case of a call in every budget of its key until its record is stored. A reservation that nobody renews for ten minutes
-   * becomes a provisional charge, which the record replaces.
+   * Reserves the worst case of a call in every budget of its key until its record is stored. A reservation without a renewal for ten minutes becomes a
+   * provisional charge, replaced by the record.
    * Faults: INVALID_REQUEST, UNAUTHENTICATED, UNAVAILABLE.
    *
    * @generated from rpc sluice.admin.v1.LedgerService.ReserveBudget
@@ -1595,8 +1594,7 @@ export const LedgerService: GenService<{
     output: typeof ReserveBudgetResponseSchema;
   },
   /**
-   * Raises the reservation of a call that costs more, for ten more minutes. A call without a reservation is left alone:
-   * its record is stored already.
+   * Raises the reservation of a more expensive call, for ten more minutes. Calls without a reservation are ignored: their records are already stored.
    * Faults: INVALID_REQUEST, UNAUTHENTICATED, UNAVAILABLE.
    *
    * @generated from rpc sluice.admin.v1.LedgerService.RaiseBudget
@@ -1607,7 +1605,7 @@ export const LedgerService: GenService<{
     output: typeof RaiseBudgetResponseSchema;
   },
   /**
-   * Releases the reservation of a call that is not made, because its caller never heard that it may be. Without a reservation nothing happens.
+   * Releases the reservation of a call never made, because the decision did not reach its caller. Without a reservation nothing happens.
    * Faults: INVALID_REQUEST, UNAUTHENTICATED, UNAVAILABLE.
    *
    * @generated from rpc sluice.admin.v1.LedgerService.ReleaseBudget
@@ -1618,8 +1616,8 @@ export const LedgerService: GenService<{
     output: typeof ReleaseBudgetResponseSchema;
   },
   /**
-   * Lowers reservations to what their calls have cost, which counts as spent until their records are stored, and releases those of calls that
-   * cost nothing. Calls without a reservation are left alone: their records are stored already.
+   * Lowers reservations to the costs of their calls, which count as spent until their records are stored, and releases those of calls without cost. Calls
+   * without a reservation are ignored: their records are already stored.
    * Faults: INVALID_REQUEST, UNAUTHENTICATED, UNAVAILABLE.
    *
    * @generated from rpc sluice.admin.v1.LedgerService.SettleHolds
@@ -1641,7 +1639,7 @@ export const LedgerService: GenService<{
     output: typeof RenewHoldsResponseSchema;
   },
   /**
-   * Releases what is still reserved for calls of one start of a process whose records are all stored: those calls were never begun.
+   * Releases the remaining reservations of a start of a process whose records are all stored: those calls were never started.
    * Faults: INVALID_REQUEST, UNAUTHENTICATED, UNAVAILABLE.
    *
    * @generated from rpc sluice.admin.v1.LedgerService.EndHolds
@@ -1652,7 +1650,7 @@ export const LedgerService: GenService<{
     output: typeof EndHoldsResponseSchema;
   },
   /**
-   * Sums the cost of calls by kind of task and model, over the last 7 days and all workspaces. Only calls whose record has a task count.
+   * Sums the cost of calls by kind of task and model, over the last 7 days and all workspaces. Only calls with a task in their record count.
    * Faults: UNAUTHENTICATED, UNAVAILABLE.
    *
    * @generated from rpc sluice.admin.v1.LedgerService.SumTaskSpending
@@ -1663,8 +1661,8 @@ export const LedgerService: GenService<{
     output: typeof SumTaskSpendingResponseSchema;
   },
   /**
-   * Encrypts and stores captured prompts and answers, all or none. Those of keys that do not capture (any more) are dropped, and so are those that
-   * exist. Faults: INVALID_REQUEST (nothing is captured by the configuration file), UNAUTHENTICATED, UNAVAILABLE.
+   * Encrypts and stores captured prompts and answers, all or none. Contents of keys without capture_content are dropped, and so are already stored
+   * contents. Faults: INVALID_REQUEST (the configuration file does not enable capture), UNAUTHENTICATED, UNAVAILABLE.
    *
    * @generated from rpc sluice.admin.v1.LedgerService.RecordContents
    */

@@ -30,7 +30,7 @@ export type GetGenerationRequest = Message<"sluice.admin.v1.GetGenerationRequest
   generationId: string;
 
   /**
-   * Value of the header X-Request-Id, in the place of the other one. Of several turns the latest counts.
+   * Value of the header X-Request-Id, as an alternative to the generation id. When several turns match, the latest counts.
    *
    * @generated from field: string request_id = 2;
    */
@@ -51,7 +51,7 @@ export const GetGenerationRequestSchema: GenMessage<GetGenerationRequest> = /*@_
  */
 export type GetGenerationResponse = Message<"sluice.admin.v1.GetGenerationResponse"> & {
   /**
-   * Calls that the key pays for; none of a turn that was refused.
+   * Calls paid by the key; none for a refused turn.
    *
    * @generated from field: repeated sluice.admin.v1.UsageRecord records = 1;
    */
@@ -65,7 +65,7 @@ export type GetGenerationResponse = Message<"sluice.admin.v1.GetGenerationRespon
   generation?: Generation | undefined;
 
   /**
-   * Epoch milliseconds until which its prompt and answer are stored; absent when they are not.
+   * Expiry of the stored prompt and answer in epoch milliseconds; absent when they are not stored.
    *
    * @generated from field: optional int64 content_expires_at_ms = 3;
    */
@@ -93,7 +93,7 @@ export type GetGenerationContentRequest = Message<"sluice.admin.v1.GetGeneration
   generationId: string;
 
   /**
-   * Value of the header X-Request-Id, in the place of the other one. Of several turns the latest counts.
+   * Value of the header X-Request-Id, as an alternative to the generation id. When several turns match, the latest counts.
    *
    * @generated from field: string request_id = 2;
    */
@@ -121,7 +121,7 @@ export type GetGenerationContentResponse = Message<"sluice.admin.v1.GetGeneratio
   content?: TurnContent | undefined;
 
   /**
-   * Epoch milliseconds from which it is not stored any more.
+   * Epoch milliseconds of its expiry.
    *
    * @generated from field: int64 expires_at_ms = 2;
    */
@@ -149,14 +149,14 @@ export type Generation = Message<"sluice.admin.v1.Generation"> & {
   id: string;
 
   /**
-   * Value of the header X-Request-Id; empty in a row that counts several turns.
+   * Value of the header X-Request-Id; empty in a row of several turns.
    *
    * @generated from field: string request_id = 2;
    */
   requestId: string;
 
   /**
-   * Epoch milliseconds at which it began.
+   * Epoch milliseconds of its start.
    *
    * @generated from field: int64 opened_at_ms = 3;
    */
@@ -177,35 +177,35 @@ export type Generation = Message<"sluice.admin.v1.Generation"> & {
   keyName: string;
 
   /**
-   * Slug of the model that was called last, or else of the one that was asked for; empty when that is unknown.
+   * Slug of the model called last, or else of the requested model; empty when unknown.
    *
    * @generated from field: string model = 6;
    */
   model: string;
 
   /**
-   * Slug of the model that was asked for; empty when unknown.
+   * Slug of the requested model; empty when unknown.
    *
    * @generated from field: string requested_model = 7;
    */
   requestedModel: string;
 
   /**
-   * Id of the provider that was called last; empty without a call.
+   * Id of the provider called last; empty without a call.
    *
    * @generated from field: string provider = 8;
    */
   provider: string;
 
   /**
-   * The tier that served; empty when unknown.
+   * Service tier of the answer; empty when unknown.
    *
    * @generated from field: string service_tier = 9;
    */
   serviceTier: string;
 
   /**
-   * Format in which the client spoke: responses, chat, messages or embeddings.
+   * The client's API format: responses, chat, messages or embeddings.
    *
    * @generated from field: string door = 10;
    */
@@ -254,7 +254,7 @@ export type Generation = Message<"sluice.admin.v1.Generation"> & {
   errorType: string;
 
   /**
-   * Id of the guardrail that blocked it, or else of the last one that found something; empty when none did.
+   * Id of the guardrail that blocked it, or else of the last guardrail with a finding; empty when there was none.
    *
    * @generated from field: string guardrail_id = 17;
    */
@@ -296,14 +296,14 @@ export type Generation = Message<"sluice.admin.v1.Generation"> & {
   traceId: string;
 
   /**
-   * 1, or the number of refused turns that the row counts.
+   * 1, or the number of refused turns counted by the row.
    *
    * @generated from field: uint32 requests = 23;
    */
   requests: number;
 
   /**
-   * Calls that the key pays for.
+   * Calls paid by the key.
    *
    * @generated from field: uint32 attempts = 24;
    */
@@ -380,7 +380,7 @@ export type Generation = Message<"sluice.admin.v1.Generation"> & {
   providerError: string;
 
   /**
-   * The provider's own code of that failure; empty without one.
+   * The provider's own code of the failure; empty without one.
    *
    * @generated from field: string provider_code = 35;
    */
@@ -415,14 +415,14 @@ export type ListGenerationsRequest = Message<"sluice.admin.v1.ListGenerationsReq
   limit: number;
 
   /**
-   * ISO 8601 time: turns that began then or later.
+   * ISO 8601 time: turns started then or later.
    *
    * @generated from field: string from = 3;
    */
   from: string;
 
   /**
-   * ISO 8601 time: turns that began earlier.
+   * ISO 8601 time: turns started earlier.
    *
    * @generated from field: string to = 4;
    */
@@ -436,7 +436,7 @@ export type ListGenerationsRequest = Message<"sluice.admin.v1.ListGenerationsReq
   keyHash: string;
 
   /**
-   * Slug of the model that was called, or asked for by a turn without a call.
+   * Slug of the called model, or of the requested model for a turn without a call.
    *
    * @generated from field: string model = 6;
    */
@@ -485,7 +485,7 @@ export type ListGenerationsRequest = Message<"sluice.admin.v1.ListGenerationsReq
   requestId: string;
 
   /**
-   * Format in which the client spoke.
+   * The client's API format.
    *
    * @generated from field: string door = 13;
    */
@@ -499,7 +499,7 @@ export type ListGenerationsRequest = Message<"sluice.admin.v1.ListGenerationsReq
   operation: string;
 
   /**
-   * Id of the guardrail that blocked or found something.
+   * Id of a guardrail that blocked the turn or had a finding.
    *
    * @generated from field: string guardrail_id = 15;
    */
@@ -548,14 +548,14 @@ export const ListGenerationsResponseSchema: GenMessage<ListGenerationsResponse> 
  */
 export type GetUsageSeriesRequest = Message<"sluice.admin.v1.GetUsageSeriesRequest"> & {
   /**
-   * ISO 8601 time, which is rounded down to its hour or day in UTC; empty means 30 days ago, or a day ago by the hour.
+   * ISO 8601 time, rounded down to its hour or day in UTC; empty means 30 days ago, or a day ago by the hour.
    *
    * @generated from field: string from = 1;
    */
   from: string;
 
   /**
-   * ISO 8601 time, which is rounded up to the end of its hour or day in UTC; empty means now.
+   * ISO 8601 time, rounded up to the end of its hour or day in UTC; empty means now.
    *
    * @generated from field: string to = 2;
    */
@@ -576,7 +576,7 @@ export type GetUsageSeriesRequest = Message<"sluice.admin.v1.GetUsageSeriesReque
   by: string;
 
   /**
-   * Number of values that are listed apart, by cost and then by requests, at most 100; 0 means 20. All others are summed together.
+   * Number of values listed separately, by cost and then by requests, at most 100; 0 means 20. All others are summed together.
    *
    * @generated from field: uint32 limit = 5;
    */
@@ -611,14 +611,14 @@ export type GetUsageSeriesResponse = Message<"sluice.admin.v1.GetUsageSeriesResp
   totals: UsagePoint[];
 
   /**
-   * Epoch milliseconds of the first moment that is summed.
+   * Epoch milliseconds of the first included moment.
    *
    * @generated from field: int64 from_ms = 3;
    */
   fromMs: bigint;
 
   /**
-   * Epoch milliseconds after the last moment that is summed.
+   * Epoch milliseconds after the last included moment.
    *
    * @generated from field: int64 to_ms = 4;
    */
@@ -646,7 +646,7 @@ export type UsagePoint = Message<"sluice.admin.v1.UsagePoint"> & {
   atMs: bigint;
 
   /**
-   * The value; empty for usage that has none, and without a dimension.
+   * The value; empty for usage without one, and without a dimension.
    *
    * @generated from field: string value = 2;
    */
@@ -660,7 +660,7 @@ export type UsagePoint = Message<"sluice.admin.v1.UsagePoint"> & {
   name: string;
 
   /**
-   * Sum of all values that are not listed apart.
+   * Sum of all values not listed separately.
    *
    * @generated from field: bool is_other = 4;
    */
@@ -674,7 +674,7 @@ export type UsagePoint = Message<"sluice.admin.v1.UsagePoint"> & {
   requests: bigint;
 
   /**
-   * Turns that failed, were refused or lost.
+   * Failed, refused or lost turns.
    *
    * @generated from field: uint64 failures = 6;
    */
@@ -857,7 +857,7 @@ export const ListActivityResponseSchema: GenMessage<ListActivityResponse> = /*@_
   messageDesc(file_sluice_admin_v1_usage_service, 12);
 
 /**
- * The calls of one day, model, provider and tier, and of one operation, format of clients or kind of task where that was asked for.
+ * The calls of one day, model, provider and tier, and of one operation, client format or kind of task if requested.
  *
  * @generated from message sluice.admin.v1.Activity
  */
@@ -926,7 +926,7 @@ export type Activity = Message<"sluice.admin.v1.Activity"> & {
   requests: bigint;
 
   /**
-   * The tier that served; default where no call got so far.
+   * Service tier of the answer; default when no call got so far.
    *
    * @generated from field: string service_tier = 10;
    */
@@ -940,7 +940,7 @@ export type Activity = Message<"sluice.admin.v1.Activity"> & {
   operation: CallOperation;
 
   /**
-   * Format in which the clients spoke; empty unless each format is summed apart.
+   * The clients' API format; empty unless formats are summed separately.
    *
    * @generated from field: string door = 12;
    */

@@ -37,7 +37,7 @@ export type Workspace = Message<"sluice.admin.v1.Workspace"> & {
   name: string;
 
   /**
-   * Budget that its keys share: USD as a decimal string of at most 12 places; absent for no limit.
+   * Budget shared by its keys: USD as a decimal string of at most 12 places; absent for no limit.
    *
    * @generated from field: optional string limit_usd = 3;
    */
@@ -65,7 +65,7 @@ export type Workspace = Message<"sluice.admin.v1.Workspace"> & {
   createdAt?: Timestamp | undefined;
 
   /**
-   * Id that another program has given to it by a put; absent without one. Ignored in requests.
+   * External id, given by another program in a put; absent without one. Ignored in requests.
    *
    * @generated from field: optional string external_id = 7;
    */
@@ -157,7 +157,7 @@ export const CreateWorkspaceRequestSchema: GenMessage<CreateWorkspaceRequest> = 
   messageDesc(file_sluice_admin_v1_workspace_service, 3);
 
 /**
- * The workspace that was made.
+ * The new workspace.
  *
  * @generated from message sluice.admin.v1.CreateWorkspaceResponse
  */
@@ -240,7 +240,7 @@ export type UpdateWorkspaceRequest = Message<"sluice.admin.v1.UpdateWorkspaceReq
   workspace?: Workspace | undefined;
 
   /**
-   * name, limit_usd, limit_reset; a named field that is unset is cleared.
+   * name, limit_usd, limit_reset; a named but unset field is cleared.
    *
    * @generated from field: google.protobuf.FieldMask update_mask = 2;
    */
@@ -268,7 +268,7 @@ export type PutWorkspaceRequest = Message<"sluice.admin.v1.PutWorkspaceRequest">
   externalId: string;
 
   /**
-   * All settings: an absent one is that of a new workspace.
+   * All settings: an absent setting gets the default of a new workspace.
    *
    * @generated from field: sluice.admin.v1.Workspace workspace = 2;
    */
@@ -360,7 +360,7 @@ export const UpdateWorkspaceResponseSchema: GenMessage<UpdateWorkspaceResponse> 
  */
 export const WorkspaceService: GenService<{
   /**
-   * Lists the workspaces that the caller may see, the default one first. Faults: INVALID_REQUEST, UNAUTHENTICATED, PERMISSION_DENIED, INTERNAL.
+   * Lists the workspaces visible to the caller, the default workspace first. Faults: INVALID_REQUEST, UNAUTHENTICATED, PERMISSION_DENIED, INTERNAL.
    *
    * @generated from rpc sluice.admin.v1.WorkspaceService.ListWorkspaces
    */

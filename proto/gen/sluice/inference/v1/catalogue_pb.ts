@@ -77,7 +77,7 @@ export type Pricing = Message<"sluice.inference.v1.Pricing"> & {
   cacheWrite1h?: string | undefined;
 
   /**
-   * Price of a search that the provider runs.
+   * Price of a search run by the provider.
    *
    * @generated from field: optional string web_search = 9;
    */
@@ -98,7 +98,7 @@ export type Pricing = Message<"sluice.inference.v1.Pricing"> & {
   imageOutput?: string | undefined;
 
   /**
-   * Price of a page that the provider reads of a file.
+   * Price of a page of a file read by the provider.
    *
    * @generated from field: optional string page = 12;
    */
@@ -113,7 +113,7 @@ export const PricingSchema: GenMessage<Pricing> = /*@__PURE__*/
   messageDesc(file_sluice_inference_v1_catalogue, 0);
 
 /**
- * Prices of the whole of a request whose input passes a bound.
+ * Prices of the whole request when its input exceeds a bound.
  *
  * @generated from message sluice.inference.v1.PricingStep
  */
@@ -259,7 +259,7 @@ export type Endpoint = Message<"sluice.inference.v1.Endpoint"> & {
   pricing?: Pricing | undefined;
 
   /**
-   * Request parameters that it supports, by their names in the configuration file.
+   * Supported request parameters, by their names in the configuration file.
    *
    * @generated from field: repeated string supported_parameters = 7;
    */
@@ -301,7 +301,7 @@ export type Endpoint = Message<"sluice.inference.v1.Endpoint"> & {
   cachesByItself: boolean;
 
   /**
-   * Whether most of its latest attempts failed, so that it is tried last.
+   * Whether most of its latest attempts failed, so it is tried last.
    *
    * @generated from field: bool in_outage = 13;
    */
@@ -322,7 +322,7 @@ export type Endpoint = Message<"sluice.inference.v1.Endpoint"> & {
   throughput?: Measured | undefined;
 
   /**
-   * Per cent of the attempts of the last five minutes that went well; absent when there was none.
+   * Percentage of successful attempts in the last five minutes; absent when there was none.
    *
    * @generated from field: optional double uptime_5m = 16;
    */
@@ -357,7 +357,7 @@ export const EndpointSchema: GenMessage<Endpoint> = /*@__PURE__*/
  */
 export type Provider = Message<"sluice.inference.v1.Provider"> & {
   /**
-   * Id that preferences name.
+   * Id used in preferences.
    *
    * @generated from field: string id = 1;
    */
@@ -406,7 +406,7 @@ export type Provider = Message<"sluice.inference.v1.Provider"> & {
   models: number;
 
   /**
-   * operational, degraded (some endpoints fail) or outage (all do); empty when none was asked in the last 30 minutes.
+   * operational, degraded (some endpoints fail) or outage (all do); empty without an attempt in the last 30 minutes.
    *
    * @generated from field: string status = 8;
    */

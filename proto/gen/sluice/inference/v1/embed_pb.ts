@@ -23,7 +23,7 @@ export const file_sluice_inference_v1_embed: GenFile = /*@__PURE__*/
  */
 export type EmbedRequest = Message<"sluice.inference.v1.EmbedRequest"> & {
   /**
-   * Slug of an embedding model, or a name that stands for one.
+   * Slug or alias of an embedding model.
    *
    * @generated from field: string model = 1;
    */
@@ -44,7 +44,7 @@ export type EmbedRequest = Message<"sluice.inference.v1.EmbedRequest"> & {
   encodingFormat: string;
 
   /**
-   * Length of each vector; absent means that of the model.
+   * Length of each vector; absent means the model's default.
    *
    * @generated from field: optional uint32 dimensions = 4;
    */
@@ -79,21 +79,21 @@ export type EmbedRequest = Message<"sluice.inference.v1.EmbedRequest"> & {
   serviceMetadata: boolean;
 
   /**
-   * Fields of the JSON request that the contract does not have: ignored, and named in service_metadata.
+   * Fields of the JSON request outside the contract: ignored, and named in service_metadata.
    *
    * @generated from field: repeated sluice.inference.v1.UnknownField unknown_fields = 9;
    */
   unknownFields: UnknownField[];
 
   /**
-   * The highest policy generation that the client has seen; read only with the service token.
+   * The highest policy generation seen by the client; read only with the service token.
    *
    * @generated from field: uint64 policy_generation = 10;
    */
   policyGeneration: bigint;
 
   /**
-   * Milliseconds that the call may take; 0 means the limit of the configuration file.
+   * Time limit of the call in milliseconds; 0 means the limit of the configuration file.
    *
    * @generated from field: uint32 deadline_ms = 11;
    */
@@ -135,14 +135,14 @@ export type EmbedResponse = Message<"sluice.inference.v1.EmbedResponse"> & {
   usage?: Usage | undefined;
 
   /**
-   * JSON object: the receipt; empty unless it was asked for.
+   * JSON object: the receipt; empty unless requested.
    *
    * @generated from field: bytes service_metadata_json = 4;
    */
   serviceMetadataJson: Uint8Array;
 
   /**
-   * Id by which the record of the call can be looked up.
+   * Id for looking up the record of the call.
    *
    * @generated from field: string generation_id = 5;
    */

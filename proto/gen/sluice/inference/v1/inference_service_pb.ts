@@ -35,7 +35,7 @@ export const file_sluice_inference_v1_inference_service: GenFile = /*@__PURE__*/
  */
 export type ListOpenTurnsRequest = Message<"sluice.inference.v1.ListOpenTurnsRequest"> & {
   /**
-   * Most turns to list; 0 means 1,000, which is also the most.
+   * Maximum number of turns to list; 0 means 1,000, which is also the upper limit.
    *
    * @generated from field: uint32 limit = 1;
    */
@@ -56,7 +56,7 @@ export const ListOpenTurnsRequestSchema: GenMessage<ListOpenTurnsRequest> = /*@_
  */
 export type ListOpenTurnsResponse = Message<"sluice.inference.v1.ListOpenTurnsResponse"> & {
   /**
-   * The turns that have been open for the longest time.
+   * The longest open turns.
    *
    * @generated from field: repeated sluice.inference.v1.OpenTurn turns = 1;
    */
@@ -78,13 +78,13 @@ export const ListOpenTurnsResponseSchema: GenMessage<ListOpenTurnsResponse> = /*
   messageDesc(file_sluice_inference_v1_inference_service, 1);
 
 /**
- * A turn that has not ended.
+ * An unfinished turn.
  *
  * @generated from message sluice.inference.v1.OpenTurn
  */
 export type OpenTurn = Message<"sluice.inference.v1.OpenTurn"> & {
   /**
-   * Id by which its record can be looked up once it has ended.
+   * Id for looking up its record after its end.
    *
    * @generated from field: string generation_id = 1;
    */
@@ -98,7 +98,7 @@ export type OpenTurn = Message<"sluice.inference.v1.OpenTurn"> & {
   keyHash: string;
 
   /**
-   * Format in which the client speaks: responses, chat, messages or embeddings.
+   * The client's API format: responses, chat, messages or embeddings.
    *
    * @generated from field: string door = 3;
    */
@@ -112,14 +112,14 @@ export type OpenTurn = Message<"sluice.inference.v1.OpenTurn"> & {
   requestedModel: string;
 
   /**
-   * Slug of the model that answers; empty before one does.
+   * Slug of the answering model; empty before a model answers.
    *
    * @generated from field: string model = 5;
    */
   model: string;
 
   /**
-   * Provider that answers; empty before one does.
+   * The answering provider; empty before a provider answers.
    *
    * @generated from field: string provider = 6;
    */
@@ -147,7 +147,7 @@ export type OpenTurn = Message<"sluice.inference.v1.OpenTurn"> & {
   firstMs?: number | undefined;
 
   /**
-   * UTF-16 units of text and arguments that were given out so far.
+   * UTF-16 units of text and arguments delivered so far.
    *
    * @generated from field: uint32 text_units = 10;
    */
@@ -231,7 +231,7 @@ export type TryGuardrailRequest = Message<"sluice.inference.v1.TryGuardrailReque
   side: string;
 
   /**
-   * The text in the pieces in which it comes: 1 to 10,000, together at most 262,144 UTF-16 units.
+   * The text in the pieces of its stream: 1 to 10,000, together at most 262,144 UTF-16 units.
    *
    * @generated from field: repeated string pieces = 3;
    */
@@ -280,7 +280,7 @@ export type TestProviderRequest = Message<"sluice.inference.v1.TestProviderReque
   providerId: string;
 
   /**
-   * Slug of a model or the provider's name for it; empty for the cheapest model that it serves here.
+   * Slug of a model or the provider's name for it; empty for the provider's cheapest model.
    *
    * @generated from field: string model = 2;
    */
@@ -315,7 +315,7 @@ export type TestProviderResponse = Message<"sluice.inference.v1.TestProviderResp
   provider: string;
 
   /**
-   * Slug of the model; the provider's own name for one that has no slug here.
+   * Slug of the model; the provider's own name when it has no slug here.
    *
    * @generated from field: string model = 3;
    */
@@ -407,7 +407,7 @@ export const TestFailureSchema: GenMessage<TestFailure> = /*@__PURE__*/
   messageDesc(file_sluice_inference_v1_inference_service, 9);
 
 /**
- * All events that one read of the upstream made known; never empty.
+ * All events from one read of the upstream; never empty.
  *
  * @generated from message sluice.inference.v1.RunTurnResponse
  */
@@ -462,7 +462,7 @@ export type CreateResponseResponse = Message<"sluice.inference.v1.CreateResponse
   responseJson: Uint8Array;
 
   /**
-   * Id by which the record of the turn can be looked up, as in `x-generation-id`.
+   * Id for looking up the record of the turn, as in `x-generation-id`.
    *
    * @generated from field: string generation_id = 2;
    */
@@ -490,7 +490,7 @@ export type DryRunRequest = Message<"sluice.inference.v1.DryRunRequest"> & {
   request?: RunTurnRequest | undefined;
 
   /**
-   * The highest policy generation that the client has seen; read only with the service token.
+   * The highest policy generation seen by the client; read only with the service token.
    *
    * @generated from field: uint64 policy_generation = 2;
    */
@@ -610,13 +610,13 @@ export const CountTokensResponseSchema: GenMessage<CountTokensResponse> = /*@__P
   messageDesc(file_sluice_inference_v1_inference_service, 18);
 
 /**
- * Turns that the gateway refused.
+ * Turns refused by the gateway.
  *
  * @generated from message sluice.inference.v1.RecordRefusalsRequest
  */
 export type RecordRefusalsRequest = Message<"sluice.inference.v1.RecordRefusalsRequest"> & {
   /**
-   * Records without `boot_id`, `sequence` and `instance`, which are those of the process that records them. A record may be repeated.
+   * Records without `boot_id`, `sequence` and `instance`, which are set by the recording process. A record may be repeated.
    *
    * @generated from field: repeated sluice.admin.v1.TurnRecord turns = 1;
    */
@@ -631,7 +631,7 @@ export const RecordRefusalsRequestSchema: GenMessage<RecordRefusalsRequest> = /*
   messageDesc(file_sluice_inference_v1_inference_service, 19);
 
 /**
- * Confirmation that the records are on the disk.
+ * Confirmation of records written to the disk.
  *
  * @generated from message sluice.inference.v1.RecordRefusalsResponse
  */
@@ -667,7 +667,7 @@ export const ListModelsRequestSchema: GenMessage<ListModelsRequest> = /*@__PURE_
  */
 export type ListModelsResponse = Message<"sluice.inference.v1.ListModelsResponse"> & {
   /**
-   * Every model that at least one configured endpoint serves.
+   * Every model with at least one configured endpoint.
    *
    * @generated from field: repeated sluice.inference.v1.Model models = 1;
    */
@@ -751,7 +751,7 @@ export type Model = Message<"sluice.inference.v1.Model"> & {
   completionPrice: string;
 
   /**
-   * Unix time in seconds of the day on which it came out; 0 when it is not known.
+   * Release date of the model, as Unix time in seconds; 0 when unknown.
    *
    * @generated from field: int64 created = 10;
    */
@@ -786,7 +786,7 @@ export type Model = Message<"sluice.inference.v1.Model"> & {
   parametersUnknown: boolean;
 
   /**
-   * Ids of the providers that serve it.
+   * Ids of its providers.
    *
    * @generated from field: repeated string providers = 15;
    */
@@ -892,7 +892,7 @@ export const ListProvidersRequestSchema: GenMessage<ListProvidersRequest> = /*@_
  */
 export type ListProvidersResponse = Message<"sluice.inference.v1.ListProvidersResponse"> & {
   /**
-   * Every provider that was not left out.
+   * Every usable provider.
    *
    * @generated from field: repeated sluice.inference.v1.Provider providers = 1;
    */
@@ -907,7 +907,7 @@ export const ListProvidersResponseSchema: GenMessage<ListProvidersResponse> = /*
   messageDesc(file_sluice_inference_v1_inference_service, 27);
 
 /**
- * Asks for the providers that are left out.
+ * Requests the omitted providers.
  *
  * @generated from message sluice.inference.v1.ListLeftOutProvidersRequest
  */
@@ -922,13 +922,13 @@ export const ListLeftOutProvidersRequestSchema: GenMessage<ListLeftOutProvidersR
   messageDesc(file_sluice_inference_v1_inference_service, 28);
 
 /**
- * The providers that are left out, in the order of the configuration.
+ * The omitted providers, in the order of the configuration.
  *
  * @generated from message sluice.inference.v1.ListLeftOutProvidersResponse
  */
 export type ListLeftOutProvidersResponse = Message<"sluice.inference.v1.ListLeftOutProvidersResponse"> & {
   /**
-   * Every provider that cannot be used in this environment.
+   * Every provider unusable in this environment.
    *
    * @generated from field: repeated sluice.inference.v1.LeftOutProvider providers = 1;
    */
@@ -943,7 +943,7 @@ export const ListLeftOutProvidersResponseSchema: GenMessage<ListLeftOutProviders
   messageDesc(file_sluice_inference_v1_inference_service, 29);
 
 /**
- * A provider of the configuration file that serves nothing.
+ * A provider of the configuration file without any served model.
  *
  * @generated from message sluice.inference.v1.LeftOutProvider
  */
@@ -956,7 +956,7 @@ export type LeftOutProvider = Message<"sluice.inference.v1.LeftOutProvider"> & {
   id: string;
 
   /**
-   * Why, as a clause that names the variables or says that a package is missing.
+   * Reason, as a clause naming the variables or a missing package.
    *
    * @generated from field: string reason = 2;
    */
@@ -1013,10 +1013,10 @@ export const FindConfigRefusalResponseSchema: GenMessage<FindConfigRefusalRespon
  */
 export const InferenceService: GenService<{
   /**
-   * Runs one turn for any gRPC, gRPC-Web or Connect client. Needs an API key in `authorization` metadata ("Bearer sk-sl-..."), or the service
-   * token with the hash of the caller's key in `x-sluice-key-hash` metadata; the limits of that key hold either way.
-   * Calls with the same `idempotency-key` metadata and an equal request that run at the same time share one turn. A failure carries a
-   * sluice.common.v1.Fault as status detail.
+   * Runs one turn for any gRPC, gRPC-Web or Connect client. Needs an API key in `authorization` metadata ("Bearer sk-sl-..."), or the service token with
+   * the hash of the caller's key in `x-sluice-key-hash` metadata; the limits of the key apply either way.
+   * Concurrent calls with the same `idempotency-key` metadata and an equal request share one turn. A failure carries a sluice.common.v1.Fault as status
+   * detail.
    *
    * @generated from rpc sluice.inference.v1.InferenceService.RunTurn
    */
@@ -1026,8 +1026,8 @@ export const InferenceService: GenService<{
     output: typeof RunTurnResponseSchema;
   },
   /**
-   * Runs one turn as RunTurn does, and answers the response object in the place of events. Keys, limits, metadata and failures are those of
-   * RunTurn; the Fault also has the usage of an answer that was withheld.
+   * Runs one turn like RunTurn, and answers the response object instead of events. Keys, limits, metadata and failures are the same as for RunTurn; the
+   * Fault also has the usage of a withheld answer.
    *
    * @generated from rpc sluice.inference.v1.InferenceService.CreateResponse
    */
@@ -1037,8 +1037,8 @@ export const InferenceService: GenService<{
     output: typeof CreateResponseResponseSchema;
   },
   /**
-   * Says what RunTurn would do with the same request, without calling a provider. Needs an API key, or the service token with the hash of
-   * the caller's key in `x-sluice-key-hash` metadata. Fails as RunTurn would before calling a provider; a guardrail that blocks is no failure here.
+   * Answers what RunTurn would do with the same request, without calling a provider. Needs an API key, or the service token with the hash of the caller's
+   * key in `x-sluice-key-hash` metadata. Fails as RunTurn would before calling a provider; a blocking guardrail is no failure here.
    *
    * @generated from rpc sluice.inference.v1.InferenceService.DryRun
    */
@@ -1059,8 +1059,8 @@ export const InferenceService: GenService<{
     output: typeof CountTokensResponseSchema;
   },
   /**
-   * Answers the vectors of texts. Needs an API key, or the service token with the hash of the caller's key in `x-sluice-key-hash` metadata;
-   * limits, budgets and guardrails of that key hold either way. A failure carries a sluice.common.v1.Fault as status detail.
+   * Answers the vectors of texts. Needs an API key, or the service token with the hash of the caller's key in `x-sluice-key-hash` metadata; limits, budgets
+   * and guardrails of the key apply either way. A failure carries a sluice.common.v1.Fault as status detail.
    *
    * @generated from rpc sluice.inference.v1.InferenceService.Embed
    */
@@ -1070,7 +1070,7 @@ export const InferenceService: GenService<{
     output: typeof EmbedResponseSchema;
   },
   /**
-   * Says what Embed would do with the same request, without calling a provider. Keys and failures are those of DryRun.
+   * Answers what Embed would do with the same request, without calling a provider. Keys and failures as for DryRun.
    *
    * @generated from rpc sluice.inference.v1.InferenceService.DryRunEmbed
    */
@@ -1090,7 +1090,7 @@ export const InferenceService: GenService<{
     output: typeof SessionResponseSchema;
   },
   /**
-   * Records turns that the gateway refused. Internal: needs the service token in `x-sluice-service-token` metadata.
+   * Records turns refused by the gateway. Internal: needs the service token in `x-sluice-service-token` metadata.
    *
    * @generated from rpc sluice.inference.v1.InferenceService.RecordRefusals
    */
@@ -1130,8 +1130,8 @@ export const InferenceService: GenService<{
     output: typeof ListProvidersResponseSchema;
   },
   /**
-   * The providers of the configuration file that this environment leaves out, and why. Needs a management key, or the service token with the
-   * hash of one in `x-sluice-key-hash` metadata. Faults: UNAUTHENTICATED, PERMISSION_DENIED.
+   * The providers of the configuration file left out in this environment, and why. Needs a management key, or the service token with the hash of one in
+   * `x-sluice-key-hash` metadata. Faults: UNAUTHENTICATED, PERMISSION_DENIED.
    *
    * @generated from rpc sluice.inference.v1.InferenceService.ListLeftOutProviders
    */
@@ -1141,9 +1141,8 @@ export const InferenceService: GenService<{
     output: typeof ListLeftOutProvidersResponseSchema;
   },
   /**
-   * Says what a guardrail does with a text, without serving it. Needs a management key, or the service token with the hash of one in
-   * `x-sluice-key-hash` metadata. Asks detectors and judges of the guardrail, which may cost. Faults: INVALID_REQUEST, UNAUTHENTICATED,
-   * PERMISSION_DENIED.
+   * Answers how a guardrail handles a text, without serving it. Needs a management key, or the service token with the hash of one in `x-sluice-key-hash`
+   * metadata. Calls detectors and judges of the guardrail, which may cost money. Faults: INVALID_REQUEST, UNAUTHENTICATED, PERMISSION_DENIED.
    *
    * @generated from rpc sluice.inference.v1.InferenceService.TryGuardrail
    */
@@ -1153,8 +1152,8 @@ export const InferenceService: GenService<{
     output: typeof TryGuardrailResponseSchema;
   },
   /**
-   * Sends one tiny request to a provider, at most one at a time, and says how that went. Needs a management key of the account as TryGuardrail
-   * needs a management key. Faults: INVALID_REQUEST, UNAUTHENTICATED, PERMISSION_DENIED, NOT_FOUND, RATE_LIMITED.
+   * Sends one tiny request to a provider, at most one at a time, and answers the result. Needs a management key of the account, sent as for TryGuardrail.
+   * Faults: INVALID_REQUEST, UNAUTHENTICATED, PERMISSION_DENIED, NOT_FOUND, RATE_LIMITED.
    *
    * @generated from rpc sluice.inference.v1.InferenceService.TestProvider
    */
@@ -1164,8 +1163,8 @@ export const InferenceService: GenService<{
     output: typeof TestProviderResponseSchema;
   },
   /**
-   * Lists the turns of a workspace that are open in this process, the longest first. Internal: needs the service token, and the hash of a
-   * management key of that workspace in `x-sluice-key-hash` metadata. Faults: UNAUTHENTICATED, PERMISSION_DENIED.
+   * Lists the open turns of a workspace in this process, the longest first. Internal: needs the service token, and the hash of a management key of the
+   * workspace in `x-sluice-key-hash` metadata. Faults: UNAUTHENTICATED, PERMISSION_DENIED.
    *
    * @generated from rpc sluice.inference.v1.InferenceService.ListOpenTurns
    */
@@ -1175,8 +1174,7 @@ export const InferenceService: GenService<{
     output: typeof ListOpenTurnsResponseSchema;
   },
   /**
-   * Ends a turn that is open in this process: its client gets PERMISSION_DENIED. Callers are those of ListOpenTurns. Faults: UNAUTHENTICATED,
-   * PERMISSION_DENIED.
+   * Ends an open turn of this process: its client gets PERMISSION_DENIED. Callers as for ListOpenTurns. Faults: UNAUTHENTICATED, PERMISSION_DENIED.
    *
    * @generated from rpc sluice.inference.v1.InferenceService.EndTurn
    */
@@ -1186,7 +1184,7 @@ export const InferenceService: GenService<{
     output: typeof EndTurnResponseSchema;
   },
   /**
-   * Says whether this process has refused the configuration file as it is now. Internal: needs the service token. Faults: UNAUTHENTICATED.
+   * Reports whether this process has refused the current configuration file. Internal: needs the service token. Faults: UNAUTHENTICATED.
    *
    * @generated from rpc sluice.inference.v1.InferenceService.FindConfigRefusal
    */

@@ -1,4 +1,4 @@
-/** Everything is delivered as it comes; what was said is evaluated when it is over, and only the end waits for that. */
+/** Audit mode: the stream passes unchanged; the evaluation runs after the last delta and delays only the end event. */
 import { generated } from "../../turn/answers.ts";
 import type { Answer, Batch, OutputItem, Turn } from "../../turn/turn.ts";
 import { messageOf } from "./message.ts";

@@ -1,17 +1,17 @@
-/** The message that the events of an answer make up, while the answer is still coming. */
+/** Builds the message of an unfinished answer from its events. */
 import { append } from "@sluice/proto/runtime/text/append.js";
 import type { OutputItem, TurnEvent } from "../../turn/turn.ts";
 import { type Message, messageOf } from "./message.ts";
 
-/** UTF-16 units, and share of the text so far, by which it grows before it is looked at again: rules read it from its beginning. */
+/** Growth before the next evaluation, in UTF-16 units and as a fraction (1/16) of the text so far: rules read the message from its start each time. */
 const minGrowth = 16;
 const growthShare = 16;
 
 export class Draft {
-  /** Items that have ended. */
+  /** Finished items. */
   readonly #ended: OutputItem[] = [];
   readonly #begun = new Map<number, OutputItem>();
-  /** Text of messages that have not ended. */
+  /** Text of unfinished messages. */
   #openText = "";
   #textLength = 0;
   #nextLength = 0;
@@ -33,7 +33,7 @@ export class Draft {
     }
   }
 
-  /** All items; open ones are incomplete. */
+  /** All items; unfinished items have the status incomplete. */
   get items(): readonly OutputItem[] {
     const content = [{ type: "output_text", text: this.#openText, annotations: [], logprobs: [] }];
     const open = [...this.#begun.values()].map((item): OutputItem => {
@@ -43,7 +43,7 @@ export class Draft {
     return [...this.#ended, ...open];
   }
 
-  /** The message so far; undefined while too little is new. */
+  /** The message so far; undefined until enough is new. */
   takeNews(): Message | undefined {
     if (!this.#hasNews) return undefined;
     this.#hasNews = false;

@@ -1,6 +1,6 @@
 /**
- * Delivers nothing of an answer before its evaluation. A rejected answer is withheld and the same endpoint is asked again with the reasons;
- * if retries do not help, the turn fails.
+ * Delivers nothing of an answer before its evaluation. A rejected answer is withheld and the same endpoint is called again with the reasons; when the
+ * retries are used up, the turn fails.
  */
 import { onlyItems } from "../../guardrails/scan-added.ts";
 import type { Evaluation } from "../../turn/alignment.ts";
@@ -23,16 +23,16 @@ import { blocked, brokenOf, note, reportOf, buildAlignmentStage, unevaluated } f
 import { rewriteItem } from "./instructions.ts";
 import type { AlignedTurn } from "./turn.ts";
 
-/** Abort reason for the provider call: an answer that cannot be allowed any more is read no further. */
+/** Abort reason for the provider call: an answer certain to be rejected is not read further. */
 const failed = new Error("cannot be allowed by the alignment plugin");
 
-/** @param guards look at what a retry adds */
+/** @param guards layers for the items added by a retry */
 export const enforced =
   (next: Turn, guards: readonly Layer[]) =>
   (turn: AlignedTurn): Answer => {
     const first = new StoppableAnswer((scope) => next(turn.request, scope), turn.scope);
     const batches = generated(withheld(first, turn, again(next, guards, turn)));
-    // A stream begins with the first answer and is kept alive until the verdict; a request without a stream says nothing before.
+    // A stream begins with the first answer and is kept alive until the verdict; a request without a stream gets nothing before the verdict.
     return turn.request.stream ? batches : holdUntilCommit(batches);
   };
 
@@ -64,7 +64,7 @@ async function* withheld(
   }
 }
 
-/** The same endpoint, with one item more, at which the guardrails look as at all that is asked. */
+/** A retry at the same endpoint with one added item, scanned by the guardrails like any input. */
 function again(next: Turn, guards: readonly Layer[], { request, scope }: AlignedTurn) {
   const guarded = compose(guards, ({ input: [...added] }, inner) =>
     next(
@@ -76,20 +76,20 @@ function again(next: Turn, guards: readonly Layer[], { request, scope }: Aligned
     new StoppableAnswer((inner) => guarded(onlyItems(request, [item]), inner), scope);
 }
 
-/** An answer that is held back. */
+/** An answer under evaluation, not delivered yet. */
 class Held {
   readonly #batches: Batch[] = [];
   readonly #draft = new Draft();
 
-  /** Items of the answer; those of an answer that was stopped may be incomplete. */
+  /** Items of the answer; a stopped answer may contain incomplete items. */
   get items(): readonly OutputItem[] {
     return this.#draft.items;
   }
 
   /**
-   * Reads the answer to its end, or until it cannot be allowed any more.
-   * @param isOpened whether events that say nothing of the answer are given out: who gives it, and what was sent
-   * @returns the evaluation of an answer that was stopped
+   * Reads the answer to its end, or until its rejection is certain.
+   * @param isOpened whether events without content are yielded: the start event with the model, and the debug echo
+   * @returns the evaluation of a stopped answer
    */
   async *read(
     answer: StoppableAnswer,
@@ -114,12 +114,12 @@ class Held {
     }
   }
 
-  /** Whether there is nothing left to stop. */
+  /** Whether the answer has already ended. */
   get #isEnded(): boolean {
     return this.#batches.at(-1)?.at(-1)?.type === "end";
   }
 
-  /** @returns the events that say nothing of the answer */
+  /** @returns the events without content, for immediate delivery */
   #take(batch: Batch): Batch {
     const isOpening = ({ type }: TurnEvent) => type === "debug" || type === "start";
     const rest = batch.filter((event) => !isOpening(event));

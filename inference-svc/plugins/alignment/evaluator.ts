@@ -1,4 +1,4 @@
-/** Evaluates messages against the rules of a request, each by itself: what can be decided here is, for the rest a model is asked. */
+/** Evaluates messages against each rule of a request: in this process where possible, by a judge model otherwise. */
 import type { CallContext } from "../../internal/call.ts";
 import { normalizeForm } from "../../internal/signs/signs.ts";
 import { type FailureKind, JudgeUnavailable } from "../../internal/judge-client.ts";
@@ -8,7 +8,7 @@ import type { Evaluation, RuleVerdict, Unevaluated } from "../../turn/alignment.
 import { type Message, isCut } from "./message.ts";
 import type { LocalRule } from "./rules/rule.ts";
 
-/** A rule, and how it is decided here; without that, or where that decides nothing, by the judge. */
+/** A rule and its local evaluation. The judge evaluates rules without one, and messages it cannot decide. */
 export interface Rule {
   readonly text: string;
   readonly local: LocalRule | undefined;
@@ -26,7 +26,7 @@ export class Evaluator {
   readonly #threshold: number;
   /** Cost of the judge's calls so far. */
   readonly spending = new Spending();
-  /** Milliseconds. */
+  /** Total evaluation time in milliseconds. */
   spentMs = 0;
 
   constructor(rules: readonly Rule[], judge: Judge | undefined, threshold: number) {
@@ -48,8 +48,8 @@ export class Evaluator {
   }
 
   /**
-   * The evaluation of a message that breaks a rule however it goes on, or is too long to be evaluated; undefined while it may be allowed.
-   * The other rules are not evaluated.
+   * The evaluation of an unfinished message that is already too long or breaks a rule whatever follows; undefined while it may be allowed. The other rules
+   * are not evaluated.
    */
   evaluateBegun(begun: Message): Evaluation | undefined {
     if (isCut(begun)) return unavailable("cut");
@@ -89,7 +89,7 @@ function reasonOf(error: unknown): Unevaluated {
   throw error;
 }
 
-/** The message as JSON. Characters are made plain first, so that none can turn into a quotation mark afterwards. */
+/** The message as JSON. Characters are normalized first: normalizing JSON could create quotation marks. */
 function shownTo(message: Message): string {
   let changed = false;
   const json = JSON.stringify(message, (_, value: unknown) => {
@@ -101,7 +101,7 @@ function shownTo(message: Message): string {
   return changed ? `${json}\n(Characters that cannot be seen were removed from it, and others made plain.)` : json;
 }
 
-/** How a judge is to read messages. */
+/** The judge's instructions. */
 export const judgeTask =
   "You are shown one message of an assistant as a JSON object: what it says in `content` (null when it says nothing), the tools that it calls " +
   "with their arguments, and a refusal if it gives one. You decide whether the message breaks one rule. Judge by that rule alone, and by what the " +

@@ -1,25 +1,25 @@
-/** The part of an answer that is evaluated: the message alone, without reasoning or the conversation before it. */
+/** The evaluated part of an answer: only the message, without reasoning and without the conversation. */
 import type { OutputItem } from "../../turn/turn.ts";
 
 export interface EvaluatedCall {
   readonly name: string;
-  /** The arguments in the model's own words: JSON, or text of any form. */
+  /** The model's arguments: JSON, or any text. */
   readonly arguments: string;
   readonly namespace?: string;
 }
 
 export interface Message {
   readonly role: "assistant";
-  /** null when nothing is said. */
+  /** null for a message without text. */
   readonly content: string | null;
   readonly tool_calls?: readonly EvaluatedCall[];
   readonly refusal?: string;
-  /** An entry for each generated image. */
+  /** A description of each generated image. */
   readonly images?: readonly string[];
   readonly audio?: { readonly transcript: string };
 }
 
-/** UTF-16 units that are evaluated; a longer message is cut, and has no verdict. */
+/** Maximum UTF-16 units evaluated; a longer message is cut, and has no verdict. */
 const maxContent = 10_000;
 const maxToolCalls = 16;
 const maxToolCallsLength = 4_000;
@@ -52,13 +52,13 @@ export function messageOf(items: readonly OutputItem[]): Message {
   };
 }
 
-/** Parts as they are read: one after the other. Undefined when there is none. */
+/** All parts as one text, in order. Undefined when there is none. */
 function together(texts: readonly unknown[]): string | undefined {
   const said = texts.filter((text) => typeof text === "string");
   return said.length === 0 ? undefined : said.join("");
 }
 
-/** Members of a call that say what kind of item it is, and how far it has come. */
+/** Members of a call without content: item type, ids, status and name. */
 const aboutItem: ReadonlySet<string> = new Set(["type", "id", "call_id", "status", "name", "namespace"]);
 
 function callOf(item: OutputItem): EvaluatedCall {
@@ -74,13 +74,13 @@ function callOf(item: OutputItem): EvaluatedCall {
 const restOf = (item: OutputItem): object =>
   Object.fromEntries(Object.entries(item).filter(([member]) => !aboutItem.has(member)));
 
-/** No judge is shown an image; only that there is one, and what the model says it was to show. */
+/** Judges get no images, only a note of each with the model's prompt for it. */
 function imageOf(item: OutputItem): string {
   const prompt = item["revised_prompt"];
   return typeof prompt === "string" ? prompt : "";
 }
 
-/** Whether there is more of it than is evaluated. */
+/** Whether the message is longer than the evaluated part. */
 export function isCut({ content, tool_calls: calls = [], refusal = "", images = [], audio }: Message): boolean {
   return (
     (content?.length ?? 0) > maxContent ||

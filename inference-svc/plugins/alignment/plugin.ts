@@ -58,7 +58,7 @@ type Spent = Pick<Evaluator, "spending" | "spentMs">;
 
 const nothingSpent: Spent = { spending: new Spending(), spentMs: 0 };
 
-/** The plugin's settings in one request, checked. */
+/** The plugin's validated settings in one request. */
 interface Checked {
   readonly settings: Alignment;
   readonly rules: readonly Rule[];
@@ -68,7 +68,7 @@ interface Checked {
 
 type RunUnderRules = (checked: Checked, request: TurnRequest, scope: Scope) => ReturnType<Turn>;
 
-/** @throws Fault INVALID_REQUEST for rules that need a judge which is missing or forbidden */
+/** @throws Fault INVALID_REQUEST for rules that need a missing or forbidden judge */
 const underRules =
   (kit: DryKit, judge: JudgeProfile | undefined, next: Turn, run: RunUnderRules): Turn =>
   (request, scope) => {

@@ -5,7 +5,7 @@ import type { AlignedCall, AlignmentReport, Evaluation } from "../../turn/alignm
 import type { Stage, Trace } from "../../turn/trace.ts";
 import type { OutputItem } from "../../turn/turn.ts";
 
-/** Notes it as the next call of the turn. */
+/** Records the evaluation as the turn's next call. */
 export function note(trace: Trace, evaluation: Evaluation): void {
   trace.aligned.push({ call: trace.aligned.length + 1, ...evaluation });
 }
@@ -48,17 +48,17 @@ export const unevaluated = (trace: Trace, { reason }: Evaluation & { outcome: "u
 
 export interface Evaluated {
   readonly mode: "enforce" | "audit";
-  /** How many of them are decided without a judge, and how many there are. */
+  /** Number of rules evaluated without a judge, and the total number. */
   readonly localRules: readonly number[];
   readonly rules: number;
-  /** `judge:<model>`, where it may be asked. */
+  /** `judge:<model>`, if the judge may be called. */
   readonly engines: readonly string[];
   readonly calibration: string | undefined;
   readonly costPico: bigint | undefined;
   readonly spentMs: number;
 }
 
-/** @param calls of this message, the last of which decides; none in a dry run */
+/** @param calls of this message, in order; the last decides. None in a dry run */
 export function buildAlignmentStage(calls: readonly AlignedCall[], evaluated: Evaluated): Stage {
   const { mode, engines, rules, localRules, calibration, costPico, spentMs } = evaluated;
   const last = calls.at(-1);

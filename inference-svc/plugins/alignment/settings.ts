@@ -3,13 +3,13 @@ import type { AlignmentPlugin } from "@sluice/proto/gen/sluice/inference/v1/turn
 
 export interface Alignment {
   readonly rules: readonly string[];
-  /** audit: everything is delivered, and evaluated. */
+  /** audit: everything is delivered unchanged, and evaluated. */
   readonly mode: "enforce" | "audit";
-  /** Whether the model is told the rules. */
+  /** Whether the rules are added to the model's instructions. */
   readonly instruct: boolean;
-  /** Calls after one whose answer was withheld. */
+  /** Maximum number of retries after a withheld answer. */
   readonly maxRetries: number;
-  /** The probability at or above which a rule counts as broken. */
+  /** Minimum probability of a broken rule. */
   readonly threshold: number;
 }
 

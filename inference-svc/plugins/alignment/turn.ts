@@ -1,13 +1,13 @@
-/** A turn under the plugin, as both modes work on it. */
+/** A turn with the plugin, shared by both modes. */
 import type { CallContext } from "../../internal/call.ts";
 import type { Evaluator } from "./evaluator.ts";
 import type { Evaluated } from "./report.ts";
 import type { Alignment } from "./settings.ts";
 
-/** The request as the model is sent it. */
+/** The request sent to the model. */
 export interface AlignedTurn extends CallContext {
   readonly settings: Alignment;
   readonly evaluator: Evaluator;
-  /** For the receipt, as it is by now. */
+  /** Current evaluation data for the receipt. */
   readonly evaluated: () => Evaluated;
 }

@@ -1,4 +1,4 @@
-/** Bands of cost: where a model stands among all that are known for a task, from the cheapest to the dearest. */
+/** Cost bands: the rank of a model by cost among all models for a task. */
 
 /** Cheapest first. */
 export const costTiers = ["low", "medium", "high", "xhigh", "max"] as const;
@@ -10,19 +10,19 @@ const begins: Readonly<Record<CostTier, number>> = { low: 0, medium: 0.2, high: 
 /** @param place 0 to 1 */
 export const findBandTier = (place: number): CostTier => costTiers.findLast((tier) => place >= begins[tier]) ?? "low";
 
-/** The place up to which models may be asked, by the deprecated setting: 10 leaves the cheapest tenth, 0 nine of ten. */
+/** Highest rank allowed by the deprecated setting: 10 leaves the cheapest tenth, 0 nine tenths. */
 export const ceilingOf = (costQualityTradeoff: number): number => (90 - 8 * costQualityTradeoff) / 100;
 
-/** The places of costs among those of a field, 0 to 1; those that are equal share the place in their middle. One alone is the cheapest. */
+/** Ranks costs among the candidates, from 0 to 1; equal costs share the middle of their ranks. A single cost has rank 0, the cheapest. */
 export class Places {
   readonly #sorted: readonly number[];
 
-  /** @param costs of all candidates; Infinity for unknown ones */
+  /** @param costs of all candidates; Infinity if unknown */
   constructor(costs: readonly number[]) {
     this.#sorted = costs.toSorted((a, b) => (a === b ? 0 : a - b));
   }
 
-  /** @param isMember whether the cost is one of the field's; if not, it is placed as if it were */
+  /** @param isMember whether the cost is among the candidates'; otherwise it is ranked as if added */
   of(cost: number, isMember: boolean): number {
     const below = this.#countUntil((other) => other >= cost);
     const equal = this.#countUntil((other) => other > cost) - below + Number(!isMember);
@@ -30,7 +30,7 @@ export class Places {
     return others === 0 ? 0 : (below + (equal - 1) / 2) / others;
   }
 
-  /** How many come before the first that has reached what was looked for. */
+  /** Number of costs before the first for which `reached` is true. */
   #countUntil(reached: (cost: number) => boolean): number {
     let [low, high] = [0, this.#sorted.length];
     while (low < high) {

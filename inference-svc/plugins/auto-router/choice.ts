@@ -1,48 +1,48 @@
 /**
- * Which models a request to an auto router is served by, in order. Where a cost is wished, it is the best at the task among those that cost it;
- * otherwise the cheapest that is good enough for the difficulty of the request.
+ * Ranks the models for a request to an auto router. With a requested cost, the best model of that cost band comes first; otherwise the cheapest model good
+ * enough for the difficulty of the request.
  */
 import { type CostTier, Places, ceilingOf, costTiers, findBandTier } from "./bands.ts";
 
 export interface RankedModel {
   /** Slug. */
   readonly model: string;
-  /** Expected cost of one call; Infinity when it is unknown, which counts as the dearest. */
+  /** Expected cost of one call; Infinity if unknown, ranked as the most expensive. */
   readonly cost: number;
   /** Score for the task, the higher the better; undefined when it is unknown. */
   readonly score: number | undefined;
 }
 
 export interface AutoWish {
-  /** A band of cost, neither cheaper nor dearer. */
+  /** Requested cost band. */
   readonly tier?: CostTier;
   /** Deprecated, from 0 to 10; ignored when a tier is set. */
   readonly costQualityTradeoff?: number;
-  /** From 0, a line of small talk, to 4, work for an expert; ignored when a cost is wished. */
+  /** From 0, small talk, to 4, expert work; ignored when a cost is requested. */
   readonly difficulty?: number;
 }
 
 export interface AutoChoice {
   /** Best first; empty only without candidates. */
   readonly models: readonly string[];
-  /** The band that they are of; absent where none was asked for. */
+  /** The cost band of the models; absent when no band was requested. */
   readonly tier?: CostTier;
-  /** Set when no model has the wanted cost, so that the nearest ones were taken. */
+  /** Whether no model has the requested cost, and the nearest band was used. */
   readonly isNearest: boolean;
 }
 
-/** About what the band of the cheapest comes to. It counts where no model has a score. */
+/** Roughly the cheapest band. Used when no model has a score. */
 const defaultTradeoff = 9;
 
 /**
- * How far below the best a model may score, in standard deviations of the field: nearly two for small talk, a quarter for what the estimate calls
- * more than a little hard. The estimate gives prompts of one line 0.2 on average, proofs and designs of systems 1.2. Set by hand.
+ * How far below the best a model may score, in standard deviations of all scores: nearly two for small talk, a quarter above a difficulty of about 1.2. The
+ * estimate gives one-line prompts 0.2 on average, proofs and system designs 1.2. Tuned by hand.
  */
 const toleranceOf = (difficulty: number): number => Math.max(0.25, 2 - 1.5 * difficulty);
 
 /**
- * @param candidates that can serve the request
- * @param field all that are known for the task, whether they can serve it or not, so that a request does not change the rank of a model by cost
+ * @param candidates models able to serve the request
+ * @param field all models known for the task, able to serve or not: a model's cost rank must not depend on the request
  */
 export function chooseByTask(
   candidates: readonly RankedModel[],
@@ -66,7 +66,7 @@ export function chooseByTask(
   return { models: ordered(within), isNearest: lowest > ceiling && within.length > 0 };
 }
 
-/** The models that score well enough, the cheapest first, then the others, the best first; none when no candidate has a score. */
+/** The models with a good enough score, cheapest first, then the others, best first; empty when no candidate has a score. */
 function goodEnough(
   candidates: readonly RankedModel[],
   field: readonly RankedModel[],
@@ -92,7 +92,7 @@ interface Placed {
   readonly place: number;
 }
 
-/** An empty band is stood in for by the nearest; of two that are as near, by the cheaper. */
+/** The nearest band replaces an empty band; of two equally near, the cheaper. */
 function ofTier(wished: CostTier, placed: readonly Placed[]): AutoChoice {
   const at = costTiers.indexOf(wished);
   const distance = (tier: CostTier) => Math.abs(costTiers.indexOf(tier) - at);
@@ -113,7 +113,7 @@ const ordered = (placed: readonly Placed[]): readonly string[] =>
     .toSorted(byScore)
     .map(({ model }) => model);
 
-/** Ties go to the cheaper model, then to the order of names, which is the same in every process. */
+/** Ties go to the cheaper model, then to the order of names, equal in every process. */
 const byScore = (a: RankedModel, b: RankedModel): number =>
   difference(scoreOf(b), scoreOf(a)) || difference(a.cost, b.cost) || byName(a, b);
 const byCost = (a: RankedModel, b: RankedModel): number =>
@@ -122,5 +122,5 @@ const byName = (a: RankedModel, b: RankedModel): number => (a.model < b.model ? 
 
 const scoreOf = ({ score }: RankedModel): number => score ?? Number.NEGATIVE_INFINITY;
 
-/** Two infinities are the same: their difference is no number. */
+/** Equal infinities compare as equal: their difference would be NaN. */
 const difference = (a: number, b: number): number => (a === b ? 0 : a - b);

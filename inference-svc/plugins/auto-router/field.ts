@@ -1,4 +1,4 @@
-/** The models that an auto router chooses from, with their costs and scores. */
+/** The models an auto router chooses from, with their costs and scores. */
 import type { CandidateGroup } from "../../routing/choose/candidates.ts";
 import { type Catalog, type CatalogModel, type Variant, givesEmbeddings } from "../../routing/catalog.ts";
 import { estimateCost } from "../../routing/price/expected-cost.ts";
@@ -17,24 +17,24 @@ import { type Task, scoreFor } from "./tasks/tasks.ts";
 export interface TaskNeeds {
   /** The slug of the router. */
   readonly slug: string;
-  /** Patterns; empty: all that are known for the task. */
+  /** Patterns; empty means all models known for the task. */
   readonly allowed: readonly string[];
-  /** Patterns; they count before those that allow. */
+  /** Patterns; they take precedence over `allowed`. */
   readonly excluded: readonly string[];
   readonly variant: Variant | undefined;
   readonly task: Task;
-  /** Slug of a model that shall serve if it can. */
+  /** Slug of the model to prefer if it can serve. */
   readonly pin: string | undefined;
 }
 
 export interface ScoredModels {
-  /** Models that can serve the request; at least one, unless a model is pinned. */
+  /** Models able to serve the request; at least one, unless a model is pinned. */
   readonly candidates: readonly RankedModel[];
-  /** All that are known, whether they can serve it or not. */
+  /** All models known for the task, able to serve or not. */
   readonly known: readonly RankedModel[];
-  /** Slug of the one that was to be pinned; undefined where it may not or cannot serve. */
+  /** Slug of the pinned model; undefined when it is forbidden or cannot serve. */
   readonly pinned: string | undefined;
-  /** Whether the scores follow what keys pay for the models. */
+  /** Whether the scores were adjusted by the keys' spending. */
   readonly isLearned: boolean;
 }
 
@@ -70,11 +70,11 @@ const scoredFor =
   (task: Task) =>
   ({ settings: { id, scores } }: CatalogModel): ScoredSlug => ({ model: id, score: scoreFor(task, scores) });
 
-/** Text is the default modality. */
+/** Text is the default output modality. */
 const answersAsAsked = ({ settings }: CatalogModel, { outputModalities }: TurnRequest): boolean =>
   outputModalities.length > 0 ? !givesEmbeddings(settings) : settings.output_modalities.includes("text");
 
-/** Models with a score for the task. If none has one, all models count, except the built-in one while there is another. */
+/** Models with a score for the task. If none has a score, all models count, except the built-in model if there is another. */
 function knownOf(models: readonly CatalogModel[], { providers }: Catalog, task: Task): readonly CatalogModel[] {
   const scored = models.filter(({ settings: { scores } }) => scoreFor(task, scores) !== undefined);
   if (scored.length > 0) return scored;

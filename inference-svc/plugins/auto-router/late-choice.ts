@@ -1,6 +1,6 @@
 /**
- * Choices of routers that a model may still change. A router chooses at once by its local guess, so that endpoints are known before guardrails
- * look at the request. Where the guess was unsure, a model is asked about the redacted request, and the router chooses again.
+ * Router choices still open to revision by a model. A router first chooses by its local guess, to know the endpoints before guardrails scan the request.
+ * After an unsure guess, a classifier model gets the redacted request, and the router chooses again.
  */
 import { dollars } from "@sluice/proto/runtime/money.js";
 import type { ChooserSettings } from "@sluice/proto/runtime/house/internal-models.js";
@@ -23,15 +23,15 @@ export interface Rechosen {
   readonly stage: Stage;
 }
 
-/** A choice by an unsure guess. */
+/** A choice by an unsure guess, open to revision. */
 export interface OpenChoice extends Rechosen {
-  /** The variant that the router's slug had, as a suffix; empty without one. */
+  /** Variant suffix of the router's slug; empty without a variant. */
   readonly suffix: string;
-  /** Slugs that the client named. */
+  /** Slugs named by the client. */
   readonly asked: readonly string[];
-  /** Remembers the models for the session, once the choice stands. */
+  /** Stores the models for the session, once the choice is final. */
   readonly settle: () => void;
-  /** Chooses by what a model read. @throws Fault when no model can serve */
+  /** Chooses again by a model's reading. @throws Fault when no model can serve */
   readonly again: (reading: TaskReading, request: TurnRequest, scope: Scope) => Rechosen;
 }
 
@@ -45,12 +45,12 @@ export class LateChoices {
   readonly #open = new StateKey<OpenChoice[]>(() => []);
   readonly #word: string;
 
-  /** @param word names the role in receipts: `classifier` gives classifier_ms and so on */
+  /** @param word prefix of the role's fields in receipts, such as `classifier` in classifier_ms */
   constructor(word: string) {
     this.#word = word;
   }
 
-  /** Keeps a choice open until the layer is reached. */
+  /** Keeps a choice open until its layer runs. */
   keep(choice: OpenChoice, { state }: Scope): void {
     state.get(this.#open).push(choice);
   }
@@ -76,7 +76,7 @@ export class LateChoices {
     });
   }
 
-  /** The layer of a dry run, which asks nobody. */
+  /** The layer for a dry run, which calls no model. */
   notRun(settings: ChooserSettings | undefined): Layer {
     if (settings === undefined) return this.#settling();
     return onRequest((request, scope) => {
@@ -87,7 +87,7 @@ export class LateChoices {
     });
   }
 
-  /** The layer of an installation that names no model for the role. */
+  /** The layer for an installation without a model for the role. */
   #settling(): Layer {
     return onRequest((request, scope) => {
       for (const { stage, settle } of scope.state.get(this.#open)) {
@@ -98,7 +98,7 @@ export class LateChoices {
     });
   }
 
-  /** @returns undefined when the choices stand */
+  /** @returns undefined when the choices stay */
   async #decide(
     open: readonly OpenChoice[],
     request: TurnRequest,
@@ -143,7 +143,7 @@ function replaceStage({ trace: { stages } }: Scope, before: Stage, after: Stage)
   stages[stages.indexOf(before)] = after;
 }
 
-/** Puts models in the place of those that stood for the slug. What the client named itself stays. */
+/** Replaces the models chosen for the slug. Models named by the client stay. */
 function replaceModels(
   models: readonly string[],
   { models: before, suffix, asked }: OpenChoice,

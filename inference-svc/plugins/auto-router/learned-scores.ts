@@ -1,9 +1,9 @@
 /**
- * Scores for a task after what keys pay for the models that they name. The spending decides the order of the models, and the distances between
- * the places stay those of the catalogue's scores: a favourite becomes the best, and does not make every other model too bad for easy requests.
+ * Adjusts task scores by the keys' spending on models they name. Spending decides the order of the models, while the distances between ranks stay those of
+ * the catalogue's scores: a favourite becomes the best without making every other model too bad for easy requests.
  */
 
-/** Spending in USD that weighs as much as a whole point of score: a few cheap calls move nothing. */
+/** Spending in USD equal in weight to one point of score: a few cheap calls change nothing. */
 const priorWeight = 50;
 
 export interface ScoredSlug {
@@ -11,7 +11,7 @@ export interface ScoredSlug {
   readonly score: number | undefined;
 }
 
-/** Scores by slug; undefined where the scores of the catalogue stand, because nothing was spent on its models. */
+/** Scores by slug; undefined when the catalogue's scores apply, because nothing was spent on its models. */
 export function learnScores(
   scored: readonly ScoredSlug[],
   spending: ReadonlyMap<string, number>,

@@ -1,7 +1,6 @@
 /**
- * The plugin `auto-router`, for `service/auto`: chooses the model of the catalogue that is good enough at the task for the difficulty of the
- * request, or the best for the wanted cost, and two more to fall back to. The task is guessed in this process; where the guess is unsure, a model
- * is asked if the operator names one.
+ * The plugin `auto-router`, for `service/auto`: chooses the catalogue model good enough at the task for the request's difficulty, or the best model of the
+ * requested cost band, and two fallbacks. The task is guessed in this process; after an unsure guess, a classifier model is called, if configured.
  */
 import type { AutoBetaRouterPlugin, AutoRouterPlugin } from "@sluice/proto/gen/sluice/inference/v1/turn_pb.js";
 import type { AskingFeature } from "../../kit.ts";
@@ -51,7 +50,7 @@ export const chooseModels =
     return chosen.models;
   };
 
-/** Chooses again after the input guardrails, by what a model read of the task. */
+/** Chooses again after the input guardrails, by a model's reading of the task. */
 export const autoOrder: AskingFeature = {
   id: "auto-router",
   applies: (request) => namesSlug(request, slug) || namesSlug(request, "service/auto-beta"),
@@ -69,17 +68,17 @@ interface Choosing {
   readonly kind: AutoKind;
   readonly router: Router;
   readonly variant: Variant | undefined;
-  /** The request as the client sent it, by which its session is known. */
+  /** The client's original request, from which its session is derived. */
   readonly session: TurnRequest;
 }
 
 interface Chosen extends Rechosen {
   readonly isPinned: boolean;
-  /** Why no other task or difficulty could lead to another model; undefined where one could. */
+  /** Why no other task or difficulty would change the model; undefined when it could change. */
   readonly settledBy: "pin" | "session" | "one_model" | undefined;
 }
 
-/** A pinned model is the client's choice, and none of the session. */
+/** A pinned model is the client's choice, not the session's. */
 function remember({ kind, router, session }: Choosing, { models: [first], isPinned }: Chosen, scope: Scope): void {
   if (first !== undefined && !isPinned) router.rememberModel(session, scope, kind.slug, first);
 }
@@ -131,8 +130,8 @@ function toOpenChoice(choosing: Choosing, { guessed }: Found, local: Chosen, ask
 }
 
 /**
- * Models use the whole scale from 0 to 4, the local estimate hardly the upper half: a proof of one line comes to 1.2 there. Half brings a
- * reading to the scale for which the tolerance was set.
+ * Classifier models use the whole scale from 0 to 4; the local estimate hardly reaches the upper half: a one-line proof gets 1.2 there. Half of a model's
+ * reading fits the scale of the tolerance.
  */
 const readingScale = 0.5;
 
@@ -147,7 +146,7 @@ export const autoRouter: RouterFeature = {
 const pins = (settings: Settings | undefined): boolean =>
   settings?.$typeName === "sluice.inference.v1.AutoRouterPlugin" && settings.pinModel;
 
-/** The model that wrote the last message of an assistant, if the client noted it. */
+/** The model of the last assistant message, if the client included it. */
 function lastToAnswer(input: readonly InputItem[]): string | undefined {
   const last = input.findLast(({ type, role }) => type === "message" && role === "assistant");
   return typeof last?.["model"] === "string" ? last["model"] : undefined;

@@ -1,7 +1,6 @@
 /**
- * Makes an input fit. It is taken in unit by unit, as the conversation grew; whenever it passes the target, enough is given up at once that several
- * turns go by before it does so again. What was given up stays given up, so that one turn after the other has the same beginning, which a
- * provider's cache knows.
+ * Shortens an input until it fits. It replays the conversation unit by unit; whenever the total exceeds the target, it removes enough for several more
+ * turns. Removed text stays removed: consecutive turns then share a prefix, which a provider's prompt cache can reuse.
  */
 import type { Yielding } from "../../turn/time-slice.ts";
 import type { InputItem } from "../../turn/request.ts";
@@ -12,7 +11,7 @@ import type { Unit } from "./units.ts";
 export interface Measure {
   /** Tokens of instructions, tools and the answer format. */
   readonly fixedTokens: number;
-  /** Tokens that are to be left, those among them. */
+  /** Maximum tokens after compression, including `fixedTokens`. */
   readonly target: number;
   readonly tokensOf: (item: InputItem) => number;
 }
@@ -21,11 +20,11 @@ export interface Compressed {
   readonly input: readonly InputItem[];
   readonly steps: readonly StepName[];
   readonly before: number;
-  /** Above the target when nothing more could be given up. */
+  /** Above the target when nothing more could be removed. */
   readonly after: number;
 }
 
-/** Share of the target that is kept once the input has passed it. */
+/** Share of the target kept after the input has exceeded it. */
 const leftShare = 0.8;
 
 /** Undefined when it fits. */
@@ -37,18 +36,18 @@ export function* compress(input: readonly InputItem[], measure: Measure): Yieldi
   const state = new State(input, fixedTokens, tokensOf);
   const { units } = state.grouped;
   const first = units.find(({ isAsked }) => isAsked);
-  // Items that are gone are not read again: a window holds few of a million items.
+  // Removed items are not read again: a window holds few of a million items.
   let taken: Unit[] = [];
   for (const [index, unit] of units.entries()) {
     state.take(unit);
     taken.push(unit);
     if (state.total <= target) continue;
-    // An agent takes many turns over one question: without the question its turns have no purpose.
+    // An agent takes many turns over one question, and they make no sense without it.
     const asked = taken.findLast(({ isAsked }) => isAsked);
     const free = taken.slice(0, -2).filter((each) => each !== first && each !== asked);
-    // A single question has no turns to come that would share its beginning.
+    // A single unit has no later turns to share a prefix with.
     const goal = index === 0 ? target : Math.floor(target * leftShare);
-    // Earlier turns may go as a whole by now; questions that stay may not.
+    // Earlier turns can be removed whole; the questions that stay cannot, and are cut.
     const cuttable = index === units.length - 1 ? taken : taken.filter((each) => each === first || each === asked);
     for (const step of steps) if (state.total > goal) yield* step(state, { taken, free, cuttable, goal });
     taken = taken.filter((each) => state.has(each));

@@ -1,4 +1,4 @@
-/** The plugin `context-compression`: makes an input that is too long fit the context window of the endpoint that is asked. */
+/** The plugin `context-compression`: shortens an input that exceeds the context window of the current endpoint. */
 import { Fault, FaultOrigin, FaultReason } from "@sluice/proto/runtime/fault.js";
 import type { EndpointFeature } from "../../ask.ts";
 import type { Endpoint } from "../../routing/catalog.ts";
@@ -12,15 +12,15 @@ import type { Answer, Turn } from "../../turn/turn.ts";
 import { inputTarget, isCompressed } from "../../turn/window.ts";
 import { type Compressed, compress } from "./compress.ts";
 
-/** Token estimates fall short for some texts: by a fifth for JSON, by less for most others. */
+/** Token estimates are too low for some texts: by a fifth for JSON, by less for most others. */
 const safety = 1.08;
-/** Token estimates are up to half too high for other texts: an input that is longer by this factor does not fit by any count. */
+/** Token estimates are up to half too high for other texts: an input above the window by this factor certainly does not fit. */
 const overestimate = 1.5;
 
 export const contextCompression: EndpointFeature = {
   id: "context-compression",
   layer: (endpoint) => (next) => (request, scope) =>
-    // Calls for the operator's purposes bring an input that fits.
+    // Internal calls by the operator's roles already have an input that fits.
     isCompressed(request, endpoint) && !hasPurpose(scope)
       ? deferred(asked(request, endpoint, scope, next))
       : next(request, scope),
@@ -41,8 +41,8 @@ interface Fitting {
 }
 
 /**
- * The request as the endpoint is sent it.
- * @throws Fault CONTEXT_LENGTH_EXCEEDED when nothing more can be left out
+ * The request for the endpoint.
+ * @throws Fault CONTEXT_LENGTH_EXCEEDED when nothing more can be removed
  */
 async function fitted(request: TurnRequest, endpoint: Endpoint, scope: Scope): Promise<Fitting> {
   if (!isCompressed(request, endpoint)) return { request };

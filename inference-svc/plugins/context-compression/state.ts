@@ -3,7 +3,7 @@ import { signs, withBrokenSeal } from "../../turn/parse/broken-seals.ts";
 import type { InputItem } from "../../turn/request.ts";
 import { type Grouped, type Unit, unitsOf } from "./units.ts";
 
-/** In the order in which they are tried. */
+/** In the order of their use. */
 export const stepNames = ["tool_outputs", "media", "duplicates", "reasoning", "units", "texts"] as const;
 
 export type StepName = (typeof stepNames)[number];
@@ -12,14 +12,14 @@ export class State {
   readonly #items: (InputItem | undefined)[];
   readonly #tokens: number[];
   readonly #tokensOf: (item: InputItem) => number;
-  /** Number of items that went with their unit. */
+  /** Number of items removed with their unit. */
   readonly #omitted = new Set<number>();
   readonly grouped: Grouped;
   readonly steps = new Set<StepName>();
   /** Tokens of the items taken in so far. */
   total: number;
 
-  /** @param fixedTokens of what stands before the input */
+  /** @param fixedTokens tokens of everything before the input */
   constructor(input: readonly InputItem[], fixedTokens: number, tokensOf: (item: InputItem) => number) {
     this.#items = [...input];
     this.#tokensOf = tokensOf;
@@ -36,7 +36,7 @@ export class State {
     for (const index of indices) this.total += this.#at(index);
   }
 
-  /** Undefined once it has gone. */
+  /** Undefined once removed. */
   item(index: number): InputItem | undefined {
     return this.#items[index];
   }

@@ -1,4 +1,4 @@
-/** Steps that shorten an input, the cheapest loss first. Each stops as soon as enough is gone. */
+/** Steps for shortening an input, the least loss first. Each stops as soon as enough is removed. */
 import { createHash } from "node:crypto";
 import type { Yielding } from "../../turn/time-slice.ts";
 import { truncateMiddle } from "../../turn/truncate.ts";
@@ -8,28 +8,28 @@ import type { Unit } from "./units.ts";
 
 /** The items and units taken in so far. */
 export interface Reach {
-  /** All that are still there; the last two are what is being talked about. */
+  /** All remaining units; the last two are the current topic. */
   readonly taken: readonly Unit[];
-  /** Units that may go: neither the first question nor the last one, nor the last two. */
+  /** Removable units: all but the first question, the last question and the last two units. */
   readonly free: readonly Unit[];
-  /** Units with texts that may lose their middle. */
+  /** Units whose texts may be cut in the middle. */
   readonly cuttable: readonly Unit[];
-  /** Tokens that are enough. */
+  /** Target number of tokens. */
   readonly goal: number;
 }
 
 export type Step = (state: State, reach: Reach) => Yielding;
 
-/** Number of tool outputs that stay: masking older ones costs a model nothing (arXiv 2508.21433). */
+/** Number of tool outputs kept: masking older outputs costs no quality (arXiv 2508.21433). */
 const latestOutputs = 10;
-/** Below that what stands instead would not be shorter. */
+/** Minimum length: a shorter output would not get shorter by its placeholder. */
 const minOutput = 200;
 const minDuplicate = 200;
 const minText = 400;
 
 const indicesOf = (units: readonly Unit[]): readonly number[] => units.flatMap(({ indices }) => indices);
 
-/** From the middle outwards: beginnings say what is wanted, ends what was done last. */
+/** From the middle outwards: the beginning states the task, the end holds the latest work. */
 function middleFirst<Entry>(entries: readonly Entry[]): readonly Entry[] {
   const middle = (entries.length - 1) / 2;
   const distance = (index: number) => Math.abs(index - middle);
@@ -66,7 +66,7 @@ const media: Step = function* (state, { free, goal }) {
   }
 };
 
-/** A text that is repeated later is needed there only. */
+/** Removes a text that is repeated later. */
 const duplicates: Step = function* (state, { taken, free, goal }) {
   const last = new Map<string, number>();
   for (const index of indicesOf(taken)) {
@@ -125,7 +125,7 @@ const texts: Step = function* (state, { cuttable, goal }) {
     state.set(index, replaceText(item, place, truncateMiddle(text, minText)), "texts");
     const spare = goal - state.total;
     if (spare <= 0) continue;
-    // Length that a text keeps, by its own characters per token.
+    // Length kept of a text, by its actual characters per token.
     const kept = minText + Math.floor((spare / Math.max(1, before - state.total)) * (text.length - minText) * 0.98);
     state.set(index, replaceText(item, place, truncateMiddle(text, kept)), "texts");
   }

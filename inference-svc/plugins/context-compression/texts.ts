@@ -1,11 +1,11 @@
-/** The texts of an item that may become shorter: what was said and what tools gave. Arguments, reasoning and what is sealed are never edited. */
+/** The shortenable texts of an item: messages and tool outputs. Arguments, reasoning and sealed content are never edited. */
 import { isObject } from "@sluice/proto/runtime/validation/fields.js";
 import type { InputItem } from "../../turn/request.ts";
 
-/** Place of a text: in a field, or in a part of its list. */
+/** Place of a text in an item: a field, or a part in a field's list. */
 export interface Place {
   readonly field: "content" | "output";
-  /** Absent where the field is the text. */
+  /** Absent when the field itself is the text. */
   readonly part?: number;
 }
 
@@ -44,12 +44,12 @@ export function textsOf(item: InputItem): readonly (readonly [place: Place, text
 export function replaceText(item: InputItem, { field, part }: Place, text: string): InputItem {
   const value = item[field];
   if (part === undefined || !Array.isArray(value)) return { ...item, [field]: text };
-  // Annotations point into the text that was there.
+  // Annotations point into the old text.
   const edited = (each: object) => ({ ...each, text, ...("annotations" in each && { annotations: [] }) });
   return { ...item, [field]: value.map((each: object, index) => (index === part ? edited(each) : each)) };
 }
 
-/** Replaces pictures, sounds and files by a note; the same item when there is none. */
+/** Replaces images, audio and files with a note; returns the same item when there are none. */
 export function withoutMedia(item: InputItem): InputItem {
   const field = fieldOf(item);
   const value = field && item[field];

@@ -12,11 +12,11 @@ export interface Unit {
 export interface Grouped {
   /** In the order of their first items. */
   readonly units: readonly Unit[];
-  /** Indices of items that hold for everything after them and belong to no unit. */
+  /** Indices of items outside of units that apply to everything after them. */
   readonly pinned: readonly number[];
 }
 
-/** Types of settings, and of summaries that only their provider can read. */
+/** Types of settings, and of summaries only their provider can read. */
 const pinnedKinds: ReadonlySet<string> = new Set([
   "additional_tools",
   "configuration_update",
@@ -46,7 +46,7 @@ export function unitsOf(items: readonly InputItem[]): Grouped {
     const owner = ownerOf(item, owners);
     if (owner) {
       owner.indices.push(index);
-      // A message of an assistant after its answer is another turn.
+      // An assistant message after the answer starts another turn.
       if (item.type !== "item_reference") current = undefined;
       continue;
     }

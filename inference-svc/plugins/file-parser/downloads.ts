@@ -1,4 +1,4 @@
-/** Fetches files that are named by URL where no endpoint would fetch them itself, so that they can be read here. */
+/** Downloads files given by URL for reading, when no endpoint would download them itself. */
 import { invalid } from "@sluice/proto/runtime/validation/problems.js";
 import { parsesFiles, wantsPdfText } from "../../files/parsing.ts";
 import { findFiles, replaceParts } from "../../files/part.ts";
@@ -11,10 +11,10 @@ import type { Fetched } from "../../web/fetcher.ts";
 import { PageUnreadable } from "../../web/page-unreadable.ts";
 import type { Web } from "../../web/web.ts";
 
-/** Maximum number of files and bytes that are fetched for a request; a `file_data` may have as many bytes. */
+/** Maximum number and total bytes of a request's downloaded files; `file_data` has the same byte limit. */
 const maxFiles = 20;
 const maxBytes = 25_165_824;
-/** Its bytes, and their text in base64 here and in the body for the provider. */
+/** Copies in memory: the file's bytes, their base64 text here and in the body for the provider. */
 const copiesOfFile = 4;
 
 export const fileDownloads: AskingFeature = {
@@ -51,7 +51,7 @@ const downloading = (kit: DryKit, fetch: Fetch) =>
     if (tooMany) throw invalid(tooMany.path, `at most ${maxFiles} files by file_url are read in a request`);
     const parts = new Map<unknown, object>();
     let bytes = 0;
-    // One after the other, so that their sizes count before the next is fetched.
+    // Sequential, to count each file's size before the next download.
     for (const file of files) {
       const download = await fetch(file, request, scope);
       bytes += download.bytes;
@@ -61,7 +61,7 @@ const downloading = (kit: DryKit, fetch: Fetch) =>
     return { ...request, input: replaceParts(request.input, parts) };
   });
 
-/** Whether an endpoint takes the files by URL. Exclusions are noted again by the layer that decides. */
+/** Whether an endpoint accepts the files by URL. Exclusions are recorded again by the deciding layer. */
 function isServed(request: TurnRequest, scope: Scope, { router, told }: DryKit): boolean {
   try {
     router.findCandidates(told(request, scope), scope);
@@ -71,7 +71,7 @@ function isServed(request: TurnRequest, scope: Scope, { router, told }: DryKit):
   }
 }
 
-/** @throws Fault INVALID_REQUEST for a file that cannot be fetched */
+/** @throws Fault INVALID_REQUEST when the download fails */
 async function fetchFile(file: FilePart, web: Web, { signal, held, trace }: Scope): Promise<Download> {
   try {
     const fetched = await web.download(urlOf(file), signal);

@@ -1,6 +1,6 @@
 /**
- * The plugin `file-parser`: sends the text of files to models that take no files. It runs for each endpoint, since only the endpoint says what it
- * takes; the reader caches texts, so no file is read twice.
+ * The plugin `file-parser`: sends files as text to models without file input. It runs per endpoint, since accepted inputs differ; the reader caches texts,
+ * and no file is read twice.
  */
 import { Fault, FaultOrigin } from "@sluice/proto/runtime/fault.js";
 import { invalid } from "@sluice/proto/runtime/validation/problems.js";
@@ -20,7 +20,7 @@ import { onRequest } from "../../turn/layers.ts";
 import type { Answer, Turn } from "../../turn/turn.ts";
 import { deferred, explained } from "../../turn/answers.ts";
 
-/** Refuses a PDF engine that is not installed. */
+/** Rejects a PDF engine that is not installed. */
 export const parserEngines: Feature = {
   id: "file-parser",
   applies: ({ plugins }) => plugins?.fileParser !== undefined,
@@ -64,7 +64,7 @@ async function asked(request: TurnRequest, endpoint: Endpoint, parsing: Parsing,
 /** Maximum UTF-16 units of file text in an error. */
 const maxAnnotated = 32_768;
 
-/** Adds the texts that were read to a provider's failure, so that a client can send them with its next try. */
+/** Adds the extracted texts to a provider's error: the client can send them with its next try. */
 function annotated(error: unknown, texts: readonly FileText[]): unknown {
   const characters = texts.reduce((sum, { text }) => sum + text.length, 0);
   const isProviders = error instanceof Fault && error.origin === FaultOrigin.UPSTREAM;
@@ -84,20 +84,20 @@ const nameOf = ({ filename }: Readonly<Record<string, unknown>>): string =>
 
 interface Parsing {
   readonly reader: FileReader;
-  /** The dialects, which decide whether a file can be sent as a file. */
+  /** The dialects, to decide whether an endpoint accepts a file. */
   readonly telling: DialectSupport;
   readonly scope: Scope;
 }
 
 interface Parsed {
   readonly request: TurnRequest;
-  /** Texts that take the place of files. */
+  /** Texts sent instead of files. */
   readonly texts: readonly FileText[];
   /** Stages, one per text. */
   readonly stages: readonly Stage[];
 }
 
-/** The request as the endpoint is sent it. @throws Fault INVALID_REQUEST for a file that cannot be read */
+/** The request for the endpoint. @throws Fault INVALID_REQUEST for an unreadable file */
 async function parsed(request: TurnRequest, endpoint: Endpoint, parsing: Parsing): Promise<Parsed> {
   if (!hasParsedFiles(request)) return { request, texts: [], stages: [] };
   const told = findFilesSentAsText(endpoint, request, parsing.telling);
@@ -125,7 +125,7 @@ async function read(file: FilePart, { reader, scope }: Parsing): ReturnType<File
   throw invalid(file.path, "the PDF has no text; scanned pages are read where the operator sets internal_models.ocr");
 }
 
-/** The text between markers with the file name that the client gave. */
+/** The text between markers with the client's file name. */
 function saidOf({ file: { part }, reading, text }: FileText): string {
   const name = nameOf(part) === "" ? "" : ` ${nameOf(part)}`;
   const pages = reading.pages === undefined ? "" : `, ${reading.pages} ${reading.pages === 1 ? "page" : "pages"}`;

@@ -1,4 +1,4 @@
-/** The plugin `fusion`, for `service/fusion`: a panel of models answers before the model does. One response has an item for the panel and then the answer. */
+/** The plugin `fusion`, for `service/fusion`: a panel of models answers before the model does. The response contains an item for the panel and the answer. */
 import type { FusionPlugin } from "@sluice/proto/gen/sluice/inference/v1/turn_pb.js";
 import { newId } from "@sluice/proto/runtime/id.js";
 import { invalid } from "@sluice/proto/runtime/validation/problems.js";
@@ -18,7 +18,7 @@ import type { Scope } from "../../turn/scope.ts";
 import { onRequest } from "../../turn/layers.ts";
 import type { Answer, Batch, Layer, OutputItem, Turn, TurnEvent } from "../../turn/turn.ts";
 
-/** Puts the model that answers in the place of the slug. */
+/** Replaces the slug with the answering model. */
 export const fusionModel: Feature = {
   id: "fusion",
   applies: namesFusion,
@@ -53,7 +53,7 @@ export const fusionPanel: AskingFeature = {
     }),
 };
 
-/** The strings in the tools of the panel: providers and search engines are sent them. */
+/** The strings in the panel's tools: providers and search engines receive them. */
 function toolTexts({ toolsJson }: FusionPlugin): readonly string[] {
   if (toolsJson.length === 0) return [];
   const tools = JSON.parse(Buffer.from(toolsJson).toString()) as readonly InputItem[];
@@ -75,7 +75,7 @@ const panel =
 
 const itemType = "service:fusion";
 
-/** False for a request that goes on after a call of the client's functions: its panel has answered before. */
+/** False for a request that continues after a call of the client's functions: its panel has already answered. */
 const asksAnew = (input: readonly InputItem[]): boolean => {
   const last = input.at(-1);
   return last?.type === "message" && last["role"] !== "assistant";
@@ -121,7 +121,7 @@ async function* answeredAfter(
     };
     yield* behind(next(answering, scope), model);
   } catch (error) {
-    // The panel is paid for, and a retry would pay for another one.
+    // The panel is already paid for, and a retry would pay for another.
     const fault = irrevocable(error);
     const end = stream ? cutShort(fault, scope.trace.usage) : undefined;
     if (end === undefined) throw fault;
@@ -133,7 +133,7 @@ async function* answeredAfter(
 async function* behind(batches: Answer, model: string): AsyncGenerator<Batch> {
   for await (const batch of batches) {
     const moved = batch.flatMap((event): TurnEvent[] => {
-      // A debug event is only valid before all others.
+      // A debug event is valid only before all others.
       if (event.type === "debug" || (event.type === "start" && event.model === model)) return [];
       return "index" in event && event.index !== undefined ? [{ ...event, index: event.index + place + 1 }] : [event];
     });

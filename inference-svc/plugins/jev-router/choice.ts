@@ -1,11 +1,11 @@
-/** Which model at which effort: of all that are likely to be about as good as the best, the one that costs least. */
+/** Chooses model and effort: the cheapest of those with nearly the best chance of success. */
 import { solveProbability } from "../../routing/choose/difficulty.ts";
 
-/** Reasoning efforts; none for models that do not reason. */
+/** Reasoning efforts; `none` for models without reasoning. */
 export const efforts = ["none", "minimal", "low", "medium", "high", "xhigh", "max"] as const;
 export type Effort = (typeof efforts)[number];
 
-/** How much each effort adds to a model's ability, and by which factor it lengthens the answer; set by hand. */
+/** Gain in ability by effort, and the factor by which effort lengthens the answer; tuned by hand. */
 const gains: Readonly<Record<Effort, number>> = {
   none: 0,
   minimal: 0.1,
@@ -25,10 +25,10 @@ export const lengths: Readonly<Record<Effort, number>> = {
   max: 8,
 };
 
-/** Bonus for the effort that the client asked for. */
+/** Bonus for the effort requested by the client. */
 const ofHint = 0.05;
 
-/** How far below the best chance one may be. */
+/** Allowed distance below the best chance. */
 const slacks = { low: 0.2, medium: 0.1, high: 0.03 } as const;
 const defaultSlack = 0.12;
 export type JevCostTier = keyof typeof slacks;
@@ -39,14 +39,14 @@ export interface Option {
   /** Slug. */
   readonly model: string;
   readonly effort: Effort;
-  /** 0 is in the middle of the field. */
+  /** Ability relative to the other models; 0 is average. */
   readonly ability: number;
-  /** Expected cost; Infinity when it is unknown. */
+  /** Expected cost; Infinity if unknown. */
   readonly cost: number;
 }
 
 export interface Rated extends Option {
-  /** Probability that the option solves the task, from 0 to 1. */
+  /** Probability of solving the task, from 0 to 1. */
   readonly chance: number;
 }
 
@@ -58,7 +58,7 @@ export const rated = (options: readonly Option[], difficulty: number, hint: stri
 
 export const best = (options: readonly Rated[]): number => Math.max(...options.map(({ chance }) => chance));
 
-/** The options that are good enough, cheapest first, then the others, best first. */
+/** The good enough options, cheapest first, then the others, best first. */
 export function ranked(options: readonly Rated[], slack: number): readonly Rated[] {
   const least = best(options) - slack;
   const isAcceptable = ({ chance }: Rated) => chance >= least;
@@ -68,11 +68,11 @@ export function ranked(options: readonly Rated[], slack: number): readonly Rated
   ];
 }
 
-/** Two infinities are the same: their difference is no number. */
+/** Equal infinities compare as equal: their difference would be NaN. */
 const byCost = (a: Rated, b: Rated): number =>
   (a.cost === b.cost ? 0 : a.cost - b.cost) || b.chance - a.chance || (a.model < b.model ? -1 : 1);
 const byChance = (a: Rated, b: Rated): number => b.chance - a.chance || byCost(a, b);
 
-/** How near to the best it is: the dearest tier in which it would still be good enough; undefined for none. */
+/** The most expensive tier in which the option would still be good enough; undefined for none. */
 export const findCostTier = ({ chance }: Rated, highest: number): JevCostTier | undefined =>
   (["high", "medium", "low"] as const).find((tier) => chance >= highest - slacks[tier]);

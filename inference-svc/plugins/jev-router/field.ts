@@ -1,4 +1,4 @@
-/** The models that the jev-router chooses from, and their ability at a task. */
+/** The models the jev-router chooses from, and their ability at a task. */
 import type { JevRouterPlugin } from "@sluice/proto/gen/sluice/inference/v1/turn_pb.js";
 import type { CandidateGroup } from "../../routing/choose/candidates.ts";
 import type { Catalog, CatalogModel } from "../../routing/catalog.ts";
@@ -17,11 +17,11 @@ import { type Effort, type Option, lengths } from "./choice.ts";
 export const jevSlug = "service/jev-router";
 
 export interface SolverModels {
-  /** Options that may be chosen. */
+  /** Options allowed by the lists. */
   readonly options: readonly Option[];
-  /** Options without regard to the lists that allow models. */
+  /** Options regardless of the allow lists. */
   readonly pool: readonly Option[];
-  /** Set when the lists that allow models match none. */
+  /** Whether the allow lists match no model, and are ignored. */
   readonly ignoresLists: boolean;
 }
 
@@ -41,7 +41,7 @@ export function findSolverModels(
   if (models.length === 0) throw noEndpoints(jevSlug, "no model is left by excluded_models");
   const size = measureInput(request);
   const groups = withRoom(router.findCandidates({ ...request, models: models.map(idOf) }, scope), request, size);
-  // A model without a score counts as the middle of those with one.
+  // A model without a score counts as average.
   const abilities = findAbilities(models, task);
   const optionsOf = (group: CandidateGroup) => optionsIn(group, abilities.get(group.model) ?? 0, request, size);
   const listed = groups.filter(({ model }) => some.matches(model));
@@ -52,7 +52,7 @@ export function findSolverModels(
 
 const idOf = ({ settings: { id } }: CatalogModel): string => id;
 
-/** In words, where nothing else is asked for; the built-in one only where there is no other. */
+/** Models for the requested modalities, text by default; the built-in model only without any other. */
 function answering({ models, providers }: Catalog, { outputModalities }: TurnRequest): readonly CatalogModel[] {
   const able = models.filter(
     ({ settings }) => outputModalities.length > 0 || settings.output_modalities.includes("text"),

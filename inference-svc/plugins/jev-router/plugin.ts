@@ -1,7 +1,6 @@
 /**
- * The plugin `jev-router`, for `service/jev-router`: chooses the cheapest model and reasoning effort that are about as likely to solve the task as the
- * best, and two more models to fall back to. The difficulty is estimated in this process; where the request has nothing to go by, a model is asked if the
- * operator names one.
+ * The plugin `jev-router`, for `service/jev-router`: chooses the cheapest model and reasoning effort with nearly the best chance at the task, and two
+ * fallback models. The difficulty is estimated in this process; for a request without cues, a decider model is called, if configured.
  */
 import { Problems } from "@sluice/proto/runtime/validation/problems.js";
 import type { AskingFeature, Feature } from "../../kit.ts";
@@ -20,13 +19,13 @@ import { signalsOf, stageVerdict } from "../switchyard-router/stage-score.ts";
 import { type JevCostTier, type Effort, type Rated, best, ranked, rated, slackOf, findCostTier } from "./choice.ts";
 import { type SolverModels, findSolverModels, jevSlug } from "./field.ts";
 
-/** The effort that was chosen together with the model, undefined for none; and the settings that the client sent. */
+/** The chosen effort, undefined for none, and the client's settings. */
 interface ChosenEffort {
   readonly effort: Effort | undefined;
   readonly reasoning: TurnRequest["reasoning"];
 }
 
-/** The effort of the turn's requests; they keep their settings where none was chosen. */
+/** The chosen effort of the turn's requests; undefined when their own settings apply. */
 const chosenEffort = new StateKey<{ chosen?: ChosenEffort }>(() => ({}));
 
 /** Choices by an estimate without cues, for the role `jev_decider`. */
@@ -62,14 +61,14 @@ export const jevRouter: RouterFeature = {
   },
 };
 
-/** Sets the reasoning effort that was chosen together with the model. */
+/** Sets the reasoning effort chosen together with the model. */
 export const jevEffort: Feature = {
   id: "jev-router",
   applies: (request) => namesSlug(request, jevSlug),
   layer: () => onRequest(withEffort),
 };
 
-/** Chooses again after the input guardrails, by what a model read of the task. */
+/** Chooses again after the input guardrails, by a model's reading of the task. */
 export const jevOrder: AskingFeature = {
   id: "jev-router",
   applies: (request) => namesSlug(request, jevSlug),
@@ -90,7 +89,7 @@ function withReasoning(request: TurnRequest, reasoning: TurnRequest["reasoning"]
   return dropped === undefined ? request : others;
 }
 
-/** The benchmark that stands for a task. */
+/** The benchmark for a task. */
 function benchmarkOf(task: Task): BenchmarkTask {
   if (task === "code" || task === "code_agent") return "coding";
   return task === "math" ? "math" : "general";
@@ -120,7 +119,7 @@ interface Choosing {
   readonly task: Pick<DifficultyEstimate, "task" | "difficulty">;
   /** For the receipt. */
   readonly notes: Stage["data"];
-  /** The request as the client sent it, by which its session is known. */
+  /** The client's original request, from which its session is derived. */
   readonly session: TurnRequest;
 }
 
@@ -131,7 +130,7 @@ function choose({ router, task, notes, session }: Choosing, request: TurnRequest
   const hint = request.reasoning?.effort;
   const isAgentic = request.tools.length > 0 || request.input.some(({ type }) => type.endsWith("_output"));
   const isStuck = isAgentic && stageVerdict(signalsOf(request.input)).tier === "capable";
-  // A task that is stuck gets the best model.
+  // A stuck task gets the best model.
   const slack = slackOf(isStuck ? "high" : ((settings?.costTier || undefined) as JevCostTier | undefined));
   const options = ranked(rated(field.options, task.difficulty, hint), slack);
   const kept = isAgentic && !isStuck ? router.findStickyModel(session, scope, jevSlug) : undefined;
@@ -144,7 +143,7 @@ function choose({ router, task, notes, session }: Choosing, request: TurnRequest
   return { models, stage, isOpen, effort: first.effort === "none" ? undefined : first.effort };
 }
 
-/** Puts the options of the session's model first: an agentic task keeps its model, at the effort that is best now. */
+/** Moves the options of the session's model to the front: an agentic task keeps its model, at the currently best effort. */
 function keptFirst(options: readonly Rated[], kept: string | undefined): readonly Rated[] {
   const first = options.find(({ model }) => model === kept);
   return first === undefined ? options : [first, ...options.filter((option) => option !== first)];
@@ -157,7 +156,7 @@ interface Account {
   readonly task: Choosing["task"];
   readonly notes: Choosing["notes"];
   readonly slack: number;
-  /** The best chance of success among all models that may serve. */
+  /** The best chance of success among all usable models. */
   readonly highest: number;
   readonly isAgentic: boolean;
   readonly isStuck: boolean;

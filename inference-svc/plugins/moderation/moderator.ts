@@ -1,4 +1,4 @@
-/** Moderates texts for the plugin `moderation`: by a service with POST /moderations, or by a model that is asked about each category. */
+/** Moderates texts for the plugin `moderation`, by a service with POST /moderations or by a model with a question per category. */
 import { type ModerationRole, readsImages, serviceSlug } from "@sluice/proto/runtime/house/internal-models.js";
 import { model } from "@sluice/proto/runtime/house/model.js";
 import { type CallContext, type Route, forbidden } from "../../internal/call.ts";
@@ -14,28 +14,28 @@ import { policyFilters } from "../../routing/choose/policies.ts";
 import { appliedTo } from "../../turn/applied-guardrails.ts";
 import type { ModerationDetectors } from "../../upstream/moderation.ts";
 
-/** A text that the moderation model flags, and the category. */
+/** A flagged text and its category. */
 export interface Flagged {
   readonly category: string;
-  /** The flagged stretch of the text. */
+  /** The flagged part of the text. */
   readonly text: string;
 }
 
-/** A moderator as far as it can be known without asking it. */
+/** A moderator's properties known without calling it. */
 export interface ModeratorProfile {
   /** Slug of the model, as stages name it. */
   readonly model: string;
   readonly fail: ModerationRole["fail"];
-  /** Whether it looks at images, too. */
+  /** Whether it accepts images, too. */
   readonly readsImages: boolean;
-  /** Why the data policy of the request forbids asking it; empty when it may be asked. */
+  /** Why the request's data policy forbids the call; empty when it is allowed. */
   forbidden(context: CallContext): readonly string[];
 }
 
 /** The texts and images of the user. */
 export interface UserInput {
   readonly texts: readonly string[];
-  /** URLs of images; empty for a moderator that reads none. */
+  /** URLs of images; empty for a text-only moderator. */
   readonly images: readonly string[];
 }
 
@@ -44,7 +44,7 @@ export interface Moderator extends ModeratorProfile {
   flagged(said: UserInput, context: CallContext): Promise<readonly Flagged[]>;
 }
 
-/** The moderation model gave no answer, which never counts as an answer that flags nothing. */
+/** The moderation model gave no answer, which never counts as passed. */
 export class Unmoderated extends Error {}
 
 type ProfileKit = Pick<DryKit, "roles" | "router" | "dialects" | "hasModerationService">;
@@ -64,7 +64,7 @@ export function buildModerator(kit: Pick<Kit, "judge" | "moderationService"> & P
   return role && kit.moderationService && serviceModerator(role, kit.moderationService, kit);
 }
 
-/** A moderation service has the data policy of its provider, as if it were a model of the configuration file. */
+/** A moderation service has the data policy of its provider, like a configured model. */
 function serviceProfile(role: ModerationRole, { router, dialects }: ProfileKit): ModeratorProfile {
   const slug = serviceSlug(role);
   const endpoints = [{ provider: role.provider, upstream_model: role.upstream_model }];
@@ -109,11 +109,11 @@ const flaggedIn = (found: Awaited<ReturnType<Detector["find"]>>): readonly Flagg
     marks.map(({ category, start, end }) => ({ category, text: text.slice(start, end) })),
   );
 
-/** UTF-16 units that a model reads in one question. */
+/** UTF-16 units per question to a model. */
 const windowLength = 8_000;
-/** More than the longest turns need. */
+/** A limit above the needs of the longest turns. */
 const maxQuestions = 512;
-/** Probability from which a model's answer counts as flagged, unless the operator sets another. */
+/** Default threshold of a model's probability. */
 const defaultThreshold = 0.5;
 
 const task =
@@ -154,7 +154,7 @@ function modelModerator(role: ModerationRole, judge: Judge, kit: ProfileKit): Mo
   };
 }
 
-/** Stands for a question to the service, to find out whether the data policy lets it be asked. */
+/** Placeholder question to the service, to check it against the data policy. */
 const policyQuestion = {
   purpose: "moderation",
   instructions: "",

@@ -1,6 +1,6 @@
 /**
- * The plugin `moderation`: a moderation model reads the latest messages of the user before any other model does, and a flagged request is refused. A
- * request that asks for moderation where none is configured is refused too, since it must not pass unmoderated.
+ * The plugin `moderation`: a moderation model reads the user's latest messages before any other model, and a flagged request is refused. A request for
+ * moderation without a configured moderator is refused too: it must not pass unmoderated.
  */
 import { Fault, FaultOrigin, FaultReason } from "@sluice/proto/runtime/fault.js";
 import { dollars } from "@sluice/proto/runtime/money.js";
@@ -48,7 +48,7 @@ export const moderationAvailable: Feature = {
   },
 };
 
-/** Refuses what the moderation model flags. A request that cannot be moderated is refused too, unless the operator lets it pass. */
+/** Refuses flagged requests. A request without a verdict is refused too, unless the operator configured otherwise. */
 export const moderation: AskingFeature = {
   id: "moderation",
   applies,
@@ -78,7 +78,7 @@ const moderating = (moderator: ModeratorProfile | undefined, moderate: Moderate)
     return request;
   });
 
-/** @throws Fault GUARDRAIL_BLOCKED; UNAVAILABLE when the texts could not be moderated, unless the operator lets them pass */
+/** @throws Fault GUARDRAIL_BLOCKED; UNAVAILABLE when the texts could not be moderated, unless the operator allows that */
 async function moderated(said: UserInput, moderator: Moderator, request: TurnRequest, scope: Scope): Promise<void> {
   const { trace } = scope;
   const spending = new Spending();
@@ -106,7 +106,7 @@ const stageOf = ({ model }: ModeratorProfile, summary: string, data: object, spe
   data: { engines: [`moderation:${model}`], patterns: [], ...data },
 });
 
-/** The messages of the user since the last answer: earlier ones were moderated in their own turn. */
+/** The user's messages since the last answer: earlier messages were moderated in their own turn. */
 function saidNow(input: readonly InputItem[]): readonly InputItem[] {
   const isUser = ({ type, role }: InputItem) => type === "message" && role === "user";
   const answered = input.findLastIndex(({ type, role }) => type === "message" && role === "assistant");
@@ -125,7 +125,7 @@ const partsOf = (content: unknown): readonly Part[] => (Array.isArray(content) ?
 const imageUrlOf = ({ type, image_url: url }: Part): readonly string[] =>
   type === "input_image" && typeof url === "string" ? [url] : [];
 
-/** Notes in the receipt the kinds of parts that the moderation model was not shown. */
+/** Records in the receipt the kinds of parts not sent to the moderation model. */
 function noteUnread(said: readonly InputItem[], moderator: ModeratorProfile, { trace }: Scope): void {
   const unread = new Map<string, number>();
   for (const { content } of said) {
@@ -161,7 +161,7 @@ function blocked(reasons: readonly string[], [first]: readonly Flagged[], { trac
   });
 }
 
-/** Code points of the flagged text that an error shows. */
+/** Maximum code points of flagged text in an error. */
 const maxShown = 100;
 const head = 50;
 const tail = 49;

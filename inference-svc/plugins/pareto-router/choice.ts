@@ -1,27 +1,27 @@
-/** Which models a request to the pareto-router is served by, in order. */
+/** Ranks the models for a request to the pareto-router. */
 import { type Coder, type ScoreTier, frontierOf, percentileOf, priceOf, findScoreTier, tiers } from "./field.ts";
 
 export interface ParetoWish {
-  /** USD per million tokens by the price source; then the best for it is wanted, whatever its tier. */
+  /** USD per million tokens by the request's price source. If present, the best model within the price is chosen, whatever its tier. */
   readonly maxPrice?: number;
-  /** 0 to 1: a third and two thirds divide the tiers. The best tier when absent. */
+  /** 0 to 1: the tiers are divided at one and two thirds. The best tier when absent. */
   readonly minCodingScore?: number;
-  /** Whether the fastest of a tier is wanted, not the cheapest. */
+  /** Whether the fastest model of a tier comes first, instead of the cheapest. */
   readonly fastest: boolean;
 }
 
 export interface ParetoChoice {
   /** Best first. */
   readonly coders: readonly Coder[];
-  /** Absent where a price was given in its place. */
+  /** Absent when a price was requested instead. */
   readonly tier?: ScoreTier;
-  /** How many of those that can serve are beaten by none. */
+  /** Number of usable models on the Pareto frontier. */
   readonly frontierSize: number;
 }
 
 /**
- * @param coders that can serve the request
- * @param scores of the whole field
+ * @param coders models able to serve the request
+ * @param scores of all models
  */
 export function chooseByScore(coders: readonly Coder[], scores: readonly number[], wish: ParetoWish): ParetoChoice {
   const frontier = frontierOf(coders);
@@ -34,7 +34,7 @@ export function chooseByScore(coders: readonly Coder[], scores: readonly number[
   return { coders: inTier(tier).toSorted(wish.fastest ? byThroughput : byPrice), tier, frontierSize };
 }
 
-/** The best on the frontier first, then what the frontier beats, the best first too. */
+/** Affordable models: first those on the frontier, then the others, each best first. */
 function within(maxPrice: number, coders: readonly Coder[], frontier: readonly Coder[]): readonly Coder[] {
   const on = new Set(frontier);
   const affordable = coders.filter((coder) => priceOf(coder) <= maxPrice).toSorted(byScore);
@@ -46,7 +46,7 @@ const wished = (minCodingScore = 1): ScoreTier => {
   return minCodingScore >= 0.33 ? "medium" : "low";
 };
 
-/** An empty tier is stood in for by the next better one, then by the next worse one. */
+/** The next better tier replaces an empty tier, then the next worse. */
 function nearest(tier: ScoreTier, exists: (tier: ScoreTier) => boolean): ScoreTier | undefined {
   const at = tiers.indexOf(tier);
   return [tier, ...tiers.slice(0, at).toReversed(), ...tiers.slice(at + 1)].find(exists);
@@ -54,9 +54,9 @@ function nearest(tier: ScoreTier, exists: (tier: ScoreTier) => boolean): ScoreTi
 
 const byScore = (a: Coder, b: Coder): number => b.score - a.score || difference(priceOf(a), priceOf(b));
 const byPrice = (a: Coder, b: Coder): number => difference(priceOf(a), priceOf(b)) || b.score - a.score;
-/** Models without recent measurements come first, so that they get measured. */
+/** Models without recent measurements come first, to get measured. */
 const byThroughput = (a: Coder, b: Coder): number => difference(speedOf(b), speedOf(a)) || byPrice(a, b);
 const speedOf = ({ throughput }: Coder): number => throughput ?? Number.POSITIVE_INFINITY;
 
-/** Two infinities are the same: their difference is no number. */
+/** Equal infinities compare as equal: their difference would be NaN. */
 const difference = (a: number, b: number): number => (a === b ? 0 : a - b);

@@ -1,4 +1,4 @@
-/** The models with a coding score: their percentile among all of them, and those that no cheaper model beats. */
+/** The models with a coding score: their percentiles and Pareto frontier. */
 
 /** A model with a coding score. */
 export interface Coder {
@@ -6,23 +6,23 @@ export interface Coder {
   readonly model: string;
   /** The configured score; the higher the better. */
   readonly score: number;
-  /** USD per million tokens by the price source, at the cheapest endpoint that may serve; undefined where none has a price. */
+  /** USD per million tokens by the request's price source, at the cheapest usable endpoint; undefined when none has a price. */
   readonly price: number | undefined;
   /** Tokens per second, median of the last minutes, at its fastest endpoint; undefined while nothing was measured. */
   readonly throughput: number | undefined;
 }
 
-/** Best first. Models below the middle are not recommended. */
+/** Best first. Models below the median are not recommended. */
 export const tiers = ["high", "medium", "low"] as const;
 export type ScoreTier = (typeof tiers)[number];
 
-/** Percentiles within the field at which the tiers begin: the top, strong below the top, still above the median. */
+/** Lower percentile of each tier: the top, strong, and above the median. */
 const begins: Readonly<Record<ScoreTier, number>> = { high: 0.85, medium: 0.7, low: 0.5 };
 
 export const findScoreTier = (percentile: number): ScoreTier | undefined =>
   tiers.find((tier) => percentile >= begins[tier]);
 
-/** Percentile of a score among all scores, 0 to 1; equal scores share the middle of their places, and a single one is the best. */
+/** Percentile of a score among all scores, 0 to 1; equal scores share the middle of their ranks, and a single score is the best. */
 export function percentileOf(score: number, scores: readonly number[]): number {
   if (scores.length < 2) return 1;
   const below = scores.filter((other) => other < score).length;
@@ -30,7 +30,7 @@ export function percentileOf(score: number, scores: readonly number[]): number {
   return (below + (equal - 1) / 2) / (scores.length - 1);
 }
 
-/** Models that no other one matches at a lower price or beats at the same price; a model without a price counts as the dearest. */
+/** Models without a match at a lower price or better model at the same price; a model without a price counts as the most expensive. */
 export function frontierOf<Any extends Coder>(coders: readonly Any[]): readonly Any[] {
   return coders.filter((coder) => !coders.some((other) => beats(other, coder)));
 }

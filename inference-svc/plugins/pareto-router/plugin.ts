@@ -1,6 +1,6 @@
 /**
- * The plugin `pareto-router`, for `service/pareto-code`: chooses the cheapest model that writes code well enough, or the best one for a price, and two
- * more to fall back to. The catalogue alone decides, so a choice costs no call.
+ * The plugin `pareto-router`, for `service/pareto-code`: chooses the cheapest model with a good enough coding score, or the best for a price, and two
+ * fallbacks. The choice needs only the catalogue and costs no call.
  */
 import type { ParetoRouterPlugin } from "@sluice/proto/gen/sluice/inference/v1/turn_pb.js";
 import type { Fault } from "@sluice/proto/runtime/fault.js";
@@ -34,7 +34,7 @@ export const paretoRouter: RouterFeature = {
   },
 };
 
-/** The measured share of prompts among all tokens; undefined where the price of the prompt alone is compared. */
+/** The measured share of prompt tokens; undefined when only prompt prices are compared. */
 const promptShareOf = ({ records }: Router, settings: ParetoRouterPlugin | undefined): number | undefined =>
   settings?.priceSource === "weighted_avg" ? records.tokenMix.promptShare(records.now()) : undefined;
 
@@ -45,9 +45,9 @@ const wishOf = (settings: ParetoRouterPlugin | undefined, variant: Variant | und
 });
 
 interface Field {
-  /** Models that can serve the request. */
+  /** Models able to serve the request. */
   readonly pool: readonly Coder[];
-  /** Scores of all models that have one, also those that cannot serve the request: quality is ranked within the whole catalogue. */
+  /** All scores, also of models unable to serve the request: quality is ranked within the whole catalogue. */
   readonly scores: readonly number[];
 }
 

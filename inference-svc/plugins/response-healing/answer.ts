@@ -1,4 +1,4 @@
-/** The text of an answer that was asked for as JSON, and the answer with another text in its place. */
+/** Reads and replaces the text of an answer requested as JSON. */
 import { isObject } from "@sluice/proto/runtime/validation/fields.js";
 import { codePointLength } from "@sluice/proto/runtime/validation/text.js";
 import { type Region, moveAnnotation } from "../../turn/replacements.ts";
@@ -13,7 +13,7 @@ interface TextPart {
   readonly logprobs?: unknown;
 }
 
-/** The last item, if it is a message: before calls a model says what it is about to do. */
+/** The last item, if it is a message: a message before calls only announces them. */
 export function answerIn(events: readonly TurnEvent[]): Ended | undefined {
   const last = events.findLast((event): event is Ended => event.type === "item.end");
   return last?.item.type === "message" ? last : undefined;
@@ -24,7 +24,7 @@ const partsOf = ({ content }: OutputItem): readonly unknown[] => (Array.isArray(
 const isText = (part: unknown): part is TextPart =>
   isObject(part) && part["type"] === "output_text" && typeof part["text"] === "string";
 
-/** Clients read all parts as one; undefined when there is nothing to read. */
+/** All text parts as one text, as clients read it; undefined when there is none. */
 export function textOf(item: OutputItem): string | undefined {
   const text = partsOf(item)
     .filter(isText)
@@ -33,7 +33,7 @@ export function textOf(item: OutputItem): string | undefined {
   return text.trim() === "" ? undefined : text;
 }
 
-/** The first part says all of it. What spelled the text before is gone, and so is what pointed at something that was replaced. */
+/** The first part gets the whole text. Log probabilities of the old text are dropped, and so are annotations of replaced text. */
 export function replaceAnswerText(item: OutputItem, text: string, regions: readonly Region[]): OutputItem {
   const parts = partsOf(item);
   const before = parts.filter(isText);

@@ -1,4 +1,4 @@
-/** Finds the places in a text that may hold the JSON that was asked for. */
+/** Finds possible places of the requested JSON in a text. */
 import type { Yielding } from "../../turn/time-slice.ts";
 import { type Region, replaceRegions } from "../../turn/replacements.ts";
 import { type Failure, Reader, type JsonReading } from "./reader.ts";
@@ -6,28 +6,28 @@ import { type Failure, Reader, type JsonReading } from "./reader.ts";
 export interface Candidate {
   /** The candidate as JSON. */
   readonly json: string;
-  /** Replacements in the text that leave the candidate alone. */
+  /** Replacements in the text that leave only the candidate. */
   readonly regions: readonly Region[];
   /** The candidate is valid JSON already. */
   readonly isWhole: boolean;
   /** The candidate stands in a code fence. */
   readonly isFenced: boolean;
-  /** Nothing but it is there, or it is fenced, or some key of it stands in quotes. */
+  /** Whether the candidate is clearly JSON: it is the whole text, it is fenced, or some key is in quotes. */
   readonly isMeant: boolean;
 }
 
 export interface Candidates {
   readonly found: readonly Candidate[];
-  /** End of the previous candidate: JSON within it was never meant alone. */
+  /** End of the previous candidate: JSON within it was never meant by itself. */
   readonly failure?: Failure;
 }
 
-/** Before what would be the value of something around it: the beginning of that is missing. */
+/** A key in front of the bracket: the value belongs to an object whose start is missing. */
 const keyBefore = /["'”]\s*[:=]\s*$/;
 const fenceBefore = /```[\w-]*\s*$/;
-/** Characters before a candidate that are searched for a code fence. */
+/** Characters before a candidate searched for a code fence. */
 const lookBehind = 40;
-/** Prose in which more begins that looks like JSON holds none. */
+/** Maximum JSON-like beginnings: a text with more is prose without JSON. */
 const maxBeginnings = 64;
 
 export function* candidatesIn(text: string): Yielding<Candidates> {
@@ -50,14 +50,14 @@ export function* candidatesIn(text: string): Yielding<Candidates> {
 
 const before = (text: string, at: number): string => text.slice(Math.max(0, at - lookBehind), at);
 
-/** End of reasoning that the model's template left in the answer; 0 when there is none. */
+/** End of reasoning left in the answer by the model's template; 0 when there is none. */
 function thoughtEnd(text: string): number {
   const bracket = text.search(/[{[]/);
   const opened = /<(think|thinking|reasoning)>/.exec(bracket === -1 ? "" : text.slice(0, bracket));
   return opened ? Math.max(0, text.indexOf(`</${opened[1]}>`, opened.index)) : 0;
 }
 
-/** Brackets with nothing in them are punctuation, where something stands around them. */
+/** Empty brackets within other text are punctuation. */
 function candidateOf(text: string, start: number, reading: JsonReading): Candidate | undefined {
   const { end, regions, isQuoted, isEmpty } = reading;
   const isFenced = fenceBefore.test(before(text, start));

@@ -1,13 +1,13 @@
-/** A text on the way from one end to the other, and what must be replaced of what was passed to make it JSON. */
+/** A cursor over a text, with the replacements needed so far to make it JSON. */
 import type { Region } from "../../turn/replacements.ts";
 
 const space = /[ \t\r\n]*/y;
-/** Any character that is no white space in JSON. */
+/** White space not allowed in JSON. */
 const otherSpace = /[\s\u200b\ufeff]/;
 const comment = /\/\/[^\n]*|\/\*[^]*?(?:\*\/|$)|#[^\n]*/y;
 const fence = "```";
 
-/** Thrown and caught by the reader: most that looks like a beginning is none. */
+/** Thrown and caught by the reader: most apparent beginnings are not JSON. */
 export class Stop extends Error {
   readonly why: "truncated" | "broken";
 
@@ -44,13 +44,13 @@ export class Cursor {
     this.#regions.push({ start, end, placeholder });
   }
 
-  /** Takes back the replacements from that place on. */
+  /** Undoes the replacements from this place on. */
   backTo(at: number): void {
     while ((this.#regions.at(-1)?.start ?? -1) >= at) this.#regions.pop();
     this.at = at;
   }
 
-  /** Over spaces and comments, which JSON knows few of. */
+  /** Skips white space and comments, and replaces what JSON does not allow. */
   skip(): void {
     for (;;) {
       space.lastIndex = this.at;

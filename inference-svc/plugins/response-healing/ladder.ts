@@ -1,4 +1,4 @@
-/** Finds in an answer the JSON that was asked for, and mends what is wrong with it. What is right already is not touched. */
+/** Finds the requested JSON in an answer, and repairs its errors. Correct text is not touched. */
 import { isObject } from "@sluice/proto/runtime/validation/fields.js";
 import type { Yielding } from "../../turn/time-slice.ts";
 import type { Region } from "../../turn/replacements.ts";
@@ -6,7 +6,7 @@ import { type Candidate, candidatesIn } from "./candidates.ts";
 
 export interface WantedJson {
   readonly mode: "json_object" | "json_schema";
-  /** Which one counts of several that fit: the last with a schema, since a schema tells the final answer from examples before it. */
+  /** Which of several fitting candidates counts: the last with a schema, since a schema distinguishes the final answer from earlier examples. */
   readonly pick: "first" | "last";
   /** @throws Uncheckable */
   fits(value: unknown): Yielding<boolean>;
@@ -21,16 +21,16 @@ export const anyObject: WantedJson = {
   },
 };
 
-/** extracted: it was there among other words; repaired: its form was wrong; unwrapped: it was a string; opened: its first bracket was missing. */
+/** extracted: it stood among other words; repaired: its syntax was wrong; unwrapped: it was inside a string; opened: its first bracket was missing. */
 export type How = "extracted" | "repaired" | "unwrapped" | "opened" | "unescaped";
 
 export type Verdict =
-  /** Right as it is. */
+  /** Correct without changes. */
   | { readonly is: "right" }
   | { readonly is: "healed"; readonly text: string; readonly regions: readonly Region[]; readonly how: How }
   | { readonly is: "left"; readonly why: "truncated" | "unfit" | "unrepairable" };
 
-/** Maximum nesting of JSON within strings; more never happens by mistake. */
+/** Maximum nesting of JSON within strings; deeper nesting is never a mistake. */
 const maxWrappings = 2;
 
 /** @throws Uncheckable */
@@ -53,7 +53,7 @@ export function* heal(text: string, wanted: WantedJson, wrappings = 0): Yielding
   return { is: "left", why: found.length > 0 ? "unfit" : "unrepairable" };
 }
 
-/** Undefined when it is none: JSON itself has no such value. */
+/** Undefined for invalid JSON: no valid JSON gives undefined. */
 function parsed(text: string): unknown {
   try {
     return JSON.parse(text) as unknown;
@@ -65,7 +65,7 @@ function parsed(text: string): unknown {
 /** Fenced candidates come before others, and valid JSON before repaired JSON. */
 function inOrder(found: readonly Candidate[], { mode, pick }: WantedJson): readonly Candidate[] {
   const rank = ({ isFenced, isWhole }: Candidate) => (isFenced ? 0 : 1) + (isWhole ? 0 : 2);
-  // An object is told from a sentence in brackets by its form alone when there is no schema.
+  // Without a schema, only its form distinguishes an object from a sentence in brackets.
   const meant = mode === "json_schema" ? found : found.filter(({ isMeant }) => isMeant);
   return (pick === "last" ? meant.toReversed() : meant).toSorted((a, b) => rank(a) - rank(b));
 }
@@ -74,7 +74,7 @@ const escapedStart = /^\s*[[{]\s*\\+"/;
 const entityStart = /[[{,]\s*&(?:quot|#34|#x22);/;
 const keyStart = /^\s*(?:"[^"\n]{1,512}"|'[^'\n]{1,512}')\s*:/;
 
-/** Rarer mistakes, each of which makes another text of the whole. */
+/** Rarer errors whose repair changes the whole text. */
 function otherText(text: string): { readonly text: string; readonly how: How } | undefined {
   if (escapedStart.test(text)) {
     const inner = parsed(`"${text.trim().replaceAll(/\r?\n/g, String.raw`\n`)}"`);
@@ -84,7 +84,7 @@ function otherText(text: string): { readonly text: string; readonly how: How } |
   return keyStart.test(text) ? { text: `{${text}`, how: "opened" } : undefined;
 }
 
-/** The verdict on a text that was itself made from the answer. */
+/** The verdict on a text derived from the answer. */
 function* within(text: string, inner: string, how: How, wanted: WantedJson, wrappings: number): Yielding<Verdict> {
   const verdict = yield* heal(inner, wanted, wrappings + 1);
   if (verdict.is === "left") return verdict;

@@ -1,4 +1,4 @@
-/** The plugin `response-healing`: repairs an answer without a stream that was asked for as JSON and is none. A valid answer passes unchanged. */
+/** The plugin `response-healing`: repairs invalid JSON in an answer without streaming. Valid answers pass unchanged. */
 import { codePointLength } from "@sluice/proto/runtime/validation/text.js";
 import type { Feature } from "../../kit.ts";
 import { TimeSlice } from "../../turn/time-slice.ts";
@@ -11,7 +11,7 @@ import { type Verdict, type WantedJson, heal } from "./ladder.ts";
 import { Uncheckable } from "../../internal/json-schema/schema.ts";
 import { wantedOf } from "./wanted.ts";
 
-/** UTF-16 units: twice the longest answers of today. */
+/** Maximum UTF-16 units: twice the length of today's longest answers. */
 const maxTextLength = 1024 * 1024;
 
 export const healAnswers: Layer = (next) => (request, scope) => {
@@ -26,7 +26,7 @@ export const responseHealing: Feature = {
   layer: () => healAnswers,
 };
 
-/** Collects the whole answer first, which costs no time: without a stream it is complete when reading begins. */
+/** Collects the whole answer first, at no cost in time: without a stream it is complete before the first read. */
 async function* healed(answer: Answer, wanted: WantedJson, scope: Scope): AsyncGenerator<Batch> {
   yield await mended(await readToEnd(answer), wanted, scope);
 }

@@ -14,10 +14,10 @@ const closers: Readonly<Record<string, string>> = {
 /** The closing quotes for an opener; undefined when no string begins with it. */
 export const closersOf = (opener: string): string | undefined => closers[opener];
 
-/** A key that is followed by what follows keys. Longer ones are taken for prose. */
+/** A key followed by a colon or equals sign. Longer keys are taken for prose. */
 const key =
   /\s*(?:"(?:[^"\\\n]|\\.){0,512}"|'(?:[^'\\\n]|\\.){0,512}'|“[^”\n]{0,512}”|[\p{L}_$][\p{L}\p{N}_$-]{0,512})\s*[:=]/uy;
-/** Too little text follows to decide whether it is a quote of the string. */
+/** Too little text follows to decide whether the quote ends the string. */
 const keyBegun = /\s*(?:"(?:[^"\\\n]|\\.){0,512}\\?"?|'[^'\n]{0,512}'?|[\p{L}\p{N}_$-]{0,512})\s*$/uy;
 const value = /\s*(?:["'“[{}\]]|-?\d|(?:true|false|null|True|False|None)\b|$|\/[/*])/y;
 const closing = /\s*(?:[}\]]|$|\/[/*]|```)/y;
@@ -25,7 +25,7 @@ const closing = /\s*(?:[}\]]|$|\/[/*]|```)/y;
 const beside = /\s+"/y;
 const comma = /\s*,/y;
 const colon = /\s*(?::|=>?)/y;
-/** A value right behind a key whose colon is missing. */
+/** A value directly after a key, with the colon missing. */
 const uncoloned = /\s+(?:["[{]|-?\d|(?:true|false|null)\b)/y;
 const lineBreak = /[ \t]*\r?\n/y;
 
@@ -36,10 +36,10 @@ const ends = (pattern: RegExp, text: string, at: number): number => {
 
 const isKeyAt = (text: string, at: number): boolean => ends(key, text, at) !== -1;
 
-/** Role of a string, which decides what may follow it. */
+/** Role of a string; it decides what may follow. */
 export type Role = "key" | "member" | "element";
 
-/** Whether a quote ends its string: otherwise it belongs to what the string says. @param at of what follows the quote */
+/** Whether a quote ends its string rather than being part of it. @param at place after the quote */
 export function isEndOf(role: Role, text: string, at: number): boolean {
   if (role === "key") return ends(colon, text, at) !== -1 || ends(uncoloned, text, at) !== -1;
   if (ends(closing, text, at) !== -1) return true;
@@ -56,7 +56,7 @@ export function isEndOf(role: Role, text: string, at: number): boolean {
 
 const isSpace = (character: string | undefined): boolean => character !== undefined && /\s/.test(character);
 
-/** End of a string that lost its closing quote, seen from the next quote: the comma or line break before it. */
+/** End of a string without a closing quote, found from the next quote: the comma or line break before it. */
 export function lostEnd(role: Role, text: string, start: number, at: number): number | undefined {
   if (role === "key") return lostKeyEnd(text, start, at);
   if (role === "element" || !isKeyAt(text, at)) return undefined;

@@ -1,6 +1,6 @@
 /**
- * Reads a text that was meant to be JSON from the bracket on with which it begins, and notes what must be replaced to make it JSON. Nothing is
- * added to what it says: where a value is missing or broken off it gives up. Takes time linear in the text.
+ * Reads malformed JSON from its opening bracket, and records the replacements needed to make it valid. No content is added: it gives up at a missing or
+ * cut-off value. Takes time linear in the text.
  */
 import type { Yielding } from "../../turn/time-slice.ts";
 import type { Region } from "../../turn/replacements.ts";
@@ -12,19 +12,19 @@ import { tokenAt } from "./tokens.ts";
 export interface JsonReading {
   /** Index after the value. */
   readonly end: number;
-  /** In order; none when it is JSON as it stands. */
+  /** In order; empty for valid JSON. */
   readonly regions: readonly Region[];
-  /** Some key stands in quotes: hardly anything else than JSON looks like that. */
+  /** Whether some key is in quotes: hardly anything but JSON looks like this. */
   readonly isQuoted: boolean;
   readonly isEmpty: boolean;
 }
 
-/** truncated: the text ends within a value, or where another one must follow. broken: it was meant as JSON and is ambiguous. */
+/** truncated: the text ends within a value, or before a required one. broken: meant as JSON, but ambiguous. */
 export type Failure = "truncated" | "broken" | "no JSON";
 
 type Bracket = "{" | "[";
 
-/** Deeper than any answer is nested. */
+/** A limit above the nesting of any answer. */
 const maxDepth = 512;
 
 const identifier = /[\p{L}\p{N}_$][\p{L}\p{N}_$.-]*/uy;
@@ -35,17 +35,17 @@ export class Reader {
   readonly #open: Bracket[] = [];
   /** End of the last value, or of the open bracket. */
   #end: number;
-  /** Index of the comma since then; -1 when there is none. */
+  /** Index of the comma after it; -1 when there is none. */
   #comma = -1;
-  /** Nothing stands in the innermost bracket yet. */
+  /** The innermost container is still empty. */
   #isFirst = true;
-  /** The last value may go on where the text ends. */
+  /** The last value may be cut off by the end of the text. */
   #mayGoOn = false;
   /** Set once the text reads like JSON rather than like a sentence in brackets. */
   #isLikely = false;
   #isQuoted = false;
 
-  /** @param start of a bracket that opens */
+  /** @param start place of the opening bracket */
   constructor(text: string, start: number) {
     this.#cursor = new Cursor(text, start);
     this.#end = start;
@@ -74,7 +74,7 @@ export class Reader {
     else this.#element(character);
   }
 
-  /** Words beside each other are no list. */
+  /** Adjacent words are not a list. */
   #element(character: string): void {
     const isWord = closersOf(character) === undefined && character !== "{" && character !== "[";
     const isApart =
@@ -84,7 +84,7 @@ export class Reader {
     this.#value("element");
   }
 
-  /** Repeated commas count as one. */
+  /** Repeated commas count as a single comma. */
   #separate(): void {
     const cursor = this.#cursor;
     if (this.#comma === -1) this.#comma = cursor.at;
@@ -92,7 +92,7 @@ export class Reader {
     cursor.at++;
   }
 
-  /** Something begins that needs a comma before it, unless it is the first. */
+  /** Begins an entry, and adds a missing comma before it, except for the first. */
   #entry(): void {
     if (this.#isFirst) this.#dropComma();
     else if (this.#comma === -1) this.#cursor.replace(this.#end, this.#end, ",");
@@ -125,7 +125,7 @@ export class Reader {
     this.#value("member");
   }
 
-  /** Whether it stood in quotes. */
+  /** @returns whether the key was in quotes */
   #key(): boolean {
     const cursor = this.#cursor;
     if (closersOf(cursor.character) !== undefined) {
@@ -173,7 +173,7 @@ export class Reader {
     this.#isFirst = true;
   }
 
-  /** A bracket of the other kind closes the one around this one, where there is one. */
+  /** A mismatched bracket closes the enclosing container, if any. */
   #close(character: string): void {
     const cursor = this.#cursor;
     this.#dropComma();
@@ -188,14 +188,14 @@ export class Reader {
     if (this.#open.length > 0) this.#isFirst = false;
   }
 
-  /** Brackets may be missing at the end, and nothing else. */
+  /** Only closing brackets may be missing at the end. */
   #closeAll(): void {
     if (this.#comma !== -1 || this.#isFirst || this.#mayGoOn) throw new Stop("truncated");
     this.#cursor.replace(this.#end, this.#end, this.#missing());
     this.#open.length = 0;
   }
 
-  /** The brackets that close all open ones. */
+  /** The closing brackets for all open brackets. */
   #missing(): string {
     return this.#open.toReversed().map(closing).join("");
   }

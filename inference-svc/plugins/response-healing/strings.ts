@@ -1,8 +1,8 @@
-/** Reads a string whose quotes may be missing, doubled or of another kind, and what it says that JSON writes otherwise. */
+/** Reads a string with missing, doubled or foreign quotes, and escapes its content as JSON requires. */
 import { type Cursor, Stop } from "./cursor.ts";
 import { type Role, closersOf, isEndOf, lostEnd } from "./quotes.ts";
 
-/** In one string, of the kind that could end it: some thirty milliseconds. */
+/** Maximum quotes within one string: some thirty milliseconds. */
 const maxInnerQuotes = 10_000;
 
 const plain = /[^"'`“”‘’\\\p{Cc}]+/uy;
@@ -10,9 +10,9 @@ const unicodeEscape = /\\u[0-9a-fA-F]{4}/y;
 const triple = '"""';
 
 /**
- * From the quote with which it begins to behind its end.
- * @param closing what would close all brackets that are open
- * @throws Stop for a string whose end or meaning is ambiguous
+ * Reads from the opening quote to the place after the string.
+ * @param closing the brackets needed to close all open ones
+ * @throws Stop for a string with an ambiguous end or meaning
  */
 export function readString(cursor: Cursor, role: Role, closing: () => string): void {
   if (cursor.text.startsWith(triple, cursor.at) && readTriple(cursor, role)) return;
@@ -36,7 +36,7 @@ export function readString(cursor: Cursor, role: Role, closing: () => string): v
   endLost(cursor, role, start, closing());
 }
 
-/** Reads a triple-quoted string, as other languages write text over several lines. False when there is none. */
+/** Reads a triple-quoted multi-line string, as in Python. False when there is none. */
 function readTriple(cursor: Cursor, role: Role): boolean {
   const { text, at } = cursor;
   const start = at + triple.length;
@@ -47,7 +47,7 @@ function readTriple(cursor: Cursor, role: Role): boolean {
   return true;
 }
 
-/** Whether the string is over with this quote, or was over before it. */
+/** Whether the string ends at this quote, or ended before it. */
 function hasEnded(cursor: Cursor, role: Role, start: number): boolean {
   const { text, at } = cursor;
   if (isEndOf(role, text, at + 1)) {
@@ -78,7 +78,7 @@ function endLost(cursor: Cursor, role: Role, start: number, missing: string): vo
 
 const isTail = (character: string): boolean => /[\s}\]]/.test(character);
 
-/** Reads a character of a string, and escapes it where JSON demands that. */
+/** Reads a character of a string, and escapes it if JSON requires that. */
 function readWithin(cursor: Cursor, character: string): void {
   const { at } = cursor;
   if (character === "\\") return readEscape(cursor);

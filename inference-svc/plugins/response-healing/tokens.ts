@@ -1,11 +1,11 @@
-/** Values that are no strings and no containers: as JSON writes them, and as others do. */
+/** Values other than strings and containers, in the spelling of JSON or of other languages. */
 
 /** A token of the text, and its form in JSON. */
 export interface Token {
   readonly end: number;
-  /** The token as JSON; equal to the text if that was JSON already. */
+  /** The token as JSON; unchanged if it was already JSON. */
   readonly json: string;
-  /** Whether more may be missing of it where the text ends: `12` may be the beginning of `123`, and `tru` of a word. */
+  /** Whether the token may be cut off by the end of the text: `12` may be the beginning of `123`, `tru` of a word. */
   readonly open: boolean;
   /** A string without its quotes. */
   readonly isBare?: true;
@@ -14,7 +14,7 @@ export interface Token {
 const number = /[-+]?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?/y;
 const jsonNumber = /^-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][-+]?\d+)?$/;
 
-/** Words of other languages for what JSON has, and for what it lacks: that there is no value is all it can say then. */
+/** Spellings of JSON constants in other languages. Values without a counterpart in JSON become null. */
 const words: ReadonlyMap<string, string> = new Map([
   ...["true", "True", "TRUE"].map((word) => [word, "true"] as const),
   ...["false", "False", "FALSE"].map((word) => [word, "false"] as const),
@@ -23,9 +23,9 @@ const words: ReadonlyMap<string, string> = new Map([
 ]);
 const word = /[-+]?[A-Za-z]+/y;
 
-/** Characters that end a value without quotes. */
+/** Characters of a value without quotes. */
 const bare = /[^\s,:;{}[\]"'`()<>=][^,:;{}[\]"`()<>=\n\r]*/y;
-/** Words, and digits with what makes them no number, such as dates. */
+/** Words, and digits within something other than a number, such as dates. */
 const bareStart = /[\p{L}\p{N}_$]/u;
 
 const endsToken = /[\s,:}\]/#]|$/y;
@@ -35,7 +35,7 @@ const isAt = (pattern: RegExp, text: string, at: number): boolean => {
   return pattern.test(text);
 };
 
-/** Undefined where nothing stands that could be a value. */
+/** Undefined when there is no possible value. */
 export function tokenAt(text: string, at: number): Token | undefined {
   return numberAt(text, at) ?? wordAt(text, at) ?? bareAt(text, at);
 }
@@ -49,7 +49,7 @@ function numberAt(text: string, at: number): Token | undefined {
   return json === undefined ? undefined : { end, json, open: end === text.length };
 }
 
-/** `+5`, `.5` and `5.`; digits behind a leading zero are no number that anybody would count with. */
+/** Corrects `+5`, `.5` and `5.`; digits after a leading zero, such as 007, are not a number. */
 function corrected(written: string): string | undefined {
   const json = written
     .replace(/^\+/, "")
@@ -65,7 +65,7 @@ function wordAt(text: string, at: number): Token | undefined {
   return json === undefined || !isAt(endsToken, text, end) ? undefined : { end, json, open: false };
 }
 
-/** A string that lost its quotes, or the first of them. */
+/** A string without its quotes, or without the first of them. */
 function bareAt(text: string, at: number): Token | undefined {
   if (!isAt(bare, text, at) || !bareStart.test(text[at] as string)) return undefined;
   const end = bare.lastIndex;

@@ -1,9 +1,9 @@
-/** The form that the request demands of an answer. */
+/** The form of the answer required by the request. */
 import type { TurnRequest } from "../../turn/request.ts";
 import { type WantedJson, anyObject } from "./ladder.ts";
 import { Check } from "../../internal/json-schema/schema.ts";
 
-/** Undefined where any text will do. */
+/** Undefined when any text is allowed. */
 export function wantedOf({ textFormat }: TurnRequest): WantedJson | undefined {
   if (textFormat?.type === "json_object") return anyObject;
   return textFormat?.type === "json_schema" ? ofSchema(JSON.parse(textFormat.schemaJson)) : undefined;

@@ -1,4 +1,4 @@
-/** The models of a request between which is chosen: the cheap one, the dear one, and what stands behind the chosen one. */
+/** Candidate models of a request: the cheap one, the expensive one, and the fallbacks between. */
 import { invalid } from "@sluice/proto/runtime/validation/problems.js";
 import type { CandidateGroup } from "../../routing/choose/candidates.ts";
 import type { Variant } from "../../routing/catalog.ts";
@@ -26,7 +26,7 @@ export function candidatesOf({ models }: TurnRequest, variant: Variant | undefin
   return candidates;
 }
 
-/** The models that can serve, by price. */
+/** The models able to serve, by price. */
 export interface Roles {
   readonly efficient: string;
   readonly capable: string;
@@ -34,7 +34,7 @@ export interface Roles {
   readonly middle: readonly string[];
 }
 
-/** Undefined where nothing tells them apart: one alone, or several at one price. */
+/** Undefined when there is no price difference: a single model, or several at one price. */
 export function rolesOf(groups: readonly CandidateGroup[]): Roles | undefined {
   const priced = groups.map((group) => ({ slug: slugOf(group), price: priceOf(group) }));
   const [cheapest, ...dearer] = priced.toSorted((a, b) => (a.price === b.price ? 0 : a.price - b.price));
@@ -46,12 +46,12 @@ export function rolesOf(groups: readonly CandidateGroup[]): Roles | undefined {
 export const slugOf = ({ model, variant }: CandidateGroup): string =>
   variant === undefined ? model : `${model}:${variant}`;
 
-/** Price of prompt and completion together, at the cheapest endpoint that may serve. A model without a price counts as the dearest. */
+/** Sum of prompt and completion price at the cheapest usable endpoint. A model without a price counts as the most expensive. */
 const priceOf = ({ endpoints }: CandidateGroup): number =>
   Math.min(...endpoints.map(({ prices }) => (prices ? prices.prompt + prices.completion : Number.POSITIVE_INFINITY)));
 
 export type PriceTier = "efficient" | "capable";
 
-/** The chosen one, and the others by how near to it they cost. */
+/** The chosen model first, the others by closeness in price. */
 export const ordered = (tier: PriceTier, { efficient, capable, middle }: Roles): readonly string[] =>
   tier === "efficient" ? [efficient, ...middle, capable] : [capable, ...middle, efficient];

@@ -1,4 +1,4 @@
-/** Chooses by the request's own features and the models' scores, when no judge is configured. */
+/** Chooses by the request's features and the models' scores, when no judge is configured. */
 import type { Catalog } from "../../routing/catalog.ts";
 import { findAbilities } from "../../routing/choose/abilities.ts";
 import { estimateDifficulty, solveProbability } from "../../routing/choose/difficulty.ts";
@@ -8,16 +8,16 @@ import { trusted } from "./success-predictor.ts";
 
 export interface LocalEstimate {
   readonly tier: PriceTier;
-  /** Probability that the cheap model solves the task. */
+  /** Probability of success of the cheap model. */
   readonly efficient: number;
-  /** The same of the dear model; undefined where one of the two has no score. */
+  /** Probability of success of the expensive model; undefined when one of the two has no score. */
   readonly capable?: number;
 }
 
-/** Points of probability that the dear model must be ahead, so that its price is worth it. */
+/** Minimum lead in probability that justifies the expensive model's price. */
 const minAdvantage = 0.05;
 
-/** The cheap model without scores counts as an average one, and is trusted with what it probably solves. */
+/** A cheap model without scores counts as average, and gets the tasks it probably solves. */
 export function estimateLocally(request: TurnRequest, roles: Roles, catalog: Catalog): LocalEstimate {
   const { difficulty, task } = estimateDifficulty(request);
   const abilities = findAbilities(catalog.models, task);

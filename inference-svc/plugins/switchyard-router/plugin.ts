@@ -1,6 +1,6 @@
 /**
- * The plugin `switchyard-router`, for `service/switchyard`: serves with the cheap one of the request's models where it suffices, else with the dear one.
- * The models replace the slug at once; their order is decided after redaction, since a model may be asked about the request.
+ * The plugin `switchyard-router`, for `service/switchyard`: serves with the cheap model of the request if it suffices, else with the expensive one. The
+ * models replace the slug at once; their order is decided after redaction, since a model may be called with the request.
  */
 import { dollars } from "@sluice/proto/runtime/money.js";
 import type { CallContext, Route } from "../../internal/call.ts";
@@ -22,7 +22,7 @@ import { estimateLocally } from "./local-estimate.ts";
 import { SuccessPredictor, findTaskTier } from "./success-predictor.ts";
 import { signalsOf, stageVerdict } from "./stage-score.ts";
 
-/** Whether the slug was replaced by models whose order is still to be decided. */
+/** Whether the slug was replaced by models in undecided order. */
 const order = new StateKey(() => ({ isPending: false }));
 
 export const switchyardRouter: RouterFeature = {
@@ -37,7 +37,7 @@ export const switchyardRouter: RouterFeature = {
     },
 };
 
-/** Decides which of the request's models is tried first. */
+/** Decides the first of the request's models to try. */
 export const switchyardOrder: AskingFeature = {
   id: "switchyard-router",
   applies: (request) => namesSlug(request, switchyardSlug),
@@ -83,7 +83,7 @@ const estimateOnly = ({ catalog }: Router): TierJudge => ({
   },
 });
 
-/** For a dry run: the tier is the one that a failed prediction leads to. */
+/** For a dry run: the tier used after a failed prediction. */
 const notPredicted: TierJudge = {
   isModel: true,
   choose: () => ({ tier: "capable", reasons: { judge: "not_run" } }),
@@ -129,7 +129,7 @@ class Decision {
     this.#isToolTurn = endsWithToolOutput(request.input);
   }
 
-  /** The models in the order in which they are tried; the receipt says why. */
+  /** The models in order of use; the receipt records the reasons. */
   async models(): Promise<readonly string[]> {
     const algorithm = this.#request.plugins?.switchyardRouter?.algorithm || "capability";
     const given = this.#groups.map(slugOf);
@@ -159,7 +159,7 @@ class Decision {
     return { tier: judged.tier, reasons: { ...reasons, ...judged.reasons } };
   }
 
-  /** The tier of the model that answered the session last. */
+  /** The tier of the session's last model. */
   #kept({ efficient, capable }: Roles): PriceTier | undefined {
     const model = this.#router.findStickyModel(this.#request, this.#scope, switchyardSlug);
     const served = this.#groups.find((group) => group.model === model);
@@ -168,7 +168,7 @@ class Decision {
     return slugOf(served) === capable ? "capable" : undefined;
   }
 
-  /** A random tier that stays the same until the user's next message. */
+  /** A random tier, constant until the user's next message. */
   #drawn(): Chosen {
     const messages = userMessages(this.#request.input).length;
     const drawn = this.#router.drawFraction(this.#request, this.#scope, switchyardSlug, messages);

@@ -1,29 +1,29 @@
-/** How a task with tools is going: whether it has got stuck, or is running smoothly. */
+/** The state of a task with tools: stuck, or running smoothly. */
 import { callIdField, callIds } from "../../turn/call-pairs.ts";
 import type { InputItem } from "../../turn/request.ts";
 import type { PriceTier } from "./candidates.ts";
 import { type ToolAction, type ToolOutcome, critical, toolActionOf, hard, resultOf } from "./tools.ts";
 
 export interface Signals {
-  /** The worst of the last results: 0, 0.3, 0.7 or 1. */
+  /** Worst severity of the last results: 0, 0.3, 0.7 or 1. */
   readonly severity: number;
-  /** 1 where much was called and nothing written, read or planned lately. */
+  /** 1 for many calls without any recent write, read or plan. */
   readonly spinning: number;
-  /** 1 where much was read or planned, and nothing written lately. */
+  /** 1 for many reads or plans without a recent write. */
   readonly exploring: number;
-  /** The share of what was called lately that has written. */
+  /** Share of writes among recent calls. */
   readonly production: number;
   /** The conversation was compacted. */
   readonly compacted: boolean;
-  /** Something was written lately, and the tests pass. */
+  /** Whether there was a recent write and the tests pass. */
   readonly proven: boolean;
 }
 
-/** Results that say how it is going now. */
+/** Number of recent results used as the current state. */
 const lastResults = 3;
-/** Calls that count as lately. */
+/** Number of recent calls considered. */
 const lastCalls = 10;
-/** Calls since something was written, from which on that is worth a signal. */
+/** Calls without a write that count as a signal. */
 const deep = 8;
 
 export function signalsOf(input: readonly InputItem[]): Signals {
@@ -46,7 +46,7 @@ export function signalsOf(input: readonly InputItem[]): Signals {
   };
 }
 
-/** In their order. What has failed in the same way before is worse each time. */
+/** Results in order. A repeated failure is more severe each time. */
 function resultsOf(input: readonly InputItem[]): readonly ToolOutcome[] {
   const calls = new Map<unknown, InputItem>();
   const failures = new Map<string, number>();
@@ -62,13 +62,13 @@ function resultsOf(input: readonly InputItem[]): readonly ToolOutcome[] {
   });
 }
 
-/** Minimum score that decides: a full signal alone reaches 0.46, two reach 0.76. */
+/** Minimum absolute score for a decision: one full signal reaches 0.46, two reach 0.76. */
 const decisive = 0.5;
 
 export interface StageVerdict {
-  /** Undefined where the signals decide nothing. */
+  /** Undefined when the signals are inconclusive. */
   readonly tier: PriceTier | undefined;
-  /** Above 0 the dear one is called for: -1 to 1. */
+  /** From -1 to 1; above 0 favours the expensive model. */
   readonly score: number;
   /** The signal that decided regardless of the score. */
   readonly by?: "critical_error" | "compaction" | "tests_pass";

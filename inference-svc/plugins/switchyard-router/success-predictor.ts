@@ -10,7 +10,7 @@ import type { TextFormat } from "../../turn/request.ts";
 import type { Turn } from "../../turn/turn.ts";
 import type { PriceTier } from "./candidates.ts";
 
-/** How well a small model of today copes with tasks of that kind. */
+/** How well a current small model handles tasks of this kind. */
 type Boundary = "supported" | "uncertain" | "unmatched" | "unsupported";
 
 export interface Prediction {
@@ -19,7 +19,7 @@ export interface Prediction {
   readonly boundary: Boundary;
 }
 
-/** From which probability on the cheap one is trusted with it. */
+/** Minimum probability for the cheap model. */
 export const trusted: Readonly<Record<Boundary, number>> = {
   supported: 0.6,
   uncertain: 0.75,
@@ -80,7 +80,7 @@ const formats: Readonly<Record<ChooserSettings["structured"], TextFormat | undef
   prompt: undefined,
 };
 
-/** Undefined when the answer has not the form that was asked for, or its rule and its boundary contradict each other. */
+/** Undefined when the answer does not have the requested form, or its rule contradicts its boundary. */
 export function parsePrediction(text: string): Prediction | undefined {
   const { primary_rule: rule, capability_boundary: boundary, p_solve: probability } = objectIn(text) ?? {};
   if (typeof probability !== "number" || !(probability >= 0 && probability <= 1)) return undefined;
@@ -89,7 +89,7 @@ export function parsePrediction(text: string): Prediction | undefined {
   return fitting !== undefined && boundary === fitting ? { probability, boundary: fitting } : undefined;
 }
 
-/** UTF-16 units of each message that the judge reads. */
+/** UTF-16 units of each message sent to the judge. */
 const maxShown = 8_000;
 const maxTokens = 300;
 
@@ -97,7 +97,7 @@ export class SuccessPredictor {
   readonly #settings: ChooserSettings;
   readonly #inquiries: JudgeClient<Prediction>;
 
-  /** @param turn asks the endpoints of a model, past all layers */
+  /** @param turn calls the endpoints of a model directly, without layers */
   constructor(turn: Turn, settings: ChooserSettings, now: () => number = () => performance.now()) {
     this.#settings = settings;
     this.#inquiries = new JudgeClient({ turn, settings, read: ({ text }) => parsePrediction(text), now });
@@ -107,12 +107,12 @@ export class SuccessPredictor {
     return this.#settings.model;
   }
 
-  /** Why the policy of the occasion forbids that it is asked; empty when it may be. */
+  /** Why the policy forbids the call; empty when it is allowed. */
   forbidden(route: Route, occasion: CallContext): readonly string[] {
     return forbidden(route, this.#question([]), occasion);
   }
 
-  /** @returns why there is none, where it did not come; throws Fault when the turn is over */
+  /** @returns the prediction, or why there is none @throws Fault when the turn is over */
   async predict(occasion: CallContext): Promise<Prediction | FailureKind> {
     const { model } = this.#settings;
     const { input } = occasion.request;

@@ -1,15 +1,15 @@
-/** Tool calls of a conversation: their purpose and outcome. Fields of items count first, English words only after that. */
+/** Tool calls of a conversation: their purpose and outcome. Fields of items take precedence over English words. */
 import { callTypeByOutput } from "../../turn/call-pairs.ts";
 import type { InputItem } from "../../turn/request.ts";
 
 export type ToolAction = "write" | "read" | "plan" | "other";
 
 export interface ToolOutcome {
-  /** 0 went well, 0.3 soft, 0.7 hard, 1 critical. */
+  /** 0: success, 0.3: soft failure, 0.7: hard failure, 1: critical. */
   readonly severity: number;
   /** Equal for calls with the same name, arguments and outcome. */
   readonly key: string;
-  /** Tests were run, and all of them passed. */
+  /** Whether tests were run and all passed. */
   readonly passed: boolean;
 }
 
@@ -64,7 +64,7 @@ const wordsOf = (name: string): readonly string[] =>
     .toLowerCase()
     .split(/[^a-z0-9]+/);
 
-/** @param call that it belongs to. Undefined for what is no result. */
+/** @param call the result's call. Undefined for items other than results. */
 export function resultOf(item: InputItem, call: InputItem | undefined): ToolOutcome | undefined {
   if (!callTypeByOutput.has(item.type) && item.type !== "mcp_call") return undefined;
   const text = textOf(item);
@@ -77,7 +77,7 @@ export function resultOf(item: InputItem, call: InputItem | undefined): ToolOutc
   };
 }
 
-/** UTF-16 units of the beginning and of the end that are read. */
+/** UTF-16 units read at each end of an output. */
 const maxRead = 8_000;
 
 function textOf(item: InputItem): string {
@@ -113,11 +113,11 @@ function severityOfFields(item: InputItem, text: string): number {
 function severityOfOutcome({ stdout, stderr, outcome }: ShellOutput): number {
   if (outcome?.type === "timeout") return hard;
   if (typeof outcome?.exit_code !== "number" || outcome.exit_code === 0) return 0;
-  // A search that finds nothing ends so.
+  // A search without matches ends like this.
   return outcome.exit_code === 1 && !stdout && !stderr ? 0 : hard;
 }
 
-/** Functions and older shells often return JSON with an exit code of its own. */
+/** Functions and older shells often return JSON with an exit code inside. */
 function severityOfJson(text: string): number {
   if (!text.trimStart().startsWith("{")) return 0;
   try {
@@ -135,7 +135,7 @@ function severityOfJson(text: string): number {
 const criticalWords = /\b(?:segmentation fault|core dumped|out of memory|no space left on device)\b/i;
 const hardWords =
   /\bTraceback \(most recent call last\)|^(?:fatal|panic): |\bunhandled exception\b|\bcommand not found\b|\bpermission denied\b|\bBUILD FAILED\b/im;
-/** Not `0 failed`, nor `failed: 0`. */
+/** Excludes `0 failed` and `failed: 0`. */
 const softWords =
   /^[ \t]{0,8}(?:error|exception|failed|failure)\b(?!s?\W{1,3}0\b)|(?<![\d.])[1-9]\d{0,6} (?:tests? )?(?:failed|failing|failures?|errors?)\b/im;
 const passed = /(?<![\d.])[1-9]\d{0,6} (?:tests? )?pass(?:ed|ing)\b|\ball (?:\d{1,7} )?tests? pass/i;

@@ -1,4 +1,4 @@
-/** The plugin `web-fetch`: reads the pages whose URLs are in the messages of the user, all at once, and gives their text to the model. */
+/** The plugin `web-fetch`: reads the pages linked in the user's messages, concurrently, and passes their text to the model. */
 import type { WebFetchPlugin } from "@sluice/proto/gen/sluice/inference/v1/turn_pb.js";
 import type { AddedScanner } from "../../guardrails/scan-added.ts";
 import type { AskingFeature } from "../../kit.ts";
@@ -15,7 +15,7 @@ import { urlsIn } from "./urls.ts";
 
 const defaultUses = 5;
 const defaultTokens = 20_000;
-/** Maximum number of unread URLs that are named to the model. */
+/** Maximum number of unread URLs listed for the model. */
 const maxNamed = 20;
 
 export const webFetch: AskingFeature = {
@@ -53,7 +53,7 @@ const fetching = (fetch: Fetch): Layer =>
 /** A page, or why it was not read. */
 type Read = { readonly url: string } & ({ readonly page: Page } | { readonly failure: string });
 
-/** @throws Fault when the turn is over; nothing else ends it */
+/** @throws Fault only when the turn is over */
 async function readOf(url: string, settings: WebFetchPlugin, web: Web, scope: Scope): Promise<Read> {
   const { allowedDomains: allowed, blockedDomains: blocked, maxContentTokens: maxTokens = defaultTokens } = settings;
   try {

@@ -1,4 +1,4 @@
-/** Citations: links of an answer to pages that were read for it, and names of files that were found, become annotations; the text stays as it is. */
+/** Citations: links of an answer to fetched pages, and names of found files, become annotations; the text stays unchanged. */
 import { isObject } from "@sluice/proto/runtime/validation/fields.js";
 import { codePointLength } from "@sluice/proto/runtime/validation/text.js";
 import type { FoundFile, TurnRequest, WebSource } from "../../turn/request.ts";
@@ -6,13 +6,13 @@ import type { Batch, Layer, TurnEvent } from "../../turn/turn.ts";
 import { onBatch } from "../../turn/layers.ts";
 import { canonical } from "../../web/search.ts";
 
-/** A link of Markdown, or a bare one; a pair of parentheses may stand in it. */
+/** A Markdown link or a bare URL; the URL may contain a pair of parentheses. */
 const link =
   /\[[^[\]\n]{0,500}\]\((https?:\/\/(?:[^\s()]|\([^\s()]*\))+)\)|https?:\/\/(?:[^\s()<>[\]"'`]|\([^\s()]*\))+/giu;
-/** Ends a sentence, not a link. */
+/** Punctuation at the end of a sentence, not part of the link. */
 const trailing = /[.,;:!?*_]+$/;
 
-/** The name of a file in square brackets, which is no link. */
+/** A file name in square brackets, outside of a link. */
 const fileMark = /\[([^[\]\n]{1,700})\](?!\()/gu;
 
 interface Citation {
@@ -28,7 +28,7 @@ interface FileCitation {
   readonly type: "file_citation";
   readonly file_id: string;
   readonly filename: string;
-  /** Code point at which the mark begins. */
+  /** Code point index of the mark. */
   readonly index: number;
 }
 
@@ -46,7 +46,7 @@ export function fileCitationsIn(text: string, files: readonly FoundFile[]): read
   return found;
 }
 
-/** The whole link of Markdown is what cites. */
+/** The citation covers the whole Markdown link. */
 export function citationsIn(text: string, sources: readonly WebSource[]): readonly Citation[] {
   const known = new Map(sources.map((source) => [canonical(source.url), source]));
   const found: Citation[] = [];
@@ -77,7 +77,7 @@ type Ended = Extract<TurnEvent, { readonly type: "item.end" }>;
 
 const isMessageEnd = (event: TurnEvent): event is Ended => event.type === "item.end" && event.item.type === "message";
 
-/** In a stream the annotations are told by themselves, before the item is whole. */
+/** In a stream, each annotation is sent as a separate event before the end of the item. */
 function ended(event: Ended, { sources = [], foundFiles = [], stream }: Cited): readonly TurnEvent[] {
   const { index, item } = event;
   if (!Array.isArray(item["content"])) return [event];

@@ -1,6 +1,6 @@
 /**
- * Puts text from the web into a request, as a user message directly before the user's last one: it must not carry the weight of
- * instructions, and a provider's cache keeps the beginning.
+ * Inserts text from the web into a request, as a user message directly before the user's last message: it must not have the weight of instructions, and the
+ * prefix stays in a provider's prompt cache.
  */
 import type { InputItem } from "../../turn/request.ts";
 import { wrapAsData } from "../../web/data.ts";
@@ -11,14 +11,14 @@ export const dataItem = (intro: string, entries: readonly string[]): InputItem =
   content: wrapAsData(intro, entries),
 });
 
-/** Puts an item before the last message of the user, or at the end without one. */
+/** Inserts an item before the last user message, or at the end if there is none. */
 export function withData(input: readonly InputItem[], items: readonly InputItem[]): readonly InputItem[] {
   const last = input.findLastIndex(({ type, role }) => type === "message" && role === "user");
   const at = last === -1 ? input.length : last;
   return [...input.slice(0, at), ...items, ...input.slice(at)];
 }
 
-/** Texts of the user's messages, the last one first; messages without text are left out. */
+/** Texts of the user's messages, latest first; messages without text are left out. */
 export const saidByUser = (input: readonly InputItem[]): readonly string[] =>
   input
     .filter(({ type, role }) => type === "message" && role === "user")

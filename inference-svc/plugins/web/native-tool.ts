@@ -1,10 +1,10 @@
-/** The search that a provider makes itself: its tool in the request, in the place of a search of ours. */
+/** The provider's own search: its tool replaces Sluice's search in the request. */
 import type { UserLocation, WebPlugin } from "@sluice/proto/gen/sluice/inference/v1/turn_pb.js";
 import type { HostedTool, TurnRequest } from "../../turn/request.ts";
 
 const kind = "web_search";
 
-/** The tool with what the plugin's settings say of it. */
+/** The tool with the plugin's settings. */
 export function nativeTool(settings: WebPlugin): HostedTool {
   const filters = {
     ...(settings.includeDomains.length > 0 && { allowed_domains: settings.includeDomains }),
@@ -20,7 +20,7 @@ export function nativeTool(settings: WebPlugin): HostedTool {
   return { type: "hosted", kind, spelling: kind, json };
 }
 
-/** Adds the tool, unless the request has one of its kind. */
+/** Adds the tool, unless the request already has one of its kind. */
 export const withTool = (request: TurnRequest, tool: HostedTool): TurnRequest =>
   request.tools.some((each) => each.type === "hosted" && each.kind.startsWith(kind))
     ? request

@@ -1,4 +1,4 @@
-/** The plugin `web`, and the variant `:online` of a model: searches the web for the last message of the user, and gives the results to the model. */
+/** The plugin `web`, and the variant `:online` of a model: searches the web for the user's last message, and passes the results to the model. */
 import { create } from "@bufbuild/protobuf";
 import { type WebPlugin, WebPluginSchema } from "@sluice/proto/gen/sluice/inference/v1/turn_pb.js";
 import { Problems } from "@sluice/proto/runtime/validation/problems.js";
@@ -21,12 +21,12 @@ import { dataItem, saidByUser, withData } from "./inserted-data.ts";
 import { nativeTool, withTool } from "./native-tool.ts";
 
 const defaultResults = 5;
-/** Code points; engines refuse longer queries or ignore the rest. */
+/** Code points; engines reject longer queries or ignore the rest. */
 const maxQueryLength = 400;
-/** UTF-16 units of each result; engines show some sentences of a page. */
+/** UTF-16 units of each result; engines return some sentences of a page. */
 const maxContentLength = 5_000;
 
-/** Puts the plugin in the place of the variant `:online`, unless the catalogue has a model of that very name. */
+/** Replaces the variant `:online` with the plugin, unless the catalogue has a model of this exact name. */
 export const onlineVariant: Feature = {
   id: "web",
   applies: ({ models }) => models.some(isOnline),
@@ -39,7 +39,7 @@ export const onlineVariant: Feature = {
     }),
 };
 
-/** Searches, or lets a provider that can search do so. */
+/** Searches, or leaves the search to a provider with native search. */
 export const webSearch: AskingFeature = {
   id: "web",
   applies: mayUseWeb,
@@ -52,16 +52,16 @@ export const webSearch: AskingFeature = {
   texts: ({ web }) => (web ? placesOf(web).map((text) => ({ text })) : []),
 };
 
-/** Citations become annotations of the answer. */
+/** Converts citations to annotations of the answer. */
 export const citations: Feature = {
   id: "web",
-  // Every feature that reads web pages can add sources: the plugins, server tools, and panels of fusion.
+  // Every feature that reads web pages can add sources: the plugins, server tools, and fusion panels.
   applies: (request) =>
     mayUseWeb(request) || request.plugins?.webFetch !== undefined || mayUseTools(request) || namesFusion(request),
   layer: () => annotateCitations,
 };
 
-/** Domains and places that a search is limited to: search engines and providers are sent them. */
+/** Domain and location limits of a search: they are sent to search engines and providers. */
 function placesOf({ includeDomains, excludeDomains, userLocation }: WebPlugin): readonly string[] {
   const { city = "", country = "", region = "", timezone = "" } = userLocation ?? {};
   return [...includeDomains, ...excludeDomains, city, country, region, timezone];
@@ -78,7 +78,7 @@ interface Searching<Found extends Engine> {
 
 type Search<Found extends Engine> = (query: string, found: Searching<Found>) => TurnRequest | Promise<TurnRequest>;
 
-/** @param engineOf finds an engine by its name, or the default one @throws Fault INVALID_REQUEST when neither an engine nor a provider can search */
+/** @param engineOf finds an engine by name, or the default engine @throws Fault INVALID_REQUEST when neither an engine nor a provider can search */
 const searching = <Found extends Engine>(
   kit: DryKit,
   engineOf: (name: string) => Found | undefined,
@@ -105,7 +105,7 @@ interface SearcherParts<Found extends Engine> extends Pick<DryKit, "router" | "t
   readonly engineOf: (name: string) => Found | undefined;
 }
 
-/** The engine that searches, or the tool by which the provider searches itself. */
+/** The search engine, or the tool for a provider's own search. */
 function findSearcher<Found extends Engine>(
   settings: WebPlugin,
   request: TurnRequest,
@@ -118,10 +118,10 @@ function findSearcher<Found extends Engine>(
   if (name !== "native" && !isFree) return engine ?? refuse(`web: ${explainMissingEngine(name)}`);
   const tool = nativeTool(settings);
   const prepared = told(request, scope);
-  // Some providers take functions or a search, not both.
+  // Some providers accept functions or a search, not both.
   const functions = prepared.tools.filter(({ type }) => type !== "hosted");
   const asked = {
-    // Formats refuse a request of nothing but blanks.
+    // Some formats reject a request without text.
     ...onlyItems(request, [{ type: "message", role: "user", content: "Hello" }]),
     tools: [tool, ...functions],
   };
@@ -132,7 +132,7 @@ function findSearcher<Found extends Engine>(
       .droppedFields(endpoint, asked)
       .some(({ path }) => path === "tools.0" || path.startsWith("tools.0.filters"));
   const endpoints = router.route(prepared, scope);
-  // If an engine is configured, only the first endpoint counts: no other one is preferred for its search tool.
+  // If an engine is configured, only the first endpoint counts: no other endpoint is preferred for its search tool.
   if ((isFree && engine ? endpoints.slice(0, 1) : endpoints).some(takes)) return tool;
   if (isFree && engine) return engine;
   return refuse(
@@ -172,7 +172,7 @@ async function searched(
   return { ...request, input: withData(request.input, found), sources: [...(request.sources ?? []), ...hits] };
 }
 
-/** Empty words stand for absent ones. */
+/** Empty strings mean absent values. */
 function wishesIn({ userLocation, mode, xSearchJson }: WebPlugin): SearchWishes {
   const { city = "", country = "", region = "", timezone = "" } = userLocation ?? {};
   const place = Object.entries({ city, country, region, timezone }).filter(([, value]) => value !== "");

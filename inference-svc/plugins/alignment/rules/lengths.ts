@@ -1,4 +1,4 @@
-/** Rules about how much is said. */
+/** Rules about the length of a message. */
 import { codePointLength } from "@sluice/proto/runtime/validation/text.js";
 import type { Message } from "../message.ts";
 import { type LocalRule, type Template, count, countOf, must, never, reply, total } from "./rule.ts";
@@ -11,7 +11,7 @@ const holdsLetter = /[\p{L}\p{N}]/u;
 const unspaced =
   /[\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}\p{Script=Thai}\p{Script=Lao}\p{Script=Khmer}\p{Script=Myanmar}]/u;
 
-/** A word holds a letter or figure and ends at a space or dash; scripts without spaces are divided by dictionaries. */
+/** A word contains a letter or digit and ends at a space or dash; scripts without spaces are divided by dictionaries. */
 function wordsOf(text: string): number {
   let words = 0;
   for (const run of text.split(/[\s\u2013\u2014]+/)) {
@@ -37,10 +37,10 @@ function lengthOf<Entry>(entries: Iterable<Entry>, counted: (entry: Entry) => bo
   return length;
 }
 
-/** Counted once per message, however many rules use the count. */
+/** Cached per message, since several rules may use the same count. */
 const found = new WeakMap<Message, Map<string, number>>();
 
-/** Undefined for a unit that is none. */
+/** Undefined for an unknown unit. */
 function measureOf(unit: string): ((message: Message) => number) | undefined {
   const counted = counts[unit.toLowerCase()];
   return (
@@ -54,11 +54,11 @@ function measureOf(unit: string): ((message: Message) => number) | undefined {
   );
 }
 
-/** Whether a count can only grow while a text goes on. Sentences and words of dictionaries may become one. */
+/** Whether more text can only increase the count. Two sentences can become one, and so can two words split by a dictionary. */
 const grows = (unit: string, { content }: Message): boolean =>
   unit !== "sentence" && (unit !== "word" || !unspaced.test(content ?? ""));
 
-/** A rule that allows no more than a number of units. */
+/** A rule with a maximum number of units. */
 function atMost(unit: string, isAbove: (found: number) => boolean): LocalRule | undefined {
   const measure = measureOf(unit);
   if (measure === undefined) return undefined;
@@ -106,7 +106,7 @@ export const lengthTemplates: readonly Template[] = [
   {
     form: new RegExp(`${never} (?:use|write|say|ask|exceed) (?:more than )?${count} ${unit}`),
     read: ([limit, what = ""]) => {
-      // "Never ask a question" allows none.
+      // "Never ask a question" allows zero.
       const most = /^an?$/i.test(limit ?? "") ? 0 : countOf(limit);
       return atMost(what, (found) => found > most);
     },

@@ -1,10 +1,10 @@
-/** Rules about addresses in the web. */
+/** Rules about links. */
 import { type Template, lasting, must, never, reply, saidIn } from "./rule.ts";
 
-/** A URL with a scheme, or a host with `www.` before it or a path behind it. */
+/** A URL with a scheme, or a host with `www.` or a path. */
 const address =
   /\b[a-z][a-z0-9+.-]{0,20}:\/\/[^\s<>"'`\])}]+|\bwww\.[^\s<>"'`\])}]+|(?<![\w@.-])(?:[a-z0-9-]+\.)+[a-z]{2,}\/[^\s<>"'`\])}]*/gi;
-/** A link of Markdown or HTML, wherever it leads. */
+/** A Markdown or HTML link to any target. */
 const link = /\]\([^)\s]|<a\s/i;
 
 const hostOf = (url: string): string | undefined => {
@@ -43,7 +43,7 @@ export const linkTemplates: readonly Template[] = [
       return {
         isTotal: true,
         isBroken: (message) => (saidIn(message).match(address) ?? []).some(isOther),
-        // An address at the end may go on.
+        // An address at the end of the text may continue.
         isBrokenForGood: ({ content }) =>
           content !== null &&
           [...content.matchAll(address)].some(

@@ -1,23 +1,23 @@
-/** A rule that is decided here, exactly. */
+/** A rule evaluated exactly, without a model. */
 import type { Message } from "../message.ts";
 
 export interface LocalRule {
-  /** Whether the rule needs no judge, except for messages of a kind that no model should write. */
+  /** Whether the rule needs no judge, except for malformed messages. */
   readonly isTotal: boolean;
-  /** Undefined when it cannot be said here. */
+  /** Undefined when only the judge can decide. */
   readonly isBroken: (message: Message) => boolean | undefined;
   /**
-   * Whether a message that begins like this breaks the rule however it goes on. Its text may end within a word; calls that have begun have no arguments
-   * yet. Absent for rules that a later text can mend.
+   * Whether a message with this beginning breaks the rule whatever follows. Its text may end within a word; unfinished calls have no arguments yet. Absent
+   * for rules that later text can satisfy.
    */
   readonly isBrokenForGood?: (begun: Message) => boolean;
 }
 
-/** A form that rules may have. */
+/** A form of rules. */
 export interface Template {
   /** Matches the whole rule in any case, without its closing mark. */
   readonly form: RegExp;
-  /** Undefined when the rule only looks like one of this form. */
+  /** Undefined when the rule only resembles this form. */
   readonly read: (parts: readonly (string | undefined)[], context: Context) => LocalRule | undefined;
 }
 
@@ -35,14 +35,14 @@ export const lasting = (isBroken: (message: Message) => boolean): LocalRule => (
   isBrokenForGood: isBroken,
 });
 
-/** Which decides some messages alone: there must be a judge for the others. */
+/** A rule that decides only some messages: the others need a judge. */
 export const partial = (isBroken: LocalRule["isBroken"]): LocalRule => ({ isTotal: false, isBroken });
 
-/** Everything that is said, refusals among it. */
+/** All text for the reader, including refusals and audio transcripts. */
 export const saidIn = ({ content, refusal, audio }: Message): string =>
   [content, refusal, audio?.transcript].filter((text) => typeof text === "string").join("\n");
 
-/** Words that rules share, as parts of regular expressions. */
+/** Phrases shared by rules, as parts of regular expressions. */
 export const never = "(?:never|do not|don't|(?:you )?(?:must|may|should|shall) (?:not|never))";
 export const reply =
   "(?:the |your |each |every |any )?(?:content|reply|replies|answer|answers|response|responses|message|messages|text)";
@@ -64,7 +64,7 @@ const words = [
   "twelve",
 ];
 
-/** A whole number in figures, or a small one in words. */
+/** A whole number in digits, or a small number in words. */
 export const count = `(\\d{1,6}|${["a", "an", ...words].join("|")})`;
 
 export function countOf(word = ""): number {
@@ -73,7 +73,7 @@ export function countOf(word = ""): number {
   return lower === "a" || lower === "an" ? 1 : words.indexOf(lower);
 }
 
-/** A text in quotation marks of any kind; its words are the one group that is set. */
+/** A text in quotation marks of any kind; only the matching group is set. */
 export const quoted = `(?:"([^"]+)"|\u201c([^\u201d]+)\u201d|'([^']+)'|\u2018([^\u2019]+)\u2019|\`([^\`]+)\`)`;
 
 export const firstOf = (parts: readonly (string | undefined)[]): string =>

@@ -1,4 +1,4 @@
-/** Rules about languages and scripts: a language is decided here only where its script is. */
+/** Rules about languages and scripts. A language is decided only if its script decides it. */
 import { type Template, lasting, must, never, partial, reply, saidIn } from "./rule.ts";
 
 const scripts: Readonly<Record<string, RegExp>> = {
@@ -13,7 +13,7 @@ const scripts: Readonly<Record<string, RegExp>> = {
   devanagari: /\p{Script=Devanagari}/u,
 };
 
-/** Letters of which a text in the language is made. */
+/** Letters of each language. */
 const languages: Readonly<Record<string, RegExp>> = {
   russian: /\p{Script=Cyrillic}/u,
   ukrainian: /\p{Script=Cyrillic}/u,
@@ -60,7 +60,7 @@ export const scriptTemplates: readonly Template[] = [
     ),
     read: ([name = ""]) => {
       const own = languages[name.toLowerCase()];
-      // A text without any letter of the language is not in it; one that has some may be in another with the same letters.
+      // A text without any letter of the language is not in it; a text with some may be in another language with the same letters.
       return (
         own &&
         partial((message) => {

@@ -1,28 +1,28 @@
-/** Rules about certain words, and about what a text looks like. */
+/** Rules about certain words, and about the format of a text. */
 import { normalizeForm } from "../../../internal/signs/signs.ts";
 import type { EvaluatedCall, Message } from "../message.ts";
 import { type LocalRule, type Template, firstOf, lasting, must, never, quoted, reply, saidIn, total } from "./rule.ts";
 
-/** One spelling for all cases, without invisible characters. */
+/** Normalizes case and invisible characters. */
 const plain = (text: string): string => normalizeForm(text).toLowerCase();
 
 const escaped = (text: string): string => text.replaceAll(/[.*+?^${}()|[\]\\/]/g, "\\$&");
 
 interface Finder {
   readonly isIn: (text: string) => boolean;
-  /** Whether the words are in every text that begins like this. */
+  /** Whether the words are in every text with this beginning. */
   readonly isInForGood: (begun: string) => boolean;
 }
 
-/** Matches the words where no letter or figure adjoins them. Undefined when there are none. */
+/** Matches the words where no letter or digit adjoins them. Undefined when there are none. */
 function finder(phrase: string): Finder | undefined {
   const words = plain(phrase).trim().split(/\s+/).map(escaped).join("\\s+");
   if (words === "") return undefined;
   const adjoining = String.raw`[\p{L}\p{N}_]`;
   const found = new RegExp(`(?<!${adjoining})${words}(?!${adjoining})`, "u");
-  // The next character shows that the last word has ended; a combining mark could still change that word.
+  // A further character shows that the last word has ended; a combining mark could still change that word.
   const ended = new RegExp(String.raw`(?<!${adjoining})${words}(?!${adjoining}|\p{M})[^]`, "u");
-  // The lower case of a sigma depends on what follows.
+  // The lower case of a sigma depends on the next letter.
   const isStable = !/[\u03c3\u03c2]/.test(words);
   return {
     isIn: (text) => found.test(plain(text)),
@@ -33,7 +33,7 @@ function finder(phrase: string): Finder | undefined {
 const phrase = `(?:the )?(?:exact )?(?:words?|phrases?|terms?|names?|texts?|strings?|sentence)? ?${quoted}`;
 const contain = "(?:mention|mentions|contain|contains|say|says|include|includes|use|uses|write|writes)";
 
-/** Neither to the reader nor to a tool. */
+/** Rule "never says X": checks the text and the arguments of tool calls. */
 function saysNever({ isIn, isInForGood }: Finder): LocalRule {
   const isTold = ({ tool_calls: calls = [] }: Message) => calls.some((call) => textsOf(call).some(isIn));
   return {
@@ -43,7 +43,7 @@ function saysNever({ isIn, isInForGood }: Finder): LocalRule {
   };
 }
 
-/** Every text that a tool is called with, as it is without the escapes of JSON. */
+/** Every string in a tool's arguments, without JSON escapes. */
 function textsOf({ arguments: json }: EvaluatedCall): readonly string[] {
   const texts: string[] = [];
   try {
@@ -80,7 +80,7 @@ function startingWith(phrase: string): LocalRule | undefined {
   };
 }
 
-/** The part that no later character changes in its normal form: an ASCII character never joins the one before it. */
+/** The part whose normal form no later character can change: an ASCII character never combines with the character before it. */
 const settledPart = (text: string): string => /^[^]*(?=[\n -~])/.exec(text)?.[0] ?? "";
 
 const fence = /^ {0,3}(?:`{3,}|~{3,})/m;

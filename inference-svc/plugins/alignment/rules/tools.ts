@@ -1,14 +1,14 @@
-/** Rules about what tools are called, and with what. */
+/** Rules about tool calls and their arguments. */
 import type { Message, EvaluatedCall } from "../message.ts";
 import { type Template, count, countOf, lasting, never } from "./rule.ts";
 
 const callVerb = "(?:call|invoke|use|run)";
-/** The verb, the name, and around that what says that it is one. */
+/** Verb, name, and the surrounding words that mark the name as a tool. */
 const tool = "(call |invoke |use |run )(?:the )?(tool |function )?[\"'`]?([\\w.-]+?)[\"'`]?(\\(\\))?( tool| function)?";
 
 /**
- * Undefined when it may be something else: the name of a tool is one of the request, called one, or spelled as no word is. "Never call strangers"
- * names none, nor does "never use snake_case".
+ * Undefined when the name may mean something else. A tool's name is in the request's tools, is marked as a tool, or is an identifier such as send_mail.
+ * "Never call strangers" names no tool, nor does "never use snake_case".
  */
 function toolIn([verb, before, name = "", brackets, after]: Parts, tools: ReadonlySet<string>): string | undefined {
   const isCalledOne = [before, brackets, after].some((part) => part !== undefined);
@@ -37,7 +37,7 @@ const comparing =
   "(above|over|greater than|more than|larger than|higher than|exceeding|below|under|less than|smaller than|lower than|" +
   "equal to|of exactly|of at least|at least|of at most|at most|up to|of|>=|<=|==|=|>|<)";
 
-/** Every value of that name, however deep; undefined when the arguments are no JSON. */
+/** Every value under this name, at any depth; undefined for invalid JSON. */
 function valuesOf(json: string, name: string): readonly unknown[] | undefined {
   const values: unknown[] = [];
   try {
@@ -51,13 +51,13 @@ function valuesOf(json: string, name: string): readonly unknown[] | undefined {
   }
 }
 
-/** A number, also one that is written as a text. */
+/** A number, also as a numeric string. */
 function numberOf(value: unknown): number | undefined {
   if (typeof value === "number") return value;
   return typeof value === "string" && /^\s*-?\d+(?:\.\d+)?\s*$/.test(value) ? Number(value) : undefined;
 }
 
-/** Undefined when there is something else where the number should be. */
+/** Undefined when the argument is not a number. */
 function isCalledWith(
   calls: readonly EvaluatedCall[],
   argument: string,

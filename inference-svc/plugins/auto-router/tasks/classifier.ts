@@ -55,7 +55,7 @@ const formats: Readonly<Record<ChooserSettings["structured"], TextFormat | undef
   prompt: undefined,
 };
 
-/** Undefined when the answer has not the form that was asked for. */
+/** Undefined when the answer does not have the requested form. */
 export function parseReading(text: string): TaskReading | undefined {
   const { task, difficulty } = objectIn(text) ?? {};
   if (typeof task !== "string" || !Object.hasOwn(meanings, task)) return undefined;
@@ -63,7 +63,7 @@ export function parseReading(text: string): TaskReading | undefined {
   return { task: task as Task, difficulty };
 }
 
-/** UTF-16 units of the request that the model reads. */
+/** UTF-16 units of the request sent to the classifier model. */
 const maxShown = 8_000;
 const maxTokens = 60;
 
@@ -71,7 +71,7 @@ export class TaskClassifier {
   readonly #settings: ChooserSettings;
   readonly #client: JudgeClient<TaskReading>;
 
-  /** @param turn asks the endpoints of a model, past all layers */
+  /** @param turn calls the endpoints of a model directly, without layers */
   constructor(turn: Turn, settings: ChooserSettings, now: () => number = () => performance.now()) {
     this.#settings = settings;
     this.#client = new JudgeClient({ turn, settings, read: ({ text }) => parseReading(text), now });
@@ -81,12 +81,12 @@ export class TaskClassifier {
     return this.#settings.model;
   }
 
-  /** Why the data policy of the request forbids asking the model; empty when it may be asked. */
+  /** Why the request's data policy forbids the call to the model; empty when it is allowed. */
   forbidden(route: Route, context: CallContext): readonly string[] {
     return forbidden(route, this.#question("", ""), context);
   }
 
-  /** @returns why there is no reading, where there is none; throws Fault when the turn is over */
+  /** @returns the reading, or why there is none @throws Fault when the turn is over */
   async read(context: CallContext): Promise<TaskReading | FailureKind> {
     const { request } = context;
     const text = truncate(lastAsk(request.input).text, maxShown);
@@ -115,7 +115,7 @@ export class TaskClassifier {
   }
 }
 
-/** Facts beside the text that tell tasks apart: a count would change with every turn, and with it the cached answer. */
+/** Facts besides the text that distinguish tasks. Counts are left out: they change with every turn, and would defeat the cache of answers. */
 function surroundingsOf({ tools, textFormat }: TurnRequest): string {
   const facts = [
     ...(tools.length > 0 ? ["The model that answers has tools."] : []),

@@ -6,18 +6,18 @@ import { unitAt } from "@sluice/proto/runtime/text/unit-at.js";
 /** Different words may share a bucket; some thousand carry a weight. */
 export const buckets = 16_384;
 
-/** Characters read of each message; the wish stands at its beginning or end, and the texts it is about in between. */
+/** Characters read at the start of each message; the instruction is at its beginning or end, the text it is about in between. */
 const firstWords = 60;
 const lastWords = 40;
-/** Characters in which these words are found, as a rule. */
+/** Number of trailing characters that usually contain these words. */
 const lastCharacters = 1_000;
-/** Characters read of the instructions, which cover many requests. */
+/** Characters read of the instructions, which are shared by many requests. */
 const instructionWords = 80;
-/** Characters that are read at each end of a text; the middle of a longer one is left out. */
+/** Characters read at each end of a text; the middle of a longer text is skipped. */
 const endCharacters = 8_192;
 
 export interface TaskFeatures {
-  /** The last thing that the user asked for. */
+  /** The user's last request. */
   readonly text: string;
   readonly instructions: string;
   /** Such as tools, image or long. */
@@ -33,7 +33,7 @@ export function readingOf(request: TurnRequest): TaskFeatures {
   return { text, instructions, marks: new Set([...marksOfRequest(request, ask), ...marksOfText(text)]) };
 }
 
-/** The buckets of a reading, every one once. */
+/** The buckets of a request's features, without duplicates. */
 export function bucketsOf({ text, instructions, marks }: TaskFeatures): ReadonlySet<number> {
   const found = new Set<number>();
   for (const mark of marks) found.add(bucketOf("#", mark));
@@ -57,7 +57,7 @@ function add(found: Set<number>, kind: string, words: readonly string[]): void {
 /** Words, single signs, and the letters of scripts without spaces. */
 const word = /[\p{sc=Han}\p{sc=Hiragana}\p{sc=Katakana}]|[\p{L}\p{M}]{1,40}|\p{N}{1,40}|[?^*=+<>{}$|]/gu;
 
-/** @param most of them, from the first on */
+/** @param most maximum number of words, from the start */
 function wordsOf(text: string, most = Number.POSITIVE_INFINITY): readonly string[] {
   const words: string[] = [];
   for (const [found] of text.toLowerCase().matchAll(word)) {
@@ -75,7 +75,7 @@ function bucketOf(kind: string, text: string): number {
   return (hash ^ (hash >>> 15)) & (buckets - 1);
 }
 
-/** Marks of a text, such as code or questions. No expression repeats what another part of it may begin with, so that all run in linear time. */
+/** Marks of a text, such as code or questions. No part of an expression repeats a possible beginning of the next part: all run in linear time. */
 const signs: readonly (readonly [mark: string, form: RegExp])[] = [
   ["fence", /^[ \t]*```/m],
   [
@@ -92,7 +92,7 @@ const signs: readonly (readonly [mark: string, form: RegExp])[] = [
   ["link", /https?:\/\//],
   ["question", /\?\s{0,9}$/],
   ["action", /^[ \t]*\*[^*\n]{1,200}\*/m],
-  // A wish and, behind a colon, the text that it is about.
+  // An instruction, a colon, and the text it is about.
   ["given", /:\s\S[^\n]{25}/],
   ["quote", /["“„«][^"“”„«»\n]{1,80}["“”»]/],
   [

@@ -1,15 +1,15 @@
-/** The tasks from which the auto routers learn: those of requests that named their model. */
+/** Training data of the auto routers: the tasks of requests with an explicit model. */
 import type { TurnRequest } from "../../../turn/request.ts";
 import type { Scope } from "../../../turn/scope.ts";
 import { StateKey } from "../../../turn/state.ts";
 import { localGuess } from "./local.ts";
 import type { Task } from "./tasks.ts";
 
-/** The guess for a turn, which may call providers more than once. */
+/** The guess for a turn, computed once though a turn may call providers several times. */
 const guessed = new StateKey<{ task: Task | undefined }>(() => ({ task: undefined }));
 
 /**
- * Finds the task of a sampled request. Requests whose model a router chose are left out: the ranking would learn from itself.
+ * Finds the task of a sampled request. Requests with a model chosen by a router are left out: the ranking would learn from itself.
  * @param share of the requests, from 0 to 1
  */
 export const learnedTasks =

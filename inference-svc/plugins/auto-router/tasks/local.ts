@@ -4,9 +4,9 @@ import { bucketsOf, readingOf } from "./features.ts";
 import { weights } from "./gen/weights.ts";
 import { type Guess, guess, read } from "./model.ts";
 
-/** Below it a guess is little better than none. */
+/** Minimum confidence: below it a guess is little better than none. */
 const minConfidence = 0.35;
-/** From here on nine of ten guesses are right: see the README of the plugin. */
+/** From here on nine of ten guesses are right: see the plugin's README. */
 const sureConfidence = 0.45;
 
 const model = read(weights);

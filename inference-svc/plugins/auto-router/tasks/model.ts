@@ -1,4 +1,4 @@
-/** Multinomial logistic regression on buckets: one signed byte for each task in each bucket that says something. */
+/** Multinomial logistic regression on buckets: one signed byte per task and bucket with weight. */
 import { buckets } from "./features.ts";
 import { type Task, trainedTasks } from "./tasks.ts";
 
@@ -23,16 +23,16 @@ export interface Written {
 
 export interface Guess {
   readonly task: Task;
-  /** Probability as the model has it, 0 to 1. */
+  /** The model's probability, 0 to 1. */
   readonly confidence: number;
 }
 
 const count = trainedTasks.length;
 
-/** Minimum number of features that confidence counts, since a text of two words tells little. */
+/** Minimum number of features for full confidence, since two words are weak evidence. */
 const minSize = 8;
 
-/** The more is said, the less each word counts. */
+/** Weight of each word: the more features, the less each counts. */
 export const shareOf = (found: ReadonlySet<number>): number => 1 / Math.sqrt(found.size + minSize);
 
 export function guess({ rows, weights, scale, bias }: Model, found: ReadonlySet<number>): Guess {
@@ -59,10 +59,10 @@ export function read({ kept, weights: written, scale, bias }: Written): Model {
   return { rows, weights, scale, bias };
 }
 
-/** Buckets that a model keeps: those that say most. */
+/** Buckets kept in a model: those with the largest weights. */
 const maxKept = 4_096;
 
-/** From weights as they come from training: of each bucket those of all tasks. */
+/** Converts trained weights, grouped by bucket, to their file form. */
 export function written(weights: Float64Array, bias: readonly number[]): Written {
   const scale = weights.reduce((most, weight) => Math.max(most, Math.abs(weight)), 0) / 127;
   const strength = (bucket: number) =>

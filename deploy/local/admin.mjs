@@ -1,6 +1,6 @@
 /**
- * `npm run admin -- NOUN VERB ...`: the command line of admin-svc, on the database of the Sluice that runs here or the one in DATABASE_URL;
- * and the operator's checks of inference-svc, which need no database.
+ * `npm run admin -- NOUN VERB ...`: the command line of admin-svc, on the database of the Sluice running here or the one in DATABASE_URL; and the
+ * operator's checks of inference-svc, which need no database.
  */
 import { readFileSync } from "node:fs";
 import { join, resolve } from "node:path";

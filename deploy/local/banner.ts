@@ -1,4 +1,4 @@
-/** Text for the person who starts Sluice: its address, the keys, and a request that works. */
+/** Text for the person starting Sluice: its address, the keys, and a working request. */
 import type { LeftOut } from "@sluice/proto/runtime/house-file.js";
 import { type Hosts, type Ports, baseUrlOf, isOpen, reachable } from "./ports.ts";
 import type { Credential, Credentials } from "./secrets.ts";
@@ -60,7 +60,7 @@ const metrics = (ports: Ports, { internal }: Hosts): string =>
 const listening = (host: string): string =>
   isOpen(host) ? host : `${host}, for programs on this machine; SLUICE_HOST=0.0.0.0 opens the gateway to others`;
 
-/** Says what is missing, because every request would fail. */
+/** Lists what is missing, because every request would fail. */
 function withoutModel({ config, leftOut }: BannerFacts): string[] {
   const variables = leftOut.flatMap(({ unset }) => unset);
   return [

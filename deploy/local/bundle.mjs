@@ -1,6 +1,6 @@
 /**
- * Makes one file of the modules of each process, so that it starts in two thirds of the time: loading a thousand modules one by one was most of
- * what a start cost. Does nothing when the bundles were made of the same modules. Needs the build of the rooms.
+ * Bundles the modules of each process into one file, which shortens its start by a third: loading a thousand modules one by one was most of the time. Does
+ * nothing when the bundles are up to date. Needs the build of the rooms.
  */
 import { createHash } from "node:crypto";
 import { existsSync, readFileSync, readdirSync, renameSync, rmSync, writeFileSync } from "node:fs";
@@ -11,9 +11,9 @@ import { runTool } from "./tool.mjs";
 const root = join(dirname(fileURLToPath(import.meta.url)), "..", "..");
 
 /**
- * The programs and threads of each room, as modules of its build. Those of one list share files. All others are alone, so that a service has in
- * one file whatever a request runs through, and a thread loads nothing else. The second module beside each service loads what the service loads
- * and begins nothing, for the images to compile.
+ * The programs and threads of each room, as modules of its build. Those in one list share files. All others are bundled separately, so a service has the
+ * whole path of a request in one file, and a thread loads nothing else. The second module next to each service loads the same modules but starts nothing;
+ * the images use it to compile them.
  */
 const programs = {
   gateway: [["main.js", "service.js"]],
@@ -29,7 +29,7 @@ const programs = {
 const rooms = Object.keys(programs);
 
 const folderOf = (room) => join(root, room, "bundle");
-/** Holds the digest of the modules that a bundle was made of. */
+/** The digest of the bundled modules. */
 const stamp = "modules.sha256";
 
 /** @returns whether all bundles are made of the present modules */
@@ -43,7 +43,7 @@ function isBundled(room, digest) {
   return existsSync(path) && readFileSync(path, "utf8") === digest;
 }
 
-/** @param say takes a line about progress when there is something to build */
+/** @param say receives a line about progress when there is something to build */
 export async function buildBundles(say = () => {}) {
   const digest = digestModules();
   const stale = rooms.filter((room) => !isBundled(room, digest));
@@ -64,7 +64,7 @@ function digestModules() {
   return hash.digest("hex");
 }
 
-/** Written aside and renamed, so that an interrupted bundle is never taken for a whole one. */
+/** Written under another name and then renamed, so an interrupted bundle is never taken for a complete one. */
 async function bundle(room, digest) {
   const folder = folderOf(room);
   const aside = `${folder}.new`;
@@ -78,8 +78,8 @@ async function bundle(room, digest) {
 }
 
 /**
- * Runs this file for the programs of one list. The bundler keeps what it took for as long as its process lives: 2 GB for all programs at once, and
- * half of that one after the other.
+ * Runs this file for the programs of one list in a child process. The bundler frees its memory only at exit: 2 GB for all programs at once, and half of
+ * that one after the other.
  * @returns paths of the modules
  */
 async function bundleInChild(room, files, folder) {
@@ -112,7 +112,7 @@ async function bundlePrograms(room, folder, files) {
   return output.flatMap(({ moduleIds = [] }) => moduleIds);
 }
 
-/** Reads our modules with the maps of the compiler, so that stack traces name the source. */
+/** Reads our modules with the source maps of the compiler, so stack traces name the source. */
 const sourceMaps = {
   name: "source-maps",
   load(id) {
@@ -122,7 +122,7 @@ const sourceMaps = {
 };
 
 /**
- * Leaves of a file's map one place for each line of a source. Node decodes the whole map for the first stack trace, which may be one of a start: with a
+ * Reduces a source map to one place for each line of a source. Node decodes the whole map for the first stack trace, perhaps already at the start: with a
  * place for each name a gateway then took 60 MiB more, and inference-svc 80; with lines they take 30 (Node 24, 2026-11-27).
  */
 function thinMap(path, { decode, encode }) {
@@ -150,7 +150,7 @@ const ownPlaces = (folder) => ({
   },
 });
 
-/** @returns the path in a bundle of a module that is a program or a thread */
+/** @returns the path in a bundle of a program or thread module */
 function programAt(path) {
   for (const room of rooms) {
     const file = programs[room].flat().find((each) => path === join(root, room, "dist", each));
@@ -161,7 +161,7 @@ function programAt(path) {
 
 const terms = /^(licen[cs]e|notice|copying)/i;
 
-/** Name, version and terms of each package that has modules in a bundle. */
+/** Name, version and license of each package with modules in a bundle. */
 function licensesOf(modules) {
   const folders = modules.map((path) => /^\0?(.*\/node_modules\/(?:@[^/]+\/)?[^/]+)\//.exec(path)?.[1]);
   const packages = [...new Set(folders)].filter((folder) => folder !== undefined);

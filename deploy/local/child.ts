@@ -1,4 +1,4 @@
-/** Child processes: started with their output in a log file, ended by a signal, and killed when that does not help. */
+/** Child processes: started with their output in a log file, ended by a signal, and killed if they ignore it. */
 import { type ChildProcess, spawn } from "node:child_process";
 import { closeSync, openSync, readSync, statSync } from "node:fs";
 import { setTimeout as delay } from "node:timers/promises";
@@ -7,7 +7,7 @@ import { tie } from "./processes.ts";
 /** A running process. */
 export interface Running {
   readonly pid: number;
-  /** Settles when the process has ended, with a text that says how. */
+  /** Settles when the process has ended, with a text about the cause. */
   readonly exited: Promise<string>;
   /** Lets the process finish its open work. */
   stop(): Promise<void>;
@@ -69,7 +69,7 @@ export async function end(
   await exited;
 }
 
-/** Last lines that a log file received after its first `from` bytes, for the terminal. */
+/** The last lines written to a log file after its first `from` bytes, for the terminal. */
 export function lastLines(path: string, count: number, from = 0): string {
   const size = sizeOf(path);
   const tail = Buffer.alloc(Math.min(size - from, 16_384));
@@ -93,7 +93,7 @@ function wordsOf(line: string): string {
     const { msg, err } = JSON.parse(line) as { msg?: string; err?: { message?: string } };
     if (msg !== undefined) return err?.message === undefined ? msg : `${msg}: ${err.message}`;
   } catch {
-    // A line of a program that does not log in JSON stays as it is.
+    // A line in another format than JSON stays as it is.
   }
   return line;
 }

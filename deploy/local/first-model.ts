@@ -1,10 +1,10 @@
-/** The model in the first request that the banner shows. */
+/** The model in the banner's first request. */
 import type { ModelSettings } from "@sluice/proto/runtime/house-file.js";
 import { echoModel } from "@sluice/proto/runtime/house/seeded.js";
 
 /**
- * Cheapest model that answers in text, so that trying Sluice costs next to nothing; models without a price come last. The built-in model is chosen
- * where there is no other.
+ * Cheapest model with text answers, so trying Sluice costs next to nothing; models without a price come last. The built-in model is chosen when there is no
+ * other.
  */
 export function firstModel(models: readonly ModelSettings[]): string | undefined {
   const answering = models.filter(({ output_modalities: modalities }) => modalities.includes("text"));

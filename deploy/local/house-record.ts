@@ -15,8 +15,8 @@ export interface HouseRecord {
   readonly base_url: string;
   readonly ports: Ports;
   /**
-   * Process ids by name: supervisor, gateway, inference-svc, inference-svc-1 ..., admin-svc, postgres. Without inference-svc where that runs in
-   * the process of the gateway.
+   * Process ids by name: supervisor, gateway, inference-svc, inference-svc-1 ..., admin-svc, postgres. Without inference-svc when it runs in the process of
+   * the gateway.
    */
   readonly pids: Readonly<Record<string, number>>;
 }
@@ -40,7 +40,7 @@ export class RecordKeeper {
     try {
       makePrivateFolder(dataDir);
       await clearLeftover(file, dataDir);
-      // Exclusive, so that one of two concurrent starts fails here.
+      // Exclusive, so the second of two concurrent starts fails here.
       writeFileSync(file, JSON.stringify(record), { mode: 0o600, flag: "wx" });
     } catch (error) {
       throw (error as NodeJS.ErrnoException).syscall === undefined ? error : unusable(dataDir, error as Error);
@@ -98,7 +98,7 @@ async function clearLeftover(file: string, dataDir: string): Promise<void> {
     if (!(await waitUntilGone(pid, 1_000))) signal(pid, "SIGKILL");
     await waitUntilGone(pid, 1_000);
   }
-  // Postgres was told to end with its supervisor, which takes a while on a busy machine.
+  // Postgres ends with its supervisor, which takes a while on a busy machine.
   if (postgres !== undefined && commandOf(postgres)?.includes("postgres")) await waitUntilGone(postgres, postgresEndMs);
   rmSync(file, { force: true });
 }

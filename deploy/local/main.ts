@@ -59,7 +59,7 @@ async function startOrEnd(supervisor: Supervisor): Promise<void> {
   }
 }
 
-/** Ctrl-C arrives twice, from the terminal and a little later from npm, which passes it on. */
+/** Ctrl-C arrives twice: from the terminal, and a little later from npm. */
 const sameSignalMs = 500;
 
 /** The first signal lets open requests finish, the second ends them. */

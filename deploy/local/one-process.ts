@@ -1,6 +1,6 @@
 /**
- * Entry point of gateway and inference-svc in one process: what they say to each other is handed over, without sockets between. They serve
- * the same ports as two processes would, and keep their own log lines, metrics and probes.
+ * Entry point of gateway and inference-svc in one process: they pass messages directly, without sockets. They serve the same ports as two processes would,
+ * and keep their own log lines, metrics and probes.
  */
 import { environment as gatewayEnvironment } from "@sluice/gateway/config.js";
 import { openService as openGateway } from "@sluice/gateway/service.js";
@@ -14,7 +14,7 @@ import { outliveErrors } from "@sluice/proto/runtime/uncaught.js";
 import { warmBeforeReady } from "@sluice/proto/runtime/warm-up/before-ready.js";
 import { join } from "node:path";
 
-/** Environment of a service. This program is given the SLUICE_TLS_DIR that holds a folder of certificates for each service. */
+/** Environment of a service. SLUICE_TLS_DIR of this program holds a folder of certificates for each service. */
 function environmentOf(room: string): NodeJS.ProcessEnv {
   const { SLUICE_TLS_DIR: folder } = process.env;
   return withOwnToken(folder ? { ...process.env, SLUICE_TLS_DIR: join(folder, room) } : process.env);

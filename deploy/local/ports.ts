@@ -1,4 +1,4 @@
-/** Ports of all processes, the addresses on which they listen, and a check that reports ports in use before anything starts. */
+/** Ports of all processes, their listen addresses, and a check that reports ports in use before anything starts. */
 import { type Server, createServer } from "node:net";
 import type { Settings } from "./settings.ts";
 
@@ -16,9 +16,9 @@ export interface Ports {
   readonly postgres?: number;
 }
 
-/** Addresses on which ports listen. */
+/** Listen addresses of ports. */
 export interface Hosts {
-  /** Address of the gateway's port, which clients use. */
+  /** Address of the gateway's port for clients. */
   readonly gateway: string;
   /** Address of all other ports; Postgres always listens on 127.0.0.1 only. */
   readonly internal: string;
@@ -32,7 +32,7 @@ export const hostsOf = (settings: Settings, inFile: string | undefined): Hosts =
   internal: settings.SLUICE_INTERNAL_HOST,
 });
 
-/** Address under which this machine reaches a listening address. */
+/** Address for connections from this machine to a listening address. */
 export function reachable(host: string): string {
   if (host === "0.0.0.0" || host === "::") return loopback;
   return host.includes(":") ? `[${host}]` : host;
@@ -73,7 +73,7 @@ export function replicasOf({ inference, inference_health, inference_http }: Port
   }));
 }
 
-/** @throws with every port that is in use or given twice, and the variables that change it */
+/** @throws with every port already in use or given twice, and the variables for changing it */
 export async function requireFree(ports: Ports, hosts: Hosts, replicas: number): Promise<void> {
   const held: Server[] = [];
   const problems: string[] = [];

@@ -31,9 +31,9 @@ export function findBinaries(dataDir: string): Binaries {
 }
 
 /**
- * Creates the symbolic links that the libraries need: packages cannot carry them, and install scripts are off.
- * @param elsewhere a folder for the links when the installation cannot be changed
- * @returns that folder and the folder of the libraries, when it was needed
+ * Creates the symbolic links needed by the libraries: packages cannot contain them, and install scripts are off.
+ * @param elsewhere a folder for the links when the installation is read-only
+ * @returns this folder and the folder of the libraries, when it was needed
  */
 function linkLibraries(folder: string, elsewhere: string): string | undefined {
   const list = join(folder, "native/pg-symlinks.json");
@@ -70,8 +70,8 @@ export interface Identity {
 const nobody = 65534; // needs an entry in /etc/passwd, which every distribution has for this one
 
 /**
- * Ordinary users run Postgres as themselves. As root, a user namespace is enough, in which root has another number; when containers forbid
- * that, the user nobody, with the right to pass closed folders, so that a checkout below /root works.
+ * Ordinary users run Postgres as themselves. For root, a user namespace in which root has another number is enough; when containers forbid it, Postgres
+ * runs as the user nobody, with the right to pass closed folders, so a checkout below /root works.
  */
 export function findIdentity(binaries: Binaries, dataDir: string): Identity {
   const uid = process.getuid?.() ?? -1;

@@ -24,7 +24,7 @@ export function passwordIn(dataDir: string): { file: string; password: string } 
   return { file, password: readFileSync(file, "utf8").trim() };
 }
 
-/** Creates the cluster under another name first, so that an interrupted start leaves nothing that looks like a cluster. */
+/** Creates the cluster under another name first, so an interrupted start leaves nothing similar to a cluster. */
 export function createCluster(cluster: string, passwordFile: string, binaries: Binaries, identity: Identity): void {
   const draft = `${cluster}.new`;
   rmSync(draft, { recursive: true, force: true });
@@ -48,7 +48,7 @@ export function createCluster(cluster: string, passwordFile: string, binaries: B
   renameSync(draft, cluster);
 }
 
-/** Gives the files to the user that Postgres will run as. The owner changes only when the machine's rules have changed. */
+/** Gives the files to the user of the Postgres process. The owner changes only when the machine's rules have changed. */
 export function own(cluster: string, { uid, gid }: Identity): void {
   if (process.getuid?.() !== 0 || statSync(cluster).uid === uid) return;
   lchownSync(cluster, uid, gid);
@@ -68,8 +68,8 @@ export function readPostmaster(cluster: string): { pid: number; ready: boolean }
 }
 
 /**
- * Stops a server that outlived its supervisor. Removes the file when its process number belongs to another program: Postgres would take
- * that program for a server and refuse to start.
+ * Stops a server left behind by its supervisor. Removes the file when its process id belongs to another program: Postgres would take this program for a
+ * server and refuse to start.
  */
 export async function stopLeftover(cluster: string): Promise<void> {
   const leftover = readPostmaster(cluster);

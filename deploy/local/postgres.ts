@@ -11,7 +11,7 @@ export interface PostgresOptions {
   /** A folder for this server only; created when missing. */
   readonly dataDir: string;
   readonly port: number;
-  /** Path of the file to which the server's messages are appended. */
+  /** Path of the log file for the server's messages; they are appended. */
   readonly log: string;
   /** False only when the data may be lost with the machine, as in tests. */
   readonly fsync?: boolean;
@@ -78,8 +78,8 @@ function isReady(cluster: string, pid: number): boolean {
 const connectLimitMs = 5_000;
 
 /**
- * Tells whether a database was used by an earlier start, so that a secret created now would not be the one that its records were made with.
- * False when the database does not answer: admin-svc, which needs it, says why.
+ * Whether an earlier start used the database: then a newly created secret would not match its records. False when the database does not answer: admin-svc,
+ * which needs it, reports the reason.
  */
 export async function hasServedBefore(databaseUrl: string): Promise<boolean> {
   const client = new pg.Client({ connectionString: databaseUrl, connectionTimeoutMillis: connectLimitMs });

@@ -1,4 +1,4 @@
-/** Makes a checkout runnable: installs what the lock file says and builds, each only when needed. Plain Node, without dependencies. */
+/** Makes a checkout runnable: installs the packages of the lock file and builds, each only when needed. Plain Node, without dependencies. */
 import { createHash } from "node:crypto";
 import { userInfo } from "node:os";
 import {
@@ -19,17 +19,17 @@ import { runTool } from "./tool.mjs";
 const root = join(dirname(fileURLToPath(import.meta.url)), "..", "..");
 const modules = join(root, "node_modules");
 const stamp = join(modules, ".sluice-lock");
-// The lock is in a folder that git ignores, npm leaves alone and the build owns.
+// The lock is in a folder ignored by git, left alone by npm, and owned by the build.
 const lock = join(root, "deploy", "local", "dist", ".prepare-lock");
 
-/** Written after a compilation that found no error: the digest of its sources. */
+/** Written after a compilation without errors: the digest of its sources. */
 const compiledStamp = join(root, "deploy", "local", "dist", ".compiled");
 const compiler = join(modules, "typescript", "bin", "tsc");
 
-/** Progress goes to standard error, so that what a command prints stays clean. */
+/** Progress goes to standard error, to keep the commands' output clean. */
 const say = (line) => process.stderr.write(`${line}\n`);
 
-/** The rooms of the programs that a start runs, and those of the tests, which take five times the memory to compile. */
+/** The rooms of the programs started here, and those of the tests, which take five times the memory to compile. */
 const programRooms = ["proto", "gateway", "inference-svc", "admin-svc", "deploy/local"];
 const testRooms = ["test"];
 
@@ -75,7 +75,7 @@ function userName() {
   }
 }
 
-/** A checkout that cannot be changed has to be installed and built already. @throws with the steps that are missing */
+/** A read-only checkout must already be installed and built. @throws with the missing steps */
 async function requirePrepared(denial) {
   const { lockText, wanted } = wantedInstallation();
   const installed = readIfPresent(stamp) === wanted || npmInstalled(JSON.parse(lockText));
@@ -137,7 +137,7 @@ function fitsHere(entry) {
   return (entry.os?.includes(process.platform) ?? true) && (entry.cpu?.includes(process.arch) ?? true);
 }
 
-/** npm leaves such a package out together with the optional one, where that is for other machines; the lock file does not say which one it is. */
+/** npm omits such a package together with its optional dependent when the latter is for other machines; the lock file does not show which one it is. */
 const neededByOptional = (entry) => entry.optional && entry.os === undefined && entry.cpu === undefined;
 
 /** npm belongs to a Node version: use the npm of the running Node, else the one on the path. */
@@ -186,7 +186,7 @@ async function compileChanged(rooms, ...options) {
 
 const leftOut = new Set(["node_modules", "dist", "bundle"]);
 
-/** A digest of names, sizes and times of all that the compiler reads of these rooms. */
+/** A digest of names, sizes and times of all files of these rooms read by the compiler. */
 function digestSources(rooms) {
   const hash = createHash("sha256");
   const add = (path) => {
@@ -216,7 +216,7 @@ function removeOrphans(room) {
   }
 }
 
-/** Preparations that find nothing to do wait for each other for some tenths of a second, on a busy machine for a few seconds. */
+/** Preparations without work wait for each other for some tenths of a second, on a busy machine for a few seconds. */
 const silentMs = 5_000;
 
 /** Waits for the lock of the checkout: two compilers or installers would write the same files. */

@@ -1,4 +1,4 @@
-/** Questions about processes by id, and the tie that ends a child with its parent. */
+/** Information about processes by id, and a guard that ends a child with its parent. */
 import { type ChildProcess, execFileSync, spawn } from "node:child_process";
 import { readFileSync } from "node:fs";
 import type { Socket } from "node:net";
@@ -23,7 +23,7 @@ function hasEnded(pid: number): boolean {
   }
 }
 
-/** The command line of a process, to tell whether its id was reused; undefined when the process is gone. */
+/** The command line of a process, to detect a reused id; undefined when the process is gone. */
 export function commandOf(pid: number): string | undefined {
   if (!isAlive(pid)) return undefined;
   try {
@@ -61,9 +61,9 @@ export async function waitUntilGone(pid: number, limitMs: number): Promise<boole
 }
 
 /**
- * Ends `pid` when this process ends, however it ends: a shell waits at a pipe that the kernel closes then. Services of a killed supervisor
- * would otherwise hold their ports.
- * @returns a function that unties; call it once the child is gone, before its id can name another process
+ * Ends `pid` when this process ends, in any way: a shell waits at a pipe, and the kernel then closes it. Services of a killed supervisor would otherwise
+ * keep their ports.
+ * @returns a function for removing the guard; call it once the child is gone, before its id can name another process
  */
 export function tie(pid: number, name: "INT" | "KILL"): () => Promise<void> {
   const guard = spawn("/bin/sh", ["-c", `read -r _; kill -${name} ${pid}`], {
@@ -76,7 +76,7 @@ export function tie(pid: number, name: "INT" | "KILL"): () => Promise<void> {
   return () => dismiss(guard);
 }
 
-/** Waits for the end of the guard, which would otherwise become a zombie when this process ends. */
+/** Waits for the end of the guard, which would otherwise become a zombie at the end of this process. */
 function dismiss(guard: ChildProcess): Promise<void> {
   if (guard.pid === undefined || guard.exitCode !== null || guard.signalCode !== null) return Promise.resolve();
   guard.ref();

@@ -1,4 +1,4 @@
-/** Which processes run gateway and inference-svc, and why. */
+/** The processes for gateway and inference-svc, and the reason for this choice. */
 
 export interface Replicas {
   /** Inference processes; 0 when inference-svc runs in the process of the gateway. */
@@ -8,9 +8,9 @@ export interface Replicas {
 }
 
 /**
- * Follows the operator, else the number of processors: on a single one, two processes only wake each other.
+ * Follows the operator, else the number of processors: on a single processor, two processes only wake each other.
  * @param wanted SLUICE_INFERENCE_REPLICAS
- * @param processors that Sluice may use
+ * @param processors available to Sluice
  */
 export function chooseReplicas(wanted: number | undefined, processors: number): Replicas {
   if (wanted !== undefined)

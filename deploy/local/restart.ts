@@ -4,7 +4,7 @@ import type { Running } from "./child.ts";
 
 const firstPauseMs = 200;
 const maxPauseMs = 5_000;
-/** A process that lived this long restarts with the shortest pause again. */
+/** Uptime after which a process restarts with the shortest pause again. */
 const stableMs = 10_000;
 
 export interface RestartEvents {

@@ -13,7 +13,7 @@ export interface Credential {
 export interface Credentials {
   readonly managementKey: Credential;
   readonly apiKey: Credential;
-  /** File of the keys that the operator did not give. */
+  /** File of the keys not given by the operator. */
   readonly keysFile: string;
 }
 
@@ -36,11 +36,11 @@ export function readKeys(settings: Settings): Credentials {
 }
 
 export interface Secrets {
-  /** Token by which the services recognise each other. */
+  /** Token by which the services recognize each other. */
   readonly serviceToken: string;
-  /** Secret that replicas share, for hashing identities. */
+  /** Secret shared by replicas, for hashing identities. */
   readonly secret: Credential;
-  /** File of the secrets that the operator did not give. */
+  /** File of the secrets not given by the operator. */
   readonly file: string;
 }
 

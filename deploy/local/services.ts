@@ -1,4 +1,4 @@
-/** The three services as child processes. Each receives only the settings that it needs. */
+/** The three services as child processes. Each receives only the settings it needs. */
 import { signInVariables } from "@sluice/proto/runtime/house/console/sign-in.js";
 import { secretVariables, sinkVariables } from "@sluice/proto/runtime/house/sinks/sinks.js";
 import { get } from "node:http";
@@ -30,12 +30,12 @@ export interface House {
   readonly environment: NodeJS.ProcessEnv;
 }
 
-/** Variables that any Node process may need from the machine. */
+/** Variables of the machine for every Node process. */
 const machine = ["PATH", "HOME", "TMPDIR", "TZ", "LANG", "LC_ALL", "NODE_OPTIONS", "NODE_EXTRA_CA_CERTS"];
-/** Variables that are given by name, and only to the services that may know them. */
+/** Variables passed only by name, and only to the services allowed to know them. */
 const confined = /^(DATABASE_URL|PG[A-Z]+|SLUICE_BOOTSTRAP_.*|SLUICE_SECRET)$/;
 
-/** The program of a room in its bundle, which `deploy/local/bundle.mjs` makes. */
+/** The program of a room in its bundle, made by `deploy/local/bundle.mjs`. */
 const programOf = (room: string, program = "main"): string => join(root, room, "bundle", `${program}.js`);
 
 function common({ settings, hosts, secrets, environment }: House, room: string): NodeJS.ProcessEnv {
@@ -51,13 +51,13 @@ function common({ settings, hosts, secrets, environment }: House, room: string):
     ...(settings.SLUICE_TLS_DIR !== undefined && { SLUICE_TLS_DIR: join(resolve(settings.SLUICE_TLS_DIR), room) }),
     SLUICE_DRAIN_DELAY_MS: String(settings.SLUICE_DRAIN_DELAY_MS),
     SLUICE_DRAIN_LIMIT_MS: String(settings.SLUICE_DRAIN_LIMIT_MS),
-    // Since Node 22.1 a start finds the modules that an earlier one compiled.
+    // Since Node 22.1 a start reuses modules compiled by an earlier start.
     NODE_COMPILE_CACHE: join(settings.dataDir, "compile-cache"),
   };
 }
 
 /**
- * Variables that sections of a service name. A variable of any name may be meant, but not one that another service owns.
+ * Variables named in sections of a service. They may have any name, except the names of another service's variables.
  * @param named finds the names in the configuration file
  */
 function namedEnvironment({ settings, environment }: House, named: typeof sinkVariables): NodeJS.ProcessEnv {
@@ -86,7 +86,7 @@ export function adminService(house: House): Service {
 
 export function inferenceServices(house: House): Service[] {
   const { ports, hosts, secrets, settings, environment } = house;
-  // Providers are configured by variables of any name, so inference-svc gets all that no other service owns.
+  // Providers are configured by variables of any name, so inference-svc gets all variables except those of other services.
   const ofOthers = secretVariables(settings.config, environment);
   const passed = Object.entries(environment).filter(([name]) => !confined.test(name) && !ofOthers.has(name));
   return replicasOf(ports, settings.replicas.count).map(({ rpc, health, http }, n) => ({
@@ -148,16 +148,16 @@ export function oneService(house: House): Service {
 }
 
 /**
- * The flags of Node that all services run with.
+ * The flags of Node for all services.
  *
- * The young generation has 32 MB at once, twice what V8 lets it grow to. With less, objects of a request are often still in use at a
- * collection, so they are copied and promoted: of 16 MB a request of 20 KB took 1.15 times the processor time, one of 1 KB about the same
- * (Node 20, 2026-11-27). Each process takes some 45 MB more under load.
+ * The young generation has 32 MB at once, twice V8's maximum. With less, objects of a request are often still in use at a collection, so they are copied
+ * and promoted: with 16 MB a request of 20 KB took 1.15 times the processor time, a request of 1 KB about the same (Node 20, 2026-11-27). Each process
+ * takes some 45 MB more under load.
  *
- * Sixty-four functions may wait for the optimizing compiler, eight times V8's default. The first requests make more of them hot at once than a
- * compiler without a processor of its own keeps up with, and one that finds no place runs slowly until it is hot once more. Beside other
- * work, with eight, gateway and inference-svc in one process were warm after 11,000 requests under load instead of 3,000, and the first 5,000
- * requests to two processes, one at a time, took 1.15 times the processor time; with an idle processor both took the same (Node 20, 2026-11-27).
+ * Sixty-four functions may wait for the optimizing compiler, eight times V8's default. The first requests make more of them hot at once than a compiler
+ * sharing its processor can handle, and a function without a place runs slowly until it is hot once more. Under other load, with eight, gateway and
+ * inference-svc in one process were warm after 11,000 requests under load instead of 3,000, and the first 5,000 requests to two processes, sent one at a
+ * time, took 1.15 times the processor time; with an idle processor both took the same (Node 20, 2026-11-27).
  */
 export const nodeFlags = [
   "--enable-source-maps",
@@ -175,7 +175,7 @@ export async function startService(service: Service, log: string, drainLimitMs: 
   return {
     pid,
     exited,
-    // The service ends itself at its drain limit; a process that takes longer is stuck.
+    // The service ends itself at its drain limit; a process still running after that is stuck.
     stop: () => end(child, exited, "SIGTERM", drainLimitMs + 5_000),
     kill: () => end(child, exited, "SIGKILL", 5_000),
   };

@@ -33,7 +33,7 @@ const schema = z.object({
   SLUICE_ADMIN_HEALTH_PORT: fixedPort(9082),
   /** 0: inference-svc runs in the process of the gateway. */
   SLUICE_INFERENCE_REPLICAS: z.coerce.number().int().min(0).max(32).optional(),
-  /** Whether the built-in model is served where the configuration file does not say. */
+  /** Whether the built-in model is served, unless the configuration file decides. */
   SLUICE_ECHO: z.enum(["true", "false"]).default("true"),
   SLUICE_DATA_DIR: z.string().optional(),
   SLUICE_CONFIG: z.string().optional(),
@@ -58,7 +58,7 @@ export const settingNames: readonly string[] = Object.keys(schema.shape);
 export interface Settings extends Readonly<z.infer<typeof schema>> {
   readonly dataDir: string;
   readonly config: string;
-  /** Prefix of `npm install --prefix` for packages that the configuration file names. */
+  /** Prefix of `npm install --prefix` for packages named in the configuration file. */
   readonly packagesDir: string;
   readonly replicas: Replicas;
 }
@@ -76,7 +76,7 @@ export function readSettings(environment: NodeJS.ProcessEnv): Settings {
 
 const dataPath = (given: string | undefined): string => (given === undefined ? join(root, ".sluice") : resolve(given));
 
-/** Folder for packages that the operator installs. It lies in the data folder, so that the checkout stays as it is. */
+/** Folder for packages installed by the operator. It lies in the data folder, so the checkout stays unchanged. */
 export const packagesPath = (given: {
   readonly SLUICE_DATA_DIR?: string | undefined;
   readonly SLUICE_PACKAGES_DIR?: string | undefined;
@@ -85,7 +85,7 @@ export const packagesPath = (given: {
     ? join(dataPath(given.SLUICE_DATA_DIR), "packages")
     : resolve(given.SLUICE_PACKAGES_DIR);
 
-/** Path of the configuration file: the given one, else sluice.yaml of the checkout, else the default that ships with Sluice. */
+/** Path of the configuration file: the given path, else sluice.yaml of the checkout, else the default file shipped with Sluice. */
 export function configPath(given: string | undefined): string {
   if (given !== undefined) return resolve(given);
   const own = join(root, "sluice.yaml");

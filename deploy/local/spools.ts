@@ -1,17 +1,17 @@
-/** The folders in which inference processes keep records until they are delivered, one for each, by its number. */
+/** The folders for records of inference processes until they are delivered: one per process, by its number. */
 import { readdirSync, renameSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { makePrivateFolder } from "@sluice/proto/runtime/private-folder.js";
 
 export const spoolFolder = (dataDir: string, replica: number): string => join(dataDir, "spool", String(replica));
 
-/** Names of inference-svc for files of records that wait. Records that admin-svc has refused have another one, and stay where an operator looks for them. */
+/** File names of inference-svc for waiting records. Records refused by admin-svc have another name, and stay for the operator to find. */
 const recordsFile = /^usage-.*\.log$/;
 
 /**
- * Gives the first process the records that an earlier start with more processes has left, which nobody would deliver. It delivers them as it
- * delivers those of its own earlier starts; the name of a file has the start of its process, so that no two are the same.
- * @param count inference processes that will run; 0 where the gateway's process is the only one
+ * Gives the first process the undelivered records of an earlier start with more processes. It delivers them like those of its own earlier starts; a file
+ * name includes the start of its process, so no two are the same.
+ * @param count number of inference processes; 0 when inference runs in the gateway's process
  */
 export function adoptSpools(dataDir: string, count: number): void {
   const heir = spoolFolder(dataDir, 0);

@@ -1,6 +1,6 @@
 /**
- * `npm start`: prepares the checkout, then runs the supervisor in this same process, so that signals reach it directly. For the same reason
- * the script of package.json begins with exec: npm signals its shell, which would end alone.
+ * `npm start`: prepares the checkout, then runs the supervisor in the same process, so signals reach it directly. For the same reason the script of
+ * package.json begins with exec: npm signals only its shell.
  */
 import { prepareOrExit } from "./prepare.mjs";
 

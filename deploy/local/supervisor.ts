@@ -20,9 +20,9 @@ import {
 import type { Settings } from "./settings.ts";
 import { adoptSpools } from "./spools.ts";
 
-/** A machine under load needs some seconds; a start that takes this long hangs. */
+/** A machine under load needs some seconds; after this time a start counts as hanging. */
 const startLimitMs = 60_000;
-/** Longest silence before a line shows that the start goes on. */
+/** Longest silence before a line of progress. */
 const progressMs = 10_000;
 
 export interface SupervisorDeps {
@@ -55,7 +55,7 @@ export class Supervisor {
     return this.#stopping.signal.aborted;
   }
 
-  /** Settles when every service is ready. @throws when a service ends before that, or is not ready in time */
+  /** Settles when every service is ready. @throws when a service ends before, or is not ready in time */
   async start(): Promise<void> {
     const failure = new Promise<never>((_, reject) => {
       this.#failed = reject;
@@ -80,7 +80,7 @@ export class Supervisor {
     this.#deps.record.ready();
   }
 
-  /** Warns of a new secret on a used database: it changes what providers see, and nothing else would show that. */
+  /** Warns of a new secret on a used database: it silently changes the identities sent to providers. */
   async #warnOfNewSecret(databaseUrl: string): Promise<void> {
     const { secret, file } = this.#deps.secrets;
     if (secret.origin !== "new" || !(await hasServedBefore(databaseUrl))) return;

@@ -1,4 +1,4 @@
-/** Runs the tools that prepare a checkout, each in a process of its own, so that its memory ends with it. Plain Node, without dependencies. */
+/** Runs the tools for preparing a checkout, each in a separate process, so its memory is freed afterwards. Plain Node, without dependencies. */
 import { spawn } from "node:child_process";
 import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";

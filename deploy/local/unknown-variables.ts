@@ -1,7 +1,7 @@
-/** Finds variables of the environment that look like a misspelled variable of Sluice, which would be ignored in silence. */
+/** Finds environment variables similar to a variable of Sluice, probably misspelled and otherwise silently ignored. */
 import { editDistance } from "@sluice/proto/runtime/validation/edit-distance.js";
 
-/** Variables of single services, which are no settings of the supervisor; test/deploy/settings.test.ts keeps the list complete. */
+/** Variables of single services, unused by the supervisor; test/deploy/settings.test.ts keeps the list complete. */
 const serviceVariables = [
   "SLUICE_ADMIN_ADDRESS",
   "SLUICE_INFERENCE_ADDRESSES",

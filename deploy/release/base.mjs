@@ -1,5 +1,5 @@
 /**
- * Prints `image=X` for a base image that is named with its digest, and refuses any other: a tag may mean something else tomorrow.
+ * Prints `image=X` for a base image with a digest, and refuses any other: a tag may mean something else tomorrow.
  * `node deploy/release/base.mjs docker.io/library/node:24-bookworm-slim@sha256:...`
  */
 const [image = ""] = process.argv.slice(2);

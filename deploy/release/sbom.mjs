@@ -1,5 +1,5 @@
 /**
- * Prints the parts list of an image (CycloneDX, JSON): the packages of its services as the lock file has them, without those for development.
+ * Prints the parts list of an image (CycloneDX, JSON): the packages of its services from the lock file, without development dependencies.
  * `npm run sbom -- gateway`; further options are those of @cyclonedx/cyclonedx-npm, which is fetched at the version below.
  */
 import { spawnSync } from "node:child_process";
@@ -19,7 +19,7 @@ if (workspace === undefined) {
 }
 // Only the image for a first look has optional packages: Postgres.
 const omitted = image === "first-look" ? ["dev"] : ["dev", "optional"];
-// The lock file decides; npm would also complain of packages that are not installed here.
+// The lock file decides; npm would also report packages not installed here.
 const fixed = ["--package-lock-only", "--ignore-npm-errors", "--workspace", workspace];
 for (const kind of omitted) fixed.push("--omit", kind);
 const { status } = spawnSync("npx", ["--yes", tool, ...fixed, ...options], { stdio: "inherit" });

@@ -1,4 +1,4 @@
-/** Prints `version=X` for a tag `vX` if package.json has that version: a release must not carry another one than its code says. */
+/** Prints `version=X` for a tag `vX` if package.json has the same version: a release and its code must agree. */
 import { readFileSync } from "node:fs";
 
 const [tag = ""] = process.argv.slice(2);

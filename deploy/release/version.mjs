@@ -1,6 +1,6 @@
 /**
- * `npm run set-version -- 0.2.0`: writes the version of package.json and wherever another file has to repeat it, and gives the newest section
- * of the changelog its date. A test finds places that are missing here.
+ * `npm run set-version -- 0.2.0`: writes the version of package.json and its copies in other files, and dates the newest section of the changelog. A test
+ * finds places missing here.
  */
 import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";

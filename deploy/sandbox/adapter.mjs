@@ -19,7 +19,7 @@ const podman = new Podman({ image: setting("SANDBOX_IMAGE"), label: `sluice-sand
 const containers = new Containers({ podman, maxContainers: Number(setting("SANDBOX_MAX_CONTAINERS", "20")) });
 
 let prepared;
-/** Settles when the containers of an earlier process are gone, which only the process that has the port may remove. */
+/** Settles when the containers of an earlier process are gone; only the process with the port may remove them. */
 const ready = new Promise((resolve) => (prepared = resolve));
 
 /** Bytes of a request: 20 programs of 30,000 characters fit. */
@@ -46,7 +46,7 @@ async function readBody(request) {
   let size = 0;
   for await (const chunk of request) {
     size += chunk.length;
-    // Read to its end: a caller that is still sending would not see the answer.
+    // Read to its end: a client still sending would not see the answer.
     if (size <= maxBodyBytes) chunks.push(chunk);
   }
   if (size > maxBodyBytes) throw new Refusal(413, `a body has at most ${maxBodyBytes} bytes`);
@@ -63,7 +63,7 @@ function requireThat(holds, status, message) {
   if (!holds) throw new Refusal(status, message);
 }
 
-/** The run that a body asks for. */
+/** The run requested by a body. */
 function parseRun(body) {
   requireThat(typeof body === "object" && body !== null, 400, "the body is no object");
   const { tenant, container_id: id, language, commands, timeout_ms: timeoutMs, max_output_bytes: outputBytes } = body;
@@ -91,7 +91,7 @@ async function answer(request, response) {
   requireThat(request.method === "POST" && request.url === "/v1/runs", 404, "only POST /v1/runs");
   const run = parseRun(await readBody(request));
   const abort = new AbortController();
-  // A caller that closes the connection wants the run ended.
+  // Closing the connection means that the run should end.
   response.on("close", () => abort.abort());
   return { output: await containers.run(run, abort.signal) };
 }

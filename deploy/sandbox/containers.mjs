@@ -1,4 +1,4 @@
-/** The containers that the adapter keeps: made at the first run, used by one run at a time, and removed when no run used them for long. */
+/** The adapter's containers: created at the first run, used by one run at a time, and removed after a long time without a run. */
 import { randomBytes } from "node:crypto";
 import { once } from "node:events";
 import { setTimeout as pause } from "node:timers/promises";
@@ -13,11 +13,11 @@ const maxRuns = 16;
 /** A program may start only after it was ended: then it is ended once more. */
 const endAgainMs = 100;
 const sweepMs = 1_000;
-/** Output after which a program is ended: reading it costs more than it can be worth. */
+/** Limit of a program's output: reading more costs more than it can be worth. */
 const maxPrintedBytes = 64 * 1024 * 1024;
 
 class Container {
-  /** Settles when the runs that came before are over. */
+  /** Settles when all earlier runs are over. */
   queue = Promise.resolve();
   /** Runs under way or waiting. */
   runs = 0;
@@ -85,7 +85,7 @@ export class Containers {
     return made;
   }
 
-  /** Removes the container that has been idle for longest, where there are too many. */
+  /** Removes the container with the longest idle time when there are too many. */
   #makeRoom(containers, max) {
     if (containers.length < max) return;
     const [oldest] = containers.filter(({ runs }) => runs === 0).sort((a, b) => a.usedAt - b.usedAt);
@@ -147,7 +147,7 @@ export class Containers {
       const [code] = await once(exec, "close");
       isOver = true;
       await ending;
-      // From 125 on the code may be one of podman itself, for a container that is gone.
+      // From 125 on the code may be podman's own, for a container no longer running.
       if (code >= 125 && !(await this.#podman.isRunning(container.name))) await this.#remove(container);
       return { ...collected.texts(), outcome: isLate ? { type: "timeout" } : { type: "exit", exit_code: code ?? 137 } };
     } finally {
@@ -157,7 +157,7 @@ export class Containers {
     }
   }
 
-  /** Ends what still runs in the container, or the container where that fails. */
+  /** Ends everything still running in the container, or the container itself if this fails. */
   async #clear(container) {
     if (!container.isCreated) return;
     await this.#podman.clear(container.name).catch(() => this.#remove(container));
@@ -184,12 +184,12 @@ class Collected {
   #printed = 0;
   #isCut = false;
 
-  /** @param room bytes that the run may still give, shared by its programs */
+  /** @param room remaining bytes for the output of the run, shared by its programs */
   constructor(room) {
     this.#room = room;
   }
 
-  /** @returns bytes that were printed so far */
+  /** @returns bytes printed so far */
   add(stream, bytes) {
     this.#printed += bytes.length;
     const kept = bytes.subarray(0, this.#room.bytes);
@@ -199,7 +199,7 @@ class Collected {
     return this.#printed;
   }
 
-  /** Bytes that are no UTF-8 become U+FFFD. */
+  /** Invalid UTF-8 becomes U+FFFD. */
   texts() {
     const text = (stream) => Buffer.concat(this.#kept[stream]).toString();
     return { stdout: text("stdout"), stderr: text("stderr"), truncated: this.#isCut };

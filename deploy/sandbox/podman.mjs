@@ -1,4 +1,4 @@
-/** The commands of podman that the adapter uses. */
+/** The podman commands of the adapter. */
 import { execFile, spawn } from "node:child_process";
 import { promisify } from "node:util";
 
@@ -6,14 +6,14 @@ const execute = promisify(execFile);
 
 /** Sleeps, and reaps what the programs of a run leave behind. */
 const firstProcess = "while :; do sleep 3600 & wait; done";
-/** Signals every process that the container's user may signal, but the first one. */
+/** Signals every process the container's user may signal, except the first. */
 const killAll = "kill -9 -1";
 
 export class Podman {
   #image;
   #label;
 
-  /** @param image with sh, sleep and python3 @param label by which containers of an earlier process are found */
+  /** @param image with sh, sleep and python3 @param label for finding containers of an earlier process */
   constructor({ image, label }) {
     this.#image = image;
     this.#label = label;
@@ -28,7 +28,7 @@ export class Podman {
     return JSON.parse(await this.#text("info", "--format", "json"));
   }
 
-  /** A container in which nothing runs yet. Its files are in memory, and count as memory of the container. */
+  /** An idle container. Its files are in memory, and count as memory of the container. */
   async create(name, memoryGiB) {
     const files = "rw,nosuid,nodev,mode=1777";
     await this.#text(
@@ -57,12 +57,12 @@ export class Podman {
     );
   }
 
-  /** @returns the process of `podman exec`, whose output is that of the program */
+  /** @returns the process of `podman exec`, with the program's output */
   exec(name, program) {
     return spawn("podman", ["exec", name, ...program], { stdio: ["ignore", "pipe", "pipe"] });
   }
 
-  /** Ends all that runs in the container. @throws Error when nothing can be started in it any more */
+  /** Ends everything running in the container. @throws Error when nothing can be started in it any more */
   async clear(name) {
     await this.#text("exec", name, "sh", "-c", killAll);
   }

@@ -20,7 +20,7 @@ export const smallEvent = 512;
 /** Memory per piece of text, excluding its characters, which may take two bytes each. */
 const pieceBytes = 8;
 const bytesPerCharacter = 2;
-/** Characters around the piece of text in a small event. What is above may be kept by the translator. */
+/** Characters around the piece of text in a small event. Any more may be kept by the translator. */
 const fieldsOfEvent = 320;
 /** Memory per value of a parsed text, excluding its characters: the place in an array, the object or the name of a member. */
 const valueBytes = 40;

@@ -8,7 +8,7 @@ import type { EmbeddingSettings, TurnRequest } from "../turn/request.ts";
 import { readMedium } from "./media.ts";
 import { boundSealedTokens, estimateInputTokens, isSealed, measureInput } from "./tokens.ts";
 
-/** The model for the input. */
+/** The model that reads the input. */
 export interface ReadingModel {
   /** Slug of the model. */
   readonly model: string;
@@ -53,7 +53,7 @@ export function boundInput(request: TurnRequest, { model, contextLength }: Readi
 /** Tokens that a tokenizer adds at the beginning and the end of a text. */
 const marksPerText = 8;
 
-/** A token has a byte at least. */
+/** A token has at least one byte. */
 function boundEmbedded({ input }: TurnRequest, { tokens = [] }: EmbeddingSettings): number {
   const texts = input.map(({ content }) => Buffer.byteLength(String(content)));
   const lists = tokens.map(({ length }) => length);

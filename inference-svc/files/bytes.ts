@@ -6,7 +6,7 @@ import { FileProblem } from "./problem.ts";
 /** UTF-16 units decoded per time slice, some milliseconds of work. A multiple of four: pieces end between base64 groups. */
 const piece = 1_048_576;
 
-/** @throws FileProblem for what is not base64 */
+/** @throws FileProblem for invalid base64 */
 export function* decodeFile(enclosed: EncodedFile): Yielding<Buffer> {
   const pieces: Buffer[] = [];
   const decoded = enclosed.isBase64 ? fromBase64 : fromEscapes;

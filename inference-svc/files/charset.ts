@@ -21,7 +21,7 @@ interface Mark {
   readonly bytes: readonly number[];
 }
 
-/** Byte order marks. The one of UTF-32 begins with the one of UTF-16, so it comes first. */
+/** Byte order marks. UTF-32's begins with UTF-16's, so it comes first. */
 const marks: readonly Mark[] = [
   { charset: "utf-32le", bytes: [0xff, 0xfe, 0, 0] },
   { charset: "utf-32be", bytes: [0, 0, 0xfe, 0xff] },
@@ -51,7 +51,7 @@ export function* readText(bytes: Buffer, label?: string): Yielding<TextReading> 
   const wide = hasControls ? orderWide(body, named) : [];
   if (!(isValid && isText)) add(yield* findWide(body, wide));
   if (named !== undefined) add(yield* decode(body, named));
-  // For a text in another charset of bytes, such as windows-1251, this reading would only repeat what is ASCII.
+  // For a text in another charset of bytes, such as windows-1251, this reading would only repeat the ASCII characters.
   const isOther = isValid || hasControls || marked.length > 0 || /^utf-(?:16|32)/.test(named ?? "");
   if (texts.length === 0 || (isText && isOther)) add(narrow);
   for (const charset of wide.filter((each) => each.startsWith("utf-16"))) add(yield* decode(body, charset));
@@ -132,7 +132,7 @@ export function looksLikeText(head: Buffer, isStrict: boolean): boolean {
 /** Bytes read to guess the byte order. */
 const headBytes = 4_096;
 
-/** How many different values the high bytes of UTF-16 have. A text has few, since its letters are of few scripts. */
+/** Number of different high bytes in UTF-16. A text has few, since its letters are of few scripts. */
 function countHighBytes(bytes: Buffer, charset: string): number {
   const seen = new Set<number>();
   const first = charset === "utf-16le" ? 1 : 0;
@@ -190,7 +190,7 @@ function* decode(bytes: Buffer, charset: string, isStrict = false): Yielding<str
   return pieces.join("");
 }
 
-/** Units per string. */
+/** Code points converted to a string at once. */
 const pointsAtOnce = 4_096;
 
 /** A decoder for UTF-32, which the platform lacks. Throws for invalid bytes. */

@@ -70,7 +70,7 @@ export class FileReader {
   }
 }
 
-/** Bytes before and behind a PDF: PDF readers skip them, text readers do not. */
+/** Bytes before and after a PDF: PDF readers skip them, text readers do not. */
 const textsAround = (bytes: Buffer): string[] =>
   [bytes.subarray(0, bytes.indexOf("%PDF-")), bytes.subarray(bytes.lastIndexOf("%%EOF") + "%%EOF".length)]
     .map((outside) => outside.toString("latin1").trim())

@@ -48,7 +48,7 @@ export interface DeliveryParts {
 
 const refusedIn = (directory: string): string => join(directory, "refused.jsonl");
 
-/** Bytes of refused records, until an operator takes the file away. */
+/** Bytes of refused records, until an operator removes the file. */
 export const refusedBytes = (directory: string): number =>
   statSync(refusedIn(directory), { throwIfNoEntry: false })?.size ?? 0;
 

@@ -27,7 +27,7 @@ export class EarlierStarts {
     this.#bootIds.delete(bootId);
   }
 
-  /** Called when all files of earlier starts were read, and what was read is delivered. */
+  /** Called when all files of earlier starts are read and their records delivered. */
   read(): void {
     if (this.#bootIds.size === 0 || this.#segments.some(({ open }) => open > 0)) return;
     for (const bootId of this.#bootIds) void this.#end(bootId);

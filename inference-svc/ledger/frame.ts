@@ -9,7 +9,7 @@ const maxFrameBytes = 128 * 1024;
 
 const lineFeed = 0x0a;
 
-/** Lays out a frame, and is reused for the next one. */
+/** Builds frames in one reusable buffer. */
 export class FrameBuilder {
   readonly #bytes = Buffer.allocUnsafeSlow(headerBytes + maxFrameBytes);
   #end = headerBytes;

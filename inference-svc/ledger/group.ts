@@ -19,7 +19,7 @@ export class Group {
   settle(failure: Fault | undefined): void {
     this.isSettled = true;
     this.failure = failure;
-    // The calls begin apart from whatever has brought the write about, such as a message to the client of another one.
+    // Runs the callbacks apart from the cause of the write, such as a message to the client of another call.
     if (this.starts.length > 0) queueMicrotask(this.#tell);
   }
 

@@ -10,7 +10,7 @@ import type { Owner } from "./long-turns.ts";
 const newTurnMs = 1_000;
 /** Longest wait of a call in a started turn: time for some other call to end. */
 const begunTurnMs = 30_000;
-/** Pause before the first of a line asks again, longer each time. Costs of calls of other processes show only so. */
+/** Pause before the first call of a queue retries, longer each time. Costs of calls in other processes become visible only by a retry. */
 const pollMs = 100;
 /** Maximum number of new turns per queue: with more of them the last would not be served in time. */
 const maxNewTurns = 32;
@@ -28,7 +28,7 @@ export interface Wait {
 export class HeldMoney<Answer extends { readonly held: boolean }> {
   readonly #lines = new Map<string, Waiter[]>();
 
-  /** Lets the first of the lines at the budgets of this key and workspace ask at once. */
+  /** Lets the first calls of the queues at the budgets of this key and workspace retry at once. */
   wake({ keyHash, workspaceId }: Owner): void {
     this.#lines.get(keyHash)?.[0]?.wake();
     this.#lines.get(workspaceId)?.[0]?.wake();

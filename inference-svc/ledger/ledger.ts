@@ -82,7 +82,7 @@ export interface CallRecording {
 
 export class Ledger implements CallLedger {
   readonly #options: LedgerOptions;
-  /** Names this start of the process. */
+  /** Identifies this start of the process. */
   readonly bootId = randomUUID();
   readonly #spool: Spool;
   readonly #writer: RecordWriter;

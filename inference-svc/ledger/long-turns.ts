@@ -23,7 +23,7 @@ export interface LongTurn {
 
 export class LongTurns {
   readonly #turns = new Map<string, LongTurn>();
-  /** Sums of what is kept, by the hashes of keys and by the ids of workspaces. */
+  /** Sums of kept amounts, by the hashes of keys and by the ids of workspaces. */
   readonly #ahead = new Map<string, bigint>();
 
   /** @param name of the turn, known to its calls. @returns ends the turn */

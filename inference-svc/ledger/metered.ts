@@ -1,4 +1,4 @@
-/** Meters calls to services without a model: their price is held before they are sent, and their record has what they cost. */
+/** Meters calls to services without a model: their price is held before they are sent, and their record has the cost. */
 import { Fault } from "@sluice/proto/runtime/fault.js";
 import { newUuid } from "@sluice/proto/runtime/id.js";
 import { dollars, pico } from "@sluice/proto/runtime/money.js";

@@ -16,7 +16,7 @@ export interface Position {
 
 /** Records and call starts between two positions of the spool. */
 export class Portion {
-  /** Valid until the next portion is read: a buffer of its own for each would be freed by full collections only. */
+  /** Valid until the next portion is read: separate buffers would be freed by full collections only. */
   readonly records: RecordBatch;
   /** Lines of starts without an end in the portion, by call name. */
   readonly opened = new Map<string, string>();
@@ -78,7 +78,7 @@ export class SpoolReader {
   }
 
   /**
-   * Reads the next records; undefined when there are none. Returns the same ones again until they are marked as delivered.
+   * Reads the next records; undefined when there are none. Returns the same portion again until it is marked as delivered.
    * @param maxRecords largest number of records
    */
   async read(maxRecords: number): Promise<Portion | undefined> {

@@ -20,7 +20,7 @@ import type { Owner } from "./long-turns.ts";
 
 /** Report interval for costs on which no call depends. */
 const lateMs = 1_000;
-/** Interval of renewal. The budgets take what is held for a charge after ten minutes without one. */
+/** Interval of renewal. After ten minutes without a renewal, the budgets turn the holds into charges. */
 const renewMs = 2 * 60_000;
 /** Timeout of a message; the end of an answer may wait for it. */
 const timeoutMs = 2_000;
@@ -73,7 +73,7 @@ export class Settlements {
     this.#onTold = onTold;
   }
 
-  /** Renews what is held for calls of this process, from now on for as long as it lives: their records may have to wait. */
+  /** Renews the holds for calls of this process, from now on for as long as it lives: their records may have to wait. */
   keepHolds(): void {
     if (this.#renewing) return;
     this.#renewing = setInterval(() => void this.#renew(), renewMs).unref();
@@ -89,7 +89,7 @@ export class Settlements {
 
   /** Reports all noted costs. Never rejects: the records of the calls report them again. @returns once admin-svc knows them, or cannot be reached */
   async tell(): Promise<void> {
-    // Later notes are not waited for: under load there is always another one.
+    // Does not wait for later notes: under load there is always another.
     const last = this.#added;
     while (this.#taken < last) {
       this.#telling ??= this.#tellNext().finally(() => (this.#telling = undefined));

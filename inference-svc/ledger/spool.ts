@@ -49,7 +49,7 @@ export interface SpoolOptions {
   readonly onWriteFailure?: (error: Error) => void;
 }
 
-/** What a trial writes: the frames of a busy turn of the event loop have less. */
+/** Contents of a trial write: larger than the frames of a busy turn of the event loop. */
 const trial = Buffer.alloc(64 * 1024);
 
 export class Spool {

@@ -37,7 +37,7 @@ export class RecordWriter {
     return this.#group;
   }
 
-  /** Writes the charge of a running call. On a full disk it is dropped, and the one before it stands. */
+  /** Writes the charge of a running call. On a full disk it is dropped, and the charge before it stays valid. */
   charge(line: string, start: Group): void {
     if (this.#waiting.length > 0 || !this.#add(line)) return;
     // A charge written together with the start of its call fails with it.

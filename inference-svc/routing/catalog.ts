@@ -25,9 +25,9 @@ export interface Endpoint {
   readonly quantization: string;
   /** The provider is declared to retain no data. */
   readonly keepsNothing: boolean;
-  /** The provider is declared not to train on what it is sent. */
+  /** The provider is declared not to train on the data it receives. */
   readonly trainsNot: boolean;
-  /** The provider is declared not to publish what it is sent. */
+  /** The provider is declared not to publish the data it receives. */
   readonly publishesNot: boolean;
   /** Region of the provider, as the operator writes it. */
   readonly region: string;
@@ -100,7 +100,7 @@ export class Catalog {
     return this.#workspaceNames.get(workspaceId) ?? this.names;
   }
 
-  /** Finds the model of a slug or another name. A slug of the catalogue names itself; the end of another one may be a variant. */
+  /** Finds the model of a slug or another name. Slugs of the catalogue match as a whole; any other name may end with a variant. */
   find(name: string): FoundModel | undefined {
     const slug = this.names.resolve(name) ?? name;
     const model = this.#models.get(slug);

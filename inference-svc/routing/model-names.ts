@@ -52,7 +52,7 @@ export class ModelNames {
     for (const [name, slug] of vendorNames) addTo(this.#byVendorName, name, slug);
   }
 
-  /** The slug of a name, with the variant of the name; undefined for a name of no model, and of several. */
+  /** The slug of a name, with the variant of the name; undefined for a name of no model, or of several. */
   resolve(name: string): string | undefined {
     if (this.#slugs.has(name)) return name;
     if (this.#found.has(name)) return this.#found.get(name);

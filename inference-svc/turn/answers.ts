@@ -22,7 +22,7 @@ export class WholeAnswer extends Answer {
   }
 }
 
-/** The answer of another turn, looked at or changed on its way. A layer overrides what it needs. */
+/** Passes on the answer of another turn, observed or changed on its way. A layer overrides the methods it needs. */
 export abstract class PassedAnswer extends Answer {
   readonly #answer: Answer;
 

@@ -33,7 +33,7 @@ export interface AskingFeatureOf<Kit, DryKit> extends FeatureEntry {
   readonly dryRun: (kit: DryKit) => Layer;
 }
 
-/** An entry of the stack. A kit holds what layers are made of. */
+/** An entry of the stack. A kit holds the dependencies of layers. */
 export type FeatureOf<Kit, DryKit = Kit> = LocalFeature<DryKit> | AskingFeatureOf<Kit, DryKit>;
 
 type Applying = Pick<FeatureEntry, "applies">;

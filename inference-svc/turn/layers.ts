@@ -40,7 +40,7 @@ class MappedAnswer extends PassedAnswer {
 /** The answer to a call that a layer may stop early while the turn goes on. */
 export class StoppableAnswer {
   readonly #batches: AsyncIterator<Batch>;
-  /** The call has a signal of its own, because the turn goes on after it. */
+  /** The call has a separate signal, because the turn goes on after it. */
   readonly #signal = new TurnAbort();
   #reading: Promise<unknown> | undefined;
 

@@ -25,7 +25,7 @@ export class ProgressBuffer {
   }
 
   /**
-   * Yields what was pushed and what is pushed until the work settles. The outcome of the work is not looked at here.
+   * Yields buffered and new events until the work settles, whatever its outcome.
    * @param index of the item
    */
   async *drainUntil(work: Promise<unknown>, index: number): AsyncGenerator<Batch> {

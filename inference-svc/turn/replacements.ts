@@ -1,4 +1,4 @@
-/** Replaces regions of a text, and moves annotations to where their words stand afterwards. */
+/** Replaces regions of a text, and moves annotations along with their words. */
 import { codePointLength } from "@sluice/proto/runtime/validation/text.js";
 
 /** A region to replace, in UTF-16 units. Regions are in order and do not overlap. */
@@ -24,7 +24,7 @@ interface TextAnnotation {
   readonly end_index: number;
 }
 
-/** A citation at one place: it points between words, and not at some. */
+/** A citation at a single offset between words, without a range. */
 interface FileCitation {
   readonly type: "file_citation";
   readonly index: number;

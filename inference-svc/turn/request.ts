@@ -148,9 +148,9 @@ export interface EmbeddingSettings {
   readonly tokens?: readonly (readonly number[])[];
 }
 
-/** A checked request. An absent field is an unset one. */
+/** A checked request. An absent field is unset. */
 export interface TurnRequest extends ParameterValues {
-  /** Model slugs to try in order, without duplicates; the first is the requested one. */
+  /** Model slugs to try in order, without duplicates; the first is the requested model. */
   readonly models: readonly string[];
   readonly input: readonly InputItem[];
   readonly instructions?: string;

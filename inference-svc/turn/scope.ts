@@ -11,7 +11,7 @@ import type { Trace } from "./trace.ts";
 export interface AttemptDeadline {
   /** Milliseconds from its beginning until its first event; Infinity when the deadline of the turn is the only limit. */
   readonly withinMs: number;
-  /** True when no endpoint could be tried after this one: then it is not cut for a late first event. */
+  /** True for the last endpoint to try: its attempt is not cut for a late first event. */
   readonly last: boolean;
 }
 

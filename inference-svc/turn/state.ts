@@ -1,6 +1,6 @@
 /**
- * Working state of the layers of one turn, apart from its receipt. A feature declares a key for what it has to remember between its steps, and
- * no other feature can read or change it.
+ * Working state of the layers of one turn, apart from its receipt. A feature declares a key for its data between steps, and
+ * no other feature can read or change them.
  */
 
 /** Number of keys so far: each key owns one place in every turn's state. */

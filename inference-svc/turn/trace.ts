@@ -22,7 +22,7 @@ export interface Attempt {
   readonly error: UnansweredKind | undefined;
 }
 
-/** An endpoint left by all filters. */
+/** An endpoint that passed all filters. */
 export interface CandidateNote {
   readonly provider: string;
   readonly model: string;
@@ -138,7 +138,7 @@ export class Trace {
   strategy: "auto" | "fusion" | "pareto" | undefined;
   /** Index into `candidates` of the committed endpoint. */
   selected: number | undefined;
-  /** Milliseconds until the first event was given out; undefined before. */
+  /** Milliseconds until the first event was delivered; undefined before. */
   firstMs: number | undefined;
 
   /** @param whole the receipt this one is a part of */
@@ -215,7 +215,7 @@ export class Trace {
     if (bill) bill.reported = usage;
   }
 
-  /** Notes the end of waiting for the current attempt while its provider may still be working on it. */
+  /** Notes that the current attempt is abandoned while its provider may still be working on it. */
   abandon(): void {
     const bill = this.bills.at(-1);
     if (bill) bill.abandoned = true;

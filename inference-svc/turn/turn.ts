@@ -71,18 +71,18 @@ export interface Outcome {
 /** All events from one upstream read, in order; never empty. Batches keep layers and frames cheap. */
 export type Batch = readonly TurnEvent[];
 
-/** The next batch; "pending" when none is there yet, and "end" after the last one. */
+/** The next batch; "pending" when none is there yet, and "end" after the last. */
 export type Next = Batch | "pending" | "end";
 
 /**
- * The answer to a turn. Its first batch commits: a failure before it becomes an HTTP status, a later one a failed event. Batches are taken
- * without promises, because one promise in each layer cost more than what the layers do. An answer is read to its end or closed, or its
+ * The answer to a turn. Its first batch commits: a failure before it becomes an HTTP status, a later failure a failed event. Batches are taken
+ * without promises, because one promise in each layer cost more than the work of the layers. An answer is read to its end or closed, or its
  * scope is aborted.
  */
 export abstract class Answer implements AsyncIterable<Batch> {
   /**
    * Takes the next batch.
-   * @param wake called once after "pending", and never during this call, when it is worth asking again
+   * @param wake called once after "pending", and never during this call, when `next` may have a result
    * @throws the failure of the turn
    */
   abstract next(wake: () => void): Next;
@@ -125,7 +125,7 @@ class AnswerIterator implements AsyncIterator<Batch, undefined> {
 /** Begins a turn. It may throw at once what its answer would throw later. */
 export type Turn = (request: TurnRequest, scope: Scope) => Answer;
 
-/** Wraps a turn in another one. The first layer of a list is the outermost, as in Koa. */
+/** Wraps a turn in another. The first layer of a list is the outermost, as in Koa. */
 export type Layer = (next: Turn) => Turn;
 
 export const compose = (layers: readonly Layer[], innermost: Turn): Turn =>

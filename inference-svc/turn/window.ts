@@ -35,7 +35,7 @@ export function isCompressed(request: TurnRequest, { contextLength }: ContextWin
 
 export function reservedAnswerTokens({ maxOutputTokens: asked }: TurnRequest, window: ContextWindow): number {
   const { contextLength, maxOutputTokens: largest } = window;
-  // A larger one is lowered for the endpoint.
+  // A larger limit is lowered for the endpoint.
   if (asked !== undefined && asked <= (largest ?? contextLength)) return asked;
   // Some providers refuse an input without room for the largest answer, and some operators declare the whole window as the largest answer.
   if (largest !== undefined) return Math.min(largest, Math.floor(contextLength / 2));

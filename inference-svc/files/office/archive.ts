@@ -5,7 +5,7 @@ import { UnreadableDocument } from "../documents/unreadable.ts";
 import { checkEntries } from "./entries.ts";
 import { parseXml } from "./xml.ts";
 
-/** Compound files: the binary formats before Office 2007, and the envelope of encrypted ones. */
+/** Compound files: the binary formats before Office 2007, and the envelope of encrypted files. */
 const compoundMark = [0xd0, 0xcf, 0x11, 0xe0];
 
 /** A reference from one part to another, or to a place outside of the archive. */

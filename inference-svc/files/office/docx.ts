@@ -140,7 +140,7 @@ class Story {
         this.#isText = true;
         break;
       case "tab":
-        // The stops of a paragraph are called `tab`, too; text begins behind its properties.
+        // The stops of a paragraph are called `tab`, too; text begins after its properties.
         if (paragraph.text !== "") paragraph.text += "\t";
         break;
       case "br":
@@ -201,7 +201,7 @@ class Story {
     (this.#tables.at(-1)?.cell ?? this.blocks).push(block);
   }
 
-  /** Items of one list stand in one block. */
+  /** Items of one list form one block. */
   #addListItem(item: string, level: number): void {
     const indented = `${"  ".repeat(Math.min(level, 8))}${item}`;
     const before = this.#tables.length === 0 ? this.blocks.at(-1) : undefined;

@@ -81,7 +81,7 @@ export class Rest implements XmlHandlers {
   /** Whether the open element had a text of its own. */
   #hasText = false;
 
-  /** One text or none. It is longer than a text may be if some is left out. */
+  /** One text or none. If parts are left out, it is longer than a text may be. */
   get texts(): readonly string[] {
     const text = [this.#pieces.join(""), ...this.#asides].join("\n");
     return text.trim() === "" ? [] : [text];
@@ -142,6 +142,6 @@ export class Rest implements XmlHandlers {
 function isProse(element: string, attribute: string, value: string): boolean {
   if (attribute.startsWith("xmlns") || schema.test(value)) return false;
   if (prose.has(attribute) || (attribute === "val" && withValue.has(element))) return true;
-  // Words, and addresses outside of the file. What is left is numbers, ids and words of the format.
+  // Words, and addresses outside of the file. The rest is numbers, ids and words of the format.
   return (/\s/.test(value.trim()) && /\p{L}/u.test(value)) || value.includes("://") || value.startsWith("mailto:");
 }

@@ -30,7 +30,7 @@ export function readCellFormats(part: Uint8Array | undefined): readonly CellForm
   return formats;
 }
 
-/** Letters in quotation marks, brackets, or behind a backslash are no parts of a date. */
+/** Letters in quotation marks, brackets, or after a backslash are not parts of a date. */
 function classify(code: string): CellFormat {
   const [positive = ""] = code
     .replaceAll(/"[^"]*"|\\.|_.|\*.|\[(?![hms]+\])[^\]]*\]/gi, "")

@@ -194,7 +194,7 @@ function findColumns(lines: readonly Line[], from: number): Columns | undefined 
   return { sides: [side(({ x }) => x < gap.end), side(({ x }) => x >= gap.end)], lines: until - from };
 }
 
-/** Narrows a gap to what the cells leave free; undefined when a cell crosses it. */
+/** Narrows a gap to the part not covered by the cells; undefined when a cell crosses it. */
 function narrow(
   { start, end }: { start: number; end: number },
   cells: readonly Cell[],

@@ -58,7 +58,7 @@ const worker = "pdfjs-dist/legacy/build/pdf.worker.min.mjs";
 export async function loadPdfjs(): Promise<Pdfjs> {
   // Removing `getBuiltinModule` keeps pdfjs from loading a canvas and files named in a PDF.
   Object.assign(process, { getBuiltinModule: () => undefined });
-  // pdfjs takes the worker from this global and starts no thread of its own.
+  // pdfjs takes the worker from this global and starts no thread.
   Object.assign(globalThis, { pdfjsWorker: await import(worker) });
   return (await import(api)) as Pdfjs;
 }

@@ -20,7 +20,7 @@ import { ToolCallMeter } from "./tool-arguments.ts";
 export interface AttemptDeps {
   readonly turn: Turn;
   readonly records: EndpointRecords;
-  /** True when the route has other endpoints: then the speed and the tool calls of this one decide about its place among them. */
+  /** True when the route has other endpoints: then this endpoint's speed and tool calls decide its place among them. */
   readonly measure: boolean;
 }
 
@@ -97,7 +97,7 @@ class EndpointAttempt {
     return bodies.length === 0 ? [start] : [...bodies.map((bodyJson) => ({ type: "debug" as const, bodyJson })), start];
   }
 
-  /** A message of the Messages format begins with them, before most providers have counted. */
+  /** Input tokens for the start of a message in the Messages format, sent before most providers have counted. */
   #inputTokens(request: TurnRequest | undefined): { readonly inputTokens?: number } {
     if (request?.door !== "messages" || !request.stream) return {};
     const counted = this.#scope.trace.bills.at(-1)?.reported?.inputTokens;
@@ -164,7 +164,7 @@ class AttemptAnswer extends PassedAnswer {
     this.#measurement = this.#attempt.committed(this.#isMeasured);
   }
 
-  /** An answer without any event is the endpoint's, too. */
+  /** An answer that ends without any event also counts as the endpoint's. */
   protected override ended(): void {
     if (!this.#isOpen) this.#open();
   }

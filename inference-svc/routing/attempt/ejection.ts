@@ -71,7 +71,7 @@ export class Ejection {
     return this.#inRow > 0 || this.#until !== undefined;
   }
 
-  /** Takes in what another process has found out: a trial is due here. */
+  /** Handles the news of another process: a trial is due here. */
   hear(failing: boolean, now: number): void {
     if (this.state(now) === "in use") {
       if (!failing) return;

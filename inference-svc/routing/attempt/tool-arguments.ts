@@ -6,7 +6,7 @@ import type { Yielding } from "../../turn/time-slice.ts";
 import type { Batch, OutputItem, TurnEvent } from "../../turn/turn.ts";
 import type { ToolCallSuccess } from "../records/tool-calls.ts";
 
-/** UTF-16 units: longer arguments are not looked at. */
+/** UTF-16 units: longer arguments are not checked. */
 const maxLength = 64 * 1024;
 /** Maximum pauses of a check before it is given up: some 2,000 steps, a millisecond at most. */
 const maxPauses = 32;

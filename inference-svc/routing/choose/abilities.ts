@@ -16,6 +16,6 @@ export function findAbilities(models: readonly CatalogModel[], task: BenchmarkTa
   return new Map(scored.map(({ id, score }) => [id, deviation === 0 ? 0 : (scoreWeight * (score - mean)) / deviation]));
 }
 
-/** The model's score for the task, else its general one. */
+/** The model's score for the task, else its general score. */
 const scoreFor = ({ settings: { scores } }: CatalogModel, task: BenchmarkTask): number | undefined =>
   scores?.[task] ?? scores?.["general"];

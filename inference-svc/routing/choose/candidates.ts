@@ -16,11 +16,11 @@ import { type ServiceTier, findTierPool } from "./tiers.ts";
 
 /** Reports which parts of requests the dialects of endpoints can express. */
 export interface DialectSupport {
-  /** The reason why an endpoint cannot be sent the request at all; undefined when it can. */
+  /** The reason why the request cannot be sent to an endpoint at all; undefined when it can. */
   refusal(endpoint: Endpoint, request: TurnRequest): Problem | undefined;
   /** Parts of the request not sent to an endpoint; only for requests without a refusal. */
   readonly droppedFields: FindDroppedFields;
-  /** Whether an endpoint would be sent the request without its web search; absent when requests with an unavailable one are refused. */
+  /** Whether the request would be sent to an endpoint without its web search; absent when requests with an unavailable search are refused. */
   dropsSearch?(endpoint: Endpoint, request: TurnRequest): boolean;
 }
 
@@ -106,7 +106,7 @@ function searching(
   return able.length === 0 ? groups : able;
 }
 
-/** 404 as at the vendors: SDKs have a class of errors for it, and some programs ask again after 400 with one feature less each time. */
+/** 404 as at the vendors: SDKs have a class of errors for it, and some programs retry after 400 with one feature less each time. */
 function unknown(slug: string, { names }: Catalog): never {
   throw new Fault(FaultReason.NOT_FOUND, `model: ${slug} ${names.explain(slug)}`, {
     origin: FaultOrigin.CLIENT,

@@ -9,7 +9,7 @@ export interface DifficultyEstimate {
   /** From 0, a line of small talk, to 4, work for an expert. */
   readonly difficulty: number;
   readonly task: BenchmarkTask;
-  /** False where the text has nothing but its length to go by. */
+  /** False when the only hint in the text is its length. */
   readonly hasCues: boolean;
 }
 

@@ -90,7 +90,7 @@ function toldEverything(request: TurnRequest, lossesOf: FindDroppedFields): Filt
   });
 }
 
-/** Whether any price is limited. Without a limit an endpoint may have any price, also an unknown one. */
+/** Whether any price is limited. Without a limit an endpoint may have any price, even an unknown price. */
 const limitsAny = ({ prompt, completion, request, image, audio }: MaxPrice): boolean =>
   [prompt, completion, request, image, audio].some((limit) => limit !== undefined);
 

@@ -34,7 +34,7 @@ interface Rank {
 
 type CostOf = (endpoint: Endpoint) => number;
 
-/** Endpoints of one model after the other; with `partition: none` all are sorted together. */
+/** Sorts the endpoints model by model; with `partition: none` all are sorted together. */
 export function orderCandidates(
   groups: readonly CandidateGroup[],
   request: TurnRequest,

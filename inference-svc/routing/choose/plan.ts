@@ -1,4 +1,4 @@
-/** Plans the calls to each candidate for a dry run: what each would not be sent, and what it would charge at most. */
+/** Plans the calls to each candidate for a dry run: the fields not sent, and the maximum charge. */
 import { type InputSize, estimateInputTokens, measureInput } from "../../estimate/tokens.ts";
 import type { TurnRequest } from "../../turn/request.ts";
 import type { DroppedField } from "../../turn/trace.ts";

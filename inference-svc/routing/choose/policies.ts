@@ -95,7 +95,7 @@ const charges = ({ prices }: Endpoint): boolean | undefined =>
 const mayCost = (endpoint: Endpoint): boolean => charges(endpoint) !== false;
 const mayBeFree = (endpoint: Endpoint): boolean => charges(endpoint) !== true;
 
-/** Stages with the endpoints that guardrails in audit mode would have excluded. */
+/** Authors, as slugs name them, with a separate policy field. */
 export const auditStages = (
   applied: readonly Applied[],
   endpoints: readonly Endpoint[],

@@ -5,7 +5,7 @@ import { reservedAnswerTokens, inputTarget } from "../../turn/window.ts";
 import type { CandidateGroup } from "./candidates.ts";
 import type { Endpoint } from "../catalog.ts";
 
-/** Keeps the order of endpoints with room for at least half of the input; behind them the largest windows come first. */
+/** Keeps the order of endpoints with room for at least half of the input; after them the largest windows come first. */
 export function roomiestFirst(endpoints: readonly Endpoint[], request: TurnRequest): readonly Endpoint[] {
   if (endpoints.every(({ contextLength }) => contextLength === endpoints[0]?.contextLength)) return endpoints;
   const size = measureInput(request);

@@ -137,7 +137,7 @@ class AttemptBill implements Bill {
     return believed;
   }
 
-  /** Whether the figures are there: some servers report zero for what they did not count, but an input always has tokens, and so has text. */
+  /** Whether the figures are real: some servers report zero for uncounted tokens, but an input always has tokens, and so has a text. */
   #counts(usage: Usage | undefined): usage is Usage {
     if (usage === undefined) return false;
     return usage.pages !== undefined || (usage.inputTokens > 0 && (usage.outputTokens > 0 || !this.#produced));

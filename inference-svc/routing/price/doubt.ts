@@ -19,7 +19,7 @@ export type DoubtfulFigure =
   | "pages"
   | "server_tool_use";
 
-/** What an answer has shown so far. */
+/** The contents of an answer so far. */
 export interface Shown {
   /** Bytes of text and reasoning. */
   readonly bytes: number;
@@ -45,7 +45,7 @@ const toolSteps = 10;
 /** Calls of a provider's own tools in one answer where the request sets no maximum. */
 const maxToolCalls = 100;
 
-/** The bounds of one call, taken before its request is given up. */
+/** The bounds of one call, computed before its request is released. */
 export class Doubt {
   readonly #endpoint: Endpoint;
   /** Maximum of the answer in tokens, without pictures. */

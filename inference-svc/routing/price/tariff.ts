@@ -1,5 +1,5 @@
 /**
- * Tariffs: what a provider charges, and what an attempt costs by it. All amounts are whole numbers: prices come as decimal strings and
+ * Tariffs: the prices of a provider, and the cost of an attempt by them. All amounts are whole numbers: prices come as decimal strings and
  * leave as 10^-12 USD.
  */
 import type { EndpointSettings } from "@sluice/proto/runtime/house-file.js";
@@ -69,7 +69,7 @@ const scaled = ({ prompt, completion, cacheRead, cacheWrite, cacheWriteHour }: R
   cacheWriteHour: cacheWriteHour * priorityFactor,
 });
 
-/** Parses rates; without a price of its own, the cache costs as much as the prompt. */
+/** Parses rates; without a separate price, the cache costs as much as the prompt. */
 function parseRates({ prompt, completion, cache_read, cache_write, cache_write_1h }: RateSettings): Rates {
   const write = cache_write ?? prompt;
   return {

@@ -13,7 +13,7 @@ export interface BoundedCall {
   readonly pico: bigint;
 }
 
-/** Maximum for answers without one: nearly all answers are shorter, and the largest answer of a model is far above what a budget should hold. */
+/** Maximum for answers without a limit: nearly all answers are shorter, and the largest answer of a model is far above what a budget should hold. */
 const defaultAnswerTokens = 4_096;
 const defaultSearches = 10;
 
@@ -28,7 +28,7 @@ const noOutput = {
 
 const fastTiers: ReadonlySet<unknown> = new Set(["priority", "fast", "ultrafast"]);
 
-/** Whether the provider may be sent the tier priority. */
+/** Whether the tier priority may be sent to the provider. */
 const isFast = ({ serviceTier }: TurnRequest): boolean => fastTiers.has(serviceTier);
 
 /** @returns undefined when no price is known: then no amount is held, and the request is unchanged */

@@ -11,19 +11,19 @@ import { StickySessions } from "../choose/sticky-sessions.ts";
 
 /** About as long as providers keep a cache. */
 const stickyEndpointMs = 600_000;
-/** Longest pause between two steps of one task; after a longer one the best model is chosen anew. */
+/** Longest pause between two steps of one task; after a longer pause the best model is chosen anew. */
 const stickyModelMs = 300_000;
 
 export class EndpointRecord {
   /** Seconds until the first token. */
   readonly latency = new RecentPercentiles();
-  /** Tokens per second after the first one. */
+  /** Tokens per second after the first. */
   readonly throughput = new RecentPercentiles();
   readonly toolCalls = new ToolCallSuccess();
   readonly ejection: Ejection;
   readonly budget = new RetryBudget();
 
-  /** @param changed as of `Ejection` */
+  /** @param changed as for `Ejection` */
   constructor(changed?: (failing: boolean) => void) {
     this.ejection = new Ejection(changed);
   }

@@ -32,7 +32,7 @@ export class LearnedSpending {
     this.#parts = parts;
   }
 
-  /** Asks for the sums now, and again later. Never rejects. */
+  /** Fetches the sums now, and again later. Never rejects. */
   async refresh(): Promise<void> {
     clearTimeout(this.#timer);
     const pauseMs = await this.#ask();

@@ -1,4 +1,4 @@
-/** The catalogue as its API shows it: the operator's configuration, with what this process has measured. Never contains keys or addresses. */
+/** The catalogue as its API shows it: the operator's configuration, with measurements of this process. Never contains keys or addresses. */
 import type { MessageInitShape } from "@bufbuild/protobuf";
 import type {
   EndpointSchema,

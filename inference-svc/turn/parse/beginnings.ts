@@ -8,7 +8,7 @@ type Input = readonly InputItem[];
 
 const beginning = Symbol("beginning");
 const shorter = Symbol("shorter");
-/** The notes stand on the list itself, as those of a `ListMemo` do. */
+/** The notes are stored on the list itself, like the results of a `ListMemo`. */
 type NotedInput = Input & { [beginning]?: Input | undefined; [shorter]?: Input };
 
 /** The known items at the start of an input, the same list for each input with this start; undefined when there are none. */

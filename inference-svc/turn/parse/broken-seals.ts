@@ -10,13 +10,13 @@ type MarkedItem = InputItem & { [broken]?: true };
 /** Copies of an item by its fields have the mark too. */
 export const hasBrokenSeal = (item: MarkedItem): boolean => item[broken] === true;
 
-/** Why such reasoning is not sent. */
+/** The reason for not sending such reasoning. */
 export const brokenSeal = "its text was changed, so that its signature no longer fits";
 
 const isSealed = ({ type, signature, encrypted_content: data }: InputItem): boolean =>
   type === "reasoning" && [signature, data].some((seal) => typeof seal === "string" && seal !== "");
 
-/** Gemini's signatures stand on the next part of the answer, a text or a call (https://ai.google.dev/gemini-api/docs/thought-signatures). */
+/** Gemini puts signatures on the next part of the answer, a text or a call (https://ai.google.dev/gemini-api/docs/thought-signatures). */
 const standsOnNext = ({ format }: InputItem): boolean => format === "google-gemini-v1";
 
 const ofAnswer: ReadonlySet<string> = new Set(["message", "function_call", "custom_tool_call"]);

@@ -30,7 +30,7 @@ export function unpackThought(item: Record<string, unknown>): void {
   item["content"] = texts.map((text) => ({ type: "reasoning_text", text }));
 }
 
-/** None for what was changed on the way. */
+/** Empty if the packed text was altered. */
 function textsIn(packed: string): readonly string[] {
   try {
     const texts: unknown = JSON.parse(Buffer.from(packed, "base64url").toString("utf8"));

@@ -1,4 +1,4 @@
-/** Reference adapter of the sandbox: answers POST /v1/runs with what programs printed in rootless containers of podman. See README.md. */
+/** Reference adapter of the sandbox: answers POST /v1/runs with what programs printed in rootless containers of podman. See docs/tools/sandbox.md. */
 import { createHash, timingSafeEqual } from "node:crypto";
 import { once } from "node:events";
 import { createServer } from "node:http";

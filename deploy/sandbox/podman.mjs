@@ -88,5 +88,5 @@ export async function requireLimits(podman) {
   if (host.security.rootless !== true) throw new Error("podman runs as root: start the adapter as an ordinary user");
   const missing = ["cpu", "memory", "pids"].filter((name) => !host.cgroupControllers.includes(name));
   if (missing.length > 0)
-    throw new Error(`containers would have no limits of ${missing.join(", ")}: see "Limits" in README.md`);
+    throw new Error(`containers would have no limits of ${missing.join(", ")}: see "Limits" in docs/tools/sandbox.md`);
 }

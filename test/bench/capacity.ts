@@ -1,6 +1,6 @@
 /**
  * Measures every resource that a deployment is sized by, per turn: `node test/dist/bench/capacity.js` (a few minutes).
- * The house has its default settings and the provider answers at once; deploy/capacity.md shows the figures of one
+ * The house has its default settings and the provider answers at once; docs/deploy/capacity.md shows the figures of one
  * machine.
  */
 import { Agent, request as ask } from "node:http";

@@ -12,16 +12,16 @@ export interface Programs {
 
 const isOnPath = (program: string): boolean => spawnSync(program, ["--help"], { stdio: "ignore" }).error === undefined;
 
-/** Folder of the programs, as test/README.md tells to make it. */
+/** Folder of the programs, as docs/internals/campaigns.md tells to make it. */
 const folderVariable = "KUBE_BINARIES";
 
 /** @returns the programs, or what is missing */
 export async function findPrograms(): Promise<Programs | string> {
   const folder = process.env[folderVariable] ?? "";
-  if (folder === "") return `${folderVariable} names no folder with kube-apiserver: see test/README.md`;
+  if (folder === "") return `${folderVariable} names no folder with kube-apiserver: see docs/internals/campaigns.md`;
   const [apiserver = "", controllers = ""] = ["kube-apiserver", "kube-controller-manager"].map((n) => join(folder, n));
   const missing = [apiserver, controllers].find((program) => !existsSync(program));
-  if (missing !== undefined) return `there is no ${missing}: see test/README.md`;
+  if (missing !== undefined) return `there is no ${missing}: see docs/internals/campaigns.md`;
   const absent = ["etcd", "kubectl"].find((program) => !isOnPath(program));
   if (absent !== undefined) return `there is no ${absent}`;
   const [helm, ...others] = await findHelms();

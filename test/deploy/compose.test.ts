@@ -7,6 +7,7 @@ import { environment as gateway } from "@sluice/gateway/config.js";
 import { environment as inference } from "@sluice/inference-svc/config.js";
 import { parse } from "yaml";
 import type { z } from "zod";
+import { readPage } from "../support/pages.ts";
 import { root } from "../support/processes.ts";
 import { historyOf } from "./images/dockerfile.ts";
 import { type Target, imageOf, stages, targets } from "./images/targets.ts";
@@ -96,7 +97,7 @@ test("secrets have no default", () => {
   const given = secret.filter(([, value]) => value !== null && !/\$\{\w+:\?[^}]+\}/.test(value));
   expect(secret.length).toBeGreaterThan(5);
   expect(given).toEqual([]);
-  const page = readFileSync(join(root, "deploy/README.md"), "utf8");
+  const page = readPage("docs/deploy/compose.md");
   for (const [, name = ""] of file.matchAll(/\$\{(\w+):\?/g)) expect(page).toContain(`${name}=$(openssl rand`);
 });
 

@@ -7,6 +7,7 @@ import { loadHouse } from "@sluice/proto/runtime/house-file.js";
 import { readSeed } from "@sluice/proto/runtime/house/seed.js";
 import { pathToFileURL } from "node:url";
 import { parseAllDocuments } from "yaml";
+import { readFolder } from "../support/pages.ts";
 import { root, runProgram } from "../support/processes.ts";
 import { type Operation, type Resource, apply, render } from "./kubernetes/kustomize.ts";
 import { makeOverlay, manifests } from "./kubernetes/overlays.ts";
@@ -63,7 +64,7 @@ test("the house file of the cluster is good", () => {
 
 test("the page names the quota that the pods need", () => {
   const { millicores, memory, memoryLimit } = quotaFor(render(join(manifests, "base")));
-  const page = readFileSync(join(root, "deploy/README.md"), "utf8");
+  const page = readFolder("docs/deploy");
   const [, ...figures] =
     /([\d.]+) processors and (\d+) MiB, with limits of\s([\d.]+) GiB, both jobs included/.exec(page) ?? [];
   expect(figures.map(Number)).toEqual([millicores / 1_000, memory, memoryLimit / 1_024]);

@@ -5,13 +5,10 @@ import { describe, expect, test } from "@jest/globals";
 import { runCli } from "@sluice/admin-svc/cli.js";
 import { Fault, FaultReason } from "@sluice/proto/runtime/fault.js";
 import { operatorHelp } from "@sluice/inference-svc/operator.js";
+import { findPages, readPage } from "../support/pages.ts";
 import { root } from "../support/processes.ts";
 
-const excluded = /(^|[/])(node_modules|dist|[.][^/]*)[/]|^CHANGELOG[.]md$|^test[/]fixtures[/]/;
-const pages = readdirSync(root, { recursive: true, encoding: "utf8" }).filter(
-  (file) => file.endsWith(".md") && !excluded.test(file),
-);
-const textOf = (page: string): string => readFileSync(join(root, page), "utf8");
+const pages = findPages();
 
 /** Anchors that GitHub generates from headings. */
 const anchorsOf = (text: string): string[] =>
@@ -31,12 +28,12 @@ function sourcesOf(room: string): string {
 const sources = ["proto/runtime", "gateway", "inference-svc", "admin-svc", "deploy/local"].map(sourcesOf).join("\n");
 
 test("the pages are found", () => {
-  expect(pages).toEqual(expect.arrayContaining(["README.md", "inference-svc/plugins/web/README.md"]));
+  expect(pages).toEqual(expect.arrayContaining(["README.md", "docs/plugins/web.md"]));
 });
 
 describe.each(pages)("%s", (page) => {
   test("links to what is there", () => {
-    const links = [...textOf(page).matchAll(/\]\((?!https?:)([^)#]*)(?:#([^)]*))?\)/g)];
+    const links = [...readPage(page).matchAll(/\]\((?!https?:)([^)#]*)(?:#([^)]*))?\)/g)];
     const broken = links.filter(([, path = "", anchor]) => {
       const file = path === "" ? join(root, page) : join(root, dirname(page), path);
       if (!existsSync(file)) return true;
@@ -46,15 +43,15 @@ describe.each(pages)("%s", (page) => {
   });
 
   test("names variables that something reads", () => {
-    const named = new Set([...textOf(page).matchAll(/\bSLUICE_[A-Z_]+[A-Z]\b/g)].map(([name]) => name));
+    const named = new Set([...readPage(page).matchAll(/\bSLUICE_[A-Z_]+[A-Z]\b/g)].map(([name]) => name));
     // Variables of the examples themselves, which hold the reader's keys.
     const examples = ["SLUICE_KEY", "SLUICE_MANAGEMENT_KEY", "SLUICE_ACCOUNT_KEY"];
     expect([...named].filter((name) => !examples.includes(name) && !sources.includes(name))).toEqual([]);
   });
 
   test("names commands that there are", async () => {
-    const said = [...textOf(page).matchAll(/(?:npm run --silent admin|`admin) -- ([a-z-]+)(?: ([a-z]+)\b)?/g)];
-    const called = [...textOf(page).matchAll(/cli\.js ([a-z-]+) ([a-z]+)\b/g)];
+    const said = [...readPage(page).matchAll(/(?:npm run --silent admin|`admin) -- ([a-z-]+)(?: ([a-z]+)\b)?/g)];
+    const called = [...readPage(page).matchAll(/cli\.js ([a-z-]+) ([a-z]+)\b/g)];
     for (const [command, noun = "", verb = ""] of [...said, ...called]) {
       if (operatorHelp().some((line) => line.includes(noun))) continue;
       const argv = [noun, ...(verb === "" ? [] : [verb]), "--help"];
@@ -64,16 +61,13 @@ describe.each(pages)("%s", (page) => {
   });
 
   test("names npm scripts that there are", () => {
-    const { scripts } = JSON.parse(textOf("package.json")) as { scripts: Record<string, string> };
-    const named = [...textOf(page).matchAll(/\bnpm run (?:--silent )?([a-z-]+)/g)].map(([, name = ""]) => name);
+    const { scripts } = JSON.parse(readPage("package.json")) as { scripts: Record<string, string> };
+    const named = [...readPage(page).matchAll(/\bnpm run (?:--silent )?([a-z-]+)/g)].map(([, name = ""]) => name);
     expect(named.filter((name) => !Object.hasOwn(scripts, name))).toEqual([]);
   });
 });
 
-const trouble = (() => {
-  const page = textOf("deploy/README.md");
-  return page.slice(page.indexOf("## Troubleshooting"), page.indexOf("## Limits of the platform"));
-})();
+const trouble = readPage("docs/operate/troubleshooting.md");
 
 test("every message of the tables on trouble is one that can come", () => {
   const rows = [...trouble.matchAll(/^\| (?:\d{3} )?(`[^|]+`) \|/gm)].map(([, messages = ""]) => messages);

@@ -33,7 +33,7 @@ interface Block {
   readonly code: string;
 }
 
-const folder = join(root, "gateway/clients");
+const folder = join(root, "docs/clients");
 const blocks = readdirSync(folder)
   .filter((file) => file.endsWith(".md"))
   .flatMap((page) =>

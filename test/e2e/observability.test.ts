@@ -5,6 +5,7 @@ import { join } from "node:path";
 import { parse } from "yaml";
 import { type Collector, startCollector } from "../support/collector.ts";
 import { type House, startHouse } from "../support/house.ts";
+import { readPage } from "../support/pages.ts";
 import { eventually, root } from "../support/processes.ts";
 import { metricNames, samplesOf, scrape } from "../support/metrics.ts";
 
@@ -12,7 +13,7 @@ const read = (name: string) => readFileSync(join(root, "deploy/observability", n
 
 /** Each row of the table, with its note on when the metric exists. */
 const documented = new Map(
-  [...read("README.md").matchAll(/^\| `(sluice_\w+)` \|([^|]*)\| (.*) \|$/gm)].map(([, name, labels, says]) => [
+  [...readPage("docs/operate/observability.md").matchAll(/^\| `(sluice_\w+)` \|([^|]*)\| (.*) \|$/gm)].map(([, name, labels, says]) => [
     name as string,
     {
       labels: (labels as string)

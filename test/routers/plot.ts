@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { root } from "../support/processes.ts";
 import { type Point, outcomes, simulate, simulatePairs } from "./simulate.ts";
 
-export const pagePath = join(root, "inference-svc", "plugins", "simulation.md");
+export const pagePath = join(root, "docs", "plugins", "simulation.md");
 
 const width = 72;
 const height = 22;

@@ -5,6 +5,6 @@ import { clientsPage, withTable } from "../support/clients/table.ts";
 
 test("the table of clients is the one that `npm run clients` writes", () => {
   const page = readFileSync(clientsPage, "utf8");
-  const advice = withTable(page) === page ? "" : "run `npm run clients` and commit gateway/clients/README.md";
+  const advice = withTable(page) === page ? "" : "run `npm run clients` and commit docs/clients/README.md";
   expect(advice).toBe("");
 });

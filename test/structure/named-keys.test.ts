@@ -1,10 +1,9 @@
 /** Texts name only keys that the configuration file takes, and a refusal for want of a setting names its key. */
-import { readFileSync } from "node:fs";
-import { join } from "node:path";
 import { expect, test } from "@jest/globals";
 import { isKey, namedKeys } from "../support/named-keys.ts";
+import { findPages, readPage } from "../support/pages.ts";
 import { root } from "../support/processes.ts";
-import { type SourceFile, parseSource, readPages, readSources } from "./sources.ts";
+import { type SourceFile, parseSource, readSources } from "./sources.ts";
 import { visitNodes } from "./syntax.ts";
 
 interface Message {
@@ -49,9 +48,8 @@ const otherNames: ReadonlySet<string> = new Set(["alerts.yaml", "alignment.calls
 
 test("every key that a page names exists", () => {
   // The page of the chart names values of the chart, which test/deploy/chart.test.ts holds.
-  const ofFile = readPages(root).filter(({ path }) => !path.startsWith("deploy/helm/"));
-  const pages = [...ofFile, { path: "README.md", text: readFileSync(join(root, "README.md"), "utf8") }];
-  const named = pages.flatMap(({ path, text }) => namedKeys(text).map((key) => ({ path, key })));
+  const pages = findPages().filter((path) => path !== "docs/deploy/helm-values.md");
+  const named = pages.flatMap((path) => namedKeys(readPage(path)).map((key) => ({ path, key })));
   expect(named.filter(({ key }) => !isKey(key) && !otherNames.has(key))).toEqual([]);
   expect(named.length).toBeGreaterThan(40);
 });

@@ -22,9 +22,7 @@ const sourceName = /\.(?:tsx?|mjs|proto)$/;
 /** @returns the hand-written sources of all rooms, sorted by path */
 export const readSources = (checkout: string): SourceFile[] => readFiles(checkout, sourceName);
 
-/** @returns the pages of all rooms, without the one beside them, sorted by path */
-export const readPages = (checkout: string): SourceFile[] => readFiles(checkout, /\.md$/);
-
+/** @returns the files of all rooms with such a name, sorted by path */
 function readFiles(checkout: string, name: RegExp): SourceFile[] {
   return rooms
     .flatMap((room) => findFiles(join(checkout, room), name))

@@ -1,4 +1,4 @@
-/** The operator's sandbox: an HTTP adapter that runs commands and code in containers (deploy/sandbox/README.md). Nothing runs in Sluice. */
+/** The operator's sandbox: an HTTP adapter that runs commands and code in containers (docs/tools/sandbox.md). Nothing runs in Sluice. */
 import type { Logger } from "@sluice/proto/runtime/log/log.js";
 import type { SandboxSettings } from "@sluice/proto/runtime/house/sandbox.js";
 import { GuardedService, type OnServiceEnd, watched } from "../../internal/guarded-service.ts";

@@ -2,6 +2,7 @@
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { parse } from "yaml";
+import { readPage } from "../../support/pages.ts";
 import { chart } from "./helm.ts";
 
 interface Schema {
@@ -59,7 +60,7 @@ function pathsWithin(values: object, part: Schema, path: string): string[] {
 
 /** Paths in the first column of the page's tables, sorted; a service in braces stands for each of several. */
 export function describedValues(): string[] {
-  const page = readFileSync(join(chart, "README.md"), "utf8");
+  const page = readPage("docs/deploy/helm-values.md");
   const cells = [...page.matchAll(/^\| (`[^|]+`) \|/gm)].map(([, cell = ""]) => cell);
   const names = cells.flatMap((cell) => [...cell.matchAll(/`([^`]+)`/g)].map(([, name = ""]) => name));
   return names.flatMap(expandBraces).toSorted();

@@ -1,17 +1,15 @@
 /** Commands of the pages for people, as they stand there. */
-import { readFileSync } from "node:fs";
-import { join } from "node:path";
-import { root } from "../../support/processes.ts";
+import { readFolder, readPage } from "../../support/pages.ts";
 
-/** Commands of the page on deploying that begin so, each on one line. */
+/** Commands of the pages on deployment that begin so, each on one line. */
 export function commandsOf(start: string): string[] {
-  const page = readFileSync(join(root, "deploy/README.md"), "utf8").replaceAll("\\\n", " ");
+  const page = readFolder("docs/deploy").replaceAll("\\\n", " ");
   return page.split("\n").filter((line) => line.startsWith(start));
 }
 
 /** The first curl of the README, for a house elsewhere. It reads $SLUICE_KEY. @param address of a gateway, without a path */
 export function firstCurl(address: string): string {
-  const page = readFileSync(join(root, "README.md"), "utf8");
+  const page = readPage("README.md");
   const after = page.slice(page.indexOf("### A first curl"));
   const command = /```sh\n(curl [\s\S]*?)```/.exec(after)?.[1] ?? "";
   return command.replace("http://127.0.0.1:8080", address);

@@ -1,15 +1,16 @@
 /** The Terraform provider, generated, built and used as its page says, against a running Sluice. */
-import { cpSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { cpSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { availableParallelism, tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
 import { type House, startHouse } from "../../support/house.ts";
+import { readPage } from "../../support/pages.ts";
 import { bareEnvironment, root, runProgram } from "../../support/processes.ts";
 
 /** A bound for what hangs; on a busy machine the first compilation takes minutes. */
 const buildLimitMs = 30 * 60_000;
 
-const page = readFileSync(join(root, "deploy/terraform/README.md"), "utf8");
+const page = readPage("docs/deploy/terraform.md");
 const block = (language: string): string => new RegExp(`\`\`\`${language}\\n([\\s\\S]*?)\`\`\``).exec(page)?.[1] ?? "";
 
 /** Fewest processors on which all tests compile the provider: two take four of the thirty minutes that the whole run may last. */

@@ -3,12 +3,14 @@ import { readFileSync, readdirSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, test } from "@jest/globals";
 import { type House, startHouse } from "../../support/house.ts";
+import { readPage } from "../../support/pages.ts";
 import { bareEnvironment, root, runProgram } from "../../support/processes.ts";
 
-const folder = join(root, "inference-svc/plugins");
-const ids = readdirSync(folder, { withFileTypes: true })
-  .filter((entry) => entry.isDirectory())
-  .map(({ name }) => name);
+/** Pages of the folder that describe no plugin. */
+const others = ["README.md", "simulation.md"];
+const ids = readdirSync(join(root, "docs/plugins"))
+  .filter((file) => !others.includes(file))
+  .map((file) => file.replace(".md", ""));
 
 /** Plugins with a requirement in the configuration file: the setting named in their error. */
 const needs: Readonly<Record<string, string>> = {
@@ -24,7 +26,7 @@ beforeAll(async () => {
 afterAll(() => house?.stop());
 
 test.each(ids)("%s", async (id) => {
-  const page = readFileSync(join(folder, id, "README.md"), "utf8");
+  const page = readPage(`docs/plugins/${id}.md`);
   const [, example = ""] = /```sh\n(curl [\s\S]*?)```/.exec(page) ?? [];
   const command = example.replace("http://127.0.0.1:8080/api/v1", house.baseUrl);
   const environment = { ...bareEnvironment(), SLUICE_KEY: house.apiKey };

@@ -3,11 +3,11 @@
  * see; the README lists both.
  */
 import { WholeAnswer } from "@sluice/inference-svc/turn/answers.js";
-import { readFileSync } from "node:fs";
 import { describe, expect, test } from "@jest/globals";
 import { inputGuardrails } from "@sluice/inference-svc/guardrails/input/guard.js";
 import type { TurnRequest } from "@sluice/inference-svc/turn/request.js";
 import { AppliesTo } from "@sluice/proto/gen/sluice/admin/v1/access_service_pb.js";
+import { readPage } from "../../support/pages.js";
 import { type Disguise, disguises } from "../../support/providers/disguises.js";
 import { asking, newScope, run } from "../asking.js";
 import { type Filter, gated, guardrailOf, redact, joinDeltas, spoken } from "./gating.js";
@@ -99,8 +99,8 @@ test("no answer is kept back by markup for longer than a match may take", async 
   expect([joinDeltas(events), first < 10]).toEqual([`${junk}word after`, true]);
 });
 
-test("the README lists all of them", () => {
-  const readme = readFileSync(new URL("../../../../inference-svc/guardrails/README.md", import.meta.url), "utf8");
+test("the page on disguises lists all of them", () => {
+  const readme = readPage("docs/guardrails/disguises.md");
   const mark = (isSeen: boolean) => (isSeen ? "seen" : "not seen");
   const table = disguises.map(({ name, requests, answers }) => `| ${name} | ${mark(requests)} | ${mark(answers)} |`);
   expect(readme).toContain(["| disguise | requests | answers |", "|---|---|---|", ...table].join("\n"));

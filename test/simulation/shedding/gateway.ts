@@ -21,7 +21,7 @@ import { SimulatedProcess } from "./process.ts";
 import type { GatewayRequest } from "./request.ts";
 import type { SimulatedServer } from "./server.ts";
 
-/** Work of a request: 0.14 ms are the gateway's part of a request of 1 KB, and a refusal takes 81 us (gateway/README.md). */
+/** Work of a request: 0.14 ms are the gateway's part of a request of 1 KB, and a refusal takes 81 us (docs/operate/overload.md). */
 const readMs = 0.09;
 const answerMs = 0.05;
 const refuseMs = 0.081;

@@ -222,7 +222,7 @@ function manifestOf(name: string): string {
 const tableStart = "<!-- tested clients: made by npm run clients -->\n";
 const tableEnd = "\n<!-- end of tested clients -->";
 
-export const clientsPage = join(root, "gateway/clients/README.md");
+export const clientsPage = join(root, "docs/clients/README.md");
 
 /** The page with the table as it has to be. @throws when the lines around the table are not there */
 export function withTable(page: string): string {

@@ -240,7 +240,7 @@ export const SessionResponseSchema: GenMessage<SessionResponse> = /*@__PURE__*/
  */
 export type Hindrance = Message<"sluice.inference.v1.Hindrance"> & {
   /**
-   * The cause, in a word of the table in deploy/README.md; empty when there is none any more.
+   * The cause, in a word of the table in docs/operate/hindrances.md; empty when there is none any more.
    *
    * @generated from field: string cause = 1;
    */

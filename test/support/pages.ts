@@ -1,0 +1,42 @@
+/** The pages of the documentation: README.md, docs/ and the few pages beside the code. */
+import { readFileSync, readdirSync } from "node:fs";
+import { join } from "node:path";
+import { root } from "./processes.ts";
+
+const excluded = /(^|[/])(node_modules|dist|[.][^/]*)[/]|^CHANGELOG[.]md$|^test[/]fixtures[/]/;
+
+/** Paths of all pages, relative to the checkout. */
+export const findPages = (): string[] =>
+  readdirSync(root, { recursive: true, encoding: "utf8" })
+    .filter((file) => file.endsWith(".md") && !excluded.test(file))
+    .toSorted();
+
+export const readPage = (path: string): string => readFileSync(join(root, path), "utf8");
+
+/** All pages of a folder in one text, so that a section may move between them. @param folder such as `docs/deploy` */
+export const readFolder = (folder: string): string =>
+  readdirSync(join(root, folder))
+    .filter((file) => file.endsWith(".md"))
+    .toSorted()
+    .map((file) => readPage(`${folder}/${file}`))
+    .join("\n");
+
+export interface Block {
+  readonly page: string;
+  /** Line of the page on which the block begins. */
+  readonly line: number;
+  /** The word behind the fence, such as `sh`; empty for diagrams and output. */
+  readonly language: string;
+  readonly code: string;
+}
+
+/** The fenced blocks of a page. */
+export function findBlocks(page: string): Block[] {
+  const text = readPage(page);
+  return [...text.matchAll(/^```(\S*)\n(.*?)^```$/gms)].map(({ index, 1: language = "", 2: code = "" }) => ({
+    page,
+    line: text.slice(0, index).split("\n").length,
+    language,
+    code,
+  }));
+}

@@ -13,16 +13,18 @@ const read = (name: string) => readFileSync(join(root, "deploy/observability", n
 
 /** Each row of the table, with its note on when the metric exists. */
 const documented = new Map(
-  [...readPage("docs/operate/observability.md").matchAll(/^\| `(sluice_\w+)` \|([^|]*)\| (.*) \|$/gm)].map(([, name, labels, says]) => [
-    name as string,
-    {
-      labels: (labels as string)
-        .split(",")
-        .map((label) => label.trim())
-        .filter((label) => label !== ""),
-      always: !/^with `(REDIS_URL|SLUICE_TLS_DIR)`/.test(says as string),
-    },
-  ]),
+  [...readPage("docs/operate/observability.md").matchAll(/^\| `(sluice_\w+)` \|([^|]*)\| (.*) \|$/gm)].map(
+    ([, name, labels, says]) => [
+      name as string,
+      {
+        labels: (labels as string)
+          .split(",")
+          .map((label) => label.trim())
+          .filter((label) => label !== ""),
+        always: !/^with `(REDIS_URL|SLUICE_TLS_DIR)`/.test(says as string),
+      },
+    ],
+  ),
 );
 
 interface Rule {

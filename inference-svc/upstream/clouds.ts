@@ -23,6 +23,6 @@ const azure: Dialects = {
   responses: { ...withAzureKey(responses), alwaysOriginal: true },
 };
 
-/** The form of a dialect on the cloud of a provider; undefined where it is the usual one. */
+/** The variant of a dialect on the cloud of a provider; undefined for the usual form. */
 export const cloudDialect = (settings: ProviderSettings): Dialect | undefined =>
   (settings.google && vertex[settings.dialect]) ?? (settings.azure && azure[settings.dialect]);

@@ -39,7 +39,7 @@ export interface Refusal {
 export type OnDropped = (path: string, reason: string) => void;
 
 export interface Dialect {
-  /** The path behind the base URL. Some formats put the model and the streaming mode into it. */
+  /** The path after the base URL. Some formats put the model and the streaming mode into it. */
   path(request: Pick<TurnRequest, "stream">, target: Target): string;
   /** How the bytes of a stream become events. */
   readonly framing: Framing;

@@ -47,7 +47,7 @@ export const connectionLost = (cause?: unknown): Fault =>
     cause: new ProviderFailure("cut", "the answer ended early", cause),
   });
 
-/** Until the first event of a stream, and the whole of another answer, the client has got nothing. */
+/** Kinds of timeouts by phase. The client has received nothing before the first event of a stream, and before the end of any other answer. */
 const timeouts: Readonly<Record<string, UnansweredKind>> = {
   connection: "timeout_connect",
   headers: "timeout_first_event",
@@ -55,7 +55,7 @@ const timeouts: Readonly<Record<string, UnansweredKind>> = {
   credentials: "credentials",
 };
 
-/** @param missing what did not come, such as a phase of the exchange */
+/** @param missing the phase of the exchange, or the thing, that did not come in time */
 export const providerTimeout = (missing: string, cause?: unknown): Fault =>
   new Fault(FaultReason.PROVIDER_TIMEOUT, "", {
     origin: FaultOrigin.UPSTREAM,
@@ -98,8 +98,9 @@ const byCode: Readonly<Record<string, FaultReason>> = {
 };
 
 /**
- * Error texts, from the second line on, of: llama.cpp; xAI, vLLM; Moonshot, GLM; Anthropic, Bedrock; text-generation-inference; Qwen; Groq; and, in the last
- * one, OpenAI, GitHub, Ollama and text-generation-inference.
+ * Error texts, from the second line on, of: llama.cpp; xAI, vLLM; Moonshot, GLM; Anthropic, Bedrock; text-generation-inference; Qwen; Groq; and, in the
+ * last
+ * line, OpenAI, GitHub, Ollama and text-generation-inference.
  */
 const contextOverflow = new RegExp(
   [

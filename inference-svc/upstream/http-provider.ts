@@ -68,7 +68,7 @@ export class HttpProvider implements Provider {
   readonly #extraBody: Readonly<Record<string, string>> | undefined;
   /** Client fields passed on by configuration; undefined for none. */
   readonly #passes: ReadonlySet<string> | undefined;
-  /** Destinations live as long as the configuration, and every request asks for several of them. */
+  /** Destinations live as long as the configuration, and every request uses several of them. */
   readonly #endpoints = new WeakMap<Destination, Endpoint>();
 
   constructor(

@@ -32,7 +32,7 @@ export const text = (value: unknown): string => (typeof value === "string" ? val
 /** Above any real figure; the attempts of a turn still add up to a 32-bit integer. */
 const maxCount = 100_000_000;
 
-/** A token count; 0 for impossible values. Providers have sent negative counts, huge ones and strings. */
+/** A token count; 0 for impossible values. Providers have sent negative counts, huge counts and strings. */
 export function parseCount(value: unknown): number {
   const number = Math.floor(Number(typeof value === "number" || typeof value === "string" ? value : 0));
   return number > 0 && number <= maxCount ? number : 0;

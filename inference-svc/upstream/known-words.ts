@@ -3,7 +3,7 @@
  * there, including text withheld from clients by a guardrail, so a name is shown only if it consists of words common in such names.
  */
 
-/** What stands for a name with other words. */
+/** Placeholder for a name with other words. */
 const unlisted = "unlisted";
 
 const maxLength = 64;
@@ -58,7 +58,7 @@ const words: ReadonlySet<string> = new Set(
 
 const separators = /[^A-Za-z0-9]+|(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])/;
 
-/** @returns the name; another word in its place when it is longer than 64 characters, or is made of other words than such names are */
+/** @returns the name; a placeholder if it is longer than 64 characters, or has words not in the list */
 export function shownName(name: string): string {
   if (name.length > maxLength || !/^[\w ,./;=+-]*$/.test(name)) return unlisted;
   return name.split(separators).every(isKnown) ? name : unlisted;

@@ -8,7 +8,7 @@ import type { Overflow } from "../turn/provider-error.ts";
 const number = /(?<![\w.-])\d+(?![\w-]|\.\d)/g;
 const thousands = /(?<=\d),(?=\d{3}(?!\d))/g;
 
-/** What stands before a limit, or behind it. */
+/** Texts before a limit. `limitBehind` is for texts after it. */
 const limits = [
   /(?:\bmax(?:imum)?\b(?: \w+){0,5}|\blimit\b(?: \w+){0,2}|\bcontext (?:length|window|size)\b)[^\d.;]{0,12}$/i,
   /(?:\bup to|\bonly(?: \w+)?|\bless than|\b(?:cannot|not) exceed|\ballowed\b.{0,3}|<=|>|\[\d+,)\s*$/i,

@@ -15,7 +15,7 @@ export interface HeadSettings {
 
 export class RequestHeads {
   readonly #settings: HeadSettings;
-  /** Heads with a key, by its position, those of streams in the second list. */
+  /** Heads with a key, by the position of the key; the second list is for streams. */
   readonly #withKey: readonly (string | undefined)[][] = [[], []];
 
   constructor(settings: HeadSettings) {

@@ -25,10 +25,10 @@ type Named = Pick<ProviderSettings, "vendor" | "dialect">;
 const vendorOf = ({ vendor, dialect }: Named, hostname: string): string | undefined =>
   vendor ?? hosts.find(([host, , dialects]) => host.test(hostname) && dialects?.includes(dialect) !== false)?.[1];
 
-/** Whether a provider is, or stands in front of, the vendor of its format. */
+/** Whether a provider is the vendor of its format, or a proxy in front of it. */
 export const isVendorOfFormat = (settings: Named, hostname: string, dialect: Dialect): boolean =>
   dialect.alwaysOriginal ?? (dialect.vendor !== undefined && vendorOf(settings, hostname) === dialect.vendor);
 
-/** The host of the configured vendor; undefined when none is configured, or without a known host. */
+/** The host of the configured vendor; undefined when none is configured, or when it has no known host. */
 export const namedHost = ({ vendor }: Named): string | undefined =>
   vendor !== undefined && Object.hasOwn(ownHosts, vendor) ? ownHosts[vendor] : undefined;

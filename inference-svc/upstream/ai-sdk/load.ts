@@ -95,7 +95,7 @@ export function openModels(
     throw new ConfigError(`provider ${provider.id}`, [problem]);
   }
   const byKey = new Map(
-    // Packages read an environment variable of their own when they get no key.
+    // If they get no key, packages read an environment variable for it.
     [undefined, ...(provider.api_keys ?? [])].map((key) => [key, found.create(settingsOf(provider, key, version))]),
   );
   const modelOf: FindModel = (upstreamModel, key) => {

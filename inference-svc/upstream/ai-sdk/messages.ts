@@ -94,7 +94,7 @@ class PromptWriter implements ConversationWriter {
     });
   }
 
-  /** Packages seal reasoning in ways of their own, so none is sent back. */
+  /** Each package seals reasoning differently, so none is sent back. */
   addReasoning(_item: InputItem, path: string): void {
     this.#translation.onDropped(path, "the interface takes no reasoning back");
   }

@@ -28,7 +28,7 @@ export function chatError(status: number | undefined, body: unknown): ProviderEr
   };
 }
 
-/** llama.cpp counts in fields of their own. */
+/** llama.cpp has separate fields for the counts. */
 function overflowOf({ n_prompt_tokens: requested, n_ctx: maximum }: JsonObject): Overflow | undefined {
   return typeof requested === "number" && typeof maximum === "number" ? { requested, maximum } : undefined;
 }

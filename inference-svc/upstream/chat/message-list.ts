@@ -19,7 +19,7 @@ export class ChatMessageList {
   /** Images and files from tool outputs. A tool message holds only text, so they follow as a user message. */
   #attachments: JsonObject[] = [];
 
-  /** Whether the server answers 400 to a prompt right behind the result of a tool, as Mistral's does. */
+  /** Whether the server answers 400 to a prompt right after the result of a tool, as Mistral's does. */
   readonly #answersResults: boolean;
   /** Place in the request of the current item. */
   path = "input";

@@ -119,7 +119,7 @@ class ChatWriter implements ConversationWriter {
     }
     // Simple servers take only a string, so parts are sent only when one carries a cache mark.
     const plain = texts.every(isPlainText);
-    // Mistral takes pictures in a result, and answers 400 to a message of the user behind one.
+    // Mistral takes pictures in a result, and answers 400 to a user message after it.
     if (this.#isMistral && others.length > 0) return this.thread.answer(callId, [...texts, ...others], []);
     this.thread.answer(callId, plain ? texts.map((part) => text(part.text)).join("\n") : texts, others);
   }

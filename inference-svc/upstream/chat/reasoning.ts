@@ -16,7 +16,7 @@ const otherEfforts: Readonly<Record<string, string>> = { xhigh: "high", max: "hi
 export function addChatReasoning(body: ObjectWriter, request: TurnRequest, translation: TranslationContext): void {
   const { target, onDropped } = translation;
   if (request.reasoning) dropReasoningFields(request.reasoning, onDropped);
-  // The vendor gives no thoughts. Those of others are open, and are packed into the field.
+  // The vendor returns no thoughts. Other servers' thoughts are open, and are packed into the field.
   if (target.original) dropAddition(request, "reasoning.encrypted_content", onDropped);
   const effort = lastEffort(request, translation);
   const maxTokens = request.reasoning?.maxTokens;

@@ -10,7 +10,7 @@ import type { TranslationContext } from "../translate/context.ts";
 
 /** Messages independent of later items. */
 interface KnownMessages {
-  /** Number of the items they come from. */
+  /** Number of items translated into them. */
   readonly items: number;
   /** The messages with commas between them. */
   readonly json: string;
@@ -21,7 +21,7 @@ interface KnownMessages {
 }
 
 const known = Symbol("messages");
-/** They stand on the list itself, as the results of a `ListMemo` do. */
+/** The messages are stored on the list itself, like the results of a `ListMemo`. */
 type Input = readonly InputItem[] & { [known]?: KnownMessages };
 
 /** A place in the input where the messages were complete. */
@@ -97,7 +97,7 @@ export class RepeatedMessages {
   }
 }
 
-/** The items of a remembered input are all shared ones. */
+/** A remembered input has only shared items. */
 function isRemembered(input: readonly InputItem[]): boolean {
   const last = input.at(-1);
   return last !== undefined && isShared(last);

@@ -42,7 +42,7 @@ export function chatBody(request: TurnRequest, target: Target, onDropped: OnDrop
 
 const notKnown = "the vendor of the format does not know it";
 
-/** The vendor's names are newer; it answers 400 to unknown ones and to more stops (https://platform.openai.com/docs/api-reference/chat/create). */
+/** The vendor's names are newer; it answers 400 to unknown names and to more stops (https://platform.openai.com/docs/api-reference/chat/create). */
 const vendorParameters = new FormatParameters(
   {
     max_output_tokens: "max_completion_tokens",
@@ -95,7 +95,7 @@ const verbatim = (json: string | undefined): Verbatim | undefined =>
 /** The vendor of the format takes no levels above high. */
 const vendorVerbosity: Readonly<Record<string, string>> = { xhigh: "high", max: "high" };
 
-/** The vendor has newer names for parameters, and answers 400 to unknown ones. */
+/** The vendor has newer names for parameters, and answers 400 to unknown names. */
 function addVendorSettings(body: ObjectWriter, request: TurnRequest, { onDropped }: TranslationContext): void {
   if (request.imageConfigJson !== undefined) onDropped("image_config", notKnown);
   const { verbosity = "" } = request;

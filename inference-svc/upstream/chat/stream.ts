@@ -27,7 +27,7 @@ export class ChatTranslator implements Translator {
   readonly #emit: Emit;
   readonly #target: Target;
   readonly #logprobs: boolean;
-  /** Sealed reasoning is given out only on request. */
+  /** Sealed reasoning is returned only on request. */
   readonly #sealed: boolean;
   readonly #output: Output;
   readonly #tools: SentTools;

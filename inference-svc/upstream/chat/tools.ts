@@ -40,7 +40,7 @@ function writerOf(target: Target): typeof withMarks {
 
 interface ToolForm {
   readonly takesMarks?: boolean;
-  /** What the vendor takes; absent for other servers. */
+  /** The vendor's rules for schemas; absent for other servers. */
   readonly schemas?: VendorSchemas;
 }
 

@@ -27,6 +27,6 @@ export function chatUsage(value: JsonObject): Usage {
 
 const none: JsonObject = {};
 
-/** xAI counts reasoning apart from the answer. Google does so without a count of its own: only the total includes it. */
+/** xAI counts reasoning apart from the answer. So does Google, but without reporting the count: only the total includes it. */
 const uncountedThoughts = (missing: number, thoughts: number): number =>
   missing > 0 && (thoughts === 0 || thoughts === missing) ? missing : 0;

@@ -26,7 +26,7 @@ export class CohereOutputItems {
   }
 
   /**
-   * Reads a content block, or a delta of one: each has either a thought or a text. Blocks without words are no items.
+   * Reads a content block, or a delta of one: each has either a thought or a text. Empty blocks give no items.
    * @param index of the block
    */
   content({ thinking, text: said }: JsonObject, index: unknown): void {
@@ -87,7 +87,7 @@ export class CohereOutputItems {
     this.#message = undefined;
   }
 
-  /** Cohere may cite a text after its end, so annotations are given once nothing follows. */
+  /** Cohere may cite a text after its end, so annotations are emitted once nothing follows. */
   #closeMessage(message: MessageWriter, status: ItemStatus): void {
     for (const annotation of this.#citations.take(textOf(message))) message.annotation(0, annotation);
     message.end(status);

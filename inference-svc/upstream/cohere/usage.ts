@@ -1,4 +1,4 @@
-/** Usage of an answer: what Cohere bills, and what its model read and wrote (https://docs.cohere.com/reference/chat). */
+/** Usage of an answer: the billed tokens, and those read and written by the model (https://docs.cohere.com/reference/chat). */
 import type { Usage } from "../../turn/usage.ts";
 import { type JsonObject, isObject, parseCount } from "../json.ts";
 

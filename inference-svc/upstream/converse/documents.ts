@@ -48,8 +48,8 @@ export function documentBlock(part: JsonObject, path: string, onDropped: OnDropp
 }
 
 /**
- * Names may have letters, digits, single spaces and -()[], at most 200 characters. A name is required, and the model reads it, so a neutral
- * one is the default.
+ * Names may have letters, digits, single spaces and -()[], at most 200 characters. A name is required, and the model reads it, so the default
+ * is neutral.
  */
 function nameOf(filename: string): string {
   const name = filename.replaceAll(/[^A-Za-z0-9()[\]-]+/g, " ").trim();

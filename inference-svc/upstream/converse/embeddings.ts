@@ -1,5 +1,5 @@
 /**
- * Embeddings on Amazon Bedrock. There is no common format: each vendor's models are invoked in the vendor's
+ * Embeddings on Amazon Bedrock. There is no common format: each vendor's models are invoked in the vendor's format
  * (https://docs.aws.amazon.com/bedrock/latest/userguide/model-parameters-titan-embed-text.html).
  */
 import { cohereEmbeddingsBody, cohereVectors, maxCohereTexts } from "../cohere/embeddings.ts";

@@ -1,7 +1,4 @@
-/**
- * The input of a request as Converse messages. Messages are first built as blocks like those of Messages; cache marks become blocks of
- * their own.
- */
+/** The input of a request as Converse messages. Messages are first built as blocks like those of Messages; cache marks become separate blocks. */
 import { createHash } from "node:crypto";
 import type { TurnRequest } from "../../turn/request.ts";
 import type { Target } from "../dialect.ts";

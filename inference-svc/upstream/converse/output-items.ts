@@ -32,7 +32,7 @@ export class ConverseOutputItems {
   readonly #output: Output;
   readonly #tools: SentTools;
   readonly #format: string;
-  /** Sealed reasoning is given out only on request. */
+  /** Sealed reasoning is returned only on request. */
   readonly #sealed: boolean;
   #message: MessageWriter | undefined;
   #open: Open | undefined;

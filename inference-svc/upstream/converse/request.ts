@@ -124,7 +124,7 @@ export interface ConverseSamplers {
 }
 
 /**
- * How tokens are sampled (https://docs.aws.amazon.com/bedrock/latest/APIReference/API_runtime_InferenceConfiguration.html).
+ * Sampling settings (https://docs.aws.amazon.com/bedrock/latest/APIReference/API_runtime_InferenceConfiguration.html).
  * @param thinks whether reasoning is on
  */
 export function converseSamplers(

@@ -15,7 +15,7 @@ export function converseUsage(figures: unknown): Usage | undefined {
     cacheWriteTokens,
     ...(cacheWriteHourTokens > 0 && { cacheWriteHourTokens }),
     outputTokens: parseCount(figures.outputTokens),
-    // Bedrock counts reasoning in the output, without a figure of its own.
+    // Bedrock counts reasoning in the output, without a separate figure.
     reasoningTokens: 0,
   };
 }

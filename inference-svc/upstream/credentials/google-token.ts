@@ -18,7 +18,7 @@ const signedMs = 3_600_000;
 export async function issueGoogleToken(settings: GoogleSettings): Promise<Issued<HeaderFields>> {
   const { GoogleAuth } = await import("google-auth-library");
   const { project = "none", credentials_file: keyFilename } = settings;
-  // A project keeps the library from looking for one with gcloud, in a process of its own.
+  // A given project keeps the library from starting a gcloud process to find one.
   const auth = new GoogleAuth({ scopes, projectId: project, ...(keyFilename !== undefined && { keyFilename }) });
   // A service account signs its tokens itself, as in Google's own clients, instead of exchanging them at a token service.
   auth.useJWTAccessWithScope = true;

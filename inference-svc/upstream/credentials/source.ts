@@ -100,7 +100,7 @@ export class RenewedCredentials<Credential> implements CredentialSource<Credenti
       this.#issued = { ...issued, renewAtMs: now() + leftMs - Math.min(maxAheadMs, leftMs * aheadShare) };
       return issued.credential;
     } catch (error) {
-      // The error itself may carry requests with secrets, so only its words are kept.
+      // The error itself may carry requests with secrets, so only its message is kept.
       const detail = `${noCredentials}${sanitizeMessage((error as Error).message)}`;
       this.#failure = { detail, untilMs: now() + retryMs };
       log.error({ provider, reason: detail }, "the cloud gave no credentials for a provider");
@@ -109,7 +109,7 @@ export class RenewedCredentials<Credential> implements CredentialSource<Credenti
   }
 }
 
-/** Beginning of the detail of a fault for want of credentials. */
+/** Beginning of the detail of a fault caused by missing credentials. */
 export const noCredentials = "no credentials: ";
 
 /** @throws Error when the cloud takes too long */

@@ -1,5 +1,5 @@
 /**
- * Puts the parts of an item in order. Clients and guardrails take a part as complete once the next one begins, so deltas of a later part
+ * Puts the parts of an item in order. Clients and guardrails take a part as complete once the next begins, so deltas of a later part
  * wait while an earlier part may still grow.
  */
 import type { TurnEvent } from "../../turn/turn.ts";

@@ -1,8 +1,8 @@
-/** Token counts of a stream with several reports of them. */
+/** Token counts of a stream that reports them more than once. */
 import { type JsonObject, isObject } from "../json.ts";
 
 /**
- * Later counts replace earlier ones, but null and zero do not: some servers end a stream with a report of zeros.
+ * Later counts replace earlier counts, but null and zero do not: some servers end a stream with a report of zeros.
  * @param before absent for the first report
  */
 export function mergeFigures(before: JsonObject | undefined, later: JsonObject): JsonObject {

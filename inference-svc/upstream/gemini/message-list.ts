@@ -34,7 +34,7 @@ export class ContentList {
     if (parts.length === 0) return;
     this.#settle();
     const last = this.contents.at(-1);
-    // Gemini wants the outputs of calls in a content of their own.
+    // Gemini wants the outputs of calls in a separate content.
     if (last?.role === "user" && last.parts[0]?.functionResponse === undefined) last.parts.push(...parts);
     else this.contents.push({ role: "user", parts: [...parts] });
   }
@@ -59,13 +59,13 @@ export class ContentList {
     const call = this.#calls.get(callId);
     if (!call) return;
     const { parts } = this.#answersTo(call.content);
-    // Pictures and files follow all results: one between two results would part them.
+    // Pictures and files follow all results: between two results they would separate them.
     const results = parts.filter(({ functionResponse }) => functionResponse !== undefined).length;
     parts.splice(results, 0, { functionResponse: { id: callId, name: call.name, response } });
     parts.push(...attachments);
   }
 
-  /** A signature belongs to the next part, or to the one before when none follows. */
+  /** A signature belongs to the next part, or to the part before when none follows. */
   sign(signature: Signature): void {
     this.#signatures.push(signature);
   }
@@ -73,7 +73,7 @@ export class ContentList {
   finish(): readonly Content[] {
     this.#settle();
     const first = this.contents[0];
-    // A turn with calls must come right after one of the user.
+    // A turn with calls must come right after a turn of the user.
     if (first?.role === "model" && first.parts.some(({ functionCall }) => functionCall !== undefined)) {
       this.#onDropped("input.0", "repaired: a message of the user is sent before it, as the format requires");
       this.contents.unshift({ role: "user", parts: [{ text: "(no message)" }] });

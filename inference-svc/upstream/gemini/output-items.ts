@@ -15,7 +15,7 @@ export class GeminiOutputItems {
   readonly #output: Output;
   readonly #tools: SentTools;
   readonly #grounding: Grounding;
-  /** Sealed reasoning is given out only on request. */
+  /** Sealed reasoning is returned only on request. */
   readonly #sealed: boolean;
   readonly #sources: boolean;
   /** Either a message or reasoning is open, never both. */

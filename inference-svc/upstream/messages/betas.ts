@@ -4,7 +4,7 @@ import type { Target } from "../dialect.ts";
 import { supports } from "../translate/context.ts";
 import { asksForCode } from "./native-tools.ts";
 
-/** The vendor takes any name; of other servers of the format most know none. */
+/** The vendor takes any name; most other servers of the format know none. */
 export const takesBetas = (target: Target, parameter: "anthropic_betas" | "context_management"): boolean =>
   target.original || supports(target, parameter);
 

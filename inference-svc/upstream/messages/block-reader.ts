@@ -7,7 +7,7 @@ export interface BlockReader {
   stop(): void;
 }
 
-/** @param written the pieces together; empty where the block began with its input. @returns undefined for what is no JSON */
+/** @param written the pieces joined; empty if the block began with its input. @returns undefined for invalid JSON */
 export function readInput({ input }: JsonObject, written: string): unknown {
   if (written === "") return input;
   try {

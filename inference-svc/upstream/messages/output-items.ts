@@ -43,7 +43,7 @@ export class MessagesOutputItems {
   readonly #codeRuns: CodeRuns;
   readonly #fetches: Fetches;
   readonly #toolSearches: ToolSearches;
-  /** Sealed reasoning is given out only on request. */
+  /** Sealed reasoning is returned only on request. */
   readonly #sealed: boolean;
   #message: MessageWriter | undefined;
   #open: Reader = ignored;
@@ -88,7 +88,7 @@ export class MessagesOutputItems {
   }
 
   /**
-   * @param place index of the block, by default the open one
+   * @param place index of the block, by default the open block
    * @throws Fault when another block has followed, or when the block never began and its kind is unknown
    */
   delta(delta: JsonObject, place: unknown = this.#place): void {

@@ -54,7 +54,7 @@ function fetched(item: InputItem): readonly Block[] {
       type: "web_fetch_tool_result_error",
       error_code: "unavailable",
     });
-  // A PDF was too much for the item, and a document without any text is refused.
+  // A PDF was too large for the item, and a document without any text is refused.
   return data.trim() === ""
     ? [textBlock(`[Web page read: ${url}.]`)]
     : pair(item, webFetchName, { url }, webFetchName, content);

@@ -84,7 +84,7 @@ export class MessagesTranslator implements Translator {
     }
   }
 
-  /** Gateways in between send errors in shapes of their own. */
+  /** Gateways in between send errors in other shapes. */
   #unknown(event: JsonObject): void {
     if (isObject(event.error)) throw providerFault(messagesError(undefined, event));
     // An empty object is a keep-alive of a proxy.

@@ -43,7 +43,7 @@ export class MistralOcrTranslator implements Translator {
     this.#emit(answerEnd("completed", undefined, this.usage, this.#target.tier));
   }
 
-  /** Pages have headings with their numbers; those without words are left out. */
+  /** Pages have headings with their numbers; pages without text are left out. */
   #textOf(pages: readonly JsonObject[]): string {
     const isDocument = findDocument(this.#request.input).type === "document_url";
     return pages

@@ -64,7 +64,7 @@ const idPrefixes: Readonly<Record<string, string>> = {
   custom_tool_call: "ctc_",
 };
 
-/** An id of another maker is of no use, because the vendor stores nothing. */
+/** Another provider's id is of no use, because the vendor stores nothing. */
 function withOwnId(item: JsonObject, path: string, onDropped: OnDropped): JsonObject {
   const prefix = idPrefixes[text(item.type)];
   if (prefix === undefined || typeof item.id !== "string" || item.id.startsWith(prefix)) return item;

@@ -4,7 +4,7 @@ import type { JsonObject } from "../json.ts";
 /** Events written by the gateway itself from deltas and items. `reasoning_part` is an older name. */
 const rewritten = /^response\.(output_item|content_part|reasoning_part|reasoning_summary_part)\./;
 /**
- * Names with at least two segments; shorter ones, such as response.completed, concern the response itself. The name is written into a line
+ * Names with at least two segments; shorter names, such as response.completed, concern the response itself. The name is written into a line
  * of the stream, so nothing else is allowed in it.
  */
 const ofItems = /^response(\.[a-z0-9_]+){2,}$/;

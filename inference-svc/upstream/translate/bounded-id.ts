@@ -2,7 +2,7 @@
 import { createHash } from "node:crypto";
 import { text } from "../json.ts";
 
-/** The id, or a hash in its place when it is too long: the same in every turn, and another for each id. */
+/** The id, or a hash if it is too long: the same in every turn, and different for each id. */
 export function boundedId(callId: unknown, max: number): unknown {
   const id = text(callId);
   return id.length <= max ? callId : createHash("sha256").update(id).digest("hex").slice(0, max);

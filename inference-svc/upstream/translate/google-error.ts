@@ -5,7 +5,7 @@
 import type { ProviderError } from "../failure.ts";
 import { type JsonObject, isObject, objects, text } from "../json.ts";
 
-/** HTTP status for statuses without a number of their own or with a misleading one (https://cloud.google.com/apis/design/errors). */
+/** HTTP status for Google's statuses without a number, or with a misleading number (https://cloud.google.com/apis/design/errors). */
 const statuses: Readonly<Record<string, number>> = {
   INVALID_ARGUMENT: 400,
   // Concerns Sluice's account: not paid for, or not available in its country.

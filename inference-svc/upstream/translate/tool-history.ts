@@ -62,7 +62,7 @@ const screenshot = (output: JsonObject | undefined): JsonObject => ({
 });
 
 /**
- * Fields of items without words for a model. Guardrails scan neither ids nor what is encrypted or encoded, so no text may carry it past
+ * Fields of items without words for a model. Guardrails scan neither ids nor encrypted or encoded data, so no text may carry these past
  * them.
  */
 const untold: ReadonlySet<string> = new Set([
@@ -91,7 +91,7 @@ export interface FoundTools {
   readonly sentName: (name: string) => string;
   /** Whether the format refers to the tool of this text. */
   readonly refers?: (part: JsonObject) => boolean;
-  /** Called with the place of each other one in the output. */
+  /** Called with the place of every other such text in the output. */
   readonly onWords: (place: string, reason: string) => void;
 }
 

@@ -17,7 +17,7 @@ const lookup = cacheLookups();
 export class Connections implements ConnectionOwner {
   readonly #settings: ConnectionSettings;
   readonly #all = new Set<Connection>();
-  /** The last released is at the end. */
+  /** The last released connection is at the end. */
   readonly #idle: Connection[] = [];
   #isSweeping = false;
   #isRetired = false;

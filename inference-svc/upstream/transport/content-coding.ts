@@ -85,7 +85,7 @@ export class CodedBody implements Pausable {
   }
 
   #begin(first: Buffer): Transform {
-    // A truncated body is no error here: the reader of the answer notices what is missing.
+    // A truncated body is no error here: the reader of the answer notices the missing end.
     return this.#open(first, true)
       .on("data", this.#reader.read)
       .on("drain", () => this.#release())

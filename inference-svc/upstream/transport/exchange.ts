@@ -43,7 +43,7 @@ export class Exchange implements ResponseHandler, QueueHooks, DeadlineWatcher {
   #readBytes = 0;
   readonly #deadline: Deadline;
   #flushing = false;
-  /** Whether the consumer is behind: nothing more is read or received before it takes what waits. */
+  /** Whether the consumer is behind: nothing more is read or received before it takes the waiting events. */
   #paused = false;
   /** Received chunks, to be read in the turn of the key. */
   #unread: Buffer[] = [];
@@ -126,7 +126,7 @@ export class Exchange implements ResponseHandler, QueueHooks, DeadlineWatcher {
     // The bytes are there during this call only.
     this.#unread.push(Buffer.from(chunk));
     this.#unreadBytes += chunk.length;
-    // Most answers have come whole: to stop and start a socket takes as long as reading one of them.
+    // Most answers are complete by now, and stopping and starting a socket takes as long as reading one of them.
     if (this.#unreadBytes > unreadLimitBytes) this.#stop();
     if (!this.#paused) this.#readInTurn();
   }

@@ -25,7 +25,7 @@ export class BatchQueue extends Answer {
   otherEvents = 0;
   committed = false;
 
-  /** @param whole true to give out nothing before the end */
+  /** @param whole true to deliver nothing before the end */
   constructor(whole: boolean, hooks: QueueHooks) {
     super();
     this.#whole = whole;
@@ -45,11 +45,11 @@ export class BatchQueue extends Answer {
 
   fail(fault: Fault): void {
     this.#failure = fault;
-    // Nobody gets them, and the turn may wait for another attempt.
+    // The events are never delivered, and the turn may wait for another attempt.
     if (!this.#open) this.#events = [];
   }
 
-  /** True once events are given out; from then on the queue must be bounded. */
+  /** True once events are delivered; from then on the queue must be bounded. */
   get open(): boolean {
     return this.#open;
   }

@@ -21,7 +21,7 @@ const lookback = 20;
 /** About a thousand tokens, the minimum worth caching in front of a first question. */
 const stableCharacters = 4_096;
 
-/** Refuses more marks than fit, because leaving out some of the caller's own would cost the caller money. */
+/** Refuses too many marks, because leaving some out would cost the caller money. */
 export function refuseCacheMarks({ input, tools }: Pick<TurnRequest, "input" | "tools">): Refusal | undefined {
   let marks = tools.filter((tool) => "cacheControl" in tool && tool.cacheControl !== undefined).length;
   for (const { path, part, item } of findSpecialInputs(input)) {
@@ -83,7 +83,7 @@ export class CacheMarks {
     if (this.#paths.size > 1) this.#order([...tools, ...system, ...messages.flatMap(({ content }) => content)]);
   }
 
-  /** Longer lifetimes must come first, so a mark behind a shorter one is shortened. */
+  /** Longer lifetimes must come first, so the lifetime of a mark after a shorter one is reduced. */
   #order(blocks: readonly Block[]): void {
     let short = false;
     for (const block of blocks) {

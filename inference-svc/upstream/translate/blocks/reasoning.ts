@@ -57,7 +57,7 @@ export function thinkingSettings(
   if (effort !== undefined && isEffortOnly(request)) return unasked(effort, translation);
   const takesEither = supports(target, "reasoning.effort");
   if (chosen || takesEither) {
-    // Where the model cannot follow a budget now, it may still reason as it sees fit.
+    // If the model cannot follow a budget now, it may still reason as it sees fit.
     const follows = maxTokens !== undefined && (chosen || unable(around) === undefined);
     return follows ? besideEffort(settings, translation, around) : adaptive(settings, translation, around);
   }

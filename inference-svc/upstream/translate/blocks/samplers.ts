@@ -1,4 +1,4 @@
-/** How tokens are sampled. */
+/** Sampling settings. */
 import type { TurnRequest } from "../../../turn/request.ts";
 import type { OnDropped } from "../../dialect.ts";
 

@@ -69,7 +69,7 @@ export const anthropicForm: ToolForm = { wraps: true, names: anthropicNames };
 export const geminiForm: ToolForm = { wraps: true, names: geminiNames };
 export const cohereForm: ToolForm = { wraps: true, names: cohereNames };
 
-/** The name itself where the format takes it. Another one stays the same in every turn, because a cached beginning holds it. */
+/** The name itself if the format allows it. A replacement is the same in every turn, because the cached prefix contains it. */
 export function fitName(name: string, rule: NameRule): string {
   if (rule.form.test(name)) return name;
   const clean = name.replaceAll(rule.refused, "_");

@@ -81,7 +81,7 @@ export class SentTools {
 /** A name has no line break. */
 const keyOf = (name: string, namespace = ""): string => `${namespace}\n${name}`;
 
-/** Formats without namespaces have them as the beginnings of names. */
+/** In formats without namespaces, the namespace is a prefix of the name. */
 const wholeName = (name: string, namespace?: string): string =>
   namespace === undefined ? name : `${namespace}__${name}`;
 

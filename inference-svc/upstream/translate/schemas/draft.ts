@@ -1,4 +1,4 @@
-/** Writes what older drafts of JSON Schema allow, and what generators get wrong, as draft 2020-12 has it. */
+/** Converts keywords of older drafts of JSON Schema, and common errors of generators, to draft 2020-12. */
 import type { JsonObject } from "../../json.ts";
 import { isNumber } from "./exact.ts";
 
@@ -6,7 +6,7 @@ const types: ReadonlySet<unknown> = new Set(["object", "array", "string", "numbe
 /** Keywords with values of any type. */
 const anyValue: ReadonlySet<string> = new Set(["default", "const", "example", "examples", "enum"]);
 
-/** @param changes gets what was written anew */
+/** @param changes gets the changes made */
 export function toDraft2020(node: JsonObject, changes: Set<string>): JsonObject {
   const entries = Object.entries(node).flatMap(([keyword, value]) => rewritten(keyword, value, node));
   const isSame =

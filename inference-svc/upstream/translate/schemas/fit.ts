@@ -1,4 +1,4 @@
-/** Makes a schema fit what a vendor takes. What fits is not touched. */
+/** Adapts a schema to the rules of a vendor. A schema within the rules stays unchanged. */
 import { type JsonObject, isObject } from "../../json.ts";
 import { folded, withSentence, withoutReference } from "./fold.ts";
 import { writeExactly } from "./exact.ts";
@@ -8,13 +8,13 @@ import { mapSchemas } from "./walk.ts";
 
 export interface FittedSchema {
   readonly schema: JsonObject;
-  /** Whether it is sent as it came. */
+  /** Whether it is sent unchanged. */
   readonly isSame: boolean;
   /** Changes, in words to follow "repaired: ". */
   readonly changes: readonly string[];
-  /** Why the vendor cannot enforce the schema; undefined where it can. */
+  /** The reason why the vendor cannot enforce the schema; undefined where it can. */
   readonly unenforceable: string | undefined;
-  /** Names of the root's properties as they are sent, with the client's. */
+  /** The client's names of the root's properties, by the sent names. */
   readonly renamed: ReadonlyMap<string, string>;
 }
 
@@ -54,7 +54,7 @@ function fitRoot(given: JsonObject, rules: SchemaRules, refused: readonly string
   if (root.type !== "object") {
     const { type, ...rest } = root;
     root = { type: "object", ...rest };
-    // The absence of a type has one meaning.
+    // A missing type has only one meaning.
     if (type !== undefined) changes.add("the root is sent as an object");
   }
   if (rules.needsProperties && !isObject(root.properties)) root = { ...root, properties: {} };
@@ -135,7 +135,7 @@ function withDescription(
   return { ...kept, description: withSentence(node.description, `{${told}}`) };
 }
 
-/** The reason why a vendor would answer 400 to a schema, with any keywords left out. */
+/** The reason why a vendor would answer 400 to a schema, whatever keywords are left out. */
 function findUnenforceable(schema: JsonObject, { closed, allRequired }: SchemaRules): string | undefined {
   let reason: string | undefined;
   if (!closed) return reason;

@@ -6,7 +6,7 @@ const combinators = ["allOf", "anyOf", "oneOf"] as const;
 const maxHops = 8;
 const maxDescribed = 400;
 
-/** The root with the schema it refers to; `root` itself if the reference is missing or not within it. */
+/** The root with the schema it refers to; `root` itself without a usable reference. */
 export function withoutReference(root: JsonObject): JsonObject {
   let found = root;
   for (let hop = 0; hop < maxHops && typeof found.$ref === "string"; hop++) {

@@ -1,4 +1,4 @@
-/** Gives the members of arguments the client's names again while the JSON streams: the provider was sent other names for them. */
+/** Restores the client's names of arguments while the JSON streams: the provider knows the members by other names. */
 
 import type { SentTool } from "../names/tool-names.ts";
 import type { VendorSchemas } from "./rules.ts";
@@ -32,7 +32,7 @@ export class RenamedArguments {
     return written;
   }
 
-  /** @returns what was held back */
+  /** @returns the text held back so far */
   finish(): string {
     const rest = this.#name ?? "";
     this.#name = undefined;
@@ -73,7 +73,7 @@ export class RenamedArguments {
   }
 }
 
-/** A name in broken JSON is nobody's. */
+/** Empty for a name in broken JSON. */
 function nameIn(json: string): string {
   try {
     return String(JSON.parse(json));

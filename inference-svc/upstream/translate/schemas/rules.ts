@@ -18,20 +18,20 @@ export interface SchemaRules {
   readonly valid?: true;
   /** Whether every object must refuse other properties. */
   readonly closed?: true;
-  /** Whether every property must be required. A schema with optional ones cannot be enforced. */
+  /** Whether every property must be required. A schema with optional properties cannot be enforced. */
   readonly allRequired?: true;
   /** Whether keywords next to a reference are forbidden. */
   readonly bareReferences?: true;
   /** Whether `oneOf` is sent as `anyOf`. */
   readonly anyForOne?: true;
-  /** Whether a keyword is not taken; its value then stands in the description of its schema, as vendors' own SDKs do. */
+  /** Whether a keyword is unsupported; its value then goes into the description of its schema, as in vendors' own SDKs. */
   readonly describes?: (keyword: string, value: unknown) => boolean;
 }
 
 /** The rules of a vendor. */
 export interface VendorSchemas {
   readonly tools: SchemaRules;
-  /** Tools with calls that must follow their schemas. */
+  /** Tools whose calls must follow their schemas. */
   readonly strictTools: SchemaRules;
   readonly answers: SchemaRules;
   /** Answers that need not follow their schema; absent where the vendor enforces all. */
@@ -92,7 +92,7 @@ const claudeAnswers: SchemaRules = {
   describes: beyondClaudeGrammar,
 };
 
-/** Every server of the format is taken for one of Anthropic: the others read a schema as the vendor does, or more leniently. */
+/** Every server of the format is treated like Anthropic: the others read a schema as the vendor does, or more leniently. */
 export const messagesSchemas: VendorSchemas = {
   tools: claudeTools,
   strictTools: { ...claudeAnswers, ...claudeTools, why: claudeAnswers.why },

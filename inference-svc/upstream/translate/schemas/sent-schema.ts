@@ -8,7 +8,7 @@ import type { SchemaRules, VendorSchemas } from "./rules.ts";
 
 export interface SentSchema {
   readonly schema: Verbatim;
-  /** Whether calls or answers are to follow the schema. */
+  /** Whether calls or answers must follow the schema. */
   readonly strict: boolean;
 }
 

@@ -1,4 +1,4 @@
-/** Visits every schema inside a schema, and copies only what changes. */
+/** Visits every schema inside a schema, and copies only changed schemas. */
 import { type JsonObject, isObject } from "../../json.ts";
 
 /** Keywords with schemas by name. */

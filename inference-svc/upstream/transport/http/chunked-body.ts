@@ -3,7 +3,7 @@ import { invalidResponse } from "./connection-error.ts";
 
 /** Longest line with the size of a chunk and its extensions. No known server sends such lines; Node has the same limit. */
 const sizeLineLimitBytes = 16 * 1024;
-/** A size of so many hexadecimal digits is more than any response has, and a number holds it exactly. */
+/** A size of this many hexadecimal digits is more than any response has, and a number holds it exactly. */
 const maxDigits = 12;
 
 const lineFeed = 0x0a;

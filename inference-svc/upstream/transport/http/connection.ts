@@ -12,7 +12,7 @@ import { ResponseParser, type ResponseSink } from "./response-parser.ts";
 export interface Request {
   /** Request line and fields, without the length of the body and the empty line. */
   readonly head: string;
-  /** Empty for requests without one. */
+  /** Empty for requests without a body. */
   readonly body: string;
 }
 
@@ -20,7 +20,7 @@ export interface Request {
 export interface ResponseHandler {
   /** From here on the request may reach the server. */
   onRequestStart(): void;
-  /** The final response, not an informational one. */
+  /** The final response, not an informational response. */
   onResponseStart(head: ResponseHead): void;
   /** @param bytes valid during the call only */
   onResponseData(bytes: Buffer): void;
@@ -113,7 +113,7 @@ export class Connection implements ResponseSink {
     this.#socket?.resume();
   }
 
-  /** Closes the socket at once. The handler hears nothing of it. */
+  /** Closes the socket at once. The handler is not called. */
   close(): void {
     this.#handler = undefined;
     this.#request = undefined;

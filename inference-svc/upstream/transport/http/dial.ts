@@ -6,8 +6,8 @@ import { connect as connectTls } from "node:tls";
 const keepAliveProbeMs = 60_000;
 
 /**
- * One buffer for all sockets, because what a read brings is used up before the next read. A buffer for each read would be most of what a call
- * allocates.
+ * All sockets share a buffer, because the bytes of a read are used up before the next read. A buffer for each read would be most of the memory
+ * allocated by a call.
  */
 const readBuffer = Buffer.allocUnsafeSlow(64 * 1024);
 

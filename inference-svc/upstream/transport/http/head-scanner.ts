@@ -153,7 +153,7 @@ export class HeadScanner {
     }
   }
 
-  /** Nothing is done with the reason, so its characters are free. */
+  /** The reason phrase is ignored, so its characters are not restricted. */
   #reason(bytes: Uint8Array, from: number): number {
     let at = from;
     while (at < bytes.length && bytes[at] !== carriageReturn && bytes[at] !== lineFeed) at++;

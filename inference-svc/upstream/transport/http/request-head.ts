@@ -1,4 +1,4 @@
-/** Writes the heads of requests. What is the same for every request to an endpoint is written once. */
+/** Writes the heads of requests. Parts common to all requests of an endpoint are written once. */
 import { providerFailed } from "../../failure.ts";
 
 const invalidPath = /[^\u0021-\u00ff]/;

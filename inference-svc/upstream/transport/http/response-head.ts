@@ -26,9 +26,9 @@ export class ResponseHead implements ResponseFields {
   isChunked = false;
   /** Whether the server keeps the connection open after the body. */
   keepsAlive: boolean;
-  /** The first one; empty without any. */
+  /** The first value; empty without any. */
   contentType = "";
-  /** All of them, joined by commas; undefined without any. */
+  /** All values, joined by commas; undefined without any. */
   contentCoding: string | undefined;
   /** Seconds for which the server keeps an idle connection; infinite when it gives no time. */
   keepAliveSeconds = Number.POSITIVE_INFINITY;
@@ -45,7 +45,7 @@ export class ResponseHead implements ResponseFields {
     this.#readFields();
     if (this.isChunked && this.contentLength !== noLength)
       throw invalidResponse("both content-length and transfer-encoding");
-    // HTTP/1.0 has no chunked coding: something between here and the server may see another end of the body (RFC 9112, 6.1).
+    // HTTP/1.0 has no chunked coding: an intermediary may see another end of the body (RFC 9112, 6.1).
     if (isOld && this.isChunked) this.keepsAlive = false;
   }
 

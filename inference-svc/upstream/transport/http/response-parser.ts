@@ -1,4 +1,4 @@
-/** Divides the bytes of a connection into responses. Works as they come: nothing but an unfinished head is kept. */
+/** Divides the bytes of a connection into responses as they come: only an unfinished head is kept. */
 import { ChunkedBody } from "./chunked-body.ts";
 import { ConnectionError, invalidResponse } from "./connection-error.ts";
 import { HeadScanner } from "./head-scanner.ts";

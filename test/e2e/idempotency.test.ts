@@ -145,7 +145,7 @@ describe("a thousand at once", () => {
   }
 });
 
-describe("who comes later", () => {
+describe("a later request", () => {
   test("hears everything from the beginning", async () => {
     const goOn = paused();
     const idempotencyKey = randomUUID();
@@ -229,7 +229,7 @@ describe("who comes later", () => {
   });
 });
 
-describe("who leaves", () => {
+describe("a leaving client", () => {
   test("takes nothing from the others; with the last one gone the provider call stops at once", async () => {
     paused();
     const idempotencyKey = randomUUID();

@@ -1,4 +1,4 @@
-/** Turns as tests ask for them: what is not said is what a plain request has. */
+/** Turns for tests, with the defaults of a plain request. */
 import { create } from "@bufbuild/protobuf";
 import { DocumentReaders } from "@sluice/inference-svc/files/documents/readers.js";
 import { FileReader } from "@sluice/inference-svc/files/texts.js";
@@ -117,23 +117,23 @@ export interface Engine {
   readonly upstreams: Upstreams;
   readonly warnings: object[];
   readonly errors: object[];
-  /** Ledger rows of calls that have ended. */
+  /** Ledger rows of ended calls. */
   readonly closed: CallEnd[];
-  /** And of those that were begun. */
+  /** Ledger rows of begun calls. */
   readonly opened: CallStart[];
 }
 
-/** Reader that all engines share, because its processes start with the first file. */
+/** Reader shared by all engines, because its processes start with the first file. */
 const documents = new DocumentReaders();
 const files = new FileReader(documents);
 
-/** A budget that has room for everything. */
+/** A budget with room for everything. */
 export const noHold: Hold = { raise: () => Promise.resolve(), settle: () => undefined };
 
-/** Parts of a stack, and the records that it leaves. */
 /** Secret of every stack of the tests. */
 export const stackSecret = "s".repeat(32);
 
+/** Parts of a stack, and its records. */
 export interface EngineParts {
   readonly parts: KitParts;
   readonly engine: Omit<Engine, keyof Stack>;
@@ -141,7 +141,7 @@ export interface EngineParts {
 
 const unlimited: Pick<Budgets, "reserve"> = { reserve: () => Promise.resolve(noHold) };
 
-/** A ledger that keeps its rows in lists. */
+/** A ledger which keeps its rows in lists. */
 export function openLedger() {
   const closed: CallEnd[] = [];
   const opened: CallStart[] = [];
@@ -170,7 +170,7 @@ export function openParts(
   records = new EndpointRecords(),
   packages = noPackages,
   budgets: Pick<Budgets, "reserve"> = unlimited,
-  /** Of names in addresses that are passed on; unless a test says otherwise nobody knows them. */
+  /** Resolves names in addresses passed on to providers; by default they are unknown. */
   resolvePassed: Resolve = () => Promise.resolve([]),
 ): EngineParts {
   const warnings: object[] = [];
@@ -187,7 +187,7 @@ export function openParts(
     meter,
     readers: new PageReaders(),
     documents,
-    // Host names that tests give to their own servers.
+    // Host names of the tests' servers.
     resolve: () => Promise.resolve(["127.0.0.1"]),
     now: records.now,
     log,
@@ -225,7 +225,7 @@ export function openParts(
       watch: () => () => {},
       meter,
       log,
-      // Host names that tests give to their own servers.
+      // Host names of the tests' servers.
       resolve: () => Promise.resolve(["127.0.0.1"]),
     }),
     vectorStores,
@@ -276,7 +276,7 @@ export async function run(turn: Turn, request: TurnRequest, asked: Asked = newSc
   }
 }
 
-/** Fails unless the events keep the order that clients rely on; gives the items. */
+/** Fails unless the events have the order required by clients; returns the items. */
 export function itemsOf(events: readonly TurnEvent[]): Record<string, unknown>[] {
   const items = new Map<number, { said: Map<string, string>; ended: boolean }>();
   const whole: Record<string, unknown>[] = [];

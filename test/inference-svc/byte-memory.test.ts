@@ -1,4 +1,4 @@
-/** The memory of JSON texts by their bytes: tools and text formats that come again. */
+/** The memory of JSON texts by their bytes: repeated tools and text formats. */
 import { describe, expect, test } from "@jest/globals";
 import { ByteMemory } from "@sluice/proto/runtime/validation/byte-memory.js";
 import { listProblems, parseTurnRequest } from "../support/answers/parse-turn-request.js";
@@ -24,7 +24,7 @@ describe("a memory of texts", () => {
     expect(memory.find(bytes("[1]"))).toBe(1);
   });
 
-  test("tells texts with the same checksum apart", () => {
+  test("distinguishes texts with the same checksum", () => {
     // A pair with equal CRC-32.
     const [one, other] = [bytes("plumless"), bytes("buckeroo")];
     const memory = new ByteMemory<number>();
@@ -48,7 +48,7 @@ describe("a memory of texts", () => {
   });
 });
 
-describe("tools that come again", () => {
+describe("repeated tools", () => {
   const aliases = ["acme:"];
   const tools = [{ type: "function", name: "f", parameters: { type: "object" } }, { type: "acme:web_search" }];
 
@@ -58,7 +58,7 @@ describe("tools that come again", () => {
     expect(first).toMatchObject([{ type: "function" }, { kind: "service:web_search", spelling: "acme:web_search" }]);
   });
 
-  test("are read again when the configuration has other aliases", () => {
+  test("are parsed again after a change of the configured aliases", () => {
     parseTurnRequest({ tools }, { aliases });
     expect(listProblems({ tools }, { aliases: [] })).toEqual(["tools.1.type: unknown type acme:web_search"]);
   });

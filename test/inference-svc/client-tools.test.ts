@@ -1,4 +1,4 @@
-/** Tools whose calls the client carries out, at providers without them: as functions there, and as their own items for the client. */
+/** Tools executed by the client, at providers without them: functions there, and their native items for the client. */
 import { create } from "@bufbuild/protobuf";
 import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
 import { AppliesTo } from "@sluice/proto/gen/sluice/admin/v1/access_service_pb.js";
@@ -40,7 +40,7 @@ const wrong = { type: "update_file", path: "a.txt", diff: "*** Begin Patch\n@@\n
 interface Speaker {
   readonly whole: (name: string, args: object) => Reply;
   readonly stream: (name: string, args: object) => Reply;
-  /** The function's declaration in the body that was sent. */
+  /** The function's declaration in the sent body. */
   readonly declared: (body: Body) => unknown;
 }
 interface Body {
@@ -146,7 +146,7 @@ const finished = (batch: Batch) => batch.flatMap((event) => (event.type === "ite
 const message = (content: string): InputItem => ({ type: "message", role: "user", content });
 
 describe.each(Object.entries(speakers))("%s", (dialect, speaker) => {
-  test.each([false, true])("a patch is an item of its own (stream: %s)", async (stream) => {
+  test.each([false, true])("a patch is a native item (stream: %s)", async (stream) => {
     upstream.script([(stream ? speaker.stream : speaker.whole)("apply_patch", operation)]);
     const { events: given, fault } = await turn({ models: [dialect], tools: [tools.patch], stream });
     expect(fault).toBeUndefined();
@@ -166,7 +166,7 @@ describe.each(Object.entries(speakers))("%s", (dialect, speaker) => {
     });
   });
 
-  test("its history is a call of the function and the output", async () => {
+  test("its history becomes a call of the function and its output", async () => {
     upstream.script([speaker.whole("apply_patch", operation)]);
     const input = [
       message("Fix it."),
@@ -193,7 +193,7 @@ test("a provider with the tool is sent the tool", async () => {
   expect(sent()).toMatchObject({ tools: [{ type: "apply_patch" }], tool_choice: { type: "apply_patch" } });
 });
 
-test("a provider with the tool streams it, and the client's functions beside it, in the order of its items", async () => {
+test("a provider with the tool streams it, and the client's functions next to it, in the order of its items", async () => {
   const patch = { type: "apply_patch_call", id: "apc_1", call_id: "c", status: "completed", operation };
   const f = responsesCall("f", {});
   const begun = { ...patch, status: "in_progress", operation: { ...operation, diff: "" } };
@@ -212,7 +212,7 @@ test("a provider with the tool streams it, and the client's functions beside it,
   expect(finished(given).map(({ type }) => type)).toEqual(["function_call", "apply_patch_call", "function_call"]);
 });
 
-test("each endpoint of a model gets the form that it takes", async () => {
+test("each endpoint of a model gets its supported form", async () => {
   upstream.script([{ status: 500 }, calling({ name: "apply_patch", args: operation })]);
   const { events: given, fault } = await turn({
     models: ["mixed"],
@@ -358,7 +358,7 @@ describe("service:apply_patch", () => {
   const native = { type: "apply_patch_call", id: "apc_1", call_id: "c", status: "completed", operation };
 
   test.each([undefined, "auto", "native"])(
-    "is the provider's own where it has one (engine: %s)",
+    "stays native at a provider with the tool (engine: %s)",
     async (engineName) => {
       upstream.script([responsesAnswer(native)]);
       const toolChoice = { type: "tool", tool: { type: "service:apply_patch" } } as const;
@@ -384,34 +384,31 @@ describe("service:apply_patch", () => {
 });
 
 describe("a wrong call", () => {
-  test.each([false, true])(
-    "is given back to the model, and the client sees none of it (stream: %s)",
-    async (stream) => {
-      const calls = stream
-        ? (args: object) => callingStream("Let me see.", { name: "apply_patch", args })
-        : (args: object) => calling({ name: "apply_patch", args });
-      upstream.script([calls(wrong), calls(operation)]);
-      const asked = newScope();
-      const toolChoice = { type: "tool", tool: { type: "apply_patch" } } as const;
-      const { events: given, fault } = await turn({ tools: [tools.patch], stream, toolChoice }, asked);
-      expect(fault).toBeUndefined();
-      expect(finished(given).filter(({ type }) => type !== "message")).toMatchObject([
-        { type: "apply_patch_call", operation },
-      ]);
-      expect(given.at(-1)).toMatchObject({ outcome: { status: "completed" } });
-      const body = sent();
-      expect(body.messages.at(-1)).toEqual({
-        role: "tool",
-        tool_call_id: "call_0",
-        content: JSON.stringify({
-          error: "diff, line 1: only *** End of File may begin with ***; the diff has no other header",
-        }),
-      });
-      // No call was passed on yet, so the choice still holds.
-      expect(body.tool_choice).toEqual({ type: "function", function: { name: "apply_patch" } });
-      expect(asked.scope.trace.stages).toMatchObject([{ data: { tools: [], steps: 0, rejected_calls: 1 } }]);
-    },
-  );
+  test.each([false, true])("goes back to the model, hidden from the client (stream: %s)", async (stream) => {
+    const calls = stream
+      ? (args: object) => callingStream("Let me see.", { name: "apply_patch", args })
+      : (args: object) => calling({ name: "apply_patch", args });
+    upstream.script([calls(wrong), calls(operation)]);
+    const asked = newScope();
+    const toolChoice = { type: "tool", tool: { type: "apply_patch" } } as const;
+    const { events: given, fault } = await turn({ tools: [tools.patch], stream, toolChoice }, asked);
+    expect(fault).toBeUndefined();
+    expect(finished(given).filter(({ type }) => type !== "message")).toMatchObject([
+      { type: "apply_patch_call", operation },
+    ]);
+    expect(given.at(-1)).toMatchObject({ outcome: { status: "completed" } });
+    const body = sent();
+    expect(body.messages.at(-1)).toEqual({
+      role: "tool",
+      tool_call_id: "call_0",
+      content: JSON.stringify({
+        error: "diff, line 1: only *** End of File may begin with ***; the diff has no other header",
+      }),
+    });
+    // No call was passed on yet, so the choice still holds.
+    expect(body.tool_choice).toEqual({ type: "function", function: { name: "apply_patch" } });
+    expect(asked.scope.trace.stages).toMatchObject([{ data: { tools: [], steps: 0, rejected_calls: 1 } }]);
+  });
 
   test.each([
     [{ type: "delete_file", path: "../../.ssh/id" }, "path: must be relative to the working folder and stay in it"],
@@ -420,14 +417,14 @@ describe("a wrong call", () => {
       "path: must be relative to the working folder and stay in it",
     ],
     [{ type: "create_file", path: "a", diff: `+${"a".repeat(1_048_576)}` }, "diff: at most 1048576 characters"],
-  ])("is one whose path leads elsewhere, or whose diff is too long: %#", async (args, error) => {
+  ])("is detected by a path outside the folder or a too long diff: %#", async (args, error) => {
     upstream.script([calling({ name: "apply_patch", args }), calling({ name: "apply_patch", args: operation })]);
     const { events: given } = await turn({ tools: [tools.patch] });
     expect(finished(given)).toMatchObject([{ type: "apply_patch_call", operation }]);
     expect(sent().messages.at(-1)).toMatchObject({ role: "tool", content: JSON.stringify({ error }) });
   });
 
-  test("takes the calls beside it along, which the model makes again", async () => {
+  test("makes the model repeat the calls next to it, too", async () => {
     upstream.script([
       calling({ name: "apply_patch", args: wrong }, { name: "f", args: {} }),
       calling({ name: "apply_patch", args: operation }, { name: "f", args: {} }),
@@ -441,7 +438,7 @@ describe("a wrong call", () => {
     ]);
   });
 
-  test("that comes again and again ends in an answer without tools", async () => {
+  test("repeated again and again ends in an answer without tools", async () => {
     upstream.script([
       calling({ name: "shell", args: "no JSON" }),
       calling({ name: "shell", args: {} }),
@@ -455,7 +452,7 @@ describe("a wrong call", () => {
     expect(asked.scope.trace.stages).toMatchObject([{ data: { stop_reason: "errors", rejected_calls: 2 } }]);
   });
 
-  test("is left out of the last answer, and of one that was cut off", async () => {
+  test("is left out of the last answer, and of a truncated answer", async () => {
     const bad = () => calling({ name: "shell", args: {} });
     upstream.script([bad(), bad(), bad()]);
     expect(finished((await turn({ tools: [tools.shell] })).events)).toEqual([]);

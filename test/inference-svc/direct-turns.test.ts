@@ -18,7 +18,7 @@ const event = (model: string): TurnEvent => ({
 const batch = (...models: string[]) => ({ events: models.map(event), cost: 1 });
 const modelsIn = (events: readonly TurnEvent[]) => events.map((each) => (each.event.value as { model: string }).model);
 
-/** Starts a turn that an engine runs. */
+/** Starts a turn run by an engine. */
 function startTurn(run: (turn: EngineTurn) => Promise<void>): PulledTurn {
   const pulled = new PulledTurn();
   pulled.start((listener) => {
@@ -30,7 +30,7 @@ function startTurn(run: (turn: EngineTurn) => Promise<void>): PulledTurn {
 }
 
 describe("a turn without a gateway", () => {
-  test("gives every batch in order, and takes the next only when the last was dealt with", async () => {
+  test("gives every batch in order, and takes the next only after the last was processed", async () => {
     const steps: string[] = [];
     const turn = startTurn(async (engine) => {
       for (const model of ["a", "b", "c"]) {
@@ -42,7 +42,7 @@ describe("a turn without a gateway", () => {
     expect(steps).toEqual(["got a", "passed a", "got b", "passed b", "got c", "passed c"]);
   });
 
-  test("a batch that waits when the turn fails is given first, together with the one before it", async () => {
+  test("a batch waiting at the turn's failure is given first, together with the one before it", async () => {
     const failure = new Fault(FaultReason.PROVIDER_FAILED);
     const turn = startTurn(async (engine) => {
       void engine.take(batch("a"), false);
@@ -57,7 +57,7 @@ describe("a turn without a gateway", () => {
     expect(got).toEqual([["a", "b"]]);
   });
 
-  test("a cancel lets the engine go that waits for room, and the reader that waits for events", async () => {
+  test("a cancel releases an engine waiting for room, and a reader waiting for events", async () => {
     let passed = () => {};
     const isPassed = new Promise<void>((resolve) => {
       passed = resolve;
@@ -79,7 +79,7 @@ describe("a turn without a gateway", () => {
 });
 
 describe("turn abort", () => {
-  test("calls each listener once, none that was removed or came late, and keeps its first reason", () => {
+  test("calls each listener once, no removed or late ones, and keeps its first reason", () => {
     const abort = new TurnAbort();
     const called: string[] = [];
     const removed = () => called.push("removed");

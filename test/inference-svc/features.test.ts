@@ -6,7 +6,7 @@ import { asking, newScope } from "./asking.js";
 
 const room = 53;
 
-/** Features of which each applies to the requests that name it as their first model, and notes that its layer has run. */
+/** Features for requests with their name as the first model; each layer notes its run. */
 function numbered(count: number) {
   const ran: number[] = [];
   const features = Array.from({ length: count }, (_, index) => ({
@@ -24,7 +24,7 @@ function numbered(count: number) {
   return { ran, turn: composeByMask(features, layers, () => answer) };
 }
 
-test("each of 53 features acts on the requests that it applies to, and on no other", () => {
+test("each of 53 features acts on its requests, and on no other", () => {
   const { ran, turn } = numbered(room);
   const { scope } = newScope();
   for (const applying of [...Array.from({ length: room }, (_, index) => [index]), [0, 31, 32, 40, 52], []]) {

@@ -1,4 +1,4 @@
-/** The user identifier that a provider gets: never the client's own value, and always the same for the same user. */
+/** The user identifier for a provider: never the client's own value, and always the same for the same user. */
 import { createHmac } from "node:crypto";
 import { create } from "@bufbuild/protobuf";
 import { expect, test } from "@jest/globals";
@@ -19,13 +19,13 @@ test.each([
   expect(identities.hashUser("key", asked(fields))).toBe(hash(identity));
 });
 
-test("another key, another secret: somebody else", () => {
+test("another key or another secret gives another identifier", () => {
   const own = new Identities("secret").hashUser("key", asked({ user: "u" }));
   expect(new Identities("secret").hashUser("other", asked({ user: "u" }))).not.toBe(own);
   expect(new Identities("another").hashUser("key", asked({ user: "u" }))).not.toBe(own);
 });
 
-test("many users, and long ones, are told right", () => {
+test("many users, and long names, stay distinct", () => {
   const identities = new Identities("secret");
   const users = Array.from({ length: 5_000 }, (_, n) => `u${n}`).concat("l".repeat(10_000), "u0");
   for (const user of users) identities.hashUser("key", asked({ user }));

@@ -1,4 +1,4 @@
-/** Too many requests, dead keys, no money, and outages: what is asked again, when, and how often at most. */
+/** Rate limits, refused keys, missing money, and outages: the retries, their times, and their maximum number. */
 import { afterEach, beforeEach, describe, expect, test } from "@jest/globals";
 import { EndpointRecords } from "@sluice/inference-svc/routing/records/endpoint-record.js";
 import { RetryBudget } from "@sluice/inference-svc/routing/attempt/retry-budget.js";
@@ -9,7 +9,7 @@ import { type Engine, asking, house, newScope, openEngine, run } from "./asking.
 let one: Upstream;
 let two: Upstream;
 let engine: Engine;
-/** Milliseconds, by which keys rest and attempts are counted; only pauses take real time. */
+/** Milliseconds, for resting keys and counted attempts; only pauses take real time. */
 let clock: { now: number };
 
 beforeEach(async () => {
@@ -57,7 +57,7 @@ const ask = (model: string, asked = newScope()) => run(engine.turn, asking({ mod
 const keysAt = (upstream: Upstream) => upstream.requests.map(({ headers }) => headers.authorization?.at(-1));
 
 describe("429", () => {
-  test("the other key is asked with at once, and this one rests for the time that was named", async () => {
+  test("another key is used at once, and the limited key rests for the given time", async () => {
     one.script([limited(30), chatStream("one")]);
     expect((await ask("keyed")).fault).toBeUndefined();
     for (let index = 0; index < 3; index++) await ask("keyed");
@@ -77,7 +77,7 @@ describe("429", () => {
     expect(keysAt(one).slice(-2)).toEqual(expect.arrayContaining(["a", "b"]));
   });
 
-  test("the other endpoint is asked at once, and this one not before its time", async () => {
+  test("another endpoint is called at once, and the limited one not before its time", async () => {
     one.script([limited(30), chatStream("one")]);
     const asked = newScope();
     await ask("both", asked);
@@ -92,7 +92,7 @@ describe("429", () => {
     expect([one.requests.length, two.requests.length]).toEqual([2, 2]);
   });
 
-  test("with nobody left a short time is waited for, once", async () => {
+  test("without an alternative a short time is waited for, once", async () => {
     one.script([limited(), chatStream("one")]);
     const at = performance.now();
     const ending = ask("plain");
@@ -122,7 +122,7 @@ describe("429", () => {
     expect([again.fault?.status, again.fault?.retryAfterMs, one.requests.length]).toEqual([429, retryAfterMs - 500, 1]);
   });
 
-  test("of several the smallest time that is left", async () => {
+  test("with several limits has the shortest remaining time", async () => {
     one.script([limited(90)]);
     two.script([limited(30)]);
     expect((await ask("both")).fault?.retryAfterMs).toBe(30_000);
@@ -140,7 +140,7 @@ describe("429", () => {
     expect(performance.now() - at).toBeLessThan(6_000);
   });
 
-  test("a client who leaves while it is waited for is heard at once", async () => {
+  test("a client's end during the wait is handled at once", async () => {
     one.script([limited(10)]);
     const asked = newScope();
     const ending = ask("plain", asked);
@@ -160,7 +160,7 @@ describe("keys", () => {
     ["402", error(402), 300_000],
     ["402 that says when", error(402, { "retry-after": "120" }), 120_000],
     ["nothing left to spend", error(429, {}, spent), 300_000],
-  ])("%s: it rests, the operator is told, the next key is asked with", async (_, reply, restMs) => {
+  ])("%s: the key rests, the operator gets a log line, the next key is used", async (_, reply, restMs) => {
     one.script([reply, chatStream("one")]);
     expect((await ask("keyed")).fault).toBeUndefined();
     expect(engine.errors).toEqual([expect.objectContaining({ provider: "keyed", key: 0, rests_ms: restMs })]);
@@ -174,25 +174,25 @@ describe("keys", () => {
     expect(keysAt(one).slice(-2)).toContain("a");
   });
 
-  test("money that is spent is not waited for, and nobody is told to come back", async () => {
+  test("a spent account is not waited for, and has no retry hint", async () => {
     one.script([error(429, {}, spent)]);
     const { fault } = await ask("single");
     expect([fault?.status, fault?.shouldRetry, fault?.retryAfterMs, one.requests.length]).toEqual([502, false, 0, 1]);
   });
 
-  test("a limit of spending that names its end is one of rates", async () => {
+  test("a spending limit with its end time is a rate limit", async () => {
     one.script([error(429, { "retry-after": "60" }, spent)]);
     const { fault } = await ask("single");
     expect([fault?.status, fault?.retryAfterMs]).toEqual([429, 60_000]);
   });
 
-  test("a refused key is asked with again when nobody else is left", async () => {
+  test("a refused key is used again if no other is left", async () => {
     one.script([error(401), chatStream("one")]);
     expect((await ask("single")).fault?.status).toBe(502);
     expect((await ask("single")).fault).toBeUndefined();
   });
 
-  test("it comes after endpoints whose keys are taken", async () => {
+  test("an endpoint with a refused key comes after endpoints with accepted keys", async () => {
     one.script([error(401), chatStream("one")]);
     await ask("both");
     await ask("both");
@@ -214,7 +214,7 @@ describe("the budget", () => {
   test.each([
     [true, 10],
     [false, 3],
-  ])("in use %s: %i failed repeats in ten seconds, or a fifth of the requests", (inUse, few) => {
+  ])("in use %s: %i failed retries in ten seconds, or a fifth of the requests", (inUse, few) => {
     const budget = new RetryBudget();
     failures(budget, few - 1);
     expect(budget.allows(inUse, clock.now)).toBe(true);
@@ -228,7 +228,7 @@ describe("the budget", () => {
     expect(budget.allows(inUse, clock.now)).toBe(true);
   });
 
-  test("what succeeds costs nothing; what will probably fail is counted before", () => {
+  test("successful retries cost nothing; probably failing retries are counted in advance", () => {
     const budget = new RetryBudget();
     for (let index = 0; index < 100; index++) budget.beginRetry(false)(false, clock.now);
     expect(budget.allows(false, clock.now)).toBe(true);
@@ -238,7 +238,7 @@ describe("the budget", () => {
     expect(budget.allows(false, clock.now)).toBe(true);
   });
 
-  test("providers that all fail for a minute are hardly asked more than there are requests", async () => {
+  test("with all providers failing for a minute, calls hardly exceed requests", async () => {
     for (const upstream of [one, two]) upstream.script([error(500)]);
     const attempts = () => one.requests.length + two.requests.length;
     let early = 0;

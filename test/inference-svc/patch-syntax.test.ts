@@ -88,7 +88,7 @@ describe("a change", () => {
         const diff = given.map(([head, lines, end]) => head + lines.map((line) => `${line.join("")}\n`).join("") + end);
         if (findUpdateProblem(diff.join("")) !== undefined) return;
         passed++;
-        // The lines that the patch expects, often enough for every place at which a section may look for them.
+        // The lines expected by the patch, repeated for every place a section may search.
         const file = given.flatMap(([, lines]) => lines.filter(([mark]) => mark !== "+").map(([, text]) => text));
         try {
           applyDiff(Array.from({ length: 4 }, () => [...file, ""].join("\n")).join(""), diff.join(""));
@@ -101,7 +101,7 @@ describe("a change", () => {
     expect(passed).toBeGreaterThan(50);
   });
 
-  test("what passes as a new file is made by the library of the clients", () => {
+  test("accepted as a new file is created by the clients' library", () => {
     const lines = fc.array(fc.tuple(fc.constantFrom("+", "", " "), fc.constantFrom("a", "", "***", "@@")), {
       maxLength: 4,
     });

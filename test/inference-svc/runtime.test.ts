@@ -1,4 +1,4 @@
-/** State that survives a reload of the configuration file, and state that does not. */
+/** State kept over a reload of the configuration file, and state reset by it. */
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "@jest/globals";
 import type { CallLedger } from "@sluice/inference-svc/ledger/ledger.js";
 import type { Endpoint } from "@sluice/inference-svc/routing/catalog.js";
@@ -10,7 +10,7 @@ import { eventually } from "../support/processes.ts";
 import { type Upstream, chatStream, startUpstream } from "../support/providers/upstream.ts";
 import { asking, house, noHold, run } from "./asking.ts";
 
-describe("a replaced house file", () => {
+describe("a replaced configuration file", () => {
   let upstream: Upstream;
   let records: EndpointRecords;
   let config: CurrentConfig;
@@ -74,7 +74,7 @@ describe("a replaced house file", () => {
     expect(fault).toBeUndefined();
   }
 
-  test("keeps the connections of a provider whose settings stay", async () => {
+  test("keeps the connections of a provider with unchanged settings", async () => {
     await ask();
     await eventually(() => upstream.openSockets === 1);
     runtime.replace(file({ second: true, prompt: "2" }));
@@ -83,7 +83,7 @@ describe("a replaced house file", () => {
     expect(upstream.requests.at(-1)?.headers.authorization).toBe("Bearer k1");
   });
 
-  test("closes those of a provider that changed, and asks with its new key", async () => {
+  test("closes those of a changed provider, and sends its new key", async () => {
     await ask();
     await eventually(() => upstream.openSockets === 1);
     runtime.replace(file({ apiKey: "k2" }));
@@ -97,7 +97,7 @@ describe("a replaced house file", () => {
     ["another model beside it", { second: true }, true],
     ["another key of its provider", { apiKey: "k2" }, false],
     ["another tier", { tier: "priority" }, false],
-  ])("with %s: what was seen of the endpoint is kept: %j %p", (_, changes, kept) => {
+  ])("with %s keeps the endpoint's measurements: %j %p", (_, changes, kept) => {
     const record = records.get(endpoint());
     runtime.replace(file(changes));
     expect(records.find(endpoint()) === record).toBe(kept);

@@ -83,7 +83,7 @@ const streamed = [
   "08-incomplete.sse",
 ];
 
-describe("a provider that speaks responses", () => {
+describe("a provider with the responses format", () => {
   test.each(streamed)("%s passes event by event", async (name) => {
     const { events } = await ask(
       "responses",
@@ -163,7 +163,7 @@ const chatScripts: Readonly<Record<string, readonly unknown[]>> = {
   "08-incomplete.sse": [chatChunk({ content: "Once there was a town" }), chatChunk({}, "length"), usage(9, 16)],
 };
 
-describe("a provider that speaks chat", () => {
+describe("a provider with the chat format", () => {
   test.each(Object.keys(chatScripts))("%s", async (name) => {
     const { events } = await ask("chat", { chunks: [{ sse: [...(chatScripts[name] ?? []), "[DONE]"] }] });
     expect(maskIds(events)).toEqual(maskIds([start, ...expected(name)]));

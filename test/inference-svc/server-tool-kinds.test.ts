@@ -95,7 +95,7 @@ describe("service:search_models", () => {
     return { ids: models?.map(({ id }) => id), rest, item: events[1] };
   };
 
-  test("by words, best first, with what a model is and costs", async () => {
+  test("searches by words, best first, with the model's description and price", async () => {
     const { ids, rest, item } = await search({ query: "pictures" });
     expect([ids, rest]).toEqual([["acme/painter"], { total_results: 1, showing: 1 }]);
     expect(item).toMatchObject({
@@ -129,14 +129,14 @@ describe("service:search_models", () => {
     [{ query: "nothing of the kind" }, []],
   ])("%j", async (args, wanted) => expect((await search(args)).ids).toEqual(wanted));
 
-  test("as many as the entry says", async () => {
+  test("returns as many as the entry allows", async () => {
     expect(await search({}, { max_results: 2 })).toMatchObject({
       ids: ["acme/large-2", "acme/small"],
       rest: { total_results: 3, showing: 2 },
     });
   });
 
-  test("none that the key may not use", async () => {
+  test("returns no model forbidden for the key", async () => {
     const routingPolicy = create(RoutingPolicySchema, { ignoredModels: ["acme/small"] });
     const asked = newScope({ guardrail: create(GuardrailSchema, { id: "g", routingPolicy }) });
     expect((await search({}, {}, asked)).ids).toEqual(["acme/large-2", "acme/painter"]);
@@ -147,12 +147,12 @@ describe("service:search_models", () => {
     [{ query: "x".repeat(201) }, "query: at most 200 characters"],
     [{ min_context_length: 0 }, "min_context_length: must be at least 1"],
     [{ input_modalities: ["smell"] }, "input_modalities.0: must be one of text, image, file, audio, video"],
-  ])("a call that is wrong is told so", async (args, error) => {
+  ])("answers a wrong call with an error", async (args, error) => {
     await search(args);
     expect(output()["error"]).toBe(error);
   });
 
-  test.each([["{"], ['{"query":7}'], [undefined]])("an item that says %s is read as a search for all", async (said) => {
+  test.each([["{"], ['{"query":7}'], [undefined]])("an item with %s is read as a search for all", async (said) => {
     acme.script([answering("As I said.")]);
     const past = { type: "service:search_models", id: "st_1", status: "completed", arguments: said };
     const { fault } = await turn({ tools: [], input: [{ type: "message", role: "user", content: "Hi" }, past] });
@@ -174,7 +174,7 @@ describe("service:search_models", () => {
     );
   });
 
-  test("what was found is found again when the item is sent back", async () => {
+  test("finds the same again when the item is sent back", async () => {
     acme.script([answering("As I said.")]);
     const item = { type: "service:search_models", id: "st_1", status: "completed", query: "quick" };
     const past = { ...item, arguments: '{"query":"quick"}' };
@@ -207,7 +207,7 @@ describe("service:tool_search", () => {
   const tools: readonly Tool[] = [search, here, invoice, refund, ticket, namespace];
   const searching = (query: string) => calling({ name: "service_tool_search", args: { query } });
 
-  test("the model is not told of what is held back, and of what was found it is", async () => {
+  test("the model gets found tools, but no deferred ones", async () => {
     acme.script([searching("refund"), calling({ name: "crm_refund", id: "call_9" })]);
     const asked = newScope();
     const { events } = await turn({ tools }, asked);
@@ -256,14 +256,14 @@ describe("service:tool_search", () => {
     ["(", "the pattern cannot be used; look-around, back-references and long repetitions are not possible"],
     ["(?=a)b", "the pattern cannot be used; look-around, back-references and long repetitions are not possible"],
     ["x".repeat(201), "query: at most 200 characters"],
-  ])("a bad pattern is an error that the model reads: %s", async (query, error) => {
+  ])("a bad pattern is an error for the model: %s", async (query, error) => {
     acme.script([searching(query), answering("Sorry.")]);
     const { events } = await turn({ tools });
     expect(output()).toEqual({ error });
     expect(events[1]).toMatchObject({ item: { type: "service:tool_search", status: "incomplete" } });
   });
 
-  test("what earlier searches found, and what was called, is there from the beginning", async () => {
+  test("earlier found and called tools are present from the beginning", async () => {
     acme.script([answering("Done.")]);
     const input = [
       { type: "message", role: "user", content: "Give it back." },
@@ -301,7 +301,7 @@ describe("service:tool_search", () => {
       content: [{ type: "output_text", text: "Found." }],
     };
 
-    test("names those that the model is told of, as providers want it", async () => {
+    test("names the model's present tools, in the providers' form", async () => {
       const before = acme.requests.length;
       acme.script([responsesAnswer({ ...found, arguments: '{"query":"refund"}' }), responsesAnswer(said)]);
       const { fault } = await openTurn(["tool_search", "crm_refund", "crm_create_invoice", "given"]);
@@ -312,7 +312,7 @@ describe("service:tool_search", () => {
       ]);
     });
 
-    test.each(["auto", "required"] as const)("of none but those that are held back is refused: %s", async (mode) => {
+    test.each(["auto", "required"] as const)("of only deferred tools is refused: %s", async (mode) => {
       const before = acme.requests.length;
       const { fault } = await openTurn(["crm_refund"], mode);
       expect(fault?.message).toMatch(/^tool_choice\.tools: names only tools that are deferred/);
@@ -327,7 +327,7 @@ describe("service:tool_search", () => {
     expect(events[1]).toMatchObject({ item: { type: "service:tool_search" } });
   });
 
-  test("a search that the client means to run itself is refused, also where nothing is held back", async () => {
+  test("a search by the client itself is refused, even without deferred tools", async () => {
     const ofClient = { ...hosted("tool_search"), json: '{"type":"tool_search","execution":"client"}' };
     const requests = acme.requests.length;
     for (const others of [[here], [here, refund]]) {
@@ -339,13 +339,13 @@ describe("service:tool_search", () => {
     expect(acme.requests.length).toBe(requests);
   });
 
-  test("without anything that is held back there is nothing to search", async () => {
+  test("without deferred tools there is no search", async () => {
     acme.script([answering("Hello.")]);
     await turn({ tools: [search, here] });
     expect(namesSent(-1)).toEqual(["weather"]);
   });
 
-  test("it goes with other tools of the house", async () => {
+  test("it works with other tools of Sluice", async () => {
     acme.script([searching("refund"), calling({}), answering("Done.")]);
     const { events } = await turn({ tools: [...tools, datetime()] });
     const types = events.flatMap((event) => (event.type === "item.end" ? [event.item.type] : []));
@@ -370,7 +370,7 @@ describe("ranking", () => {
     ]);
   });
 
-  test("names count more than descriptions, rare words more than common ones", () => {
+  test("names count more than descriptions, rare words more than common words", () => {
     const documents = [
       [
         ["other", 3],

@@ -1,4 +1,4 @@
-/** The agent loop over scripted providers: what is asked in which order, and what a client gets of it. */
+/** The agent loop over scripted providers: the order of requests, and the client's view. */
 import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
 import { create } from "@bufbuild/protobuf";
 import { AlignmentPluginSchema } from "@sluice/proto/gen/sluice/inference/v1/turn_pb.js";
@@ -27,8 +27,8 @@ const turn = (fields: Partial<TurnRequest> = {}, asked = newScope()) =>
 const sent = (index: number) =>
   acme.requests.at(index)?.json as { messages: unknown[]; tools: unknown[]; tool_choice?: unknown };
 
-describe("without a stream", () => {
-  test("a tool is run and the answer follows", async () => {
+describe("an answer without a stream", () => {
+  test("runs a tool and answers", async () => {
     acme.script([calling({ args: { timezone: "Europe/Oslo" } }), answering("It is Friday.")]);
     const asked = newScope();
     const { events, fault } = await turn({}, asked);
@@ -61,7 +61,7 @@ describe("without a stream", () => {
 });
 
 describe("a stream", () => {
-  test("a tool is run and the answer follows, with numbers that go on", async () => {
+  test("runs a tool and answers, with continuous numbers", async () => {
     acme.script([callingStream("Let me look. ", {}), chatStream("It is ", "Friday.")]);
     const { events, fault } = await turn({ stream: true, echoUpstreamBody: true });
     expect(fault).toBeUndefined();
@@ -74,7 +74,7 @@ describe("a stream", () => {
     expect(events.at(-1)).toMatchObject({ type: "end", outcome: { status: "completed" } });
   });
 
-  test("calls of the client's functions come last, after what the house ran", async () => {
+  test("calls of the client's functions come last, after Sluice's tools", async () => {
     acme.script([callingStream("", { name: "weather", args: { city: "Oslo" } }, {})]);
     const { events } = await turn({ stream: true, tools: [datetime(), functionTool({ name: "weather" })] });
     expect(itemsOf(events)).toMatchObject([
@@ -84,7 +84,7 @@ describe("a stream", () => {
     expect(events.at(-1)).toMatchObject({ type: "end", outcome: { status: "completed" } });
   });
 
-  test("a provider that fails after a tool has run is not asked again, nor is another", async () => {
+  test("a provider failing after a tool run is not called again, nor is another", async () => {
     acme.script([callingStream("", {}), { status: 503 }, chatStream("Late.")]);
     const before = acme.requests.length;
     const { events, fault, rejected } = await turn({ stream: true });
@@ -111,7 +111,7 @@ describe("several calls", () => {
     ["no JSON", "{", "the arguments are not JSON"],
     ["no object", "[]", "the arguments are not an object"],
     ["bad zone", { timezone: "Mars/Base" }, "Mars/Base is no IANA time zone"],
-  ])("a call that cannot be run is told to the model: %s", async (_, args, error) => {
+  ])("an impossible call is reported to the model: %s", async (_, args, error) => {
     acme.script([calling({ args }), answering("Sorry.")]);
     const { events, fault } = await turn();
     expect(fault).toBeUndefined();
@@ -163,7 +163,7 @@ describe("the end", () => {
     expect(stopOf(asked)).toMatchObject({ steps, stop_reason: reason });
   });
 
-  test("calls beyond the limit are not run, and whoever calls on is not listened to", async () => {
+  test("calls beyond the limit are not run, and further calls are ignored", async () => {
     acme.script([calling(...zones.slice(0, 3).map((timezone) => ({ args: { timezone } }))), endless("UTC")]);
     const asked = newScope();
     const { events } = await turn({ maxToolCalls: 2 }, asked);
@@ -182,7 +182,7 @@ describe("the end", () => {
   test.each([
     [30, undefined],
     [100, [{ type: "step_count_is", step_count: 1_000 }] as const],
-  ])("%i at most without a condition that holds", async (most, conditions) => {
+  ])("comes after at most %i without a fulfilled condition", async (most, conditions) => {
     acme.script([...zones.slice(0, most).map(endless), answering("Never reached, or the last.")]);
     const asked = newScope();
     const before = acme.requests.length;
@@ -192,14 +192,14 @@ describe("the end", () => {
     expect(stopOf(asked)).toMatchObject({ stop_reason: conditions ? "max_turns" : "max_tool_calls" });
   });
 
-  test("two turns of nothing but errors", async () => {
+  test("comes after two turns of only errors", async () => {
     acme.script([calling({ args: "{" }), calling({ args: "[" }), answering("I cannot.")]);
     const asked = newScope();
     await turn({}, asked);
     expect(stopOf(asked)).toMatchObject({ steps: 2, stop_reason: "errors" });
   });
 
-  test("a deadline that is near", async () => {
+  test("comes before a near deadline", async () => {
     acme.script([calling({}), answering("In short.")]);
     const asked = newScope();
     await turn({}, { ...asked, scope: asked.scope.with({ deadline: performance.now() + 9_000 }) });
@@ -213,7 +213,7 @@ describe("the end", () => {
     expect(sent(-1).tool_choice).toBe("auto");
   });
 
-  test("an answer that is cut off runs nothing", async () => {
+  test("of a truncated answer runs nothing", async () => {
     acme.script([chatAnswer({ role: "assistant", content: "So", tool_calls: toolCalls([{}]) }, "length")]);
     const asked = newScope();
     const { events } = await turn({}, asked);
@@ -222,10 +222,10 @@ describe("the end", () => {
   });
 });
 
-describe("what was run before", () => {
+describe("an earlier run", () => {
   const past = { id: "st_1", status: "completed", type: "service:datetime" };
 
-  test.each([[[datetime()]], [[]]])("is read again as the call that it was", async (tools) => {
+  test.each([[[datetime()]], [[]]])("becomes its call again", async (tools) => {
     acme.script([answering("Friday.")]);
     const input = [
       { type: "message", role: "user", content: "What day is it?" },
@@ -267,7 +267,7 @@ describe("guardrails of the key", () => {
   };
   const searching = calling({ name: "service_search_models", args: { query: "large" } });
 
-  test("what a tool gives is redacted before the model reads it", async () => {
+  test("a tool's result is redacted before the model reads it", async () => {
     acme.script([searching, answering("One model.")]);
     const { fault, stages } = await guarded([redact("SECRET-\\d", "[S]")], AppliesTo.INPUT);
     expect(fault).toBeUndefined();
@@ -279,14 +279,14 @@ describe("guardrails of the key", () => {
     ]);
   });
 
-  test("what a tool gives is refused before the model reads it", async () => {
+  test("a tool's result is refused before the model reads it", async () => {
     acme.script([searching, answering("Never asked.")]);
     const before = acme.requests.length;
     const { fault } = await guarded([block("SECRET-\\d")], AppliesTo.INPUT);
     expect([fault?.status, acme.requests.length - before]).toEqual([403, 1]);
   });
 
-  test("what a tool gives does not reach the client", async () => {
+  test("a tool's result does not reach the client", async () => {
     acme.script([calling({}), answering("Noon.")]);
     const { events } = await guarded([redact("Europe/\\w+", "[Z]")], AppliesTo.OUTPUT);
     expect(events[1]).toMatchObject({ item: { type: "service:datetime", timezone: "[Z]" } });
@@ -310,12 +310,12 @@ describe("guardrails of the key", () => {
   });
 });
 
-describe("under the alignment plugin", () => {
+describe("tools under the alignment plugin", () => {
   const rules = ['Never mention "Tokyo".', 'Never mention "Friday".'];
   const under = (stream: boolean, asked: ReturnType<typeof newScope>, settings: object = {}) =>
     turn({ stream, plugins: { alignment: create(AlignmentPluginSchema, { rules, ...settings }) } }, asked);
 
-  test("no tool runs for an answer that is withheld, and every answer has its verdict", async () => {
+  test("do not run for a withheld answer, and every answer has its verdict", async () => {
     acme.script([
       calling({ args: { timezone: "Asia/Tokyo" } }),
       calling({}),
@@ -335,13 +335,13 @@ describe("under the alignment plugin", () => {
         },
       },
     });
-    // Each answer has retries of its own.
+    // Each answer has separate retries.
     expect(asked.scope.trace.attempts).toHaveLength(4);
     const roles = (sent(-1).messages as { role: string }[]).map(({ role }) => role);
     expect(roles).toEqual(["system", "user", "assistant", "tool", "user"]);
   });
 
-  test("an answer that is withheld for good ends a stream that has begun", async () => {
+  test("end an open stream when an answer is withheld for good", async () => {
     acme.script([callingStream("", {}), chatStream("It is ", "Friday.")]);
     const { events, fault, rejected } = await under(true, newScope(), { maxRetries: 0 });
     expect([fault?.status, fault?.shouldRetry, rejected]).toEqual([403, false, false]);
@@ -349,7 +349,7 @@ describe("under the alignment plugin", () => {
   });
 });
 
-describe("a provider that fails", () => {
+describe("a failing provider", () => {
   const both = (backup: Upstream) =>
     house({
       providers: [
@@ -367,7 +367,7 @@ describe("a provider that fails", () => {
       ],
     });
 
-  test("is replaced while nothing was delivered, and nothing was done", async () => {
+  test("is replaced before any delivery or tool run", async () => {
     const backup = await startUpstream([answering("From the other.")]);
     const { turn: twice, upstreams } = openEngine(both(backup));
     acme.script([calling({}), { status: 503 }]);
@@ -384,7 +384,7 @@ describe("a provider that fails", () => {
     await backup.stop();
   });
 
-  test("is asked first for the next answer", async () => {
+  test("is called first for the next answer", async () => {
     const backup = await startUpstream([calling({}), answering("From the other.")]);
     const { turn: twice, upstreams } = openEngine(both(backup));
     acme.script([{ status: 503 }]);
@@ -396,7 +396,7 @@ describe("a provider that fails", () => {
   });
 });
 
-test("the built-in model calls a tool of the house, and answers", async () => {
+test("the built-in model calls a tool of Sluice, and answers", async () => {
   const file = house({
     providers: [{ id: "sluice", dialect: "echo" }],
     models: [{ id: "sluice/echo", endpoints: [{ provider: "sluice" }] }],
@@ -419,7 +419,7 @@ test("the spelling and the names of the client are kept apart", async () => {
   expect(events[1]).toMatchObject({ item: { type: "acme:datetime" } });
 });
 
-test("who leaves while the model is asked again stops that", async () => {
+test("a client leaving during a later model call stops the call", async () => {
   const never = new Promise<void>(() => {});
   acme.script([calling({}), { chunks: [{ bytes: " ", after: never }] }]);
   const asked = newScope();

@@ -4,7 +4,7 @@ import { expect, test } from "@jest/globals";
 import { TimeSlice } from "@sluice/inference-svc/turn/time-slice.js";
 import { newScope } from "./asking.js";
 
-/** Steps that each take longer than a slice. */
+/** Steps longer than a slice. */
 function* longWork(steps: number, onStep: () => void) {
   for (let step = 0; step < steps; step++) {
     const end = performance.now() + 5;
@@ -28,6 +28,6 @@ test("however many turns have long work, one slice of it is done in a round of t
   }
   await Promise.all(works);
   expect(Math.max(...rounds)).toBe(1);
-  // In turns: nobody has a second slice while another waits for one.
+  // In turns: no work has a second slice while another waits for one.
   expect(done.slice(6, 12).toSorted((a, b) => a - b)).toEqual([0, 1, 2, 3, 4, 5]);
 });

@@ -1,4 +1,4 @@
-/** The loop around tools that a test holds in its hand: what runs beside what, and what ends it. */
+/** The loop around tools controlled by a test: concurrency, and the end of the loop. */
 import { WholeAnswer } from "@sluice/inference-svc/turn/answers.js";
 import { afterEach, expect, jest, test } from "@jest/globals";
 import type { McpServers } from "@sluice/inference-svc/mcp/servers.js";
@@ -29,7 +29,7 @@ interface Running {
   fail(error: unknown): void;
 }
 
-/** A tool whose calls end when the test says so. */
+/** A tool with calls ending when the test releases them. */
 function held(hasEffect = false, more: Pick<OpenTool, "limitMs"> = {}) {
   const running: Running[] = [];
   const waiting: (() => void)[] = [];
@@ -96,7 +96,7 @@ const names = (count: number) => Array.from({ length: count }, (_, index) => `n$
 const outputsOf = ({ input }: TurnRequest) =>
   input.flatMap(({ type, output }) => (type === "function_call_output" ? [output] : []));
 
-test("eight calls run beside each other, the ninth when one of them is over; results keep the order of the calls", async () => {
+test("eight calls run concurrently, the ninth when one of them is over; results keep the order of the calls", async () => {
   const { tool, running, begun } = held();
   const { turn, asked } = looped(tool, giving(...names(9).map(callOf)), giving(message));
   const ending = run(turn, request);
@@ -114,7 +114,7 @@ test("eight calls run beside each other, the ninth when one of them is over; res
 test.each([
   ["in 60 seconds", {}, 60],
   ["in the time that it says it takes", { limitMs: 185_000 }, 185],
-])("a tool that gives nothing %s is not waited for", async (_, more, seconds) => {
+])("a tool without a result %s is not waited for", async (_, more, seconds) => {
   jest.useFakeTimers({ doNotFake: ["performance", "setImmediate", "nextTick", "queueMicrotask"] });
   const { tool, running, begun } = held(false, more);
   const { turn, asked } = looped(tool, giving(callOf("slow")), giving(message));
@@ -128,7 +128,7 @@ test.each([
   expect(events[0]).toMatchObject({ item: { status: "incomplete", error: `it gave no result in ${seconds} seconds` } });
 });
 
-test("a tool that throws is a result and a line in the log", async () => {
+test("a failing tool is a result and a line in the log", async () => {
   const { tool, running, begun } = held();
   const { turn, asked, warnings } = looped(tool, giving(callOf("broken")), giving(message));
   const ending = run(turn, request);
@@ -155,7 +155,7 @@ test.each([
   [false, "first", 529, true],
   [true, "once", 502, false],
 ] as const)(
-  "after a tool with an effect (%s) the next answer is asked for: %s",
+  "after a tool with an effect (%s) the next answer is requested: %s",
   async (hasEffect, again, status, retry) => {
     const { tool, running, begun } = held(hasEffect);
     const failing = () => {
@@ -171,7 +171,7 @@ test.each([
   },
 );
 
-test("the contract names the tools that are built", () => {
+test("the contract names the existing tools", () => {
   const catalog = new Catalog(house({ url: "http://127.0.0.1:9" }));
   const nothing = {
     web: {} as Web,

@@ -1,6 +1,6 @@
 /**
- * Providers that are asked through a package of the AI SDK: a real one against a scripted server that speaks its vendor's format
- * (https://docs.mistral.ai/api/endpoint/chat), and parts as the interface describes them, for what that vendor never says.
+ * Providers called through a package of the AI SDK: a real package against a scripted server with its vendor's format
+ * (https://docs.mistral.ai/api/endpoint/chat), and parts from the interface's description, for output the vendor never gives.
  */
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -76,7 +76,7 @@ describe.each(packages)("through a real package of %s", (version, packageName) =
     return [upstream, engine];
   }
 
-  test.each([true, false])("an answer with its figures (stream: %s)", async (stream) => {
+  test.each([true, false])("an answer has its usage (stream: %s)", async (stream) => {
     const [upstream, { turn }] = await open([saying("Bon", "jour ☕")]);
     const { events } = await run(turn, asking({ stream }));
     expect(maskIds(events.flatMap((event) => (event.type === "item.end" ? [event.item] : [])))).toEqual([
@@ -100,7 +100,7 @@ describe.each(packages)("through a real package of %s", (version, packageName) =
     });
   });
 
-  test("calls, of functions and of tools that were told as such", async () => {
+  test("calls of functions and of provider tools are items", async () => {
     const call = (id: string, name: string, json: string) => ({ id, function: { name, arguments: json } });
     const tool_calls = [call("call00001", "f", '{"a":1}'), call("call00002", "patch", '{"input":"x\\n"}')];
     const [, { turn }] = await open([{ chunks: [{ sse: [chatChunk({ tool_calls }), ...end("tool_calls")] }] }]);
@@ -113,7 +113,7 @@ describe.each(packages)("through a real package of %s", (version, packageName) =
     expect(items.map((item) => item.call_id)).toEqual(["call00001", "call00002"]);
   });
 
-  test("what was sent, on request, and what the package leaves out", async () => {
+  test("the sent body is shown on request, without parts dropped by the package", async () => {
     const [, { turn }] = await open([saying("Hi")]);
     const asked = newScope();
     const { events } = await run(turn, asking({ topK: 3, echoUpstreamBody: true }), asked);
@@ -121,7 +121,7 @@ describe.each(packages)("through a real package of %s", (version, packageName) =
     expect(asked.scope.trace.droppedFields).toEqual([{ path: "top_k", reason: expect.any(String) }]);
   });
 
-  test("pictures, and an effort where the interface has it", async () => {
+  test("pictures are sent, and an effort if the interface supports it", async () => {
     const [upstream, { turn }] = await open([saying("A dot.")]);
     const image = { type: "input_image", image_url: "data:image/png;base64,QUJD", detail: "auto" };
     const input = [{ type: "message", role: "user", content: [{ type: "input_text", text: "What is it?" }, image] }];
@@ -182,7 +182,7 @@ describe.each(packages)("through a real package of %s", (version, packageName) =
     }
   });
 
-  test("a key that is refused rests", async () => {
+  test("a refused key rests", async () => {
     const refused: Reply = { status: 401, chunks: [{ json: {} }] };
     const [upstream, { turn }] = await open([refused, saying("Hi")], { api_keys: ["a", "b"] });
     for (let count = 0; count < 3; count++) await run(turn, asking());
@@ -190,7 +190,7 @@ describe.each(packages)("through a real package of %s", (version, packageName) =
     expect(keys).toEqual(["Bearer a", "Bearer b", "Bearer b", "Bearer b"]);
   });
 
-  test("words are given out as they come, and a cut after them is a failure", async () => {
+  test("text is delivered immediately, and a cut after it is a failure", async () => {
     let finish = () => {};
     const finished = new Promise<void>((resolve) => {
       finish = resolve;
@@ -215,7 +215,7 @@ describe.each(packages)("through a real package of %s", (version, packageName) =
     );
   });
 
-  test.each([true, false])("a client that leaves closes the call (stream: %s)", async (stream) => {
+  test.each([true, false])("a leaving client closes the call (stream: %s)", async (stream) => {
     const [upstream, { turn }] = await open([{ chunks: [{ sse: [chatChunk({ content: "Hel" })] }], hang: true }]);
     const asked = newScope();
     const closed = upstream.nextClose();
@@ -231,7 +231,7 @@ describe.each(packages)("through a real package of %s", (version, packageName) =
   test.each<[string, Reply, object]>([
     ["a head", { hang: true }, { headers_ms: 100 }],
     ["an event", { chunks: [{ sse: [chatChunk({ content: "Hel" })] }], hang: true }, { idle_ms: 100 }],
-  ])("nobody waits for %s for ever", async (_, reply, timeouts) => {
+  ])("waiting for %s has a limit", async (_, reply, timeouts) => {
     const [upstream, { turn }] = await open([reply], { timeouts });
     const closed = upstream.nextClose();
     const { fault } = await run(turn, asking());
@@ -239,7 +239,7 @@ describe.each(packages)("through a real package of %s", (version, packageName) =
     await closed;
   });
 
-  test("a first event that is late sends the request to who comes next", async () => {
+  test("a late first event sends the request to the next endpoint", async () => {
     const late: Reply = { chunks: [{ sse: [chatChunk({ role: "assistant", content: "" })] }], hang: true };
     const upstream = await startUpstream([late, saying("Hi")]);
     closers.push(() => upstream.stop());
@@ -260,7 +260,7 @@ describe.each(packages)("through a real package of %s", (version, packageName) =
     await closed;
   });
 
-  test("who reads slowly holds the provider back", async () => {
+  test("a slow reader pauses the provider", async () => {
     const words = "x".repeat(32 * 1024);
     const [upstream, { turn }] = await open([
       { chunks: [{ sse: [chatChunk({ content: words })], repeat: 2_000 }, { sse: end("stop") }] },
@@ -276,7 +276,7 @@ describe.each(packages)("through a real package of %s", (version, packageName) =
   });
 });
 
-describe("what the interface is told", () => {
+describe("a request to the interface", () => {
   const target = { upstreamModel: "m", tier: "default", original: false };
   function told(request: Partial<TurnRequest>, at = target, version: "v3" | "v4" = "v3") {
     const losses: string[] = [];
@@ -306,7 +306,7 @@ describe("what the interface is told", () => {
     output: { type: "text", value },
   });
 
-  test("who says what, and results right after their calls, with what they show", () => {
+  test("has roles, and results right after their calls, with their images", () => {
     const image = { type: "input_image", image_url: "data:image/png;base64,AA", detail: "auto" };
     const input = [
       say("developer", "d"),
@@ -338,7 +338,7 @@ describe("what the interface is told", () => {
     expect(losses).toEqual(["input.2", "input.6.role"]);
   });
 
-  test("files and sounds come along as data; everything else is refused", () => {
+  test("has files and sounds as data, and others are refused", () => {
     const content = [
       { type: "input_file", file_data: "data:text/csv;base64,AA", filename: "a.csv" },
       { type: "input_file", file_data: "JVBERAA" },
@@ -363,7 +363,7 @@ describe("what the interface is told", () => {
     expect(refuseSdk(asking({ tools: [search] }))?.path).toBe("tools.0");
   });
 
-  test("tools, settings and the form of the answer", () => {
+  test("has tools, settings and the form of the answer", () => {
     const schemaJson = '{"type":"object","properties":{"a":{"type":"string"}}}';
     const { options, losses } = told({
       tools: [
@@ -403,7 +403,7 @@ describe("what the interface is told", () => {
     }
   });
 
-  test("everything else is declared", () => {
+  test("declares all other fields as lost", () => {
     const { losses } = told(
       {
         input: [
@@ -443,7 +443,7 @@ describe("what the interface is told", () => {
   });
 });
 
-test("version 4 is told an effort, the last one, and nothing else of reasoning", () => {
+test("version 4 gets an effort, the last in the conversation, and no other field of reasoning", () => {
   const losses: string[] = [];
   const options = (request: Partial<TurnRequest>) =>
     callOptions(
@@ -459,7 +459,7 @@ test("version 4 is told an effort, the last one, and nothing else of reasoning",
   expect(options({}).reasoning).toBeUndefined();
 });
 
-describe("what the interface says", () => {
+describe("an answer of the interface", () => {
   type Part = LanguageModelV4StreamPart;
   const finish = (
     unified: "stop" | "length" | "content-filter" | "other" | "error" | "interrupted",
@@ -487,7 +487,7 @@ describe("what the interface says", () => {
   const words = (delta: string): Part => ({ type: "text-delta", id: "t", delta });
   const thinks = (delta: string): Part => ({ type: "reasoning-delta", id: "r", delta });
 
-  test("thoughts, words, a call in pieces, an image, and where words come from", () => {
+  test("gives reasoning, text, a call in pieces, an image, and sources", () => {
     const events = read(
       { type: "reasoning-start", id: "r" },
       thinks("h"),
@@ -528,7 +528,7 @@ describe("what the interface says", () => {
     ["other", "of tomorrow", "completed", undefined],
     ["length", "length", "incomplete", "max_output_tokens"],
     ["content-filter", "filtered", "incomplete", "content_filter"],
-  ] as const)("%s is an end", (unified, raw, status, reason) => {
+  ] as const)("with %s ends", (unified, raw, status, reason) => {
     expect(read(words("Hi"), finish(unified, raw)).at(-1)).toMatchObject({
       outcome: { status, ...(reason && { reason }) },
     });
@@ -541,11 +541,11 @@ describe("what the interface says", () => {
     ["an end that was broken off", [words("Hi"), finish("interrupted", "stop")]],
     ["an error", [words("Hi"), { type: "error", error: new Error("boom") }]],
     ["an error that is none", [{ type: "error", error: 7 }]],
-  ])("%s is a failure", (_, parts) => {
+  ])("with %s is a failure", (_, parts) => {
     expect(() => read(...parts)).toThrow(expect.objectContaining({ reason: FaultReason.PROVIDER_FAILED }));
   });
 
-  test("a call whose pieces are plain text is read from its whole", () => {
+  test("with a call in plain text pieces is read from the whole call", () => {
     const events = read(
       { type: "ping" },
       { type: "tool-input-start", id: "c", toolName: "f", inputEncoding: "text" },
@@ -556,7 +556,7 @@ describe("what the interface says", () => {
     expect(maskIds(itemsOf(events))).toEqual([called("f", '"plain"')]);
   });
 
-  test("an error inside of the stream keeps its status", () => {
+  test("with an error in the stream keeps its status", () => {
     const error = Object.assign(new Error("slow down"), { statusCode: 429, responseHeaders: { "retry-after": "3" } });
     expect(() => read({ type: "error", error })).toThrow(
       expect.objectContaining({ reason: FaultReason.RATE_LIMITED, retryAfterMs: 3_000 }),
@@ -567,7 +567,7 @@ describe("what the interface says", () => {
     );
   });
 
-  test("any parts, in any order, are items in good order", () => {
+  test("with any parts, in any order, gives items in the required order", () => {
     const id = fc.constantFrom("a", "b");
     const part = fc.oneof(
       fc.constantFrom("x", "", "☕").map(words),
@@ -617,7 +617,7 @@ describe("packages", () => {
     return leftOut;
   };
 
-  test("one that cannot be loaded leaves out its provider and the models that only that serves, and says why", async () => {
+  test("an unloadable package leaves out its provider and the models of only this provider, with the reason", async () => {
     const problem = (text: string) => [{ provider: "far-0", unset: [], problem: text }];
     expect(await left("nobody-has-this")).toEqual(
       problem("package nobody-has-this is not installed; npm install nobody-has-this"),
@@ -632,7 +632,7 @@ describe("packages", () => {
     expect(await left("ai-sdk-mistral-4")).toEqual([]);
   });
 
-  test("a configuration that needs what is left out is refused, with both reasons", async () => {
+  test("a configuration which needs a left out provider is refused, with both reasons", async () => {
     const { file } = configured("nobody-has-this");
     const needing = { ...file, internal_models: { ...file.internal_models, guard_judge: { model: "far-0" } } } as never;
     const packages = await loadSdkPackages(file.providers, undefined);
@@ -677,14 +677,14 @@ describe("packages", () => {
     rmSync(folder, { recursive: true });
   });
 
-  test("one that a changed configuration names asks for a restart", () => {
+  test("a package newly named in the configuration requires a restart", () => {
     const { file } = configured("@ai-sdk/mistral");
     expect(() => openEngine(file)).toThrow(
       "provider far-0:\n  package @ai-sdk/mistral is loaded at the start: restart Sluice",
     );
   });
 
-  test("no names but those of npm", () => {
+  test("only npm package names are accepted", () => {
     const parse = (settings: object) => house({ providers: [{ id: "far", ...settings }], models: [] });
     expect(() => parse({ dialect: "ai-sdk:../../etc" })).toThrow("or ai-sdk:<package>");
     expect(() => parse({ dialect: "ai-sdk:" })).toThrow("or ai-sdk:<package>");

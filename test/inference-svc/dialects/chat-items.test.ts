@@ -1,4 +1,4 @@
-/** Every kind of item, part and mark that the contract has: what chat is told of it, what is declared lost, and what is refused. */
+/** Every kind of item, part and mark of the contract: the text or field sent to chat, the declared losses, and the refusals. */
 import { describe, expect, test } from "@jest/globals";
 import type { InputItem } from "@sluice/inference-svc/turn/request.js";
 import { inputItem } from "@sluice/proto/contract/items/input.js";
@@ -20,7 +20,7 @@ const called = (id: string, name: string, args: unknown) => ({
 const answered = (id: string, content: unknown) => ({ role: "tool", tool_call_id: id, content });
 const image = { type: "input_image", image_url: "data:image/png;base64,AA" };
 const sentImage = { type: "image_url", image_url: { url: "data:image/png;base64,AA" } };
-/** An item that is told as text. */
+/** An item sent as text. */
 const described = (content: string) => ({ role: "assistant", content });
 
 interface Row {
@@ -261,14 +261,14 @@ describe("items", () => {
     expect(losses).toEqual(lost);
   });
 
-  test("every kind that the contract names is told, lost or refused", () => {
+  test("every kind of the contract is sent, lost or refused", () => {
     // A trigger is taken away before a dialect sees the input.
     const refused = ["compaction", "compaction_trigger"];
     const kinds = itemKinds.filter((kind) => !kind.startsWith("service:"));
     expect(kinds.filter((kind) => !Object.hasOwn(rows, kind) && !refused.includes(kind))).toEqual([]);
   });
 
-  test.each(itemKinds.filter((kind) => kind.startsWith("service:")))("%s is told as text", (type) => {
+  test.each(itemKinds.filter((kind) => kind.startsWith("service:")))("%s is sent as text", (type) => {
     const item = {
       type,
       id: "i",
@@ -391,7 +391,7 @@ describe("reasoning goes back", () => {
   const sealed = { ...otherChat, supportedParameters: ["reasoning_details.anthropic-claude-v1"] };
   const no = "the endpoint takes no reasoning of this kind back";
 
-  test("to servers that take the text, with what the assistant says or calls next", () => {
+  test("to servers with plain reasoning, in the assistant's next text or call", () => {
     const input = [user, thought({}), call, thought({ format: "unknown" }), { ...call, call_id: "d" }];
     const { body, losses } = translateChat({ input }, open);
     expect(losses).toEqual([]);
@@ -404,7 +404,7 @@ describe("reasoning goes back", () => {
     expect([body.messages, losses]).toMatchObject([[asked, { reasoning: "t", content: null, tool_calls: [{}] }], []]);
   });
 
-  test("as parts of the content before its text, as Mistral has them", () => {
+  test("as parts of the content before its text, in Mistral's form", () => {
     const mistral = { ...otherChat, supportedParameters: ["message.thinking"] };
     const says = (content: string): InputItem => ({ type: "message", role: "assistant", content });
     const part = (text: string) => ({ type: "thinking", thinking: [{ type: "text", text }] });
@@ -426,7 +426,7 @@ describe("reasoning goes back", () => {
     expect(sentFor(says("a"), call)).toMatchObject({ content: "a" });
   });
 
-  test("sealed, to the family that sealed it", () => {
+  test("sealed, to the family which sealed it", () => {
     const format = "anthropic-claude-v1";
     const input = [
       user,
@@ -459,7 +459,7 @@ describe("reasoning goes back", () => {
     expect(JSON.stringify(body.messages)).not.toContain("reasoning");
   });
 
-  test("not without anything to stand before", () => {
+  test("only with a following message of the assistant", () => {
     const { losses } = translateChat({ input: [user, thought({}), user, thought({})] }, open);
     const reason = "no message of the assistant follows it";
     expect(losses).toEqual([
@@ -514,13 +514,13 @@ describe("marks for the cache", () => {
     ]);
   });
 
-  test("that of the request stands at the last block, a tool's output included", () => {
+  test("the request's mark is at the last block, a tool's output included", () => {
     const items: InputItem[] = [user, { type: "function_call_output", call_id: "c", output: "1" }];
     const { body } = translateChat({ input: items, cacheControl: { ttl: "1h" } }, controls);
     expect(body.messages).toEqual([asked, answered("c", [{ type: "text", text: "1", ...control }])]);
   });
 
-  test("of more than four the last ones", () => {
+  test("at most the last four are sent", () => {
     const items: InputItem[] = [
       { type: "message", role: "user", content: ["a", "b", "c", "d"].map((text) => marked(text, control)) },
       { type: "function_call_output", call_id: "x", output: [marked("e", breakpoint)] },

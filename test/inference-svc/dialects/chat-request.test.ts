@@ -16,9 +16,9 @@ const calls = (call_id: string, json: string): InputItem => ({
   arguments: json,
 });
 const answers = (call_id: string, output: unknown): InputItem => ({ type: "function_call_output", call_id, output });
-/** A model that reasons unless `thinking` turns that off, as DeepSeek V4. */
+/** A model with reasoning by default, unless `thinking` disables it, as DeepSeek V4. */
 const thinker = { ...other, supportedParameters: ["reasoning", "reasoning_content", "thinking.disabled"] };
-/** A number that JavaScript would round, in white space that it would not write. */
+/** A number JavaScript would round, and white space JSON.stringify would not write. */
 const schema = '{"type":"object", "properties":{"n":{"const":12345678901234567890,"multipleOf":1.0}}}';
 
 describe("chat messages", () => {
@@ -61,7 +61,7 @@ describe("chat messages", () => {
     ]);
   });
 
-  test("calls go with the text before them into one message, parallel ones together; reasoning is left out", () => {
+  test("calls join the text before them in one message, parallel calls together; reasoning is left out", () => {
     const input = [
       say("user", "u"),
       { type: "reasoning", id: "r", summary: [] },
@@ -89,13 +89,13 @@ describe("chat messages", () => {
     ]);
   });
 
-  test("a refusal that was given", () => {
+  test("a refusal is sent", () => {
     const input = [say("assistant", [{ type: "refusal", refusal: "No." }])];
     expect(messagesOf(input)).toEqual([{ role: "assistant", content: "No." }]);
     expect(messagesOf(input, vendor)).toEqual([{ role: "assistant", content: null, refusal: "No." }]);
   });
 
-  test("what is said beside a call that is not answered yet goes into its message", () => {
+  test("text next to an unanswered call goes into its message", () => {
     const input = [
       calls("a", "{}"),
       say("assistant", [{ type: "output_text", text: "Checking." }]),
@@ -111,7 +111,7 @@ describe("chat messages", () => {
 });
 
 describe("chat settings", () => {
-  test("nothing that was not asked for", () => {
+  test("unset settings are not sent", () => {
     expect(buildChatBody({ stream: false })).toEqual({
       model: "m",
       messages: [{ role: "user", content: "Hi" }],
@@ -260,7 +260,7 @@ describe("chat settings", () => {
     expect(losses).toEqual(lost);
   });
 
-  test("a call that a thinking model must make turns its reasoning off", () => {
+  test("a required call turns off the reasoning of a thinking model", () => {
     const { body, losses } = told({ tools: [functionTool()], toolChoice: "required" }, thinker);
     expect(body).toMatchObject({ tool_choice: "required", thinking: { type: "disabled" } });
     expect(losses).toEqual([["reasoning", "the model cannot reason when it must make a call"]]);

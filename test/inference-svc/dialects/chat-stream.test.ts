@@ -66,7 +66,7 @@ const toolCall = (index: number, id?: string, name?: string, json?: unknown) => 
 const stop = chatChunk({}, "stop");
 
 describe("text", () => {
-  test("deltas, and the same said whole, are the same item", () => {
+  test("deltas and a whole answer give the same item", () => {
     const streamed = read([
       chatChunk({ role: "assistant", content: "" }),
       chatChunk({ content: "One, " }),
@@ -87,7 +87,7 @@ describe("text", () => {
     ]);
   });
 
-  test("role-only chunks, null fields and empty contents say nothing", () => {
+  test("role-only chunks, null fields and empty contents give no events", () => {
     const nulls = { content: null, refusal: null, reasoning_content: null, tool_calls: null, function_call: null };
     const { items } = read([
       chatChunk({ role: "assistant", ...nulls }),
@@ -98,7 +98,7 @@ describe("text", () => {
     expect(maskIds(items)).toEqual([message(textPart("Hi"))]);
   });
 
-  test("a finish reason in the chunk that has content, and one in every chunk", () => {
+  test("a finish reason may be in the chunk with content, or in every chunk", () => {
     const { items, outcome } = read([chatChunk({ content: "a" }, "stop"), chatChunk({ content: "b" }, "stop")]);
     expect(maskIds(items)).toEqual([message(textPart("ab"))]);
     expect(outcome.status).toBe("completed");
@@ -121,7 +121,7 @@ describe("text", () => {
     expect(events).toContainEqual({ type: "annotation", index: 0, part: 0, annotation: flat });
   });
 
-  test("log probabilities only when they were asked for", () => {
+  test("log probabilities come only on request", () => {
     const logprobs = { content: [{ token: "Hi", logprob: -0.1, bytes: [72, 105], top_logprobs: [] }] };
     const chunk = { choices: [{ index: 0, delta: { content: "Hi" }, logprobs, finish_reason: "stop" }] };
     expect(JSON.stringify(read([chunk]).events)).not.toContain("-0.1");
@@ -150,7 +150,7 @@ describe("text", () => {
 });
 
 describe("refusal and reasoning", () => {
-  test("a refusal is a part of its own", () => {
+  test("a refusal is a separate part", () => {
     const { items } = read([chatChunk({ refusal: "I cannot " }), chatChunk({ refusal: "help." }), stop]);
     expect(maskIds(items)).toEqual([message({ type: "refusal", refusal: "I cannot help." })]);
   });
@@ -201,18 +201,18 @@ describe("reasoning in details", () => {
     ]);
   });
 
-  test("where they hold no text, the plain one counts", () => {
+  test("without text, the plain reasoning field counts", () => {
     expect(maskIds(read([details(), stop]).items)).toEqual([reasoning("twice")]);
   });
 
-  test("sealed text only on request, a format that nobody knows as unknown", () => {
+  test("sealed text comes only on request, with format unknown for an unknown format", () => {
     const chunks = [details(thought, { type: "reasoning.encrypted", data: "e", format: "new-v9" }), stop];
     expect(read(chunks).items[0]).not.toHaveProperty("encrypted_content");
     const asked = read(chunks, { include: ["reasoning.encrypted_content"] }).items;
     expect(asked).toMatchObject([{ encrypted_content: "e", format: "unknown", content: [{ text: "Hm" }] }]);
   });
 
-  test("a seal that comes after the thought has ended says nothing", () => {
+  test("a seal after the end of the reasoning is ignored", () => {
     const late = chatChunk({ reasoning_details: [{ type: "reasoning.text", signature: "sig" }] });
     expect(maskIds(read([chatChunk({ content: "Hi" }), late, stop]).items)).toEqual([message(textPart("Hi"))]);
   });
@@ -230,7 +230,7 @@ describe("other outputs", () => {
     expect(maskIds(items)).toEqual([message(textPart("Here:")), drawn(result)]);
   });
 
-  test("what was spoken is given as text", () => {
+  test("speech is given as its transcript", () => {
     const { items } = read([
       chatChunk({ audio: { id: "a", transcript: "Hel" } }),
       chatChunk({ audio: { transcript: "lo", data: "QUJD" } }),
@@ -241,7 +241,7 @@ describe("other outputs", () => {
 });
 
 describe("tool calls", () => {
-  test("in pieces, two of them, after text", () => {
+  test("in pieces, two of them, after text, are items", () => {
     const { items, events } = read([
       chatChunk({ content: "Checking." }),
       chatChunk(toolCall(0, "call_a", "get_weather", "")),
@@ -279,7 +279,7 @@ describe("tool calls", () => {
     expect(order).toEqual(order.toSorted((a, b) => Number.parseInt(a, 10) - Number.parseInt(b, 10)));
   });
 
-  test("of interleaved ones that a limit cuts, those that are whole are whole, but for the last", () => {
+  test("interleaved and cut by a limit: finished ones are completed, except the last", () => {
     const answer = (last: string) =>
       read([
         chatChunk(toolCall(0, "a", "f", '{"x":')),
@@ -296,7 +296,7 @@ describe("tool calls", () => {
     }
   });
 
-  test("whole ones that are all numbered 0, as some servers do", () => {
+  test("whole ones all numbered 0, as by some servers, are separate items", () => {
     const { items } = read([
       chatChunk(toolCall(0, "a", "f", "{}")),
       chatChunk(toolCall(0, "b", "g", '{"y":2}')),
@@ -382,7 +382,7 @@ describe("tool calls", () => {
     expect(new Set(items.map((item) => item.call_id)).size).toBe(expected.length);
   });
 
-  test("without an index, id and name repeated in every chunk", () => {
+  test("without an index, with id and name in every chunk, are items", () => {
     const piece = (id: string, json: string) =>
       chatChunk({ tool_calls: [{ id, function: { name: "f", arguments: json } }] });
     const { items } = read([piece("a", '{"x":'), piece("a", "1}"), piece("b", "{}"), chatChunk({}, "tool_calls")]);
@@ -392,7 +392,7 @@ describe("tool calls", () => {
     ]);
   });
 
-  test("no id, arguments as an object, no arguments at all", () => {
+  test("without an id, with arguments as an object or none, are items", () => {
     const { items } = read([
       chatChunk(toolCall(0, undefined, "f", { x: 1 })),
       chatChunk(toolCall(1, undefined, "g", null)),
@@ -403,7 +403,7 @@ describe("tool calls", () => {
     expect(items[0]?.call_id).not.toBe(items[1]?.call_id);
   });
 
-  test("arguments that come before the name", () => {
+  test("with arguments before the name are items", () => {
     const { items } = read([
       chatChunk(toolCall(0, "a", undefined, '{"x"')),
       chatChunk(toolCall(0, undefined, "f", ":1}")),
@@ -421,13 +421,13 @@ describe("tool calls", () => {
     expect(maskIds(items)).toEqual([call("f", "{}")]);
   });
 
-  test("one without a name is no answer", () => {
+  test("without a name make the answer invalid", () => {
     expect(
       faultOf(() => read([chatChunk(toolCall(0, "a", undefined, "{}")), chatChunk({}, "tool_calls")])).reason,
     ).toBe(FaultReason.PROVIDER_FAILED);
   });
 
-  test("arguments that are not JSON pass as they are", () => {
+  test("with arguments other than JSON pass unchanged", () => {
     expect(
       maskIds(read([chatChunk(toolCall(0, "a", "f", '{"a":1,"a":2')), chatChunk({}, "tool_calls")]).items),
     ).toEqual([call("f", '{"a":1,"a":2')]);
@@ -482,7 +482,7 @@ describe("the end", () => {
     expect(read([stop, { choices: [], usage }]).outcome.usage).toMatchObject({ inputTokens, outputTokens });
   });
 
-  test("details above their sum pass to the bill, which bounds them", () => {
+  test("details above their sum pass to the bill, which limits them", () => {
     const usage = {
       prompt_tokens: 3,
       completion_tokens: 2,

@@ -149,7 +149,7 @@ describe("kinds", () => {
     }
   });
 
-  test("those that items bring along are tools like others, and refused like others", () => {
+  test("tools defined by items are like other tools, and refused like them", () => {
     const bring = (tools: object[]) => ({ type: "additional_tools", role: "developer", tools });
     const tools = [
       {
@@ -180,7 +180,7 @@ describe("kinds", () => {
     });
   });
 
-  test("a tool that is defined again is sent once, as it was defined last", () => {
+  test("a tool defined twice is sent once, by its last definition", () => {
     const input = [{ type: "additional_tools", tools: [{ type: "function", name: "f", description: "new" }] }];
     const { body } = translateChat({ tools: [functionTool({ description: "old" })], input }, otherChat);
     expect(body.tools).toEqual([{ type: "function", function: { name: "f", description: "new" } }]);
@@ -190,7 +190,7 @@ describe("kinds", () => {
 const namesOf = (tools: readonly Tool[]) => namesIn(translateChat({ tools }, otherChat).body);
 
 describe("names", () => {
-  test("a tool that stands alone keeps its name, whatever its place; of two more one gets a number", () => {
+  test("a tool without a namespace keeps its name, in any place; further equal names get numbers", () => {
     const tools = [
       namespace("a", functionTool({ name: "b__c" })),
       namespace("a__b", functionTool({ name: "c" })),
@@ -199,7 +199,7 @@ describe("names", () => {
     expect(namesOf(tools)).toEqual(["a__b__c_2", "a__b__c_3", "a__b__c"]);
   });
 
-  test("at most 64 of the characters that servers take, the same for the same", () => {
+  test("names have at most 64 allowed characters, stable for the same tool", () => {
     const long = [
       namespace("n".repeat(60), functionTool({ name: "first" }), functionTool({ name: "second" })),
       namespace("with spaces.", functionTool({ name: "f" })),
@@ -212,7 +212,7 @@ describe("names", () => {
     expect(namesOf(long)).toEqual(names);
   });
 
-  test("calls that are replayed have the names under which the tools are sent", () => {
+  test("replayed calls have the names of the sent tools", () => {
     const call = (name: string, more: object = {}) => ({
       type: "function_call",
       call_id: "c",
@@ -270,12 +270,12 @@ describe("choices", () => {
     expect(body.tool_choice).toBe("required");
   });
 
-  test("a namespace that must be called leaves out all else", () => {
+  test("a required namespace excludes all other tools", () => {
     const { body } = translateChat({ tools, toolChoice: choose({ type: "namespace", name: "crm" }) }, otherChat);
     expect([namesIn(body), body.tool_choice]).toEqual([["crm__f", "crm__g"], "required"]);
   });
 
-  test("an allowed tool that no provider runs is refused", () => {
+  test("an allowed tool unknown to every provider is refused", () => {
     const toolChoice: ToolChoice = { type: "allowed_tools", mode: "auto", tools: [{ type: "web_search" }] };
     expect(refuseChatRequest({ tools: [...tools, hosted("web_search")], toolChoice })?.path).toBe("tools.3");
   });
@@ -300,7 +300,7 @@ const ended = { id: "masked", call_id: "masked", status: "completed" };
 describe("calls", () => {
   const tools = [custom(), namespace("crm", functionTool(), custom({ name: "find" }))];
 
-  test("of custom tools stream as the text that they carry", () => {
+  test("of custom tools stream as their text", () => {
     const { items, deltas } = read(
       [
         begun(0, "sql"),
@@ -317,7 +317,7 @@ describe("calls", () => {
     expect(deltas).toEqual(["a", "\nb", "é"]);
   });
 
-  test("of tools under a common name say which one", () => {
+  test("of tools with a common name carry their namespace", () => {
     const { items } = read([begun(0, "crm__f", "{}"), begun(1, "crm__find", '{"input":"x"}'), stop], { tools });
     expect(items).toEqual([
       { ...ended, type: "function_call", name: "f", namespace: "crm", arguments: "{}" },
@@ -325,13 +325,13 @@ describe("calls", () => {
     ]);
   });
 
-  test("of tools that nobody offered keep their name", () => {
+  test("of unknown tools keep their name", () => {
     expect(read([begun(0, "crm__h", "{}"), stop], { tools }).items).toEqual([
       { ...ended, type: "function_call", name: "crm__h", arguments: "{}" },
     ]);
   });
 
-  test("of custom tools by the vendor's book", () => {
+  test("of custom tools follow the vendor's documentation", () => {
     const chunks = [
       piece(0, { id: "call_0", type: "custom", custom: { name: "sql", input: "" } }),
       piece(0, { custom: { input: "{}" } }),
@@ -352,11 +352,11 @@ describe("calls", () => {
     ["nothing", "", ""],
     ["an unknown escape", '{"input":"a\\qb"}', "aqb"],
     ["a raw line feed", '{"input":"a\nb"}', "a\nb"],
-  ])("whose model does not keep to the form: %s", (_, json, input) => {
+  ])("of a model with malformed input: %s", (_, json, input) => {
     expect(read([begun(0, "sql", json), stop], { tools }).items).toMatchObject([{ type: "custom_tool_call", input }]);
   });
 
-  test("that are cut off carry what came", () => {
+  test("cut off carry the received part", () => {
     const { items } = read([begun(0, "sql", '{"input":"ab'), chatChunk({}, "length")], { tools });
     expect(items).toMatchObject([{ status: "incomplete", input: "ab" }]);
   });

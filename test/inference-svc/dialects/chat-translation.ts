@@ -16,7 +16,7 @@ export interface TranslatedChat {
   readonly losses: [string, string][];
 }
 
-/** Fails for what would have been refused: nobody is told that. */
+/** Fails for a refusable request: it is never translated. */
 export function translateChat(request: Partial<TurnRequest>, target: Target): TranslatedChat {
   const whole = asking(request);
   const refusal = refuseChat(whole, target);

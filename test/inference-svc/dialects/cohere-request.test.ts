@@ -36,9 +36,9 @@ const text = (words: string, more: object = {}) => ({ type: "input_text", text: 
 const image = (image_url: unknown, more: object = {}) => ({ type: "input_image", image_url, ...more });
 const messagesOf = (input: readonly InputItem[], at = cohereTarget) => buildCohereBody({ input }, at).messages;
 const called = (id: string, args = "{}", name = "f") => ({ id, type: "function", function: { name, arguments: args } });
-/** An endpoint that takes thoughts back. */
+/** An endpoint which accepts reasoning in messages. */
 const thoughtful = { ...cohereTarget, supportedParameters: ["reasoning", "reasoning_content"] };
-/** A number that JavaScript would round, in white space that it would not write. */
+/** A number JavaScript would round, and white space JSON.stringify would not write. */
 const schema =
   '{"type":"object", "properties":{"n":{"const":12345678901234567890,"default":1.0}},"additionalProperties":false}';
 const png = "data:image/png;base64,QUJD";
@@ -54,7 +54,7 @@ test("a plain question is the model, the stream and its message", () => {
 });
 
 describe("messages", () => {
-  test("instructions and what the system says first are one message; later on it is the user", () => {
+  test("instructions and first system messages are one message; later system messages become the user's", () => {
     const input = [say("system", "s"), say("developer", [text("d")]), say("user", "u"), say("developer", "later")];
     const { body, losses } = translateToCohere({ instructions: "i", input });
     expect(body.messages).toEqual([
@@ -71,7 +71,7 @@ describe("messages", () => {
     ]);
   });
 
-  test("empty texts, to which Cohere answers 400, are left out", () => {
+  test("empty texts, a 400 at Cohere, are left out", () => {
     expect(messagesOf([say("user", ""), say("user", [text(""), text("a")]), say("assistant", "")])).toEqual([
       { role: "user", content: "a" },
     ]);
@@ -99,7 +99,7 @@ describe("messages", () => {
     expect(losses).toEqual([["input.0.content.3.detail", "sent as high"]]);
   });
 
-  test("a text beside calls is their plan, and outputs follow them", () => {
+  test("a text next to calls is their plan, and outputs follow them", () => {
     const input = [
       say("user", "Weather?"),
       say("assistant", [{ type: "output_text", text: "I will look." }]),
@@ -136,7 +136,7 @@ describe("messages", () => {
     ]);
   });
 
-  test("what one agent tells another is the user's", () => {
+  test("messages between agents are the user's", () => {
     const item = { type: "agent_message", author: "a", recipient: "b", content: [text("Go.")] };
     expect(messagesOf([item])).toEqual([
       {
@@ -149,7 +149,7 @@ describe("messages", () => {
     ]);
   });
 
-  test("open thoughts go back where the endpoint takes them, in their order; sealed ones never", () => {
+  test("open reasoning goes back to endpoints with support for it, in order; sealed reasoning never", () => {
     const input = [thinks(), say("assistant", "a"), thinks(), calls("c")];
     const thinking = { type: "thinking", thinking: "Hm." };
     expect(messagesOf(input, thoughtful)).toEqual([
@@ -207,7 +207,7 @@ describe("tools", () => {
     expect([body.tool_choice, given.map((tool) => tool.function.name), losses]).toEqual([sent, names, []]);
   });
 
-  test("a choice without tools is not sent, to which Cohere answers 400", () => {
+  test("a choice without tools, a 400 at Cohere, is not sent", () => {
     expect(buildCohereBody({ toolChoice: "required" })).toEqual(buildCohereBody({}));
   });
 
@@ -219,7 +219,7 @@ describe("tools", () => {
     expect(losses).toEqual([["tools.0.strict", "the format enforces the schemas of all tools or of none"]]);
   });
 
-  test("a single call cannot be asked for", () => {
+  test("a single call cannot be requested", () => {
     expect(findCohereDropped({ tools, parallelToolCalls: false })).toEqual(["parallel_tool_calls"]);
     expect(findCohereDropped({ tools, parallelToolCalls: true })).toEqual([]);
   });
@@ -259,7 +259,7 @@ describe("settings", () => {
     });
   });
 
-  test("a number that Cohere answers 400 to is sent as the nearest one that it takes", () => {
+  test("a number outside Cohere's range is sent as the nearest allowed number", () => {
     const request = { temperature: 1.5, topP: 1, topK: 900, frequencyPenalty: 2, presencePenalty: -1 };
     expect(translateToCohere(request)).toMatchObject({
       body: { temperature: 1, p: 0.99, k: 500, frequency_penalty: 1, presence_penalty: 0 },
@@ -324,7 +324,7 @@ describe("settings", () => {
     });
   });
 
-  test("what the format has no field for is named", () => {
+  test("settings without a field in the format are named", () => {
     const request: Partial<TurnRequest> = {
       verbosity: "low",
       imageConfigJson: "{}",
@@ -371,7 +371,7 @@ describe("refused", () => {
     expect(refuseCohereRequest(request)?.path).toBe(path);
   });
 
-  test("a text beside tools, and JSON without them, are not", () => {
+  test("a text next to tools, and JSON without tools, are accepted", () => {
     expect(refuseCohereRequest({ tools: [functionTool()], textFormat: { type: "text" } })).toBeUndefined();
     expect(refuseCohereRequest({ textFormat: { type: "json_object" } })).toBeUndefined();
   });

@@ -90,7 +90,7 @@ const wholeThing = wholeCohere(
 );
 
 describe("content", () => {
-  test("a stream and the same said whole are the same", () => {
+  test("a stream and the whole answer give the same items", () => {
     const streamed = readCohere(streamOf(...cohereTextBlock(0, "One, ", "two.")));
     const whole = readCohere([wholeCohere({ content: [{ type: "text", text: "One, two." }] })]);
     expect(maskIds(streamed.items)).toEqual([said("One, two.")]);
@@ -117,7 +117,7 @@ describe("content", () => {
     expect([maskIds(whole.items), whole.outcome]).toEqual([maskIds(items), outcome]);
   });
 
-  test("cut anywhere, the bytes say the same", () => {
+  test("the bytes may be cut anywhere", () => {
     const bytes = Buffer.from(
       everything.map((each) => `event: ${each.type}\r\ndata: ${JSON.stringify(each)}\r\n\r\n`).join(""),
     );
@@ -137,13 +137,13 @@ describe("content", () => {
     expect(readBytes([...bytes].map((byte) => Uint8Array.of(byte)))).toEqual(whole);
   });
 
-  test("lost after any event but the last, it is a lost connection; what was said stays", () => {
+  test("lost after any event but the last, it is a lost connection; its text stays", () => {
     for (let count = 0; count < everything.length; count++) {
       expect(reasonOf(everything.slice(0, count))).toBe(FaultReason.PROVIDER_FAILED);
     }
   });
 
-  test("texts that follow each other are one message, thoughts are as many as their blocks", () => {
+  test("consecutive texts are one message, reasoning keeps its blocks", () => {
     const blocks = [
       ...cohereThoughtBlock(0, "a"),
       ...cohereThoughtBlock(1, "b"),
@@ -162,7 +162,7 @@ describe("content", () => {
     expect(itemsOf([wholeCohere({ content: "as a string" })])).toEqual([said("as a string")]);
   });
 
-  test("the beginning of a block may say something, and may be missing", () => {
+  test("the beginning of a block may hold text, and may be missing", () => {
     expect(itemsOf(streamOf(cohereBlockStart(0, { type: "text", text: "a" }), cohereDelta(0, { text: "b" })))).toEqual([
       said("ab"),
     ]);
@@ -237,7 +237,7 @@ describe("calls", () => {
     expect(itemsOf([wholeCohere({ tool_calls: [call] })])).toEqual([called("f", '{"a":1}')]);
   });
 
-  test("a call that the limit cut is incomplete, with what there is of it", () => {
+  test("a call cut by the limit is incomplete, with its received part", () => {
     const events = [cohereStart, ...cohereCall(0, "f", "{}"), cohereCallStart(1, "g"), cohereCallDelta(1, '{"a')];
     expect(itemsOf([...events, cohereEnd("MAX_TOKENS")])).toEqual([
       called("f", "{}"),
@@ -260,7 +260,7 @@ describe("calls", () => {
     expect(reasonOf(streamOf(...events))).toBe(FaultReason.PROVIDER_FAILED);
   });
 
-  test("an end of a call that is not open says nothing", () => {
+  test("an end without an open call is ignored", () => {
     expect(itemsOf(streamOf(cohereCallEnd(3), ...cohereCall(0, "f", "{}"), cohereCallEnd(0)))).toEqual([
       called("f", "{}"),
     ]);
@@ -286,7 +286,7 @@ describe("citations", () => {
     ...more,
   });
 
-  test("of a source with a URL, streamed in the midst of the text and whole", () => {
+  test("for a source with a URL come in the middle of the text and whole", () => {
     const cited = citation(2, 7, "Nsync");
     const events = streamOf(
       cohereBlockStart(0, { type: "text", text: "" }),
@@ -300,7 +300,7 @@ describe("citations", () => {
     expect(itemsOf([wholeCohere({ content, citations: [cited] })])).toEqual(items);
   });
 
-  test("of a tool's output, and after the text's end", () => {
+  test("for a tool's output come after the text's end, too", () => {
     const source = { type: "tool", id: "f_0:0", tool_output: { url, text: "…" } };
     const cited = citation(0, 1, "a", { sources: [source, { type: "tool", tool_output: { text: "…" } }] });
     expect(itemsOf(streamOf(...cohereTextBlock(0, "ab"), ...cohereCitation(0, cited)))).toEqual([
@@ -318,7 +318,7 @@ describe("citations", () => {
     expect(places({ sources: [document] }).content[0]?.annotations).toEqual([annotation(0, 4)]);
   });
 
-  test("whole, each is for the block that it names, else for the last text", () => {
+  test("whole are for the block they name, or else for the last text", () => {
     const content = [
       { type: "text", text: "ab" },
       { type: "thinking", thinking: "t" },
@@ -332,7 +332,7 @@ describe("citations", () => {
     expect(itemsOf([wholeCohere({ content: "a", citations: [last] })])).toEqual([said("a", {}, annotation(0, 1))]);
   });
 
-  test("before any words it is for nothing", () => {
+  test("before any text are ignored", () => {
     const events = streamOf(...cohereCitation(0, citation(0, 1, "a")), ...cohereTextBlock(0, "a"));
     expect(itemsOf(events)).toEqual([said("a")]);
   });
@@ -408,7 +408,7 @@ describe("ends", () => {
     ["a text that is none", cohereDelta(0, { text: 7, thinking: {} })],
     ["a plan that is none", { type: "tool-plan-delta", delta: { message: { tool_plan: [] } } }],
     ["a citation of nothing", { type: "citation-start" }],
-  ])("%s says nothing", (_, event) => {
+  ])("%s is ignored", (_, event) => {
     expect(itemsOf(streamOf(event, ...cohereTextBlock(0, "Hi")))).toEqual([said("Hi")]);
   });
 });
@@ -416,7 +416,7 @@ describe("ends", () => {
 describe("figures", () => {
   const none = { inputTokens: 0, cachedTokens: 0, cacheWriteTokens: 0, outputTokens: 0, reasoningTokens: 0 };
 
-  test("what is billed counts; what is cached is first what is not billed", () => {
+  test("billed tokens count; unbilled input counts as cached first", () => {
     const tokens = { input_tokens: 913, output_tokens: 83 };
     const billed_units = { input_tokens: 37, output_tokens: 28 };
     expect(cohereUsage({ billed_units, tokens })).toEqual({ ...none, inputTokens: 37, outputTokens: 28 });
@@ -425,7 +425,7 @@ describe("figures", () => {
     expect(cohereUsage({ billed_units, tokens, cached_tokens: 9_999 })?.cachedTokens).toBe(37);
   });
 
-  test("without billed units, what the model read and wrote", () => {
+  test("without billed units, the model's input and output tokens count", () => {
     const tokens = { input_tokens: 71, output_tokens: 26 };
     const usage = { ...none, inputTokens: 71, outputTokens: 26 };
     expect(cohereUsage({ tokens })).toEqual(usage);
@@ -433,12 +433,12 @@ describe("figures", () => {
     expect(cohereUsage({ tokens, cached_tokens: 30 })?.cachedTokens).toBe(30);
   });
 
-  test("figures that cannot be are none, and none at all are unknown", () => {
+  test("impossible figures are zero, and missing figures are unknown", () => {
     expect(cohereUsage({ billed_units: 7, tokens: { input_tokens: -5, output_tokens: "x" } })).toEqual(none);
     expect(cohereUsage(undefined)).toBeUndefined();
   });
 
-  test("figures of an answer that failed are there", () => {
+  test("a failed answer has its figures", () => {
     const translator = new CohereTranslator(asking(), cohereTarget, () => undefined);
     faultOf(() => translator.event(undefined, JSON.stringify(cohereEnd("ERROR"))));
     expect(translator.usage).toEqual({ ...none, inputTokens: 5, outputTokens: 26 });
@@ -469,7 +469,7 @@ describe("errors", () => {
     expect([providerFault(error).reason, error.message]).toEqual([reason, message]);
   });
 
-  test("of clouds that host the models, of proxies, and without a body", () => {
+  test("errors of clouds, of proxies, and without a body keep their meaning", () => {
     const nested = cohereError(400, { error: { code: "bad_input", message: "Why" } });
     expect(nested).toEqual({ status: 400, code: "bad_input", message: "Why" });
     expect(cohereError(400, { error: "Why" }).message).toBe("Why");
@@ -478,7 +478,7 @@ describe("errors", () => {
   });
 });
 
-describe("over a socket", () => {
+describe("Cohere over a socket", () => {
   const upstreams: Upstream[] = [];
   const closers: (() => Promise<void>)[] = [];
   afterEach(async () => {
@@ -503,7 +503,7 @@ describe("over a socket", () => {
   const hi = streamOf(...cohereTextBlock(0, "Hi"));
   const whole: Reply = { chunks: [{ json: wholeCohere({ content: [{ type: "text", text: "Hi" }] }) }] };
 
-  test("a stream and a whole answer: one path, the key is a bearer's", async () => {
+  test("streams and whole answers share a path, with a bearer key", async () => {
     const [upstream, turn] = await open({ chunks: [{ sse: hi }] }, whole);
     const streamed = await run(turn, asking());
     expect(streamed.events.at(-1)).toMatchObject({ outcome: { usage: { inputTokens: 5, outputTokens: 26 } } });
@@ -526,13 +526,13 @@ describe("over a socket", () => {
     ["as an answer", false, { status: 503, chunks: [{ json: { message: "Why", id: "x" } }] }],
     ["at the end of a stream", true, { chunks: [{ sse: [cohereStart, cohereEnd("ERROR")] }] }],
     ["by a stream that stops", true, { chunks: [{ sse: [cohereStart] }] }],
-  ])("a failure before a word was said, %s: the next endpoint answers (stream: %s)", async (_, stream, failure) => {
+  ])("a failure before any text, %s, falls back to the next endpoint (stream: %s)", async (_, stream, failure) => {
     const [upstream, turn] = await open(failure, stream ? { chunks: [{ sse: hi }] } : whole);
     const { events, fault } = await run(turn, asking({ stream }));
     expect([fault, events.at(-1)?.type, upstream.requests.length]).toEqual([undefined, "end", 2]);
   });
 
-  test("a stream that is cut after words is a failure, and not asked again", async () => {
+  test("a stream cut after text is a failure without a retry", async () => {
     const [upstream, turn] = await open({
       chunks: [{ sse: [cohereStart, cohereDelta(0, { text: "Hi" })] }],
       cut: true,

@@ -16,7 +16,7 @@ export interface TranslatedCohereRequest {
   readonly losses: [string, string][];
 }
 
-/** Fails for what would have been refused: nobody is told that. */
+/** Fails for a refusable request: it is never translated. */
 export function translateToCohere(request: Partial<TurnRequest>, at = cohereTarget): TranslatedCohereRequest {
   const whole = asking(request);
   const refusal = refuseCohere(whole);
@@ -98,7 +98,7 @@ export const cohereCitation = (index: number, citations: object) => [
   { type: "citation-start", index, delta: { message: { citations } } },
   { type: "citation-end", index },
 ];
-/** Billed tokens of Cohere, and the tokens that its model read and wrote. */
+/** Billed tokens of Cohere, and its model's input and output tokens. */
 export const cohereFigures = {
   billed_units: { input_tokens: 5, output_tokens: 26 },
   tokens: { input_tokens: 71, output_tokens: 28 },

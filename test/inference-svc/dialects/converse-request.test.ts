@@ -42,12 +42,12 @@ const result = (toolUseId: string, ...content: object[]) => ({ toolResult: { too
 const user = (...content: object[]) => ({ role: "user", content });
 const assistant = (...content: object[]) => ({ role: "assistant", content });
 const messagesOf = (input: readonly InputItem[], target = claude) => buildConverseBody({ input }, target).messages;
-/** A number that JavaScript would round, in white space that it would not write. */
+/** A number JavaScript would round, and white space JSON.stringify would not write. */
 const schema =
   '{"type":"object", "properties":{"n":{"const":12345678901234567890,"default":1.0}},"additionalProperties":false}';
 
 describe("the prompt and the roles", () => {
-  test("instructions and what the system says first are the prompt; later on it is the user", () => {
+  test("instructions and first system messages are the prompt; later system messages become the user's", () => {
     const input = [say("system", "s"), say("developer", [text("d")]), say("user", "u"), say("developer", "later")];
     const { body, losses } = translateToConverse({ instructions: "i", input });
     expect(body.system).toEqual([block("i"), block("s"), block("d")]);
@@ -89,7 +89,7 @@ describe("calls and results", () => {
     expect(json).toContain('{"n":12345678901234567890}');
   });
 
-  test("an empty result, arguments that are no object, and ids that cannot be sent", () => {
+  test("an empty result, arguments other than an object, and unacceptable ids are adapted", () => {
     const long = "c".repeat(65);
     const input = [
       say("user", "u"),
@@ -127,7 +127,7 @@ describe("calls and results", () => {
     expect(new Set(sent).size).toBe(3);
   });
 
-  test("calls in the conversation have their tools beside them, also where none may be called", () => {
+  test("calls in the conversation bring their tools, even if no call is allowed", () => {
     const input = [say("user", "u"), calls("a"), answers("a", "1")];
     const bare = [{ toolSpec: { name: "f", inputSchema: { json: { type: "object" } } } }];
     expect(translateToConverse({ input })).toMatchObject({
@@ -148,7 +148,7 @@ describe("calls and results", () => {
   });
 });
 
-describe("thoughts that go back", () => {
+describe("reasoning in the input", () => {
   const input = [
     say("user", "u"),
     thinks({ content: [{ type: "reasoning_text", text: "Hm" }], signature: "s" }),
@@ -159,7 +159,7 @@ describe("thoughts that go back", () => {
     thinks({ signature: "last" }),
   ];
 
-  test("signed ones and sealed ones of the family before what follows them", () => {
+  test("goes before its successor if it is signed, or sealed by the family", () => {
     const { body, losses } = translateToConverse({ input });
     expect(body.messages).toEqual([
       user(block("u")),
@@ -258,7 +258,7 @@ describe("images, videos and files", () => {
     expect(refuseConverseRequest({ input: [say("system", "s"), say("user", [file])] })?.path).toBe("input.1.content.0");
   });
 
-  test("a screen that is not sent along is refused", () => {
+  test("a screen without its image is refused", () => {
     const shot = (image_url: string) => [
       { type: "computer_call", id: "c", call_id: "a", action: { type: "screenshot" } },
       { type: "computer_call_output", call_id: "a", output: { type: "computer_screenshot", image_url } },
@@ -279,7 +279,7 @@ describe("tools", () => {
   const toolsOf = (request: Partial<TurnRequest>, at = claude) =>
     (buildConverseBody(request, at).toolConfig as { tools: unknown[] } | undefined)?.tools;
 
-  test("functions, byte for byte, with the type that is required and without blanks", () => {
+  test("functions are sent byte for byte, with the required type and without blanks", () => {
     const { text: json, body } = translateToConverse(
       { tools: [lookup, functionTool({ name: "a", description: " " })] },
       strict,
@@ -330,7 +330,7 @@ describe("tools", () => {
     expect(buildConverseBody({ tools: [functionTool()], toolChoice: "none" })).not.toHaveProperty("toolConfig");
   });
 
-  test("one call at a time can be said to Claude, in its own words only", () => {
+  test("one call at a time is possible only for Claude, in its own fields", () => {
     const request = { tools: [functionTool()], parallelToolCalls: false, toolChoice: "required" as const };
     const { body } = translateToConverse(request);
     expect(body.toolConfig).not.toHaveProperty("toolChoice");
@@ -343,7 +343,7 @@ describe("tools", () => {
     });
   });
 
-  test("tools that a provider would run are refused", () => {
+  test("a provider's own tools are refused", () => {
     const search = { type: "hosted" as const, kind: "web_search", spelling: "web_search", json: "{}" };
     const message = "no provider of this model runs tools of type web_search";
     expect(refuseConverseRequest({ tools: [functionTool(), search] })).toEqual({ path: "tools.1", message });
@@ -354,7 +354,7 @@ describe("tools", () => {
 });
 
 describe("settings", () => {
-  test("the least that is said", () => {
+  test("a minimal request has a minimal body", () => {
     expect(buildConverseBody({})).toEqual({ messages: [user(block("Hi"))] });
   });
 
@@ -395,7 +395,7 @@ describe("settings", () => {
     expect(findConverseDropped({}, { ...claude, tier: "scale" })).toEqual(["service_tier"]);
   });
 
-  test("what the format has no words for is declared", () => {
+  test("settings unknown to the format are declared", () => {
     const request = {
       verbosity: "low",
       imageConfigJson: "{}",
@@ -424,7 +424,7 @@ describe("settings", () => {
     expect(findConverseDropped(request, llama).sort()).toEqual(paths);
   });
 
-  test("images as an answer, and a history that only another provider can open, are refused", () => {
+  test("images as an answer, and a history sealed by another provider, are refused", () => {
     expect(refuseConverseRequest({ outputModalities: ["image"] })?.path).toBe("modalities");
     expect(refuseConverseRequest({ input: [{ type: "compaction", encrypted_content: "x" }] })?.path).toBe("input.0");
   });
@@ -438,7 +438,7 @@ describe("thought", () => {
     return { fields, outputConfig, inferenceConfig, losses: losses.map(([path]) => path) };
   };
 
-  test("Claude takes an effort, or a budget that fits into the answer", () => {
+  test("Claude takes an effort, or a budget within the answer", () => {
     expect(saidOf({ effort: "high" })).toEqual({
       fields: { thinking: { type: "adaptive" } },
       outputConfig: { effort: "high" },
@@ -451,7 +451,7 @@ describe("thought", () => {
     });
   });
 
-  test("a call that must be made comes without", () => {
+  test("a required call excludes thinking", () => {
     const tools = [functionTool()];
     for (const toolChoice of ["required", { type: "tool", tool: { type: "function", name: "f" } }] as const) {
       expect(saidOf({ effort: "high" }, claude, { tools, toolChoice })).toEqual({
@@ -487,7 +487,7 @@ describe("cache points", () => {
   const cacheControl = { ttl: "5m" as const };
   const tools = [functionTool()];
 
-  test("those of the request stand behind what they mark, the longer ones first", () => {
+  test("those of the request follow their blocks, the longer ones first", () => {
     const input = [say("system", [marked("s", "1h")]), say("user", [marked("a"), text("b")])];
     const { body } = translateToConverse({ input });
     expect([body.system, body.messages]).toEqual([[block("s"), hour], [user(block("a"), point, block("b"))]]);
@@ -499,7 +499,7 @@ describe("cache points", () => {
     expect(message?.content).toEqual([result("a", block("1"), block("2")), point]);
   });
 
-  test("for a request as a whole: the end, and the prompt or the tools", () => {
+  test("for a whole request are at the end, and at the prompt or the tools", () => {
     const { toolConfig, messages } = buildConverseBody({ cacheControl, tools }) as {
       toolConfig: { tools: object[] };
       messages: object;
@@ -509,7 +509,7 @@ describe("cache points", () => {
     expect(buildConverseBody({ cacheControl: { ttl: "1h" }, instructions: "i" }).system).toEqual([block("i"), hour]);
   });
 
-  test("never right behind a file that becomes text on the way", () => {
+  test("never follow a file converted to text", () => {
     const csv = { type: "input_file", filename: "a.csv", file_data: "data:text/csv;base64,QQ" };
     const control = { cache_control: { type: "ephemeral" } };
     const { body, losses } = translateToConverse({
@@ -525,7 +525,7 @@ describe("cache points", () => {
     expect(whole?.content[2]).toEqual(point);
   });
 
-  test("those of tools and calls stand behind them, where the model takes them there", () => {
+  test("those of tools and calls follow them, if the model accepts them there", () => {
     const cacheControl = { type: "ephemeral" };
     const marked = [functionTool({ cacheControl }), functionTool({ name: "g" })];
     const input = [say("user", "Hi"), { ...calls("a"), cache_control: cacheControl }, answers("a", "1")];
@@ -544,7 +544,7 @@ describe("cache points", () => {
     expect(atLlama.losses.map(([path]) => path)).toEqual(["input.1.cache_control", "tools.0.cache_control"]);
   });
 
-  test("Nova takes none among the tools, and none that hold an hour", () => {
+  test("Nova takes no cache points for tools, and none of an hour", () => {
     const input = [say("user", [marked("Hi", "1h")])];
     const { body, losses } = translateToConverse(
       { input, cacheControl: { ttl: "1h" }, tools, instructions: "i" },
@@ -555,7 +555,7 @@ describe("cache points", () => {
     expect(losses.map(([path]) => path)).toEqual(["input.0.content.0.cache_control.ttl", "cache_control.ttl"]);
   });
 
-  test("models that nobody knows to cache are told nothing of it, unless the operator says that they do", () => {
+  test("are left out for models without known caching, unless the operator enables it", () => {
     const input = [say("user", [marked("a"), text("b", { prompt_cache_breakpoint: {} })])];
     const { body, losses } = translateToConverse({ input, cacheControl }, llama);
     expect(body).toEqual({ messages: [user(block("a"), block("b"))] });

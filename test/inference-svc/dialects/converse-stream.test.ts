@@ -1,6 +1,6 @@
 /**
- * Answers of Amazon Bedrock as output items. The fixtures are made by hand after
- * https://docs.aws.amazon.com/bedrock/latest/APIReference/API_runtime_ConverseStream.html and the pages of the types that it names.
+ * Answers of Amazon Bedrock as output items. The fixtures are made by hand from
+ * https://docs.aws.amazon.com/bedrock/latest/APIReference/API_runtime_ConverseStream.html and the pages of its types.
  */
 import { afterEach, describe, expect, test } from "@jest/globals";
 import type { Turn } from "@sluice/inference-svc/turn/turn.js";
@@ -84,7 +84,7 @@ const wholeThing = answer(
 );
 
 describe("text", () => {
-  test("a stream and the same said whole are the same", () => {
+  test("a stream and the whole answer give the same items", () => {
     const streamed = readConverse([converseStart(), ...converseTextBlock(0, "One, ", "two."), ...ended("end_turn")]);
     const whole = readWholeConverse(answer([{ text: "One, two." }]));
     expect(maskIds(streamed.items)).toEqual([said("One, two.")]);
@@ -98,7 +98,7 @@ describe("text", () => {
     ]);
   });
 
-  test("texts that follow each other are one message, as they are with citations", () => {
+  test("consecutive texts are one message, as with citations", () => {
     const cited = { citation: { title: "d", location: { documentPage: { documentIndex: 0, start: 1, end: 2 } } } };
     const blocks = [
       ...converseTextBlock(0, "a"),
@@ -117,7 +117,7 @@ describe("text", () => {
     expect(readWholeConverse(answer([])).items).toEqual([]);
   });
 
-  test("what says nothing ends nothing: the thought before it was cut off", () => {
+  test("an empty block ends nothing: the reasoning before it was cut off", () => {
     const stopReason = "max_tokens";
     const cut = maskIds([thought("Hm", { status: "incomplete" })]);
     const blocks = [...thoughtBlock(0, { text: "Hm" }), ...converseTextBlock(1, ""), ...thoughtBlock(2, { text: "" })];
@@ -126,7 +126,7 @@ describe("text", () => {
     expect(maskIds(readWholeConverse(answer(content, { stopReason })).items)).toEqual(cut);
   });
 
-  test("a beginning that says nothing, and what nobody knows yet, are passed over", () => {
+  test("an empty beginning and unknown events are skipped", () => {
     const odd = [
       converseBlockStart(0, {}),
       converseBlockStart(1, { image: { format: "png" } }),
@@ -155,13 +155,13 @@ describe("calls, thoughts and their order", () => {
     expect([maskIds(whole.items), whole.outcome]).toEqual([maskIds(items), outcome]);
   });
 
-  test("more of a call that another has followed fails the answer", () => {
+  test("more of a call followed by another fails the answer", () => {
     const [one, other] = [callBlock(0, "get_weather", '{"town":'), callBlock(1, "now")];
     const beside = [...one.slice(0, -1), ...other, converseDelta(0, { toolUse: { input: '"Bern"}' } })];
     expect(() => readConverse([converseStart(), ...beside, ...ended("tool_use")])).toThrow("Provider returned error");
   });
 
-  test("cut anywhere, the bytes say the same", () => {
+  test("the bytes may be cut anywhere", () => {
     const bytes = Buffer.concat(everything);
     const whole = maskIds(readConverseBytes([bytes]).events);
     for (let at = 1; at < bytes.length; at++) {
@@ -205,7 +205,7 @@ describe("calls, thoughts and their order", () => {
     expect(silent.items[0]?.input).toBe("");
   });
 
-  test("thought that is not shown is signed all the same; sealed thought only where it was asked for", () => {
+  test("hidden reasoning is signed all the same; sealed reasoning comes only on request", () => {
     const frames = [
       converseStart(),
       ...thoughtBlock(0, { signature: "sig" }),
@@ -226,7 +226,7 @@ describe("calls, thoughts and their order", () => {
     ]);
   });
 
-  test("thought of other families has no format that anybody could take back", () => {
+  test("reasoning of other families has no returnable format", () => {
     const frames = [
       converseStart(),
       ...thoughtBlock(0, { text: "Hm" }),
@@ -262,7 +262,7 @@ describe("the end", () => {
     expect(faultOf(() => readConverse(frames)).reason).toBe(FaultReason.PROVIDER_FAILED);
   });
 
-  test("figures: cached tokens are among the input; the tier is the one that served", () => {
+  test("usage: cached tokens are part of the input; the tier is the serving tier", () => {
     const usage = {
       inputTokens: 5,
       outputTokens: 40,
@@ -291,14 +291,14 @@ describe("the end", () => {
     expect(readWholeConverse(answer([], { usage, ...tier })).outcome).toEqual(expected);
   });
 
-  test("without its figures an answer is whole all the same, also when they stop halfway", () => {
+  test("an answer is whole without its usage, even if the usage breaks off", () => {
     const frames = [converseStart(), ...converseTextBlock(0, "Hi"), converseStop("end_turn")];
     const expected = { status: "completed", serviceTier: "default" };
     expect(readConverse(frames).outcome).toEqual(expected);
     expect(readConverse([...frames, metadata().subarray(0, 40)]).outcome).toEqual(expected);
   });
 
-  test("what comes after the end is not read", () => {
+  test("data after the end is not read", () => {
     const frames = [
       converseStart(),
       ...converseTextBlock(0, "Hi"),
@@ -308,7 +308,7 @@ describe("the end", () => {
     expect(maskIds(readConverse(frames).items)).toEqual([said("Hi")]);
   });
 
-  test("a stream that stops without its reason, or inside of a frame, is no answer", () => {
+  test("a stream stopping without its reason, or inside a frame, is no answer", () => {
     const frames = [converseStart(), ...converseTextBlock(0, "Hi")];
     expect(faultOf(() => readConverse(frames)).reason).toBe(FaultReason.PROVIDER_FAILED);
     expect(faultOf(() => readConverse([...frames, converseStop("end_turn").subarray(0, -1)])).reason).toBe(
@@ -322,7 +322,7 @@ describe("the end", () => {
     ["not JSON", frame({ ":message-type": "event", ":event-type": "messageStop" }, "{")],
     ["invalid UTF-8", frame({ ":message-type": "event", ":event-type": "x" }, Uint8Array.of(0x22, 0xff, 0x22))],
     ["of no type", frame({}, "{}")],
-  ])("a frame that is %s is a failure", (_, bad) => {
+  ])("a frame with %s is a failure", (_, bad) => {
     expect(faultOf(() => readConverse([converseStart(), bad])).reason).toBe(FaultReason.PROVIDER_FAILED);
   });
 });
@@ -373,7 +373,7 @@ describe("errors", () => {
     expect(faultOf(() => readConverse([converseStart(), bare])).reason).toBe(FaultReason.RATE_LIMITED);
   });
 
-  test("what is too long is the caller's; a model that is not there is the configuration's", () => {
+  test("a too long prompt is the caller's error; a missing model is the configuration's", () => {
     const reasonOf = (message: string) => providerFault(converseError(400, { message }, "ValidationException")).reason;
     expect(reasonOf("Input is too long for requested model.")).toBe(FaultReason.CONTEXT_LENGTH_EXCEEDED);
     expect(reasonOf("The provided model identifier is invalid.")).toBe(FaultReason.NO_ENDPOINTS);
@@ -384,7 +384,7 @@ describe("errors", () => {
   });
 });
 
-describe("over a socket", () => {
+describe("Bedrock over a socket", () => {
   const upstreams: Upstream[] = [];
   const closers: (() => Promise<void>)[] = [];
   afterEach(async () => {
@@ -423,7 +423,7 @@ describe("over a socket", () => {
     chunks: [{ json: { message: "Why" } }],
   });
 
-  test("a stream: the model is named in the path, the key is a bearer's", async () => {
+  test("a stream has the model in the path, and a bearer key", async () => {
     const [upstream, turn] = await open(stream(...hi));
     const { events } = await run(turn(), asking());
     expect(events.at(-1)).toMatchObject({ type: "end", outcome: { usage: { inputTokens: 30, outputTokens: 5 } } });
@@ -439,7 +439,7 @@ describe("over a socket", () => {
     expect(request?.json).toEqual({ messages: [{ role: "user", content: [{ text: "Hi" }] }] });
   });
 
-  test("a whole answer has its own path", async () => {
+  test("a whole answer has a separate path", async () => {
     const [upstream, turn] = await open({ chunks: [{ json: answer([{ text: "Hi" }]) }] });
     const { events } = await run(turn(), asking({ stream: false }));
     expect(maskIds(events.flatMap((event) => (event.type === "item.end" ? [event.item] : [])))).toEqual([said("Hi")]);
@@ -447,7 +447,7 @@ describe("over a socket", () => {
     expect(upstream.requests[0]?.headers.accept).toBe("application/json");
   });
 
-  test.each([true, false])("a throttled endpoint is left for the next one (stream: %s)", async (streamed) => {
+  test.each([true, false])("a throttled endpoint falls back to the next (stream: %s)", async (streamed) => {
     const [upstream, turn] = await open(
       exception(429, "ThrottlingException"),
       streamed ? stream(...hi) : { chunks: [{ json: answer([{ text: "Hi" }]) }] },
@@ -456,7 +456,7 @@ describe("over a socket", () => {
     expect(upstream.requests).toHaveLength(2);
   });
 
-  test("an exception before a word was said: the next endpoint answers", async () => {
+  test("an exception before any text falls back to the next endpoint", async () => {
     const [upstream, turn] = await open(
       stream(converseStart(), exceptionFrame("serviceUnavailableException", "Why")),
       stream(...hi),
@@ -465,7 +465,7 @@ describe("over a socket", () => {
     expect(upstream.requests).toHaveLength(2);
   });
 
-  test("an exception after a word was said: the turn fails", async () => {
+  test("an exception after text fails the turn", async () => {
     let opened: (value?: unknown) => void = () => undefined;
     const after = new Promise((resolve) => {
       opened = resolve;
@@ -487,7 +487,7 @@ describe("over a socket", () => {
     expect(upstream.requests).toHaveLength(1);
   });
 
-  test("figures that never come are not waited for without end", async () => {
+  test("missing usage is awaited only for a limited time", async () => {
     const [upstream, turn] = await open({
       ...stream(converseStart(), ...converseTextBlock(0, "Hi"), converseStop("end_turn")),
       hang: true,
@@ -499,7 +499,7 @@ describe("over a socket", () => {
     await closed;
   });
 
-  test("the body is echoed without the bytes of what it holds", async () => {
+  test("the body is echoed without its binary contents", async () => {
     const [, turn] = await open(stream(...hi));
     const bytes = "QUJD".repeat(100);
     const content = [

@@ -32,7 +32,7 @@ export interface TranslatedConverseRequest {
   readonly losses: [string, string][];
 }
 
-/** Fails for what would have been refused: nobody is told that. */
+/** Fails for a refusable request: it is never translated. */
 export function translateToConverse(request: Partial<TurnRequest>, target = claude): TranslatedConverseRequest {
   const whole = asking(request);
   const refusal = refuseConverse(whole, target);

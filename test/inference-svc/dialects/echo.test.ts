@@ -1,4 +1,4 @@
-/** The built-in model: the same to the same, in every form that an answer has. */
+/** The built-in model: equal requests give equal answers, in every form of an answer. */
 import { afterAll, describe, expect, test } from "@jest/globals";
 import type { TurnRequest } from "@sluice/inference-svc/turn/request.js";
 import { exampleJson } from "@sluice/inference-svc/upstream/echo/example.js";
@@ -34,7 +34,7 @@ const weather = tool({
   required: ["town"],
 });
 
-test("repeats the last words of the user and says what it is", async () => {
+test("repeats the last words of the user and names itself", async () => {
   const [item] = await items({ text: "Name the largest  moon." });
   expect(textOf(item)).toBe("This is sluice/echo, the built-in model. You said: Name the largest  moon.");
 });
@@ -49,7 +49,7 @@ test("a stream comes word by word, a whole answer at once", async () => {
   expect(await findShortest(2_000, wholeMs, 3)).toBeLessThan(2_000);
 });
 
-test("a stream shows the request as it was told to the built-in model, where that is asked for", async () => {
+test("a stream shows the built-in model's request on demand", async () => {
   const ask = { text: "Hello", instructions: "Be brief.", echoUpstreamBody: true };
   const [first, ...others] = (await echo(ask)).events;
   const bodyJson = first?.type === "debug" ? first.bodyJson : "null";
@@ -64,7 +64,7 @@ test("a stream shows the request as it was told to the built-in model, where tha
   expect((await echo({ text: "Hello" })).events.filter(({ type }) => type === "debug")).toEqual([]);
 });
 
-test("refuses when asked to", async () => {
+test("refuses on request", async () => {
   expect(maskIds(await items({ text: "refuse: anything" }))).toEqual([
     {
       type: "message",
@@ -118,7 +118,7 @@ describe("tools of other kinds", () => {
   const only = (...tools: { type: string; name?: string; namespace?: string }[]) =>
     ({ type: "allowed_tools", mode: "required", tools }) as const;
 
-  test("a custom tool gets what was said, and is answered like others", async () => {
+  test("a custom tool gets the user's text, and is answered like others", async () => {
     expect(await items({ tools: [sql], text: "select 1" })).toMatchObject([
       { type: "custom_tool_call", name: "sql", input: "select 1" },
     ]);
@@ -140,7 +140,7 @@ describe("tools of other kinds", () => {
     ]);
   });
 
-  test("only what is allowed is called, and only what is allowed is refused", async () => {
+  test("only allowed tools are called, or refused", async () => {
     const tools = [browser, sql, weather];
     expect(await items({ tools, toolChoice: only({ type: "function", name: "get_weather" }) })).toMatchObject([
       { name: "get_weather" },
@@ -187,7 +187,7 @@ test.each([1, 5, 16])("stops after %i tokens", async (maxOutputTokens) => {
   }
 });
 
-test("says how many words went in and out", async () => {
+test("counts the words of input and output", async () => {
   const { events } = await echo({ text: "one two three", instructions: "be brief", reasoning: { effort: "low" } });
   const deltas = events.filter((event) => "delta" in event);
   expect(events.at(-1)).toMatchObject({
@@ -210,12 +210,12 @@ test("an abort ends it", async () => {
 });
 
 describe("JSON", () => {
-  test("as an object", async () => {
+  test("is an object on request", async () => {
     const [item] = await items({ text: "Hi", textFormat: { type: "json_object" } });
     expect(JSON.parse(textOf(item) ?? "")).toEqual({ echo: "Hi" });
   });
 
-  test("by a schema", async () => {
+  test("follows a schema", async () => {
     const [item] = await items({
       textFormat: {
         type: "json_schema",
@@ -270,7 +270,7 @@ describe("JSON", () => {
     expect(JSON.parse(exampleJson(JSON.stringify(schema)))).toEqual(expected);
   });
 
-  test("a schema that refers to itself ends", () => {
+  test("ends for a recursive schema", () => {
     expect(() => exampleJson('{"$ref":"#"}')).not.toThrow();
     expect(() => exampleJson('{"type":"object","required":["a"],"properties":{"a":{"$ref":"#"}}}')).not.toThrow();
   });

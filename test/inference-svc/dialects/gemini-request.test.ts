@@ -40,11 +40,11 @@ const functionResponse = (id: string, output: string) => ({
 });
 /** Google's placeholder for calls of other models. */
 const unsigned = { thoughtSignature: "skip_thought_signature_validator" };
-/** Stands before a conversation that begins with a call, which the provider refuses. */
+/** Precedes a conversation beginning with a call, because the provider refuses such a beginning. */
 const opening = JSON.stringify({ role: "user", parts: [{ text: "(no message)" }] });
 const contentsOf = (input: readonly InputItem[], at = older) =>
   (buildGeminiBody({ input }, at).contents as object[]).filter((content) => JSON.stringify(content) !== opening);
-/** A number that JavaScript would round, in white space that it would not write. */
+/** A number JavaScript would round, and white space JSON.stringify would not write. */
 const schema = '{"type":"object", "properties":{"n":{"const":12345678901234567890,"multipleOf":1.0}}}';
 
 test("a plain question is nothing but its contents", () => {
@@ -53,7 +53,7 @@ test("a plain question is nothing but its contents", () => {
 });
 
 describe("the instruction and the roles", () => {
-  test("instructions and what the system says first are the instruction; later on it is the user", () => {
+  test("instructions and first system messages are the instruction; later system messages become the user's", () => {
     const input = [say("system", "s"), say("developer", [text("d")]), say("user", "u"), say("developer", "later")];
     const { body, losses } = translateToGemini({ instructions: "i", input });
     expect(body.systemInstruction).toEqual({ parts: [{ text: "i" }, { text: "s" }, { text: "d" }] });
@@ -63,7 +63,7 @@ describe("the instruction and the roles", () => {
     ]);
   });
 
-  test("an instruction alone is what is asked", () => {
+  test("an instruction by itself is the question", () => {
     const body = buildGeminiBody({ input: [say("system", "a"), say("developer", "b")] });
     expect([body.systemInstruction, body.contents]).toEqual([{ parts: [{ text: "a" }] }, [user({ text: "b" })]]);
   });
@@ -73,12 +73,12 @@ describe("the instruction and the roles", () => {
     expect(contentsOf(input)).toEqual([user({ text: "a" }, { text: "b" }), model({ text: "c" })]);
   });
 
-  test("an agent's message, with who speaks to whom", () => {
+  test("an agent's message names its sender and recipient", () => {
     const item = { type: "agent_message", author: "a", recipient: "b", content: [text("Hi")] };
     expect(contentsOf([item])).toEqual([user({ text: "Message from a to b:" }, { text: "Hi" })]);
   });
 
-  test("what an assistant said is told without its annotations", () => {
+  test("text of an assistant is sent without its annotations", () => {
     const part = { type: "output_text", text: "x", annotations: [{ type: "url_citation" }] };
     const { body, losses } = translateToGemini({
       input: [say("user", "u"), { ...say("assistant", [part]), phase: "commentary" }],
@@ -122,7 +122,7 @@ describe("calls and answers", () => {
     ]);
   });
 
-  test("what the user says after the answers stands alone", () => {
+  test("text of the user after the answers is a separate message", () => {
     expect(contentsOf([calls("a"), answers("a", ""), say("user", "u"), say("user", "v")])).toEqual([
       model(functionCall("a")),
       user(functionResponse("a", "")),
@@ -130,7 +130,7 @@ describe("calls and answers", () => {
     ]);
   });
 
-  test("arguments that are no object", () => {
+  test("arguments other than an object are wrapped", () => {
     expect(contentsOf([calls("a", '{"a":'), answers("a", "x"), calls("b", ""), answers("b", "y")])).toEqual([
       model(functionCall("a", { arguments: '{"a":' })),
       user(functionResponse("a", "x")),
@@ -139,7 +139,7 @@ describe("calls and answers", () => {
     ]);
   });
 
-  test("calls of custom tools, of tools of a namespace, and of tools that the format does not know", () => {
+  test("calls of custom tools, of tools of a namespace, and of unknown tools are sent", () => {
     const input: InputItem[] = [
       { type: "custom_tool_call", id: "c", call_id: "a", name: "patch", input: "x" },
       { type: "function_call", id: "d", call_id: "b", name: "find", namespace: "crm", arguments: "{}" },
@@ -181,7 +181,7 @@ describe("signatures", () => {
     ]);
   });
 
-  test("one that nothing follows stands alone, as it came", () => {
+  test("a signature without a successor is a separate part, unchanged", () => {
     const alone = (value: string) => ({ text: "", thoughtSignature: value });
     const said = [say("assistant", "x"), thinks({ encrypted_content: "S" }), say("user", "v")];
     expect(contentsOf(said)).toEqual([model({ text: "x" }, alone("S")), user({ text: "v" })]);
@@ -194,14 +194,14 @@ describe("signatures", () => {
     ]);
   });
 
-  test("of calls made together the first is signed; of another family's nothing goes back", () => {
+  test("of parallel calls the first is signed; signatures of another family are left out", () => {
     const input = [say("user", "u"), thinks({ signature: "S", format: "anthropic-claude-v1" }), calls("a"), calls("b")];
     const { body, losses } = translateToGemini({ input });
     expect(body.contents).toEqual([user({ text: "u" }), model(functionCall("a", {}, unsigned), functionCall("b"))]);
     expect(losses).toEqual([["input.1", "the provider only reads reasoning of its own models"]]);
   });
 
-  test("thoughts without a signature are not told; models before 3 take calls without one", () => {
+  test("unsigned reasoning is left out; models before 3 take unsigned calls", () => {
     const input = conversation(thinks({ summary: [{ type: "summary_text", text: "hm" }] }));
     const { body, losses } = translateToGemini({ input }, older);
     expect([body.contents, losses]).toEqual([[user({ text: "u" }), model(functionCall("a")), answered], []]);
@@ -252,7 +252,7 @@ describe("media", () => {
     ]);
   });
 
-  test("what is said of them is declared; an instruction holds text only", () => {
+  test("texts about them are declared as lost; an instruction holds only text", () => {
     const image = { type: "input_image", image_url: "data:image/png;base64,AA", detail: "high" };
     const file = { type: "input_file", file_data: "JVBERAA", filename: "a.pdf" };
     const video = { type: "input_video", video_url: "https://a.example/a.mp4", processing: "static" };
@@ -266,7 +266,7 @@ describe("media", () => {
     ]);
   });
 
-  test("a screenshot is shown beside its answer", () => {
+  test("a screenshot is shown next to its answer", () => {
     const input: InputItem[] = [
       { type: "computer_call", id: "c", call_id: "c", action: { type: "screenshot" } },
       { type: "computer_call_output", call_id: "c", output: { image_url: "data:image/png;base64,AA" } },
@@ -370,7 +370,7 @@ describe("tools", () => {
     });
   });
 
-  test("one call at a time cannot be asked for", () => {
+  test("one call at a time cannot be requested", () => {
     expect(findGeminiDropped({ tools, parallelToolCalls: false })).toEqual(["parallel_tool_calls"]);
     expect(findGeminiDropped({ tools, parallelToolCalls: true })).toEqual([]);
   });
@@ -398,7 +398,7 @@ describe("tools of the provider", () => {
     expect(refuseGeminiRequest({ tools: [hosted("web_search")] }, listing("service:web_fetch"))?.path).toBe("tools.0");
   });
 
-  test("what cannot be said of a search is declared; which sites it may see is refused", () => {
+  test("unsupported settings of a search are declared; domain filters are refused", () => {
     const search = hosted("web_search", { search_context_size: "high", max_uses: 2, filters: {}, user_location: null });
     expect(findGeminiDropped({ tools: [search] })).toEqual(["tools.0.search_context_size", "tools.0.max_uses"]);
     const filtered = hosted("web_search", { filters: { allowed_domains: ["a.example"] } });
@@ -413,7 +413,7 @@ describe("tools of the provider", () => {
     ]);
   });
 
-  test("not beside functions, not by force, and not when there is to be no call", () => {
+  test("are refused together with functions, when required, and when calls are forbidden", () => {
     const search = hosted("web_search");
     expect(refuseGeminiRequest({ tools: [functionTool(), search] })?.path).toBe("tools.1");
     expect(findGeminiDropped({ tools: [search], toolChoice: "required" })).toEqual(["tool_choice"]);
@@ -454,7 +454,7 @@ describe("thought", () => {
     expect(thinkingOf({ effort })).toEqual([wanted, losses]);
   });
 
-  test("the least level only where the operator says that the model knows it", () => {
+  test("the minimal level is sent only if the operator declares it for the model", () => {
     const least = { ...geminiTarget, supportedParameters: ["reasoning", "thinking.minimal"] };
     expect(thinkingOf({ effort: "minimal" }, least)).toEqual([{ thinkingLevel: "MINIMAL", ...shows }, []]);
     expect(thinkingOf({ effort: "none" }, least)).toEqual([
@@ -470,7 +470,7 @@ describe("thought", () => {
     ["gemini-2.5-flash", "medium", { thinkingBudget: 8_192, ...shows }, 0],
     ["gemini-2.5-pro", "high", { thinkingBudget: 24_576, ...shows }, 0],
     ["gemini-2.5-flash", "xhigh", { thinkingBudget: 24_576, ...shows }, 1],
-  ])("to %s an effort of %s is a budget", (upstreamModel, effort, wanted, losses) => {
+  ])("for %s an effort of %s is a budget", (upstreamModel, effort, wanted, losses) => {
     const { config, losses: lost } = translateToGemini({ reasoning: { effort } }, { ...geminiTarget, upstreamModel });
     expect([config?.thinkingConfig, lost.length]).toEqual([wanted, losses]);
   });
@@ -488,7 +488,7 @@ describe("thought", () => {
     expect(thinkingOf({ maxTokens: 5_000 })).toEqual([shows, ["reasoning.max_tokens: the endpoint takes no budget"]]);
   });
 
-  test("a summary is shown; there is one kind of it, and nothing else to say", () => {
+  test("a summary is shown; its only kind is declared, as are other settings", () => {
     expect(thinkingOf(undefined)).toEqual([undefined, []]);
     expect(thinkingOf({ summary: "auto" })).toEqual([shows, []]);
     expect(thinkingOf({ summary: "detailed", context: "all_turns", mode: "pro" })).toEqual([
@@ -502,7 +502,7 @@ describe("thought", () => {
     expect(thinkingOf({ summary: "auto" }, older)).toEqual([shows, []]);
   });
 
-  test("an effort that the conversation changes counts from there on", () => {
+  test("an effort changed in the conversation counts from there on", () => {
     const input = [say("user", "u"), { type: "configuration_update", reasoning: { effort: "low" } }];
     expect(buildConfig({ input, reasoning: { effort: "high" } })?.thinkingConfig).toEqual({
       thinkingLevel: "LOW",
@@ -517,7 +517,7 @@ describe("settings", () => {
     expect(translateToGemini(settings)).toMatchObject({ config: settings, losses: [] });
   });
 
-  test("what most models answer 400 to goes where the operator says that the endpoint knows it", () => {
+  test("settings rejected by most models are sent if the operator declares them for the endpoint", () => {
     const settings = { frequencyPenalty: 1, presencePenalty: 0.5, topLogprobs: 3 };
     expect(translateToGemini(settings)).toMatchObject({
       config: undefined,
@@ -562,7 +562,7 @@ describe("settings", () => {
     expect(findGeminiDropped({ imageConfigJson })).toEqual(["image_config"]);
   });
 
-  test("tiers that the vendor sells", () => {
+  test("the vendor's service tiers are sent", () => {
     expect(buildGeminiBody({}, { ...geminiTarget, tier: "flex" }).serviceTier).toBe("flex");
     expect(buildGeminiBody({}, { ...geminiTarget, tier: "priority" }).serviceTier).toBe("priority");
     expect(findGeminiDropped({}, { ...geminiTarget, tier: "scale" })).toEqual(["service_tier"]);

@@ -66,7 +66,7 @@ const everything = [
 ];
 
 describe("text", () => {
-  test("a stream and the same said whole are the same", () => {
+  test("a stream and the whole answer give the same items", () => {
     const streamed = readGemini([chunk([geminiTextPart("One, ")]), last([geminiTextPart("two.")])]);
     const whole = readGemini([last([geminiTextPart("One, two.")])]);
     expect(maskIds(streamed.items)).toEqual([said(outputTextPart("One, two."))]);
@@ -80,7 +80,7 @@ describe("text", () => {
     ]);
   });
 
-  test("an answer that ends without a word is a failure, after thoughts too", () => {
+  test("an empty answer is a failure, after reasoning too", () => {
     const saysWhy = "The provider ended the answer with the reason STOP: the answer is empty";
     expect(faultOf(() => readGemini([last()])).message).toBe(saysWhy);
     expect(faultOf(() => readGemini([chunk([thought("hm")]), last()])).message).toBe(saysWhy);
@@ -90,7 +90,7 @@ describe("text", () => {
     expect(maskIds(readGemini([last([call("f", {}), { functionCall: {} }])]).items)).toEqual([called("f", "{}")]);
   });
 
-  test("parts that nobody knows yet are passed over", () => {
+  test("unknown parts are skipped", () => {
     const later = [{ hologram: 1 }, { executableCode: { code: "1" } }, geminiTextPart("a")];
     expect(maskIds(readGemini([last(later)]).items)).toEqual([said(outputTextPart("a"))]);
   });
@@ -105,7 +105,7 @@ describe("text", () => {
   });
 
   // https://ai.google.dev/api/generate-content#LogprobsResult
-  test("log probabilities, where they are asked for", () => {
+  test("log probabilities come on request", () => {
     const logprobsResult = {
       chosenCandidates: [{ token: "Hé", tokenId: 1, logProbability: -0.5 }],
       topCandidates: [{ candidates: [{ token: "Hé", logProbability: -0.5 }] }],
@@ -133,7 +133,7 @@ describe("calls, thoughts and their order", () => {
     expect(outcome.status).toBe("completed");
   });
 
-  test("cut anywhere, the bytes say the same", () => {
+  test("the bytes may be cut anywhere", () => {
     const bytes = Buffer.from(everything.map((each) => `data: ${JSON.stringify(each)}\r\n\r\n`).join(""));
     const readBytes = (pieces: readonly Uint8Array[]): TurnEvent[] => {
       const given: TurnEvent[] = [];
@@ -204,17 +204,17 @@ describe("signatures of text", () => {
       "on an empty text after it",
       [chunk([geminiTextPart("Hi")]), last([geminiTextPart("", { thoughtSignature: "S" })])],
     ],
-  ])("%s: an item after it, where sealed reasoning was asked for", (_, chunks) => {
+  ])("%s: an item after it, if sealed reasoning is requested", (_, chunks) => {
     expect(maskIds(readGemini(chunks, sealed).items)).toEqual([said(outputTextPart("Hi")), encrypted]);
     expect(maskIds(readGemini(chunks).items)).toEqual([said(outputTextPart("Hi"))]);
   });
 
-  test("text that goes on after a signature is one message", () => {
+  test("text going on after a signature is one message", () => {
     const chunks = [chunk([geminiTextPart("H", { thoughtSignature: "S" })]), last([geminiTextPart("i")])];
     expect(maskIds(readGemini(chunks, sealed).items)).toEqual([said(outputTextPart("Hi")), encrypted]);
   });
 
-  test("on what follows the thoughts, and on the thoughts themselves: theirs", () => {
+  test("after the reasoning, or on the reasoning itself: the reasoning's", () => {
     const after = [chunk([thought("hm")]), last([geminiTextPart("Hi", { thoughtSignature: "S" })])];
     const itself = [chunk([thought("hm", { thoughtSignature: "S" })]), last([geminiTextPart("Hi")])];
     const wanted = [reasoned("hm", { signature: "S" }), said(outputTextPart("Hi"))];
@@ -282,7 +282,7 @@ describe("web search", () => {
     expect(outcome.usage?.serverToolUse).toEqual({ webSearchRequests: 2 });
   });
 
-  test("what was found, on request; and the same whole", () => {
+  test("sources come on request, in streams and whole answers", () => {
     const include = ["web_search_call.action.sources"];
     const found = ["https://a.example/1", "https://b.example/2"].map((url) => ({ type: "url", url }));
     const items = maskIds(readGemini(streamed, { include }).items);
@@ -295,7 +295,7 @@ describe("web search", () => {
     ["their words decide", { startIndex: 2, endIndex: 9, text: "England" }, 21, 28],
     ["no words: the place as it is", { startIndex: 17 }, 13, 29],
     ["nowhere: the whole text", { startIndex: 1, endIndex: 5, text: "France" }, 0, 29],
-  ])("where the provider counts otherwise: %s", (_, segment, start, end) => {
+  ])("is cited correctly with the provider's different offsets: %s", (_, segment, start, end) => {
     const groundingMetadata = {
       groundingChunks: [{ web: { uri: "https://a.example/" } }],
       groundingSupports: [{ segment, groundingChunkIndices: [0] }],
@@ -307,7 +307,7 @@ describe("web search", () => {
 
 // https://ai.google.dev/gemini-api/docs/image-generation
 describe("images", () => {
-  test("between what is said, and not those that were only thought of", () => {
+  test("come between texts; images of the reasoning are left out", () => {
     const image = (data: string, more: object = {}) => ({ inlineData: { mimeType: "image/png", data }, ...more });
     const parts = [
       image("NO", { thought: true }),
@@ -358,7 +358,7 @@ describe("ends", () => {
     ]);
   });
 
-  test("thoughts that the limit cut are not whole", () => {
+  test("reasoning cut by the limit is incomplete", () => {
     const { items } = readGemini([chunk([thought("hm")]), last([], "MAX_TOKENS")]);
     expect(maskIds(items)).toEqual([reasoned("hm", { status: "incomplete" })]);
   });
@@ -395,13 +395,13 @@ describe("ends", () => {
     expect(readGemini([uncounted]).outcome.usage).toBeUndefined();
   });
 
-  test("a stream that stops without its reason is no answer", () => {
+  test("a stream stopping without its reason is no answer", () => {
     expect(faultOf(() => readGemini([chunk([geminiTextPart("Hi")])])).reason).toBe(FaultReason.PROVIDER_FAILED);
     expect(faultOf(() => readGemini([{ candidates: [] }])).reason).toBe(FaultReason.PROVIDER_FAILED);
     expect(faultOf(() => readGemini(["[]"])).reason).toBe(FaultReason.PROVIDER_FAILED);
   });
 
-  test("a prompt that is blocked is refused", () => {
+  test("a blocked prompt is refused", () => {
     const blocked = { promptFeedback: { blockReason: "PROHIBITED_CONTENT" }, usageMetadata: { promptTokenCount: 3 } };
     const fault = faultOf(() => readGemini([blocked]));
     expect([fault.reason, fault.message]).toEqual([
@@ -438,12 +438,12 @@ describe("errors", () => {
     expect([answered.reason, listed.reason, inside.reason]).toEqual([reason, reason, reason]);
   });
 
-  test("an error without a body, and one of a proxy, are what their status says", () => {
+  test("an error without a body, and a proxy's error, follow their status", () => {
     expect(providerFault(readGoogleError(503, undefined)).reason).toBe(FaultReason.PROVIDER_FAILED);
     expect(providerFault(readGoogleError(429, { message: "slow down" })).reason).toBe(FaultReason.RATE_LIMITED);
   });
 
-  test("when to come back", () => {
+  test("the retry hint is kept", () => {
     const hint = (retryDelay: string) =>
       readGoogleError(
         429,
@@ -459,7 +459,7 @@ describe("errors", () => {
     expect(faultOf(() => readGemini([error(429, "RESOURCE_EXHAUSTED", { details })])).retryAfterMs).toBe(2_000);
   });
 
-  test("what is too long is the caller's; the key and the bill are the house's", () => {
+  test("a too long prompt is the caller's error; key and billing errors are the operator's", () => {
     const message = "The input token count (1250000) exceeds the maximum number of tokens allowed (1048576).";
     const long = error(400, "INVALID_ARGUMENT", { message });
     expect(providerFault(readGoogleError(400, long)).reason).toBe(FaultReason.CONTEXT_LENGTH_EXCEEDED);
@@ -471,7 +471,7 @@ describe("errors", () => {
   });
 });
 
-describe("over a socket", () => {
+describe("Gemini over a socket", () => {
   const upstreams: Upstream[] = [];
   const closers: (() => Promise<void>)[] = [];
   afterEach(async () => {
@@ -503,7 +503,7 @@ describe("over a socket", () => {
   }
   const answer = [chunk([geminiTextPart("Hi")]), last()];
 
-  test("the key, and the model and the stream in the path", async () => {
+  test("the key is a header, and the model and the stream are in the path", async () => {
     const [upstream, turn] = await open([
       { chunks: [{ sse: answer }] },
       { chunks: [{ json: last([geminiTextPart("Hi")]) }] },
@@ -519,7 +519,7 @@ describe("over a socket", () => {
     expect(upstream.requests[0]?.headers.authorization).toBeUndefined();
   });
 
-  test("a model of a collection, and a query of the base URL", async () => {
+  test("a model of a collection, and a query of the base URL, are kept", async () => {
     const [upstream, turn] = await open([{ chunks: [{ sse: answer }] }], {
       model: "tunedModels/mine",
       query: "?zone=a",
@@ -534,14 +534,14 @@ describe("over a socket", () => {
     ["as an answer", false, { status: 503, chunks: [{ json: overloaded }] }],
     ["inside of a stream", true, { chunks: [{ sse: [overloaded] }] }],
     ["by a stream that stops", true, { chunks: [{ sse: [chunk([])] }] }],
-  ])("a failure before a word was said, %s: the next endpoint answers (stream: %s)", async (_, stream, failure) => {
+  ])("a failure before any text, %s, falls back to the next endpoint (stream: %s)", async (_, stream, failure) => {
     const good: Reply = stream ? { chunks: [{ sse: answer }] } : { chunks: [{ json: last([geminiTextPart("Hi")]) }] };
     const [upstream, turn] = await open([failure, good]);
     const { events, fault } = await run(turn, asking({ stream }));
     expect([fault, events.at(-1)?.type, upstream.requests.length]).toEqual([undefined, "end", 2]);
   });
 
-  test("a key that the provider refuses rests, though it is refused with 400", async () => {
+  test("a key refused with 400 rests", async () => {
     const details = [{ "@type": "type.googleapis.com/google.rpc.ErrorInfo", reason: "API_KEY_INVALID" }];
     const refused = { error: { code: 400, message: "API key not valid.", status: "INVALID_ARGUMENT", details } };
     const good: Reply = { chunks: [{ sse: answer }] };
@@ -550,7 +550,7 @@ describe("over a socket", () => {
     expect(upstream.requests.map(({ headers }) => headers["x-goog-api-key"])).toEqual(["a", "b", "b", "b"]);
   });
 
-  test("a stream that is cut after words is a failure, and not asked again", async () => {
+  test("a stream cut after text is a failure without a retry", async () => {
     const [upstream, turn] = await open([{ chunks: [{ sse: [chunk([geminiTextPart("Hi")])] }], cut: true }]);
     const { fault, rejected } = await run(turn, asking());
     expect([fault?.reason, rejected, upstream.requests.length]).toEqual([FaultReason.PROVIDER_FAILED, false, 1]);

@@ -8,7 +8,7 @@ import { GeminiTranslator } from "@sluice/inference-svc/upstream/gemini/stream.j
 import { asking, itemsOf } from "../asking.js";
 
 export const geminiTarget: Target = { upstreamModel: "gemini-3.6-flash", tier: "default", original: false };
-/** A model that takes a budget, not a level. */
+/** A model with a budget instead of a level. */
 export const older: Target = { ...geminiTarget, upstreamModel: "gemini-2.5-flash" };
 
 export interface TranslatedGeminiRequest {
@@ -19,7 +19,7 @@ export interface TranslatedGeminiRequest {
   readonly losses: [string, string][];
 }
 
-/** Fails for what would have been refused: nobody is told that. */
+/** Fails for a refusable request: it is never translated. */
 export function translateToGemini(request: Partial<TurnRequest>, at = geminiTarget): TranslatedGeminiRequest {
   const whole = asking(request);
   const refusal = refuseGemini(whole, at);

@@ -1,4 +1,4 @@
-/** Every kind of item that a Responses server makes, with the events of its course, as a table. */
+/** Every kind of item of a Responses server, with its sequence of events, as a table. */
 import { added, completed, itemDone } from "../guardrails/reading.js";
 
 export type Json = Readonly<Record<string, unknown>>;
@@ -11,7 +11,7 @@ export interface Story {
   readonly events?: readonly (readonly [string, Json?])[];
   /** Whether the item waits for the client when the response ends: then its server sends no end of it. */
   readonly waits?: boolean;
-  /** The events that clients get, in short: the type, or `native` with its name. */
+  /** The events for clients, in short: the type, or `native` with its name. */
   readonly given?: readonly string[];
 }
 
@@ -292,7 +292,7 @@ export const answerOf = (kind: Kind, at: number): Json => ({ ...done, ...itemOf(
 export const eventsOf = (kind: Kind): readonly (readonly [string, Json])[] =>
   (kind.story.events ?? []).map(([name, payload]) => [`response.${name}`, payload ?? {}]);
 
-/** The stream that a server sends, the events of each item between its begin and its end. */
+/** A server's stream, the events of each item between its begin and its end. */
 export function streamOf(chosen: readonly Kind[]): Json[] {
   let sequence = 0;
   const numbered = (event: Json): Json => ({ ...event, sequence_number: sequence++ });

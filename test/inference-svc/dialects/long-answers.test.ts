@@ -85,7 +85,7 @@ const request = asking({ stream: true, tools: [functionTool()] });
 describe.each(streams)("%s", (_name, dialect, [first, repeated]) => {
   const typeOf = (event: object) => (event as { readonly type?: string }).type;
 
-  test("is read in a time that grows with its length", async () => {
+  test("takes time linear in its length to read", async () => {
     const read = (pieces: number) => {
       let events = 0;
       const translator = dialect.open(request, target, () => void events++);

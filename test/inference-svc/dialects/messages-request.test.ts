@@ -39,12 +39,12 @@ const user = (...content: object[]) => ({ role: "user", content });
 const assistant = (...content: object[]) => ({ role: "assistant", content });
 const messagesOf = (input: readonly InputItem[], more: Partial<TurnRequest> = {}) =>
   buildMessagesBody({ ...more, input }).messages;
-/** A number that JavaScript would round, in white space that it would not write. */
+/** A number JavaScript would round, and white space JSON.stringify would not write. */
 const schema =
   '{"type":"object", "properties":{"n":{"const":12345678901234567890,"default":1.0}},"additionalProperties":false}';
 
 describe("the prompt and the roles", () => {
-  test("instructions and what the system says first are the prompt; later on it is the user", () => {
+  test("instructions and first system messages are the prompt; later system messages become the user's", () => {
     const input = [say("system", "s"), say("developer", [text("d")]), say("user", "u"), say("developer", "later")];
     const { body, losses } = translateToMessages({ instructions: "i", input });
     expect(body.system).toEqual([block("i"), block("s"), block("d")]);
@@ -54,7 +54,7 @@ describe("the prompt and the roles", () => {
     ]);
   });
 
-  test("a prompt alone is what is asked", () => {
+  test("a prompt by itself is the question", () => {
     const body = buildMessagesBody({ input: [say("system", "a"), say("developer", "b")] });
     expect([body.system, body.messages]).toEqual([[block("a")], [user(block("b"))]]);
   });
@@ -64,14 +64,14 @@ describe("the prompt and the roles", () => {
     expect(messagesOf(input)).toEqual([user(block("a"), block("b")), assistant(block("c"))]);
   });
 
-  test("an agent's message, with who speaks to whom", () => {
+  test("an agent's message names its sender and recipient", () => {
     const item = { type: "agent_message", author: "a", recipient: "b", content: [text("Hi")] };
     expect(messagesOf([item])).toEqual([user(block("Message from a to b:"), block("Hi"))]);
   });
 });
 
 describe("calls and results", () => {
-  test("a call that is referred to is made once", () => {
+  test("a referenced call is made once", () => {
     const call: InputItem = { type: "function_call", id: "fc", call_id: "toolu_1", name: "f", arguments: "{}" };
     const output: InputItem = { type: "function_call_output", call_id: "toolu_1", output: "o" };
     const input = [say("user", "u"), call, { type: "item_reference", id: "fc" }, output];
@@ -102,7 +102,7 @@ describe("calls and results", () => {
     expect(json).toContain('{"n":12345678901234567890}');
   });
 
-  test("an empty result, arguments that are no object, and ids that cannot be sent", () => {
+  test("an empty result, arguments other than an object, and unacceptable ids are adapted", () => {
     const input = [calls("call|1", '{"a":'), answers("call|1", ""), calls("call 1", ""), answers("call 1", "x")];
     const messages = messagesOf(input) as { content: Record<string, unknown>[] }[];
     const [first, second] = [messages[0]?.content[0], messages[2]?.content[0]];
@@ -141,8 +141,8 @@ describe("calls and results", () => {
   });
 });
 
-describe("thoughts that go back", () => {
-  test("signed ones and sealed ones before what follows them, others never", () => {
+describe("reasoning in the input", () => {
+  test("goes before its successor if it is signed or sealed, and otherwise never", () => {
     const input = [
       say("user", "u"),
       thinks({ content: [{ type: "reasoning_text", text: "Hm" }], signature: "s" }),
@@ -229,7 +229,7 @@ describe("tools", () => {
   const lookup = functionTool({ name: "lookup", description: "Looks up", parametersJson: schema, strict: true });
   const toolsOf = (request: Partial<TurnRequest>) => buildMessagesBody(request).tools;
 
-  test("functions, byte for byte, with the type that is required", () => {
+  test("functions are sent byte for byte, with the required type", () => {
     const { text: json, body } = translateToMessages({ tools: [lookup, functionTool({ name: "a" })] });
     expect(json).toContain(`"input_schema":${schema}`);
     expect(body.tools).toEqual([
@@ -280,7 +280,7 @@ describe("tools", () => {
     expect(choiceOf("required", { tools: [] })).toBeUndefined();
   });
 
-  test("one call at a time", () => {
+  test("one call at a time is sent", () => {
     const single = { disable_parallel_tool_use: true };
     expect(choiceOf(undefined, { parallelToolCalls: false })).toEqual({ type: "auto", ...single });
     expect(choiceOf("required", { parallelToolCalls: false })).toEqual({ type: "any", ...single });
@@ -288,7 +288,7 @@ describe("tools", () => {
     expect(choiceOf("auto", { parallelToolCalls: true })).toEqual({ type: "auto" });
   });
 
-  test("a model that cannot be made to call a tool is asked to", () => {
+  test("a model without forced calls is only asked for a call", () => {
     const at = { ...messagesTarget, supportedParameters: ["tools"] };
     expect(choiceOf("required", {}, at)).toEqual({ type: "auto" });
     expect(findMessagesDropped({ tools: [lookup], toolChoice: "required" }, at)).toEqual(["tool_choice"]);
@@ -301,7 +301,7 @@ describe("tools", () => {
     json: JSON.stringify({ type, ...more }),
   });
 
-  test("the version of a tool that the client named goes to Anthropic, and is named elsewhere", () => {
+  test("the client's version of a tool goes to Anthropic, and is named elsewhere", () => {
     const tools = [
       hosted("web_search", { anthropic_type: "web_search_20260209" }),
       hosted("code_interpreter", { anthropic_type: "code_execution_20260120", container: { type: "auto" } }),
@@ -350,12 +350,12 @@ describe("tools", () => {
     expect(toolsOf({ tools: [blocked] })).toEqual([{ ...plain[0], blocked_domains: ["b.example"] }]);
   });
 
-  test("a search that the input brings along", () => {
+  test("a search defined in the input is sent", () => {
     const item = { type: "additional_tools", role: "developer", tools: [{ type: "web_search" }] };
     expect(toolsOf({ input: [say("user", "u"), item] })).toEqual([{ type: "web_search_20250305", name: "web_search" }]);
   });
 
-  test("other tools of providers are refused, and a search that the operator does not name", () => {
+  test("other tools of providers are refused, and a search without the operator's permission", () => {
     const message = "no provider of this model runs tools of type code_interpreter";
     expect(refuseMessagesRequest({ tools: [lookup, hosted("code_interpreter")] })).toEqual({
       path: "tools.1",
@@ -368,7 +368,7 @@ describe("tools", () => {
 });
 
 describe("settings", () => {
-  test("the least that is said", () => {
+  test("a minimal request has a minimal body", () => {
     expect(buildMessagesBody({ stream: false })).toEqual({
       model: "m",
       max_tokens: 4096,
@@ -409,7 +409,7 @@ describe("settings", () => {
     expect(buildMessagesBody({ serviceTier: "default" })).not.toHaveProperty("service_tier");
   });
 
-  test("what the format has no words for is declared", () => {
+  test("settings unknown to the format are declared", () => {
     expect(
       findMessagesDropped({
         verbosity: "low",
@@ -439,7 +439,7 @@ describe("settings", () => {
     ]);
   });
 
-  test("images as an answer, and a history that only another provider can open, are refused", () => {
+  test("images as an answer, and a history sealed by another provider, are refused", () => {
     expect(refuseMessagesRequest({ outputModalities: ["image"] })?.path).toBe("modalities");
     expect(refuseMessagesRequest({ input: [{ type: "compaction", encrypted_content: "x" }] })?.path).toBe("input.0");
   });
@@ -455,7 +455,7 @@ describe("thought", () => {
   const adaptive = { type: "adaptive" };
   const enabled = (budget_tokens: number) => ({ type: "enabled", budget_tokens });
 
-  test("models that think as they see fit take an effort", () => {
+  test("models with adaptive thinking take an effort", () => {
     expect(saidOf({ effort: "xhigh" })).toEqual([adaptive, "xhigh", []]);
     expect(saidOf({ effort: "minimal" })).toEqual([adaptive, "low", ["reasoning.effort"]]);
     expect(saidOf({ maxTokens: 2_000 })).toEqual([adaptive, undefined, ["reasoning.max_tokens"]]);
@@ -464,7 +464,7 @@ describe("thought", () => {
     expect(buildMessagesBody({}).thinking).toBeUndefined();
   });
 
-  test("earlier ones take a budget that fits into the answer", () => {
+  test("earlier models take a budget within the answer", () => {
     expect(saidOf({ effort: "high" }, messagesWithBudget)).toEqual([enabled(8_000), undefined, []]);
     expect(saidOf({ effort: "minimal" }, messagesWithBudget)[0]).toEqual(enabled(1_024));
     expect(saidOf({ maxTokens: 2_000, effort: "low" }, messagesWithBudget)).toEqual([
@@ -487,7 +487,7 @@ describe("thought", () => {
     expect(saidOf({ summary: "auto" }, messagesWithBudget)).toEqual([undefined, undefined, ["reasoning.summary"]]);
   });
 
-  test("not to think is said where the endpoint knows how", () => {
+  test("disabled thinking is sent if the endpoint supports it", () => {
     expect(saidOf({ effort: "none" }, messagesWithBudget)).toEqual([undefined, undefined, []]);
     expect(saidOf({ effort: "none" })).toEqual([undefined, "low", ["reasoning.effort"]]);
     for (const type of ["disabled", "between_tools"]) {
@@ -496,7 +496,7 @@ describe("thought", () => {
     }
   });
 
-  test("those of 4.6 take either, and a budget that they cannot follow becomes an effort", () => {
+  test("models of 4.6 take either, and an impossible budget becomes an effort", () => {
     const parameters = ["reasoning", "reasoning.effort", "reasoning.max_tokens", "thinking.disabled", "tool_choice"];
     const at = { ...messagesTarget, supportedParameters: parameters };
     expect(saidOf({ effort: "high" }, at)).toEqual([adaptive, "high", []]);
@@ -508,7 +508,7 @@ describe("thought", () => {
   });
 
   // Sonnet 4, 3.7 and whatever comes next are not in the catalogue; a client of this format knows its model.
-  test("a model that nothing is known of gets what a client of this format chose for it", () => {
+  test("an unknown model gets the setting of its Messages client", () => {
     const door = { door: "messages" as const };
     expect(saidOf({ maxTokens: 3_000 }, messagesTarget, door)).toEqual([enabled(3_000), undefined, []]);
     expect(saidOf({ maxTokens: 3_000, effort: "low" }, messagesTarget, door)).toEqual([enabled(3_000), "low", []]);
@@ -518,7 +518,7 @@ describe("thought", () => {
     expect(saidOf({ maxTokens: 3_000 }, at, door)).toEqual([adaptive, undefined, ["reasoning.max_tokens"]]);
   });
 
-  test("no budget with a call that must be made, nor after one that came without", () => {
+  test("no budget is sent with a required call, nor after an unsigned call", () => {
     const forced = { tools: [functionTool()], toolChoice: "required" as const };
     expect(saidOf({ effort: "high" }, messagesTarget, forced)).toEqual([adaptive, "high", []]);
     expect(saidOf({ effort: "high" }, messagesWithBudget, forced)).toEqual([
@@ -532,7 +532,7 @@ describe("thought", () => {
     expect(saidOf({ effort: "high" }, messagesWithBudget, { input: signed })).toEqual([enabled(8_000), undefined, []]);
   });
 
-  test("an effort in Anthropic's own format asks for no thoughts, which have a field there", () => {
+  test("an effort in Anthropic's own format does not enable thinking, because thinking has a field there", () => {
     const door = { door: "messages" as const };
     expect(saidOf({ effort: "low" }, messagesTarget, door)).toEqual([undefined, "low", []]);
     expect(saidOf({ effort: "low", enabled: true }, messagesTarget, door)).toEqual([adaptive, "low", []]);
@@ -540,7 +540,7 @@ describe("thought", () => {
     expect(saidOf({ effort: "low", enabled: true }, messagesWithBudget, door)).toEqual([enabled(2_000), undefined, []]);
   });
 
-  test("what was changed on the way counts", () => {
+  test("a change in the conversation counts", () => {
     const input = [say("user", "u"), { type: "configuration_update", reasoning: { effort: "low" } }];
     expect(saidOf({ effort: "high" }, messagesTarget, { input })).toEqual([adaptive, "low", []]);
   });
@@ -578,7 +578,7 @@ describe("cache marks", () => {
       .map((it) => String(it.text ?? it.name ?? it.tool_use_id));
   }
 
-  test("those of the request stand where they are, in both forms", () => {
+  test("those of the request stay in place, in both forms", () => {
     const other = text("b", { prompt_cache_breakpoint: { mode: "explicit" } });
     const body = buildMessagesBody({ input: [say("user", [marked("a", hour), other])] });
     expect(body.messages).toEqual([user(block("a", { cache_control: hour }), block("b", { cache_control: mark }))]);
@@ -598,7 +598,7 @@ describe("cache marks", () => {
     });
   });
 
-  test("what holds longer comes first", () => {
+  test("the longer lifetime comes first", () => {
     const { body, losses } = translateToMessages({ input: [say("user", [marked("a"), marked("b", hour)])] });
     expect(body.messages).toEqual([user(block("a", { cache_control: mark }), block("b", { cache_control: mark }))]);
     expect(losses.map(([path]) => path)).toEqual(["input.0.content.1.cache_control.ttl"]);
@@ -655,7 +655,7 @@ describe("cache marks", () => {
     expect(marksOf({ ...control, ...request })).toEqual(expected);
   });
 
-  test("a time of their own", () => {
+  test("have a separate lifetime", () => {
     const { messages } = buildMessagesBody({ cacheControl: { ttl: "1h" } });
     expect(messages).toEqual([user(block("Hi", { cache_control: hour }))]);
   });

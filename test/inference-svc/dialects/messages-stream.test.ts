@@ -85,7 +85,7 @@ const everything = [
 ];
 
 describe("text", () => {
-  test("a stream and the same said whole are the same", () => {
+  test("a stream and the whole answer give the same items", () => {
     const streamed = readMessages([
       messagesStart(),
       ...messagesTextBlock(0, "One, ", "two."),
@@ -108,7 +108,7 @@ describe("text", () => {
     expect(readMessages([messagesStart(), ...messagesTextBlock(0), ...messagesStop("end_turn")]).items).toEqual([]);
   });
 
-  test("events and blocks that nobody knows yet are passed over", () => {
+  test("unknown events and blocks are skipped", () => {
     const later = [
       { type: "message_note" },
       ...messagesBlock(1, { type: "hologram", x: 1 }, { type: "hologram_delta" }),
@@ -138,7 +138,7 @@ describe("calls, thoughts and their order", () => {
     expect(outcome.status).toBe("completed");
   });
 
-  test("cut anywhere, the bytes say the same", () => {
+  test("the bytes may be cut anywhere", () => {
     const bytes = Buffer.from(
       everything.map((event) => `event: ${event.type}\ndata: ${JSON.stringify(event)}\n\n`).join(""),
     );
@@ -192,7 +192,7 @@ describe("calls, thoughts and their order", () => {
     expect(whole.items[0]?.input).toBe("aé\n");
   });
 
-  test("thought that is not shown is signed all the same; sealed thought only where it was asked for", () => {
+  test("hidden reasoning is signed all the same; sealed reasoning comes only on request", () => {
     const events = [
       messagesStart(),
       ...messagesBlock(
@@ -263,7 +263,7 @@ describe("web search", () => {
     );
   });
 
-  test("of two calls by one id the first finds nothing", () => {
+  test("of two calls with one id the first finds nothing", () => {
     const call = (index: number) => messagesBlock(index, searchBlock, inputDelta('{"query":"shannon"}'));
     const result = { type: "web_search_tool_result", tool_use_id: "srvtoolu_1", content: found };
     const { items } = readMessages([
@@ -291,7 +291,7 @@ describe("web search", () => {
     expect(outcome.usage?.serverToolUse).toEqual({ webSearchRequests: 1 });
   });
 
-  test("what was found, on request; and the same whole", () => {
+  test("sources come on request, in streams and whole answers", () => {
     const include = ["web_search_call.action.sources"];
     const whole = wholeMessage([
       { type: "text", text: "I will look." },
@@ -306,7 +306,7 @@ describe("web search", () => {
     expect(maskIds(readMessages([whole], { include }).items)).toEqual(streamed);
   });
 
-  test("a search that failed, and one that the provider paused in", () => {
+  test("a failed search, and a paused search, keep their status", () => {
     const failed = { type: "web_search_tool_result_error", error_code: "max_uses_exceeded" };
     expect(maskIds(readMessages(searched(failed)).items[1])).toEqual(searchItem("failed"));
     const paused = readMessages([
@@ -339,7 +339,7 @@ describe("ends", () => {
     expect([outcome.status, outcome.reason, items[0]?.status]).toEqual([status, reason, status]);
   });
 
-  test("a call that the limit cut keeps what was said of it", () => {
+  test("a call cut by the limit keeps its received part", () => {
     const { items } = readMessages([
       messagesStart(),
       ...messagesBlock(0, toolUse("f"), inputDelta('{"a":')),
@@ -371,7 +371,7 @@ describe("ends", () => {
     expect(maskIds(nothing.items)).toEqual([{ ...said(refusal), status: "incomplete" }]);
   });
 
-  test("figures: cached tokens are among the input, the last figures count, null says nothing", () => {
+  test("usage: cached tokens are part of the input, the last figures count, null is ignored", () => {
     const first = {
       input_tokens: 3,
       cache_read_input_tokens: 1_000,
@@ -398,7 +398,7 @@ describe("ends", () => {
     expect(standard.outcome.serviceTier).toBe("default");
   });
 
-  test("a stream that stops without its reason is no answer", () => {
+  test("a stream stopping without its reason is no answer", () => {
     expect(faultOf(() => readMessages([messagesStart(), ...messagesTextBlock(0, "Hi")])).reason).toBe(
       FaultReason.PROVIDER_FAILED,
     );
@@ -435,7 +435,7 @@ describe("errors", () => {
     expect([answered.reason, inside.reason]).toEqual([reason, reason]);
   });
 
-  test("what is too long is the caller's; what is not paid is the house's", () => {
+  test("a too long prompt is the caller's error; an unpaid bill is the operator's", () => {
     const long = error("invalid_request_error", "prompt is too long: 210000 tokens > 200000 maximum");
     expect(providerFault(messagesError(400, long)).reason).toBe(FaultReason.CONTEXT_LENGTH_EXCEEDED);
     const unpaid = error("invalid_request_error", "Your credit balance is too low to access the API.");
@@ -443,7 +443,7 @@ describe("errors", () => {
   });
 });
 
-describe("over a socket", () => {
+describe("Anthropic over a socket", () => {
   const upstreams: Upstream[] = [];
   const closers: (() => Promise<void>)[] = [];
   afterEach(async () => {
@@ -475,7 +475,7 @@ describe("over a socket", () => {
   }
   const answer = [messagesStart(), ...messagesTextBlock(0, "Hi"), ...messagesStop("end_turn")];
 
-  test("the key, the version and the largest answer of the model", async () => {
+  test("the key, the version and the model's maximum answer are sent", async () => {
     const [upstream, turn] = await open({ chunks: [{ sse: answer }] });
     const { events } = await run(turn(), asking());
     expect(events.at(-1)?.type).toBe("end");
@@ -487,7 +487,7 @@ describe("over a socket", () => {
   });
 
   test.each([true, false])(
-    "overloaded before a word was said: the next endpoint answers (stream: %s)",
+    "overloaded before any text, it falls back to the next endpoint (stream: %s)",
     async (stream) => {
       const overloaded = { type: "error", error: { type: "overloaded_error", message: "Overloaded" } };
       const early = [messagesStart(), { type: "ping" }, messagesBlockStart(0, { type: "text", text: "" }), overloaded];
@@ -498,7 +498,7 @@ describe("over a socket", () => {
     },
   );
 
-  test("overloaded after a word was said: the turn fails", async () => {
+  test("overloaded after text, the turn fails", async () => {
     const overloaded = { type: "error", error: { type: "overloaded_error", message: "Overloaded" } };
     const late = [
       messagesStart(),

@@ -21,7 +21,7 @@ export interface TranslatedMessagesRequest {
   readonly losses: [string, string][];
 }
 
-/** Fails for what would have been refused: nobody is told that. */
+/** Fails for a refusable request: it is never translated. */
 export function translateToMessages(request: Partial<TurnRequest>, at = messagesTarget): TranslatedMessagesRequest {
   const whole = asking(request);
   const refusal = refuseMessages(whole, at);

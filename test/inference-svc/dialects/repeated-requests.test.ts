@@ -1,4 +1,4 @@
-/** The memory that requests share changes neither the body of a provider, nor what is reported as dropped, nor a problem. */
+/** The memory shared by requests changes neither the body of a provider, nor the reported losses, nor a problem. */
 import { expect, test } from "@jest/globals";
 import { measureInput } from "@sluice/inference-svc/estimate/tokens.js";
 import { parseRequest } from "@sluice/gateway/responses/request.js";
@@ -32,7 +32,7 @@ const targets: readonly Target[] = [
 const parse = (body: Buffer, options: ParseOptions): TurnRequest =>
   parseTurn(parseRequest(body, scanObject(body, "body"), { serviceMetadata: false }).request, options);
 
-/** Everything that providers are sent of a body, or all that is wrong with it. */
+/** All provider bodies of a request, or all its problems. */
 function sayAll(body: Buffer, options: ParseOptions): readonly string[] {
   try {
     const turn = parse(body, options);
@@ -51,7 +51,7 @@ function sayAll(body: Buffer, options: ParseOptions): readonly string[] {
   }
 }
 
-test("600 requests say the same at first sight, when they come again, and when nothing is remembered of them", () => {
+test("600 requests give the same bodies at first, when repeated, and without a memory", () => {
   const aliases = ["acme:"];
   let sent = 0;
   for (let number = 0; number < 600; number++) {
@@ -65,13 +65,13 @@ test("600 requests say the same at first sight, when they come again, and when n
   expect(sent).toBeGreaterThan(200);
 });
 
-/** Long enough that an input which begins with them is remembered. */
+/** Long enough for an input with this beginning to be remembered. */
 const beginning = Array.from({ length: 4 }, (_, index) => ({
   role: "user",
   content: `${index} ${"word ".repeat(150)}`,
 }));
 
-test("the steps of 200 conversations say the same, whether their items are remembered or not", () => {
+test("the steps of 200 conversations give the same bodies, with and without remembered items", () => {
   const aliases = ["acme:"];
   let sent = 0;
   let repeated = 0;

@@ -1,4 +1,4 @@
-/** Every kind of item that a Responses server makes, with the events of its course: out of a stream, however it is cut, and whole. */
+/** Every kind of item of a Responses server, with its sequence of events: from a stream, cut anywhere, and whole. */
 import { describe, expect, test } from "@jest/globals";
 import type { Tool, TurnRequest } from "@sluice/inference-svc/turn/request.js";
 import type { TurnEvent } from "@sluice/inference-svc/turn/turn.js";
@@ -74,14 +74,14 @@ describe("every kind of item", () => {
     );
   });
 
-  test("any of them, with all that runs beside each other, give the items", () => {
+  test("any of them give their items, with all their events interleaved", () => {
     fc.assert(
       fc.property(chosen, (some) => {
         const stream = streamOf(some).slice(2, -1);
         const starts = stream.filter((event) => event.type === "response.output_item.added");
         const ends = stream.filter((event) => event.type === "response.output_item.done");
         const between = stream.filter((event) => !starts.includes(event) && !ends.includes(event));
-        // Only the whole response says what an item without an end came to.
+        // Only the whole response has the result of an item without an end.
         const output = ends.length === some.length ? [] : some.map(itemOf);
         expect(read([...starts, ...between, ...ends, completed(output)], wanted).items).toEqual(some.map(answerOf));
       }),
@@ -89,7 +89,7 @@ describe("every kind of item", () => {
     );
   });
 
-  test("a stream that stops anywhere before its end is no answer", () => {
+  test("a stream stopping anywhere before its end is no answer", () => {
     fc.assert(
       fc.property(chosen, fc.nat(), (some, cut) => {
         const events = streamOf(some);
@@ -100,8 +100,8 @@ describe("every kind of item", () => {
   });
 });
 
-describe("what belongs to no item", () => {
-  test("audio passes", () => {
+describe("an event without an item", () => {
+  test("passes for audio", () => {
     const { events } = read([
       { type: "response.audio.delta", sequence_number: 1, response_id: "r", delta: "AA" },
       { type: "response.audio.transcript.done", sequence_number: 2 },
@@ -123,7 +123,7 @@ describe("reasoning is stamped", () => {
       reasoningFormat === undefined ? {} : { reasoningFormat },
     ).items[0];
 
-  test("with the provider's format, unless it says its own; sealed only when it was asked for", () => {
+  test("with the provider's format, unless it names another; sealed only on request", () => {
     expect(stamped({})).toEqual({
       ...item,
       content: [],
@@ -143,7 +143,7 @@ describe("reasoning is stamped", () => {
   });
 });
 
-describe("items of the house's tools", () => {
+describe("items of Sluice's tools", () => {
   const tool = (kind: string, spelling: string): Tool => ({
     type: "hosted",
     kind,
@@ -164,16 +164,16 @@ describe("items of the house's tools", () => {
       "service:search_models",
       "vendor:experimental__search_models",
     ],
-    // Not asked for: as the provider says.
+    // Not requested: named as the provider names it.
     ["service:datetime", "vendor:datetime", "service:memory", "service:memory"],
     ["web_search", "web_search", "vendor:web_search", "vendor:web_search"],
     ["web_search", "web_search", "web_search_call", "web_search_call"],
-  ])("%s, asked for as %s, said as %s", (kind, spelling, type, expected) => {
+  ])("%s, requested as %s, returned as %s", (kind, spelling, type, expected) => {
     expect(typesFor([tool(kind, spelling)], type)).toEqual([expected]);
   });
 });
 
-describe("what a provider leaves out", () => {
+describe("omissions of a provider are filled in:", () => {
   test("an id, a call id, a status", () => {
     const { items } = read([
       itemDone(0, { type: "web_search_call" }),
@@ -193,7 +193,7 @@ describe("what a provider leaves out", () => {
     ]);
   });
 
-  test("the end of what an incomplete answer had begun", () => {
+  test("the end of an item begun in an incomplete answer", () => {
     const { items } = read([
       added(0, { type: "web_search_call", id: "w", status: "in_progress" }),
       added(1, {
@@ -223,7 +223,7 @@ describe("what a provider leaves out", () => {
     ]);
   });
 
-  test("a patch and code that come whole", () => {
+  test("deltas of a patch and of code", () => {
     const patch = {
       type: "apply_patch_call",
       id: "p",
@@ -245,7 +245,7 @@ describe("what a provider leaves out", () => {
     expect(events.map(short)).toEqual([...Array.from({ length: 3 }, () => ["item.start", "item.end"]).flat(), "end"]);
   });
 
-  test("nothing of an item of several megabytes", () => {
+  test("nothing for an item of several megabytes", () => {
     const item = { type: "image_generation_call", id: "i", status: "completed", result: "A".repeat(3_000_000) };
     expect(itemsOf(read([itemDone(0, item), completed([item])]).events)).toEqual([item]);
   });

@@ -22,7 +22,7 @@ const hosted = (json: string, kind?: string): Tool => {
   return { type: "hosted", kind: kind ?? type, spelling: type, json };
 };
 const say = (role: string, content: unknown): InputItem => ({ type: "message", role, content });
-/** A number that JavaScript would round, in white space that it would not write. */
+/** A number JavaScript would round, and white space JSON.stringify would not write. */
 const schema = '{"type":"object", "properties":{"n":{"const":12345678901234567890,"multipleOf":1.0}}}';
 
 describe("settings", () => {
@@ -67,7 +67,7 @@ describe("settings", () => {
     service_tier: "priority",
   };
 
-  test("nothing that was not asked for, and nothing is stored", () => {
+  test("unset settings are not sent, and nothing is stored", () => {
     for (const target of [other, vendor]) {
       expect(said({}, target)).toMatchObject({
         body: { model: "m", input: [say("user", "Hi")], stream: true, store: false },
@@ -110,7 +110,7 @@ describe("settings", () => {
     expect(losses).toEqual([]);
   });
 
-  test("text alone is what the vendor gives unasked", () => {
+  test("plain text is the vendor's default, and not sent", () => {
     expect(said({ outputModalities: ["text"] }, vendor).losses).toEqual([]);
   });
 
@@ -128,7 +128,7 @@ describe("tools", () => {
     json: '{"type":"custom", "name":"sql","async":true,"format":{"type":"text"}}',
   };
 
-  test("as they were written; without strict only where the client's format means the same by it", () => {
+  test("are sent as written; without strict only if the client's format has the same default", () => {
     const plain = functionTool({ name: "a", parametersJson: schema });
     const unset = { ...functionTool({ name: "b" }), json: '{"type":"function","name":"b","strict":null}' };
     const strict = {
@@ -206,7 +206,7 @@ describe("tools", () => {
 
   const datetime = hosted('{"type":"vendor:datetime","parameters":{"timezone":"Europe/Oslo"}}', "service:datetime");
 
-  test("of the house only where the operator says that the provider runs them, in the client's spelling", () => {
+  test("of Sluice stay native only if the operator lists them for the provider, in the client's spelling", () => {
     const request = { tools: [functionTool(), datetime] };
     const refusal = { path: "tools.1", message: "no provider of this model runs tools of type vendor:datetime" };
     expect(refuseResponses(asking(request), other)).toEqual(refusal);
@@ -220,13 +220,13 @@ describe("tools", () => {
     expect(refuseResponses(asking(request), { ...other, nativeTools: new Set(["web_search"]) })).toEqual(refusal);
   });
 
-  test("of the format, where the operator lists others", () => {
+  test("of the format are refused if the operator lists only others", () => {
     const request = asking({ tools: [hosted('{"type":"web_search"}')] });
     expect(refuseResponses(request, { ...other, nativeTools: new Set() })).toMatchObject({ path: "tools.0" });
     expect(refuseResponses(request, { ...other, nativeTools: new Set(["web_search"]) })).toBeUndefined();
   });
 
-  test("that join in the course of the input", () => {
+  test("defined in the course of the input are sent", () => {
     const joining = (tool: object): InputItem => ({
       type: "additional_tools",
       role: "developer",
@@ -244,7 +244,7 @@ describe("tools", () => {
     });
   });
 
-  test("what the contract adds to a search and to a call is declared lost with the vendor", () => {
+  test("fields the contract adds to a search and to a call are declared lost at the vendor", () => {
     const search = hosted(
       '{"type":"web_search","engine":"exa","max_uses":1,"filters":{"allowed_domains":["a.example"]}}',
     );
@@ -373,14 +373,14 @@ describe("input items", () => {
   });
 
   test.each(items.filter(({ type }) => ["mcp_list_tools", "mcp_approval_request", "compaction"].includes(type)))(
-    "%j goes without the status that clients are given",
+    "%j is sent without the clients' status",
     (item) => {
       expect(said({ input: [{ ...item, status: "completed" }] })).toMatchObject({ losses: [] });
       expect(bodyOf({ input: [{ ...item, status: "completed" }] }).input).toEqual([item]);
     },
   );
 
-  test("items of server tools go to providers that run them, and are told to others", () => {
+  test("items of server tools go to providers with the tools, and are text for others", () => {
     const item = { type: "vendor:datetime", id: "st", status: "completed", datetime: "d", timezone: "t" };
     const message = { type: "message", role: "assistant", content: '[datetime] {"datetime":"d","timezone":"t"}' };
     expect(said({ input: [item] })).toMatchObject({ body: { input: [message] }, losses: [] });
@@ -388,7 +388,7 @@ describe("input items", () => {
     expect(said({ input: [item] }, target)).toMatchObject({ body: { input: [item] }, losses: [] });
   });
 
-  test("what a reference names is sent once", () => {
+  test("a referenced item is sent once", () => {
     const call: InputItem = { type: "function_call", id: "fc", call_id: "c", name: "f", arguments: "{}" };
     const output: InputItem = { type: "function_call_output", call_id: "c", output: "o" };
     const input = [call, { type: "item_reference", id: "fc" }, output];
@@ -396,7 +396,7 @@ describe("input items", () => {
     expect(bodyOf({ input })["input"]).toEqual([call, output]);
   });
 
-  test("which model said a message stays in the house", () => {
+  test("the model of a message is not sent", () => {
     const message = { type: "message", id: "msg_m", role: "assistant", content: "t" };
     expect(said({ input: [{ ...message, model: "acme/large-2" }] })).toMatchObject({ losses: [] });
     expect(bodyOf({ input: [{ ...message, model: "acme/large-2" }] }).input).toEqual([message]);

@@ -28,19 +28,19 @@ describe("items", () => {
     expect(events.filter((event) => event.type === "item.start").map((event) => event.index)).toEqual([0, 1]);
   });
 
-  test("one that was never finished is finished by the terminal response", () => {
+  test("an unfinished one is finished by the terminal response", () => {
     const { items, events } = read([added(0, opened("a")), textDelta(0, "Hal"), completed([messageItem("a", "Half")])]);
     expect(items).toEqual([messageItem("a", "Half")]);
     expect(events).toContainEqual({ type: "text.delta", index: 0, part: 0, delta: "f" });
   });
 
-  test("one that was never begun comes with all its deltas", () => {
+  test("one without a beginning comes with all its deltas", () => {
     const { items, events } = read([completed([messageItem("a", "One", "Two")])]);
     expect(items).toEqual([messageItem("a", "One", "Two")]);
     expect(events.map((event) => event.type)).toEqual(["item.start", "text.delta", "text.delta", "item.end", "end"]);
   });
 
-  test("neither the item nor the terminal response says anything: what was streamed counts", () => {
+  test("the streamed text counts if neither the item nor the terminal response has any", () => {
     expect(read([added(0, opened("a")), textDelta(0, "Hi"), completed([])]).items).toEqual([messageItem("a", "Hi")]);
   });
 
@@ -55,7 +55,7 @@ describe("items", () => {
     ]);
   });
 
-  test("a finished text that contradicts its deltas does not change them", () => {
+  test("a finished text different from its deltas does not change them", () => {
     expect(
       read([
         added(0, opened("a")),
@@ -66,7 +66,7 @@ describe("items", () => {
     ).toEqual([messageItem("a", "Hello")]);
   });
 
-  test("fields that nobody here knows stay", () => {
+  test("unknown fields stay", () => {
     const item = { ...messageItem("a", "Hi"), phase: "final_answer" };
     const { items, events } = read([
       added(0, { ...opened("a"), phase: "final_answer" }),
@@ -77,7 +77,7 @@ describe("items", () => {
     expect(events[0]).toEqual({ type: "item.start", index: 0, item: { ...opened("a"), phase: "final_answer" } });
   });
 
-  test("annotations by event, and those that only the item has", () => {
+  test("annotations come by event, and from the item", () => {
     const citation = (url: string) => ({ type: "url_citation", url, title: "", start_index: 0, end_index: 1 });
     const item = messageItem("a", "Hi");
     const content = [
@@ -100,7 +100,7 @@ describe("items", () => {
     expect(events.filter((event) => event.type === "annotation")).toHaveLength(2);
   });
 
-  test("log probabilities only when they were asked for", () => {
+  test("log probabilities come only on request", () => {
     const logprobs = [{ token: "Hi", logprob: -0.1, bytes: [], top_logprobs: [] }];
     const events = [
       added(0, opened("a")),
@@ -158,7 +158,7 @@ describe("items", () => {
   });
 });
 
-describe("what a provider says twice, too late, too early or not at all", () => {
+describe("repeated, late, early or missing events of a provider", () => {
   const call = { type: "custom_tool_call", id: "x", call_id: "c", name: "f", input: "abc", status: "completed" };
   const running = { ...call, input: "", status: "in_progress" };
   const inputDelta = (more: object = {}) => ({
@@ -219,7 +219,7 @@ describe("what a provider says twice, too late, too early or not at all", () => 
     expect(typesOf(given.events)).toEqual(once);
   });
 
-  test("the number 0 for every item", () => {
+  test("may have the number 0 for every item", () => {
     const second = { ...call, id: "x2", call_id: "c2" };
     const events = [
       added(0, running),
@@ -234,7 +234,7 @@ describe("what a provider says twice, too late, too early or not at all", () => 
     expect(read(events).items).toEqual([call, second, messageItem("m", "Hi")]);
   });
 
-  test("an event whose item never comes is no part of the answer", () => {
+  test("without their item are no part of the answer", () => {
     const progress = { type: "response.web_search_call.searching", output_index: 7, item_id: "w" };
     expect(typesOf(read([progress, added(0, running), itemDone(0, call), completed([])]).events)).toEqual(once);
   });
@@ -254,7 +254,7 @@ describe("what a provider says twice, too late, too early or not at all", () => 
     "response.A.b",
     "response.completed.",
     "codex.rate.limits",
-  ])("%j is not passed on", (type) => {
+  ])("like %j are not passed on", (type) => {
     const events = [
       added(0, running),
       { type, output_index: 0, item_id: "x" },
@@ -265,7 +265,7 @@ describe("what a provider says twice, too late, too early or not at all", () => 
     expect(typesOf(read(events).events)).toEqual(once);
   });
 
-  test("a part of a kind that is not known stays in its place", () => {
+  test("of a part of an unknown kind keep its place", () => {
     const audio = { type: "output_audio", data: "AA", transcript: "Hi" };
     const [text] = messageItem("a", "One").content;
     const item = (...content: unknown[]) => ({ ...messageItem("a"), content });
@@ -350,13 +350,13 @@ describe("the end", () => {
     ["a terminal event without a response", { type: "response.completed" }, FaultReason.PROVIDER_FAILED],
   ])("%s", (_, event, reason) => {
     expect(reasonOf([event])[0]).toBe(reason);
-    // Nothing that was said before makes it a success.
+    // No earlier event makes it a success.
     expect(reasonOf([added(0, opened("a")), textDelta(0, "Hi"), itemDone(0, messageItem("a", "Hi")), event])[0]).toBe(
       reason,
     );
   });
 
-  test("with the figures of tools that the provider ran, where it has any", () => {
+  test("has the figures of the provider's tools, if it gives any", () => {
     const usage = { input_tokens: 3, output_tokens: 2, total_tokens: 5 };
     const use = { web_search_requests: 1, tool_calls_requested: 2, tool_calls_executed: "many" };
     const outcomeOf = (figures: object) => read([completed([], { usage: figures })]).events.at(-1);
@@ -375,7 +375,7 @@ describe("the end", () => {
     });
   });
 
-  test("by its name, where the response does not say how it ended", () => {
+  test("is taken from the event's name for a response without a status", () => {
     expect(read([{ type: "response.completed", response: { output: [messageItem("a", "Hi")] } }]).items).toEqual([
       messageItem("a", "Hi"),
     ]);
@@ -394,7 +394,7 @@ describe("the end", () => {
       { output: [{ ...messageItem("a", "Hi"), status: "incomplete" }] },
       { status: "incomplete", reason: "max_output_tokens" },
     ],
-  ])("%s by what it holds, where a whole answer does not say how it ended", (_, more, outcome) => {
+  ])("is %s by the content of a whole answer without a status", (_, more, outcome) => {
     const answer = { object: "response", output: [messageItem("a", "Hi")], ...more };
     const { items, events } = read([answer]);
     expect(items).toMatchObject([{ content: [{ text: "Hi" }] }]);

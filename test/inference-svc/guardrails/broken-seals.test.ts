@@ -1,4 +1,4 @@
-/** A thought that a guardrail changed goes back to no provider: its signature is that of the text before, and its seal holds that text. */
+/** Reasoning changed by a guardrail goes back to no provider: its signature is the original text's, and its seal holds the original. */
 import { describe, expect, test } from "@jest/globals";
 import type { InputItem } from "@sluice/inference-svc/turn/request.js";
 import { breakSeals, withBrokenSeal } from "@sluice/inference-svc/turn/parse/broken-seals.js";
@@ -51,13 +51,13 @@ const outcomeOf = (translated: {
 }): [string, readonly string[]] => [translated.text, translated.losses.map(([path]) => path)];
 
 describe.each(routes)("to a provider of the format %s", (_format, seal, send) => {
-  test("an unchanged thought goes back with its seal", () => {
+  test("unchanged reasoning goes back with its seal", () => {
     const [body, losses] = send([prompt, sealedBy(seal), said, prompt]);
     expect(body).toMatch(/SIG|SEALED/);
     expect(losses).not.toContain("input.1");
   });
 
-  test("a changed thought stays behind, and is named", () => {
+  test("changed reasoning is left out, and named", () => {
     const [body, losses] = send([prompt, withBrokenSeal(sealedBy(seal)), said, prompt]);
     expect(body).not.toMatch(/SIG|SEALED|CARD/);
     expect(losses).toContain("input.1");
@@ -67,7 +67,7 @@ describe.each(routes)("to a provider of the format %s", (_format, seal, send) =>
 describe("a change breaks the seal", () => {
   const isDropped = (input: readonly InputItem[]) => translateToGemini({ input }).losses.map(([path]) => path);
 
-  test("of the thought itself, and of one of Gemini that is signed on the item", () => {
+  test("of the reasoning itself, and of an item signed by Gemini", () => {
     for (const index of [1, 2]) {
       const input = [prompt, sealedBy("google-gemini-v1"), { ...said }, prompt];
       breakSeals(input, index);

@@ -1,6 +1,6 @@
 /**
- * Every text that the contract has room for, at every door: the word of a guardrail is put into each in turn, as its JSON schema allows, and no provider
- * is sent it. Fields that guardrails do not read are listed here, and in the page of guardrails.
+ * Every text field of the contract, at every door: a guardrail's word is put into each in turn, as its JSON schema allows, and never reaches a
+ * provider. Fields not read by guardrails are listed here, and in the page of guardrails.
  */
 import { afterAll, beforeAll, expect, test } from "@jest/globals";
 import { parseChatRequest } from "@sluice/gateway/chat/request.js";
@@ -27,7 +27,7 @@ import { block, guardrailOf } from "./gating.js";
 
 const word = "plutonium";
 
-/** Not read: ids, which are plain words of at most 128 characters, sealed content, and bytes in base64; those of files are decoded and read. */
+/** Not read: ids, plain words of at most 128 characters, sealed content, and bytes in base64; the bytes of files are decoded and read. */
 const unread = /(?:^|\.)(?:id|call_id|tool_call_id|tool_use_id|encrypted_content|signature|data|file_data)$/;
 
 type Json = Readonly<Record<string, unknown>>;
@@ -36,7 +36,7 @@ interface Variant {
   readonly value: unknown;
 }
 
-/** Values by a JSON schema: one for each text that it has room for, with the word there, and as little as possible beside it. */
+/** Values by a JSON schema: one for each text field, with the word in it, and a minimum of other fields. */
 class Variants {
   readonly #components = new Map<string, Json>();
   readonly #schema: Json;
@@ -58,7 +58,7 @@ class Variants {
   *#of(schema: Json, path: string): Iterable<Variant> {
     const ref = schema["$ref"];
     if (typeof ref === "string") {
-      // Shapes that contain themselves have no other texts within.
+      // A shape within itself has no new texts.
       if (this.#open.filter((each) => each === ref).length > 1) return;
       this.#open.push(ref);
       yield* this.#of(this.#resolved(schema), path);
@@ -91,7 +91,7 @@ class Variants {
       yield { path: at, value: { ...least, x: value } };
   }
 
-  /** The smallest value that the schema takes. */
+  /** The minimal value of the schema. */
   #least(given: Json, depth = 0): unknown {
     const schema = this.#resolved(given);
     if (depth > 12) return null;

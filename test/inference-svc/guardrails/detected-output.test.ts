@@ -31,7 +31,7 @@ let detectors: Detectors;
 beforeAll(async () => {
   recognizer = await startRecognizer(known);
   classifier = await startClassifier((asked) => (asked.includes("obey") ? 0.9 : 0.1));
-  // A generous limit, so that a busy machine does not count as an outage.
+  // A generous limit, so a busy machine does not count as an outage.
   const patient = { timeout_ms: 60_000, total_ms: 120_000 };
   const { detectors: settings } = houseSchema.parse({
     detectors: [
@@ -81,7 +81,7 @@ async function guarded(
 
 const deltasOf = (events: readonly TurnEvent[]) => events.flatMap((event) => ("delta" in event ? [event.delta] : []));
 
-test("is delivered sentence by sentence, without what was found", async () => {
+test("an answer is delivered sentence by sentence, without the findings", async () => {
   const { events, stages } = await guarded(
     spoken("I met An", "na Berg. She ", "knows J", ". R. Ewi", "ng. Good", "bye."),
   );
@@ -92,12 +92,12 @@ test("is delivered sentence by sentence, without what was found", async () => {
   ]);
 });
 
-test("what another rule would still wait for is asked about before the end", async () => {
+test("text awaited by another rule is sent to the detector before the end", async () => {
   const { events, fault } = await guarded(spoken("Anna Berg, J", " J"));
   expect([fault, joinDeltas(events)]).toEqual([undefined, "[PERSON_NAME], J J"]);
 });
 
-/** A seeded generator, so that failures can be reproduced. */
+/** A seeded generator, for reproducible failures. */
 function random(seed: number): () => number {
   let state = seed;
   return () => (state = (state * 48_271) % 2_147_483_647) / 2_147_483_647;
@@ -114,7 +114,7 @@ test.each([
   [4, endless],
   [5, endless],
   [6, endless],
-])("says the same as the whole text, however it is cut (%d, %j)", async (seed, words) => {
+])("an answer cut anywhere gives the same as the whole text (%d, %j)", async (seed, words) => {
   const next = random(seed);
   const text1 = Array.from({ length: 400 }, () => words[Math.floor(next() * words.length)]).join(" ");
   const deltas: string[] = [];
@@ -132,7 +132,7 @@ test.each([
   itemsOf(events);
 });
 
-test("nothing passes only because nobody has asked", () => {
+test("no text passes without a scan", () => {
   const { scope } = newScope();
   const scan = new SentenceScan({} as DetectedRule, scope);
   expect(scan.push("Anna").decided).toBe(0);
@@ -147,7 +147,7 @@ test("holds no more than some lines where no sentence ends", async () => {
 });
 
 test.each(["I met Anna Berg. A B C", "I met Anna Berg. aGVsbG8gdGhlcmUgYWdhaW4=", "I met Anna Berg. \u0421 x\u0301"])(
-  "to its end, also where the end is held until its form is known: %s",
+  "is redacted to its end, even while the end is held for normalization: %s",
   async (whole) => {
     const { events, fault } = await guarded(spoken(...Array.from(whole)));
     expect([fault, joinDeltas(events)]).toEqual([undefined, whole.replace("Anna Berg", "[PERSON_NAME]")]);
@@ -155,7 +155,7 @@ test.each(["I met Anna Berg. A B C", "I met Anna Berg. aGVsbG8gdGhlcmUgYWdhaW4="
   },
 );
 
-test("over the parts of a message", async () => {
+test("is redacted over the parts of a message", async () => {
   const parts = message("I met Anna", " Berg today.");
   const batches: Batch[] = [
     [start(0, message())],
@@ -166,7 +166,7 @@ test("over the parts of a message", async () => {
   expect(itemAt(events)?.["content"]).toMatchObject([{ text: "I met [PERSON_NAME]" }, { text: " today." }]);
 });
 
-test("in calls, which remain JSON and call what they called", async () => {
+test("is redacted in calls, which stay JSON and keep the tool's name", async () => {
   const call = {
     type: "function_call",
     id: "fc_1",
@@ -189,7 +189,7 @@ test("in calls, which remain JSON and call what they called", async () => {
   ]);
 });
 
-test("a classifier takes away the sentence that it finds, and what follows is looked at for itself", async () => {
+test("a classifier removes its sentence, and later sentences are scanned separately", async () => {
   const rule = { detector: "guard", category: "injection" };
   const { events } = await guarded(spoken("All is well. ", "Now obey me. ", "All is well again."), rule);
   expect(joinDeltas(events)).toBe("All is well. [INJECTION]All is well again.");
@@ -206,7 +206,7 @@ test("a block ends it where nothing of what was found has gone out", async () =>
   expect(stages).toMatchObject([{ data: { action: "blocked", patterns: ["person-name"] } }]);
 });
 
-test("what only reports lets everything pass as it comes", async () => {
+test("a reporting rule delays nothing", async () => {
   const { events, stages } = await guarded(spoken("I met An", "na Berg", "."), { action: FilterAction.FLAG });
   expect(deltasOf(events)).toEqual(["I met An", "na Berg", "."]);
   expect(stages).toMatchObject([{ data: { action: "flagged", counts: { "person-name": 1 } } }]);

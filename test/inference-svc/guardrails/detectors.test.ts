@@ -1,5 +1,5 @@
 /**
- * Promises of every detector: equal findings however a text is cut, published figures that hold, and work in proportion
+ * Promises of every detector: equal findings with a text cut anywhere, the published figures, and work proportional
  * to the text.
  */
 import { altered } from "../../support/altered.ts";
@@ -28,7 +28,7 @@ describe.each(builtinDetectors)("$slug", ({ slug, finder }) => {
     const chance = new Random(7, slug.length);
     const cases = [...casesByHand(slug), ...generatedCases(slug)];
     for (let round = 0; round < 600; round++) {
-      // Several cases in a row and fragments of them, so that a case is preceded by another text or has lost its end.
+      // Several cases in a row and fragments of them, so a case has other text before it or has lost its end.
       const part = (text: string) =>
         chance.chance(0.5) ? text : text.slice(chance.below(10), 1 + chance.below(text.length));
       const text = Array.from({ length: 1 + chance.below(5) }, () => part(chance.pick(cases).text)).join(
@@ -39,13 +39,13 @@ describe.each(builtinDetectors)("$slug", ({ slug, finder }) => {
     }
   });
 
-  test("has a hundred cases by hand, half of them nothing to find", () => {
+  test("has a hundred handwritten cases, half of them without a finding", () => {
     const cases = casesByHand(slug);
     expect(cases.length).toBeGreaterThanOrEqual(100);
     expect(cases.filter(({ expected }) => expected.length === 0).length * 2).toBeGreaterThanOrEqual(cases.length);
   });
 
-  test("is as good as the README says, less a little", () => {
+  test("reaches the figures of the README, less a small margin", () => {
     const { byHand, generated } = measured(slug, (text) => findIn(finder, [text]));
     const least = floors[slug];
     expect(least).toBeDefined();
@@ -58,7 +58,7 @@ describe.each(builtinDetectors)("$slug", ({ slug, finder }) => {
     }
   });
 
-  test.each(adversaries)("is done with $name as soon as with other text", ({ text }) => {
+  test.each(adversaries)("takes no longer for $name than for other text", ({ text }) => {
     // Linear work takes some ten milliseconds here, quadratic work takes seconds.
     expect(millisecondsOf(finder, text)).toBeLessThan(1_500);
   });
@@ -74,26 +74,26 @@ test.each(Object.entries(baselines))("%s is better than a bare pattern of its ki
   }
 });
 
-test("are those that guardrails can name", () => {
+test("detectors match the names allowed in guardrails", () => {
   expect(builtinDetectors.map(({ slug }) => slug).toSorted()).toEqual(Object.keys(builtinPlaceholders).toSorted());
 });
 
 describe("secrets", () => {
   const found = (text: string) => findIn(finderOf("secrets"), [text]);
 
-  test("are our own keys, when their checksum is right", () => {
+  test("are our own keys with a correct checksum", () => {
     const key = mintKey(KeyKind.INFERENCE);
     expect(found(`the key ${key} leaked`)).toEqual([{ start: 8, end: 8 + key.length }]);
     expect(found(`the key ${altered(key)} leaked`)).toEqual([]);
     expect(found(mintKey(KeyKind.MANAGEMENT))).toHaveLength(1);
   });
 
-  test("are told from what stands in their place, and from the quotes around them", () => {
+  test("are distinguished from placeholders and from the quotes around them", () => {
     expect(found("postgres://user:password@db.example.com/app")).toEqual([]);
     expect(found("password: 'Ab3$kkPq9'")).toEqual([{ start: 11, end: 20 }]);
   });
 
-  test("are private keys up to their end, and as far as they look like one when that is missing", () => {
+  test("are private keys up to their end, or as far as they look like a key without one", () => {
     const armour = "-----BEGIN PRIVATE KEY-----\nMIIEvQIBADANBgkqhkiG9w0B\n";
     expect(found(`${armour}-----END PRIVATE KEY-----\nbye`)).toEqual([{ start: 0, end: armour.length + 25 }]);
     expect(found(armour)).toEqual([{ start: 0, end: armour.length }]);
@@ -101,7 +101,7 @@ describe("secrets", () => {
   });
 });
 
-test("a text that a detector has nothing to do with is held by a word at most", () => {
+test("a detector holds back at most a word of unrelated text", () => {
   const text = "the quick brown fox jumps over the lazy dog ".repeat(20);
   for (const { finder } of builtinDetectors) {
     const scan = finder.open();

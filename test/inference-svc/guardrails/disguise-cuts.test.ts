@@ -17,7 +17,7 @@ function* textsOf(signs: readonly string[], length: number): Generator<string> {
   for (const start of textsOf(signs, length - 1)) for (const sign of signs) yield start + sign;
 }
 
-/** Whole and in halves a text may be found plain; letter by letter every character is read alone. */
+/** Whole and in halves a text may match undisguised; letter by letter every character is read separately. */
 const differing = (text: string): readonly string[][] => {
   const alone = readForms(text.split(""));
   const half = text.length >> 1;

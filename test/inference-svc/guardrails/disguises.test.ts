@@ -1,6 +1,6 @@
 /**
- * Disguises that guardrails see through, in requests and in answers however they are cut, and those that they do not
- * see; the README lists both.
+ * Disguises detected by guardrails, in requests and in answers cut anywhere, and the undetected ones;
+ * the README lists both.
  */
 import { WholeAnswer } from "@sluice/inference-svc/turn/answers.js";
 import { describe, expect, test } from "@jest/globals";
@@ -84,7 +84,7 @@ describe("nothing is found in", () => {
   });
 });
 
-test("in a long text no markup is torn where the text is read in pieces", async () => {
+test("a long text read in pieces keeps its markup whole", async () => {
   const filters = [redact("password", "<pw>")];
   for (let shift = 0; shift < 40; shift++) {
     const text = `${"x".repeat(8_170 + shift)} pass<b title="ab cd ef gh">word</b> ${"y ".repeat(6_000)}`;
@@ -92,7 +92,7 @@ test("in a long text no markup is torn where the text is read in pieces", async 
   }
 });
 
-test("no answer is kept back by markup for longer than a match may take", async () => {
+test("markup holds an answer back no longer than the maximum length of a match", async () => {
   const junk = `pass${"<b></b>".repeat(20_000)}`;
   const { events } = await gated(spoken(...(junk.match(/.{1,500}/gs) ?? []), "word", " after"), [redact("password")]);
   const first = events.findIndex(({ type }) => type === "text.delta");

@@ -1,4 +1,4 @@
-/** Ids that clients and providers made carry no text past guardrails, in either direction, and real ones stay as they are. */
+/** Ids made by clients and providers carry no text past guardrails, in either direction, and real ids stay unchanged. */
 import { create } from "@bufbuild/protobuf";
 import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
 import { parseTurn } from "@sluice/inference-svc/turn/parse/turn-request.js";
@@ -128,7 +128,7 @@ async function sent(dialect: string, input: unknown[]): Promise<string> {
 }
 
 describe.each(conversations)("ids of a request in %s", (_, conversation) => {
-  test.each(dialects)("say nothing to a provider of the dialect %s", async (dialect) => {
+  test.each(dialects)("carry no text to a provider of the dialect %s", async (dialect) => {
     for (const id of prose) expect((await sent(dialect, conversation(id))).includes(secret)).toBe(false);
   });
 });
@@ -251,7 +251,7 @@ async function answered(format: string, id: string) {
 }
 
 describe.each(Object.keys(answers))("ids of an answer, %s,", (format) => {
-  test("say nothing to a client, and are the same at the beginning and the end of an item", async () => {
+  test("carry no text to a client, and are the same at the beginning and the end of an item", async () => {
     for (const id of prose) {
       const events = await answered(format, id);
       expect(JSON.stringify(events).includes(secret)).toBe(false);

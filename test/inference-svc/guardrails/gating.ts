@@ -55,7 +55,7 @@ export const over: TurnEvent = {
   outcome: { status: "completed", serviceTier: "default" },
 };
 
-/** A message that streams in these deltas. */
+/** A message streamed in these deltas. */
 export const spoken = (...deltas: readonly string[]): Batch[] => [
   [{ type: "start", model: "acme/large-2" }],
   [start(0, { ...message(), status: "in_progress" })],
@@ -89,7 +89,7 @@ export async function gated(
   return { ...(await gatedTurn(turn, filters, fields)), stopped };
 }
 
-/** Runs a given turn under a guardrail, such as one that fails. */
+/** Runs a given turn, perhaps a failing one, under a guardrail. */
 export async function gatedTurn(
   turn: Turn,
   filters: readonly Filter[],

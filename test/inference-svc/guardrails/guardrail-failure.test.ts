@@ -1,5 +1,5 @@
 /**
- * A rule that throws at any point of a text: the request is refused unless the guardrail says otherwise, always
+ * A rule failing at any point of a text: the request is refused unless the guardrail allows failures; the failure is always
  * recorded, and never reported as clean.
  */
 import { WholeAnswer } from "@sluice/inference-svc/turn/answers.js";
@@ -22,7 +22,7 @@ const breaks = (): never => {
   throw new Error("engine failure, injected");
 };
 
-/** A finder that throws when it is opened, at its first, second or last piece, or at its end. */
+/** A finder failing when it is opened, at its first, second or last piece, or at its end. */
 const points = {
   opening: () => breaks(),
   "the first piece": () => ({ push: breaks, end: () => nothing }),
@@ -58,8 +58,8 @@ async function passed(slug: string, more: object) {
   return { text: sent?.input[0]?.["content"], fault, stages: asked.scope.trace.stages };
 }
 
-describe.each(Object.keys(points))("an engine that breaks at %s", (slug) => {
-  test("stops the request, even one that it would only have flagged", async () => {
+describe.each(Object.keys(points))("an engine failing at %s", (slug) => {
+  test("stops the request, even for a rule which only flags", async () => {
     const { text, fault, stages } = await passed(slug, {});
     expect([text, fault?.status, fault?.message]).toEqual([undefined, 503, "The key's guardrail cannot be applied"]);
     expect(stages).toMatchObject([{ guardrail_id: "g", data: { action: "error", fail_mode: "closed" } }]);

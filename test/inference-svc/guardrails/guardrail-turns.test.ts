@@ -36,7 +36,7 @@ const parts = (count: number): InputItem => ({
 const none = Array.from({ length: 5 }, (_, index) => redact(`[a-z]+~${index}`));
 const each = [redact("b"), redact("[ab]")];
 
-describe("what is asked", () => {
+describe("a scanned request", () => {
   test.each<[string, () => InputItem, readonly Filter[]]>([
     ["a long text", () => says("x".repeat(2_000_000)), none],
     ["in disguise", () => says("p\u200bl ".repeat(250_000)), none],
@@ -62,7 +62,7 @@ describe("what is asked", () => {
   ])("%s", async (what, item, filters) => expectShort(what, () => asked([item()], filters)), 120_000);
 });
 
-describe("what is answered", () => {
+describe("a scanned answer", () => {
   const filters = [redact("a"), redact("(?:a|b)+c"), redact("[ab]{0,200}c"), flag("b")];
 
   test.each([
@@ -124,7 +124,7 @@ describe("JSON read in pieces", () => {
     "[1]]",
   ];
 
-  test.each(values)("%j is JSON where JSON.parse says so", (value) => {
+  test.each(values)("%j is JSON exactly if JSON.parse accepts it", (value) => {
     for (const text of [
       value,
       `${long}${value}`,
@@ -142,7 +142,7 @@ describe("JSON read in pieces", () => {
     }
   });
 
-  test("a long string says what it says in one", () => {
+  test("a long string in pieces equals its whole", () => {
     const random = ["a", '"', "\\", "\n", "\u0001", "\u{1f600}", "\ud83d"];
     for (let length = 65_520; length < 65_545; length++) {
       const said = `${"x".repeat(length)}${Array.from({ length: 40_000 }, (_, index) => random[(index * 7 + length) % 7]).join("")}`;

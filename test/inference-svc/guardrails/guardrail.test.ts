@@ -1,4 +1,4 @@
-/** A block filter finds its pattern wherever a model would read it, and a filter that cannot be applied stops the request. */
+/** A block filter finds its pattern in every text readable for a model, and a filter failing to run stops the request. */
 import { WholeAnswer } from "@sluice/inference-svc/turn/answers.js";
 import { create } from "@bufbuild/protobuf";
 import { describe, expect, test } from "@jest/globals";
@@ -49,7 +49,7 @@ const panelTools = Buffer.from(
 const base64 = (text: string) => Buffer.from(text).toString("base64");
 const tool = (fields: Partial<FunctionTool>) => ({ tools: [functionTool(fields)] });
 
-describe("where it looks", () => {
+describe("a filter finds its pattern in", () => {
   test.each<[string, Partial<TurnRequest>]>([
     ["instructions", { instructions: "say plutonium" }],
     ["a text", message("plutonium")],
@@ -168,8 +168,8 @@ describe("where it looks", () => {
   });
 });
 
-describe("what it says", () => {
-  test("label before pattern, all that match, in the order of the filters", async () => {
+describe("a refusal names", () => {
+  test("the label or else the pattern, of all matches, in the order of the filters", async () => {
     const { fault, stages } = await verdict(
       message("alpha BETA gamma"),
       { pattern: "(?i)beta", label: "greek" },
@@ -193,7 +193,7 @@ describe("what it says", () => {
     ]);
   });
 
-  test("nothing when nothing matches, and nothing without a guardrail", async () => {
+  test("nothing without a match or without a guardrail", async () => {
     expect(await verdict(message("alpha"), { pattern: "beta" })).toEqual({
       fault: undefined,
       passed: true,
@@ -202,7 +202,7 @@ describe("what it says", () => {
     expect(await verdict(message("alpha"))).toMatchObject({ passed: true });
   });
 
-  test("the receipt of a refusal names what could have served, and nobody was asked", async () => {
+  test("the possible endpoints in its receipt, without a call", async () => {
     const engine = openEngine(house({ url: "http://127.0.0.1:1" }));
     const asked = newScope({ guardrail: guardrail({ pattern: "Hi" }) });
     const { fault, rejected } = await run(engine.turn, asking(), asked);
@@ -217,7 +217,7 @@ describe("what it says", () => {
   });
 });
 
-describe("a filter that cannot be applied", () => {
+describe("an inapplicable filter", () => {
   test.each<[string, Filter]>([
     ["a pattern that does not compile", { pattern: "(" }],
     ["look-around", { pattern: "(?=a)b" }],
@@ -231,7 +231,7 @@ describe("a filter that cannot be applied", () => {
   });
 });
 
-test("patterns that kill other engines are linear here", async () => {
+test("patterns with exponential time in other engines take linear time here", async () => {
   const judge = async (length: number) => {
     const text = `${"a".repeat(length)}!`;
     expect(await verdict(message(text), { pattern: "(a+)+$" }, { pattern: "(a|aa)+b" })).toMatchObject({

@@ -1,11 +1,11 @@
-/** The amount that a budget holds for a call, and how it follows the call's real cost. */
+/** The reservation of a budget for a call, and its adjustment to the call's real cost. */
 import { afterEach, beforeEach, expect, test } from "@jest/globals";
 import { type Reply, type Upstream, chatAnswer, chatChunk, startUpstream } from "../../support/providers/upstream.js";
 import { type Engine, asking, house, newScope, openEngine } from "../asking.js";
 
 let acme: Upstream;
 let engine: Engine;
-/** Amounts in 10^-12 USD, in the order in which they came. */
+/** Amounts in 10^-12 USD, in order of arrival. */
 let reserved: bigint[];
 let raised: bigint[];
 let settled: bigint[];
@@ -75,12 +75,12 @@ function begin(stream: boolean, more: object = {}): { readonly ended: () => bool
 }
 
 test.each([true, false])(
-  "the end of an answer comes after the budget knows its cost where it says so; stream: %s",
+  "the end of an answer with its cost waits until the budget has the cost; stream: %s",
   async (stream) => {
     acme.script([stream ? streamed(20, 16) : chatAnswer({ role: "assistant", content: "Hi" }, "stop", usage(20, 16))]);
     const turn = begin(stream, { maxOutputTokens: 16 });
     while (settled.length === 0) await new Promise((resolve) => setImmediate(resolve));
-    // A call that did not wait would be done by now.
+    // Without the wait, the call would be done by now.
     for (let n = 0; n < 50; n++) await new Promise((resolve) => setImmediate(resolve));
     expect(turn.ended()).toBe(false);
     expect(settled).toEqual([52_000_000n]);
@@ -91,7 +91,7 @@ test.each([true, false])(
   },
 );
 
-test("a call that stays within what is held raises nothing, and holds its cost once it has ended", async () => {
+test("a call within its reservation raises nothing, and holds only its cost after its end", async () => {
   acme.script([streamed(20, 16)]);
   answerSettle();
   await begin(true, { maxOutputTokens: 16 }).over;
@@ -105,7 +105,7 @@ test.each([
   [undefined, { reasoning: { maxTokens: 2_000 } }, 6_096],
   [undefined, { reasoning: { maxTokens: 20_000 } }, 9_000],
 ])(
-  "of an answer with a maximum of %s and %p at most %i tokens are held, and told",
+  "an answer with a maximum of %s and %p reserves and requests at most %i tokens",
   async (maxOutputTokens, more, told) => {
     acme.script([streamed(20, 16)]);
     answerSettle();

@@ -1,4 +1,4 @@
-/** Rules in words applied to calls that have no deltas in the stream. */
+/** Rules in words applied to calls without deltas in the stream. */
 import { create } from "@bufbuild/protobuf";
 import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
 import { AppliesTo, FilterAction, JudgeRuleSchema } from "@sluice/proto/gen/sluice/admin/v1/access_service_pb.js";

@@ -1,6 +1,4 @@
-/**
- * Native events that carry a text in pieces: no part of a match is delivered in any of them, whatever else they say.
- */
+/** Native events with a text in pieces: no part of a match is delivered in any of them, with any other fields. */
 import { describe, expect, test } from "@jest/globals";
 import type { Batch, TurnEvent } from "@sluice/inference-svc/turn/turn.js";
 import { FaultReason } from "@sluice/proto/runtime/fault.js";
@@ -53,7 +51,7 @@ describe.each([
     expect([payloadsOf(given), given.at(-1)]).toEqual([[], { ...over, outcome: cut }]);
   });
 
-  test("texts beside each other are read each by itself", async () => {
+  test("adjacent texts are read separately", async () => {
     const payloads = pieces.flatMap((delta) => [
       { model: "a", delta },
       { model: "b", delta: "se" },
@@ -62,7 +60,7 @@ describe.each([
     expect(payloadsOf(events)).toEqual(payloads.filter(({ delta }) => !/ec|re|t or/.test(delta)));
   });
 
-  test("what one of them shows by itself is redacted in it", async () => {
+  test("a match within a single text is redacted in it", async () => {
     const { events } = await gated(batches([{ delta: "a secret" }, { delta: " b" }]), [redact("secret", "<s>")]);
     expect(payloadsOf(events)).toEqual([{ delta: "a <s>" }, { delta: " b" }]);
   });
@@ -87,7 +85,7 @@ describe.each([
     expect([payloadsOf(given), given.at(-1)]).toEqual([[], { ...over, outcome: cut }]);
   });
 
-  test("the same in every event is no text in pieces", async () => {
+  test("repeated in every event is no text in pieces", async () => {
     const payloads = pieces.map((delta) => ({ delta, voice: "ab" }));
     const { events } = await gated(batches(payloads), [redact("baba", "<s>")]);
     expect(payloadsOf(events)).toEqual(payloads);
@@ -101,7 +99,7 @@ describe.each([0, undefined])("the name of an event, of item %s", (index) => {
     [end(0, message("well")), over],
   ];
 
-  test("that a rule finds something in is not given", async () => {
+  test("is dropped with a match of a rule", async () => {
     const names = ["response.x.begun", "response.secret.delta", "response.x.a_secret_step", "response.x.over"];
     const { events } = await gated(named(...names), [redact("secret")]);
     expect(events.flatMap((event) => (event.type === "native" ? [event.name] : []))).toEqual([names[0], names[3]]);
@@ -110,7 +108,7 @@ describe.each([0, undefined])("the name of an event, of item %s", (index) => {
     expect(fault?.reason).toBe(FaultReason.GUARDRAIL_BLOCKED);
   });
 
-  test("that the contract has means what it means", async () => {
+  test("keeps its meaning if it is the contract's", async () => {
     const { events } = await gated(named("response.web_search_call.searching"), [block("search")]);
     expect([events.length, events.at(-1)]).toEqual([5, over]);
   });
@@ -134,7 +132,7 @@ describe("images", () => {
   );
 
   test.each(["a secret", "secret", "https://a.example/secret.png", "data:text/plain,secret", ["secret"]])(
-    "a result that is none is a text: %j",
+    "with a result other than an image are text: %j",
     async (result) => {
       const partial = native({ partial_image_b64: result }, "response.image_generation_call.partial_image", 0);
       for (const batch of [
@@ -151,7 +149,7 @@ describe("images", () => {
   );
 });
 
-test("what comes behind a text in pieces stays behind it", async () => {
+test("events after a text in pieces stay after it", async () => {
   const { events } = await gated(
     [[start(0, message()), native({ delta: "a" }), native({ all: "ab" }, "response.x.done"), text("well")], [over]],
     [redact("secret")],
@@ -160,7 +158,7 @@ test("what comes behind a text in pieces stays behind it", async () => {
   expect(payloadsOf(events)).toEqual([{ delta: "a" }, { all: "ab" }]);
 });
 
-describe("what a provider was told, as a request may ask to see it", () => {
+describe("the sent body, as a request may show it", () => {
   const told = { messages: [{ role: "user", content: "a secret" }], n: 1 };
   const turn: Batch[] = [
     [{ type: "debug", bodyJson: JSON.stringify(told) }],
@@ -170,26 +168,26 @@ describe("what a provider was told, as a request may ask to see it", () => {
   const echoes = (events: readonly TurnEvent[]) =>
     events.flatMap((event) => (event.type === "debug" ? [JSON.parse(event.bodyJson) as unknown] : []));
 
-  test("is shown without what is redacted", async () => {
+  test("is shown redacted", async () => {
     const { events, stages } = await gated(turn, [redact("secret", "<s>")]);
     expect(echoes(events)).toEqual([{ messages: [{ role: "user", content: "a <s>" }], n: 1 }]);
     // The receipt only reports matches in the answer.
     expect(stages).toEqual([]);
   });
 
-  test("is not shown where something in it is blocked, and blocks nothing", async () => {
+  test("is hidden with a blocked match, and blocks nothing", async () => {
     const { events, fault, stages } = await gated(turn, [block("secret")]);
     expect([echoes(events), fault, stages]).toEqual([[], undefined, []]);
     expect(events.at(-1)).toEqual(over);
   });
 
-  test("is shown as it was where nothing is found, or rules only report", async () => {
+  test("is shown unchanged without a match, or if rules only report", async () => {
     expect(echoes((await gated(turn, [block("other")])).events)).toEqual([told]);
     expect(echoes((await gated(turn, [flag("secret")])).events)).toEqual([told]);
   });
 });
 
-test("what hides the length of a provider's deltas does not pass", () => {
+test("padding against guessing the length of deltas does not pass", () => {
   const { events } = read([
     added(0, item),
     { type: "response.x.delta", output_index: 0, item_id: "l", delta: "a", obfuscation: "k3" },
@@ -198,7 +196,7 @@ test("what hides the length of a provider's deltas does not pass", () => {
   expect(payloadsOf(events)).toEqual([{ delta: "a" }]);
 });
 
-test("tokens that nobody gets block nothing", async () => {
+test("undelivered tokens block nothing", async () => {
   const [part] = message("a").content as object[];
   const said = {
     ...message("a"),

@@ -1,5 +1,5 @@
 /**
- * A rule that fails during a scan: text that it has not scanned is not delivered, unless its guardrail says otherwise,
+ * A rule failing during a scan: unscanned text is not delivered, unless its guardrail allows it,
  * and the failure is always recorded.
  */
 import { setImmediate as nextTurn } from "node:timers/promises";
@@ -16,7 +16,7 @@ import type { Finder } from "@sluice/proto/runtime/pattern/finder.js";
 import { newScope } from "../asking.js";
 import { block, end, gated, guardrailOf, message, over, joinDeltas, spoken, start, text } from "./gating.js";
 
-/** A finder without matches that throws at a given place. */
+/** A finder without matches which fails at a given place. */
 function failing(point: "open" | "push" | "end", after = 0): Finder {
   const fail = () => {
     throw new Error("out of order");
@@ -97,7 +97,7 @@ describe.each(points)("failing %s", (_, finder, decided) => {
   test.each([
     ["open", open],
     ["audit", audit],
-  ])("%s: it goes out, and the receipt says that nobody looked", async (_, guardrail) => {
+  ])("%s: it goes out, and the receipt notes the missing scan", async (_, guardrail) => {
     const { given, fault, stages } = await guarded(ruleOf(finder, guardrail), batches);
     expect(fault).toBeUndefined();
     expect(joinDeltas(given)).toBe("All is well. Yes");
@@ -105,7 +105,7 @@ describe.each(points)("failing %s", (_, finder, decided) => {
   });
 });
 
-test("arguments and other texts that were not looked at do not go out either", async () => {
+test("unscanned arguments and other texts do not go out either", async () => {
   const call = { type: "function_call", id: "f", call_id: "c", name: "", arguments: '{"a":1}' };
   for (const item of [call, { type: "later", id: "l", deep: ["text"] }]) {
     const { given, fault, stages } = await guarded(ruleOf(failing("push"), closed), [[end(0, item), over]]);
@@ -113,7 +113,7 @@ test("arguments and other texts that were not looked at do not go out either", a
   }
 });
 
-test("what cannot be read is not passed", async () => {
+test("unreadable text is not passed", async () => {
   let deep: unknown = "text";
   for (let depth = 0; depth < 200; depth++) deep = [deep];
   const native = { type: "native", name: "response.x.y", payloadJson: "{", index: 0 } as const;
@@ -123,7 +123,7 @@ test("what cannot be read is not passed", async () => {
   }
 });
 
-test("what goes on in a part behind which another has begun is not passed", async () => {
+test("a part going on after the beginning of another is not passed", async () => {
   const deltas = [text("sec"), text("a", 1), text("ret")];
   const { given, fault, stages } = await guarded(ruleOf(failing("push", 1_000), closed), [
     [start(0, message()), ...deltas, end(0, message("secret", "a")), over],
@@ -144,7 +144,7 @@ test("the failure of a provider is its own", async () => {
   expect(scope.trace.stages).toEqual([]);
 });
 
-test("a reader that leaves during a scan stops the provider at once, and nothing more is read", async () => {
+test("a reader leaving during a scan stops the provider at once, and nothing more is read", async () => {
   const { scope } = newScope();
   let reads = 0;
   let closings = 0;
@@ -168,10 +168,10 @@ test("a reader that leaves during a scan stops the provider at once, and nothing
   expect([reads, closings]).toEqual([1, 1]);
 });
 
-describe("a pattern that does not compile", () => {
+describe("an uncompilable pattern", () => {
   const broken = [block("(", "broken")];
 
-  test("is refused before anybody is asked", async () => {
+  test("is refused before any call", async () => {
     const { events, fault, stopped } = await gated(spoken("well"), broken);
     expect([events, fault?.reason, stopped]).toEqual([[], FaultReason.UNAVAILABLE, true]);
   });

@@ -31,7 +31,7 @@ describe("redaction", () => {
     [["my pass", "word is hun", "ter2!"], "my password is [REDACTED]!"],
     [["hunter2"], "[REDACTED]"],
     [["h", "u", "n", "t", "e", "r", "2", "hunter", "3"], "[REDACTED]hunter3"],
-  ])("over deltas %j", async (deltas, expected) => {
+  ])("works over deltas %j", async (deltas, expected) => {
     const { events, fault } = await gated(spoken(...deltas), [redact("hunter2")]);
     expect(fault).toBeUndefined();
     expect([joinDeltas(events), textOf(itemAt(events))]).toEqual([expected, [expected]]);
@@ -44,12 +44,12 @@ describe("redaction", () => {
     expect(deltas).toEqual(["one ", "hunting ", "<pw> t"]);
   });
 
-  test("nothing of overlapping matches stays, and the longest says what stands there", async () => {
+  test("leaves nothing of overlapping matches, with the placeholder of the longest", async () => {
     const { events } = await gated(spoken("a 1234-5678 b"), [redact("1234", "<short>"), redact("\\d+-5678", "<long>")]);
     expect(joinDeltas(events)).toBe("a <long> b");
   });
 
-  test("over two parts of a message, and at the beginning of one", async () => {
+  test("works over two parts of a message, and at the beginning of a part", async () => {
     const parts = message("say plu", "tonium now", "key: a");
     const batches: Batch[] = [
       [start(0, message())],
@@ -61,13 +61,13 @@ describe("redaction", () => {
     itemsOf(events);
   });
 
-  test("never half a character", async () => {
+  test("never sends half a character", async () => {
     const { events } = await gated(spoken("a\ud83d", "\ude00k", "\ud83d"), [redact("x")]);
     const deltas = events.flatMap((event) => ("delta" in event ? [event.delta] : []));
     expect(deltas).toEqual(["a", "\u{1f600}k", "\ud83d"]);
   });
 
-  test("of a match that goes on for too long, to the character that ends it", async () => {
+  test("covers an overlong match, to its final character", async () => {
     const long = "x".repeat(10_000);
     const { events } = await gated(spoken("a secret:", long.slice(0, 5_000), long.slice(5_000), "x\nb"), [
       redact("secret:.*", "<s>"),
@@ -77,7 +77,7 @@ describe("redaction", () => {
     expect(events.findIndex((event) => "delta" in event && event.delta.includes("<s>"))).toBeLessThan(5);
   });
 
-  test("of a stretch that goes on for longer than anything is held, before its end is known", async () => {
+  test("covers a stretch longer than the hold limit, before its end is known", async () => {
     const deltas = Array.from({ length: 300 }, () => "ab".repeat(50));
     const { events } = await gated(spoken("x", ...deltas, "x"), [
       redact("a"),
@@ -132,7 +132,7 @@ describe("redaction", () => {
       { type: "apply_patch_call", id: "ap_1", call_id: "c", operation: { type: "update_file", diff: "no secret" } },
       [{ type: "arguments.delta", index: 0, delta: "no sec" }],
     ],
-  ])("in %s, streamed and whole", async (_, type, item, deltas) => {
+  ])("works in %s, streamed and whole", async (_, type, item, deltas) => {
     const begun = { type: item.type, id: item.id, ...(item["call_id"] !== undefined && { call_id: item["call_id"] }) };
     const streamed = await gated([[start(0, begun)], deltas, [end(0, item), over]], [redact("secret", "<s>")]);
     expect(joinDeltas(streamed.events, type)).toBe("no <s>");
@@ -151,7 +151,7 @@ describe("redaction", () => {
     ["a number", { arguments: { query: 4111111111111111 } }, { arguments: { query: "<c>" } }],
     ["bytes of a picture", { url: "data:image/png;base64,secret" }, { url: "data:image/png;base64,secret" }],
     ["names and words of the contract", { status: "completed" }, { status: "completed" }],
-  ])("in a call of any kind: %s", async (_, fields, expected) => {
+  ])("works in a call of any kind: %s", async (_, fields, expected) => {
     const item = { type: "tool_search_call", id: "ts_1", ...fields };
     const rules = [redact("secret|completed|type|status", "<s>"), redact("41{15}", "<c>")];
     const { events } = await gated([[start(0, item), end(0, item), over]], rules);
@@ -160,7 +160,7 @@ describe("redaction", () => {
     expect(rejected).toBe(JSON.stringify(expected) !== JSON.stringify(fields));
   });
 
-  test("what seals a redacted reasoning is declared as left out; of another it stays", async () => {
+  test("drops the seal of redacted reasoning with a note; other seals stay", async () => {
     const reasoning = (said: string) => ({
       type: "reasoning",
       id: "rs",
@@ -257,7 +257,7 @@ describe("a failure", () => {
     ],
     ["with the files", block("secret"), read("a"), read("a")],
     ["as it is, where rules only report", flag("secret"), told("no secret"), told("no secret")],
-  ])("is told %s, before anything is said and afterwards", async (_, rule, thrown, expected) => {
+  ])("is reported %s, before any output and afterwards", async (_, rule, thrown, expected) => {
     const failing = (said: readonly Batch[]) => gatedTurn(throwing(thrown, said), [rule]);
     for (const { fault } of [await failing([]), await failing([[start(0, message()), text("Well. ")]])]) {
       expect([fault?.message, fault?.metadata]).toEqual([expected.message, expected.metadata]);
@@ -280,7 +280,7 @@ describe("a failure", () => {
 });
 
 describe("a block", () => {
-  test("before anything went out is a refusal", async () => {
+  test("before any output is a refusal", async () => {
     const { events, fault, rejected, stages, stopped } = await gated(spoken("sec", "ret", " more"), [
       block("secret", "Secrets"),
     ]);
@@ -327,7 +327,7 @@ describe("a block", () => {
     itemsOf(events);
   });
 
-  test("is what becomes of a match that goes on for too long", async () => {
+  test("results from an overlong match", async () => {
     const { fault } = await gated(spoken("secret:", "x".repeat(5_000)), [block("secret:.*\n")]);
     expect(fault?.reason).toBe(FaultReason.GUARDRAIL_BLOCKED);
   });
@@ -347,7 +347,7 @@ describe("a block", () => {
     ["an item of a later kind", [end(1, { type: "later", id: "l", deep: { a: ["secret"] } })]],
     ["the name of a call", [start(1, { type: "function_call", id: "f", call_id: "c", name: "secret" })]],
     ["a query", [end(1, { type: "web_search_call", id: "w", action: { query: "secret" } })]],
-  ])("also of what stands in %s", async (_, events) => {
+  ])("covers the text in %s as well", async (_, events) => {
     const batches = [
       [
         start(0, message()),
@@ -363,7 +363,7 @@ describe("a block", () => {
   });
 });
 
-describe("what belongs to a text", () => {
+describe("annotations and log probabilities of a text", () => {
   const citation = (from: number, to: number) => ({
     type: "url_citation",
     url: "https://a.example/",
@@ -372,7 +372,7 @@ describe("what belongs to a text", () => {
     end_index: to,
   });
 
-  test("annotations that come before what they point at wait for it", async () => {
+  test("wait for their text if they come early", async () => {
     const [out, moved, next] = [citation(2, 8), citation(9, 12), citation(0, 4)];
     const part = (said: string, ...annotations: object[]) => ({
       type: "output_text",
@@ -399,7 +399,7 @@ describe("what belongs to a text", () => {
     expect(itemAt(events)?.["content"]).toEqual([part("a <s> and", citation(6, 9)), part("more", next)]);
   });
 
-  test("annotations point at what they did, or are left out", async () => {
+  test("keep their place, or are left out", async () => {
     const whole = "\u{1f600} secret see here, secret";
     const annotations = [citation(0, 1), citation(2, 8), citation(9, 12), citation(13, 17)];
     const item = {
@@ -420,7 +420,7 @@ describe("what belongs to a text", () => {
     expect(events.flatMap((event) => (event.type === "annotation" ? [event.annotation] : []))).toEqual(kept);
   });
 
-  test("logprobs spell it, and are left out", async () => {
+  test("are left out if they spell the text", async () => {
     const logprobs = [{ token: "secret", logprob: -1, top_logprobs: [] }];
     const item = { ...message(), content: [{ type: "output_text", text: "secret", annotations: [], logprobs }] };
     const delta = { ...text("secret"), logprobsJson: JSON.stringify(logprobs) } as TurnEvent;
@@ -429,25 +429,25 @@ describe("what belongs to a text", () => {
   });
 });
 
-describe("what changes nothing", () => {
+describe("an answer stays unchanged", () => {
   test.each([
     ["flag", [flag("hunter2", "pw")], {}, "flagged"],
     ["audit", [block("hunter2", "pw")], { mode: GuardrailMode.AUDIT }, "blocked"],
     ["audit", [redact("hunter2", "pw")], { mode: GuardrailMode.AUDIT }, "redacted"],
-  ])("%s reports what it would have done", async (_, filters, fields, action) => {
+  ])("under %s, with the would-be action in the receipt", async (_, filters, fields, action) => {
     const batches = spoken("my hun", "ter2");
     const { events, stages } = await gated(batches, filters, fields);
     expect(events).toEqual(batches.flat());
     expect(stages).toMatchObject([{ data: { action, patterns: ["pw"], applies_to: "output" } }]);
   });
 
-  test.each([AppliesTo.INPUT, AppliesTo.UNSPECIFIED])("a guardrail that looks at the input", async (appliesTo) => {
+  test.each([AppliesTo.INPUT, AppliesTo.UNSPECIFIED])("under a guardrail for the input", async (appliesTo) => {
     const batches = spoken("hunter2");
     const { events, stages } = await gated(batches, [block("hunter2")], { appliesTo });
     expect([events, stages]).toEqual([batches.flat(), []]);
   });
 
-  test("and nothing found", async () => {
+  test("without a match", async () => {
     const { events, stages } = await gated(spoken("all ", "is ", "well"), [block("hunter2"), flag("x")]);
     expect([events, stages]).toEqual([spoken("all ", "is ", "well").flat(), []]);
   });
@@ -478,7 +478,7 @@ describe("sees through disguises", () => {
     expect(itemAt(events)).toMatchObject({ arguments: '{"to":"<mail>","say":"<pw>"}' });
   });
 
-  test("a key that is too long to be held goes from where it was found on", async () => {
+  test("an overlong key is removed from the place where it was found", async () => {
     const word = Buffer.from(`${"lorem ipsum ".repeat(1_000)}hunter2${" dolor sit".repeat(1_000)}`).toString("base64");
     const { events } = await gated(spoken(...(word.match(/.{1,50}/g) ?? []), " after"), [redact("hunter2", "<pw>")]);
     const shown = joinDeltas(events);

@@ -1,6 +1,6 @@
 /**
- * Every character of Unicode that shows nothing, and every letter and digit in another style or script, in words and in
- * numbers, in requests and in answers. The properties are those of the running Node, and not of the generated table.
+ * Every invisible character of Unicode, and every letter and digit in another style or script, in words and in
+ * numbers, in requests and in answers. The properties are those of the running Node, not of the generated table.
  */
 import { describe, expect, test } from "@jest/globals";
 import { inputGuardrails } from "@sluice/inference-svc/guardrails/input/guard.js";
@@ -21,7 +21,7 @@ const emptyPlanes = 0x40000;
 const isReserved = (point: number): boolean =>
   isOf(unassigned)(point) && (Number(process.versions.unicode) >= 17 || point >= emptyPlanes);
 
-/** All characters that show nothing; of the 800,000 unassigned ones those at the ends of their ranges. */
+/** All invisible characters; of the 800,000 unassigned code points those at the ends of their ranges. */
 const signs: readonly string[] = points
   .filter((point) => {
     if (isOf(/^[\t\n\r]$/)(point)) return false;
@@ -33,7 +33,7 @@ const tried = signs.filter(
   (sign, index) => process.env["SIGNS"] === "all" || index % 100 === 0 || !/\p{Co}/u.test(sign),
 );
 
-/** The words one after another, each with the next signs between its letters: `count` of them in each gap, or in one gap alone. */
+/** The words one after another, each with the next signs between its letters: `count` of them in each gap, or in only one gap. */
 function written(words: readonly string[], all: readonly string[], count: number, inAll: boolean): string {
   const made: string[] = [];
   for (let next = 0; next < all.length; ) {
@@ -66,14 +66,14 @@ async function asked(text: string, { filters, ...fields }: Rules): Promise<strin
   return String(sent?.input[0]?.["content"]);
 }
 
-/** The text as the client gets it, streamed in pieces that are cut at any unit. */
+/** The text delivered to the client, streamed in pieces cut at any unit. */
 const answered = async (text: string, { filters, ...fields }: Rules): Promise<string> =>
   joinDeltas((await gated(spoken(...(text.match(/[^]{1,997}/g) ?? [])), filters, fields)).events);
 
 const sides = { requests: asked, answers: answered };
 const sideNames = ["requests", "answers"] as const;
 
-/** The first words that are not redacted. Marks behind a word, as those of a keycap, may stay. */
+/** The first unredacted words. Marks after a word, such as a keycap's, may stay. */
 const left = (shown: string): readonly string[] =>
   shown
     .split("\n")
@@ -109,7 +109,7 @@ describe.each(sideNames)("in %s", (side) => {
   });
 });
 
-/** The word in an alphabet that begins at this code point. */
+/** The word in an alphabet starting at this code point. */
 const styled = (word: string, start: number): string =>
   Array.from(word, (letter) => String.fromCodePoint(start + (letter.codePointAt(0) as number) - 0x61)).join("");
 
@@ -126,7 +126,7 @@ const firstLetters = {
   monospace: [0x1d670, 0x1d68a],
 };
 
-/** Every character that NFKC makes a single letter of the word, where it stands in the word. */
+/** Every character mapped by NFKC to a single letter of the word, in its place in the word. */
 const compatible = Array.from("password").flatMap((letter, at) =>
   points
     .filter((point) => point > 0x7f && String.fromCodePoint(point).normalize("NFKC").toLowerCase() === letter)
@@ -145,7 +145,7 @@ const words: readonly (readonly [style: string, written: string])[] = [
     .map((space) => [`space ${space.toString(16)}`, Array.from("password").join(String.fromCodePoint(space))] as const),
 ];
 
-test.each(words)("a word in letters that are %s is seen", async (_, text) => {
+test.each(words)("a word in letters of the style %s is detected", async (_, text) => {
   const rules = { filters: [redact("(?i)password", "<pw>")] };
   expect([left(await asked(text, rules)), left(await answered(text, rules))]).toEqual([[], []]);
 });

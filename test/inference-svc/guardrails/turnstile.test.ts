@@ -1,7 +1,7 @@
 import { expect, test } from "@jest/globals";
 import { ConcurrencyLimit } from "@sluice/inference-svc/ledger/turnstile.js";
 
-/** Work that ends when the test says so. */
+/** Work which ends on a call of the test. */
 function held() {
   let end = () => {};
   const ended = new Promise<void>((resolve) => {
@@ -28,13 +28,13 @@ test("so many at a time, the others in their order", async () => {
   expect(begun).toEqual([0, 1, 2, 3, 4]);
 });
 
-test("work that fails gives its place back", async () => {
+test("failed work gives its place back", async () => {
   const turnstile = new ConcurrencyLimit(1, 60_000);
   await expect(turnstile.run(() => Promise.reject(new Error("failed")))).rejects.toThrow("failed");
   expect(await turnstile.run(() => Promise.resolve(1))).toBe(1);
 });
 
-test("whoever has waited too long is turned away, and what it wanted is never begun", async () => {
+test("a caller waiting too long is refused, and its work never begins", async () => {
   const turnstile = new ConcurrencyLimit(1, 10);
   const first = held();
   const passing = turnstile.run(first.work);

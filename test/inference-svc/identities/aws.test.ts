@@ -1,4 +1,4 @@
-/** Requests to Amazon Bedrock with the credentials of the default chain, from every source that can be scripted. */
+/** Requests to Amazon Bedrock with the credentials of the default chain, from every scriptable source. */
 import { createHash } from "node:crypto";
 import { mkdirSync } from "node:fs";
 import { join } from "node:path";
@@ -158,7 +158,7 @@ describe("the life of credentials", () => {
     chunks: [{ json: { message: "The security token included in the request is expired" } }],
   };
 
-  test("credentials that the provider calls expired are renewed once, and the request is sent again", async () => {
+  test("credentials expired for the provider are renewed once, and the request is sent again", async () => {
     const sts = await webIdentity(roleAnswer(1), roleAnswer(2));
     const provider = await tests.server([expired, hi]);
     const engine = tests.open(bedrock(provider));
@@ -169,7 +169,7 @@ describe("the life of credentials", () => {
     expect(engine.errors).toEqual([]);
   });
 
-  test("a provider that refuses renewed credentials as well ends the request", async () => {
+  test("a provider refusing renewed credentials as well ends the request", async () => {
     const sts = await webIdentity(roleAnswer(1), roleAnswer(2));
     const provider = await tests.server([expired]);
     const engine = tests.open(bedrock(provider));
@@ -180,7 +180,7 @@ describe("the life of credentials", () => {
     for (const word of [secret, "token-1", "token-2"]) expect(told(engine, fault)).not.toContain(word);
   });
 
-  test("rights that are missing are no reason to renew", async () => {
+  test("missing rights are no reason to renew", async () => {
     const sts = await webIdentity(roleAnswer(1));
     const denied = { ...expired, headers: { "x-amzn-errortype": "AccessDeniedException" } };
     const provider = await tests.server([denied]);
@@ -201,7 +201,7 @@ describe("a token service in trouble", () => {
     ],
   };
 
-  test("another endpoint serves; the log says why, once, and shows no token", async () => {
+  test("another endpoint serves; the log has the reason, once, and no token", async () => {
     const sts = await webIdentity(denial);
     const [provider, other] = [await tests.server([hi]), await tests.server([chatAnswer("Hello")])];
     const acme = { id: "acme", dialect: "chat", base_url: `${other.url}/v1` };
@@ -217,7 +217,7 @@ describe("a token service in trouble", () => {
     expect(told(engine, undefined)).not.toContain("eyJ");
   });
 
-  test("a token service that does not answer leaves time for another endpoint", async () => {
+  test("an unresponsive token service leaves time for another endpoint", async () => {
     const sts = await webIdentity({ hang: true });
     const [provider, other] = [await tests.server([hi]), await tests.server([chatAnswer("Hello")])];
     const engine = tests.open(bedrock(provider), { id: "acme", dialect: "chat", base_url: `${other.url}/v1` });
@@ -228,7 +228,7 @@ describe("a token service in trouble", () => {
     expect([sts.requests.length, provider.requests.length, other.requests.length]).toEqual([1, 0, 1]);
   });
 
-  test("alone it fails the request with clear words for the log and general ones for the client", async () => {
+  test("without another endpoint the request fails with a clear message in the log and a general one for the client", async () => {
     await webIdentity(denial);
     const engine = tests.open(bedrock(await tests.server([hi])));
     const { fault } = await askWhole(engine);
@@ -237,7 +237,7 @@ describe("a token service in trouble", () => {
     expect(told(engine, fault)).not.toContain("eyJ");
   });
 
-  test("no source at all", async () => {
+  test("no source at all fails the request", async () => {
     const { fault } = await askWhole(tests.open(bedrock(await tests.server([hi]))));
     expect(String(fault?.cause)).toContain("no credentials: Could not load credentials from any providers");
   });

@@ -20,7 +20,7 @@ const azure = (provider: Upstream, more: object = {}) => ({
   ...more,
 });
 
-describe("by key", () => {
+describe("Azure by key", () => {
   test("the key has the header of Azure", async () => {
     const provider = await tests.server([chatAnswer("Hi")]);
     const engine = tests.open(azure(provider, { api_keys: ["azure-key"] }));
@@ -35,7 +35,7 @@ describe("by key", () => {
     expect(request?.headers).not.toHaveProperty("authorization");
   });
 
-  test("the older address of one deployment, with its version in the query", async () => {
+  test("the older address has one deployment, with its version in the query", async () => {
     const provider = await tests.server([chatAnswer("Hi")]);
     const base_url = `${provider.url}/openai/deployments/gpt-4o?api-version=2024-10-21`;
     expect((await askWhole(tests.open(azure(provider, { base_url, api_keys: ["azure-key"] })))).fault).toBeUndefined();
@@ -55,7 +55,7 @@ describe("by key", () => {
   });
 });
 
-describe("by a managed identity, as in App Service and Container Apps", () => {
+describe("Azure by a managed identity, as in App Service and Container Apps", () => {
   const token = (number: number): Reply =>
     json({
       access_token: `entra-token-${number}`,
@@ -70,7 +70,7 @@ describe("by a managed identity, as in App Service and Container Apps", () => {
     return identity;
   }
 
-  test("fifty requests wait for one token, which no log shows", async () => {
+  test("fifty requests wait for one token, absent from every log", async () => {
     const identity = await managedIdentity(token(1));
     const provider = await tests.server([chatAnswer("Hi")]);
     const engine = tests.open(azure(provider));
@@ -91,8 +91,8 @@ describe("by a managed identity, as in App Service and Container Apps", () => {
   });
 });
 
-describe("credentials that cannot be had", () => {
-  test("no source at all", async () => {
+describe("unavailable credentials of Azure", () => {
+  test("fail the request without a source", async () => {
     tests.set({ AZURE_TOKEN_CREDENTIALS: "WorkloadIdentityCredential" });
     const { fault } = await askWhole(tests.open(azure(await tests.server([chatAnswer("Hi")]))));
     expect(String(fault?.cause)).toContain("no credentials: ");

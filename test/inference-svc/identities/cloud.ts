@@ -1,4 +1,4 @@
-/** Engines whose providers are called by an identity of a cloud; its services are scripted on loopback, and the machine's own variables do not count. */
+/** Engines with providers called by an identity of a cloud; its services are scripted on loopback, and the machine's own variables do not count. */
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -10,11 +10,11 @@ const variables = /^(AWS|GOOGLE|GCE|GCLOUD|CLOUDSDK|METADATA|AZURE|IDENTITY|MSI|
 export interface CloudTest {
   readonly engine: Engine;
   readonly provider: Upstream;
-  /** The service of the cloud that issues credentials. */
+  /** The cloud's service for credentials. */
   readonly issuer: Upstream;
 }
 
-/** The parts of one test: everything that is opened ends with it. */
+/** The parts of one test: everything it opens ends with it. */
 export class CloudTests {
   readonly #before = { ...process.env };
   readonly folder = mkdtempSync(join(tmpdir(), "sluice-test-identity-"));
@@ -23,7 +23,7 @@ export class CloudTests {
 
   constructor() {
     for (const name of Object.keys(process.env)) if (variables.test(name)) delete process.env[name];
-    // Services that no test scripts are nowhere, never on the network of this machine.
+    // Unscripted services are unreachable, never on the network of this machine.
     const nowhere = { AWS_EC2_METADATA_DISABLED: "true", METADATA_SERVER_DETECTION: "none", HOME: this.folder };
     Object.assign(process.env, nowhere, { AWS_REGION: "eu-central-1", AZURE_TOKEN_CREDENTIALS: "prod" });
   }
@@ -32,7 +32,7 @@ export class CloudTests {
     Object.assign(process.env, environment);
   }
 
-  /** @returns the path of a file with that content */
+  /** @returns the path of a file with this content */
   file(name: string, content: string | object): string {
     const path = join(this.folder, name);
     writeFileSync(path, typeof content === "string" ? content : JSON.stringify(content));
@@ -68,7 +68,7 @@ export const askWhole = (engine: Engine) => run(engine.turn, asking({ stream: fa
 export const hourMs = 3_600_000;
 export const inAnHour = (): string => new Date(Date.now() + hourMs).toISOString().replace(/\.\d+/, "");
 
-/** Everything that an operator or a client can read of failures. */
+/** All failure output readable for an operator or a client. */
 export const told = (engine: Engine, fault: unknown): string => {
   const { message, cause, metadata } = (fault ?? {}) as { message?: string; cause?: unknown; metadata?: unknown };
   const chain = (error: unknown): unknown[] =>

@@ -1,4 +1,4 @@
-/** Requests to Vertex AI with tokens of Google Cloud, from every source that can be scripted. */
+/** Requests to Vertex AI with tokens of Google Cloud, from every scriptable source. */
 import { generateKeyPairSync, verify } from "node:crypto";
 import { afterEach, beforeEach, describe, expect, test } from "@jest/globals";
 import { FaultReason } from "@sluice/proto/runtime/fault.js";
@@ -60,7 +60,7 @@ describe("sources of application default credentials", () => {
   };
 
   test.each(["GOOGLE_APPLICATION_CREDENTIALS", "credentials_file"])(
-    "a service account, named by %s, which signs its tokens itself",
+    "a service account, named by %s, signs its tokens itself",
     async (by) => {
       const credentials_file = tests.file("account.json", account);
       if (by !== "credentials_file") tests.set({ [by]: credentials_file });
@@ -209,7 +209,7 @@ describe("the life of tokens", () => {
     401,
   );
 
-  test("a token that the provider refuses is renewed once, and the request is sent again", async () => {
+  test("a token refused by the provider is renewed once, and the request is sent again", async () => {
     await metadataServer(token(1), token(2));
     const provider = await tests.server([refused, hi]);
     const engine = tests.open(vertex(provider));
@@ -218,7 +218,7 @@ describe("the life of tokens", () => {
     expect(engine.errors).toEqual([]);
   });
 
-  test("a provider that refuses the new token as well ends the request", async () => {
+  test("a provider refusing the new token as well ends the request", async () => {
     const metadata = await metadataServer(token(1), token(2));
     const provider = await tests.server([refused]);
     const engine = tests.open(vertex(provider));
@@ -230,14 +230,14 @@ describe("the life of tokens", () => {
   });
 });
 
-describe("credentials that cannot be had", () => {
-  test("a file that is not there", async () => {
+describe("unavailable credentials of Google Cloud", () => {
+  test("fail the request without their file", async () => {
     tests.set({ GOOGLE_APPLICATION_CREDENTIALS: "/nowhere/account.json" });
     const { fault } = await askWhole(tests.open(vertex(await tests.server([hi]))));
     expect(String(fault?.cause)).toMatch(/no credentials: .*no such file/);
   });
 
-  test("no source at all", async () => {
+  test("fail the request without a source", async () => {
     const { fault } = await askWhole(tests.open(vertex(await tests.server([hi]))));
     expect(String(fault?.cause)).toContain("no credentials: Could not load the default credentials");
   });

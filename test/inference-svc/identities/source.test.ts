@@ -1,4 +1,4 @@
-/** Credentials that are issued for some time: kept, renewed before their end, and asked for once however many requests wait. */
+/** Credentials with a lifetime: kept, renewed before their end, and requested once for all waiting requests. */
 import { afterEach, expect, test } from "@jest/globals";
 import { type Issued, RenewedCredentials } from "@sluice/inference-svc/upstream/credentials/source.js";
 import { Fault, FaultReason } from "@sluice/proto/runtime/fault.js";
@@ -9,7 +9,7 @@ interface Order {
   readonly fail: (message: string) => void;
 }
 
-/** A cloud that issues what the test says, when it says so. */
+/** A cloud issuing credentials when the test releases them. */
 class Cloud {
   now = 1_000_000;
   readonly orders: Order[] = [];
@@ -31,7 +31,7 @@ class Cloud {
 
   readonly take = (scope = newScope().scope) => this.credentials.take(scope);
 
-  /** Waits until the work that was begun has gone as far as it can. */
+  /** Waits until all begun work has gone as far as possible. */
   readonly settle = () => new Promise((resolve) => setImmediate(resolve));
 
   async hold(credential: string, lifeMs: number): Promise<void> {
@@ -68,7 +68,7 @@ test("shortly before their end they are renewed while requests go on with them",
   expect(await cloud.take()).toBe("second");
 });
 
-test("a failed renewal leaves the old ones in use until their end, and pauses", async () => {
+test("after a failed renewal the old credentials stay in use until their end, and renewal pauses", async () => {
   await cloud.hold("first", 3_600_000);
   cloud.now += 3_400_000;
   await cloud.take();
@@ -86,7 +86,7 @@ test("a failed renewal leaves the old ones in use until their end, and pauses", 
   expect(await waiting).toBe("second");
 });
 
-test("after a failure requests fail at once for a while, and then one of them asks again", async () => {
+test("after a failure requests fail at once for a while, and then one of them tries again", async () => {
   const first = cloud.take();
   await cloud.settle();
   cloud.orders[0]?.fail("denied for sk-very-secret-word");
@@ -104,7 +104,7 @@ test("after a failure requests fail at once for a while, and then one of them as
   expect(cloud.orders).toHaveLength(2);
 });
 
-test("a request that is aborted, or has no more time, stops waiting; the others go on", async () => {
+test("an aborted request, or one out of time, stops waiting; the others go on", async () => {
   const { scope, abort } = newScope();
   const aborted = cloud.take(scope).catch((error: unknown) => (error as Fault).reason);
   const late = cloud
@@ -119,7 +119,7 @@ test("a request that is aborted, or has no more time, stops waiting; the others 
   expect(cloud.orders).toHaveLength(1);
 });
 
-test("refused ones are given up once a minute, and a refusal of older ones counts for nothing", async () => {
+test("refused credentials are replaced once a minute, and a refusal of older credentials is ignored", async () => {
   await cloud.hold("first", 3_600_000);
   cloud.credentials.refused("first");
   expect(cloud.credentials.isCurrent("first")).toBe(false);

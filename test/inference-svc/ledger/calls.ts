@@ -77,7 +77,7 @@ export function append(spool: Spool, ...lines: readonly string[]): void {
   spool.append(frame.finish());
 }
 
-/** A file that an earlier start of a process has left. */
+/** A file left by an earlier start of a process. */
 export const leftSegment = (path: string, size = 0): Segment => ({
   path,
   size,
@@ -87,7 +87,7 @@ export const leftSegment = (path: string, size = 0): Segment => ({
   open: 0,
 });
 
-/** A port at which every connection is closed at once. */
+/** A port closing every connection at once. */
 export async function refusingPort(): Promise<{ readonly port: number; readonly stop: () => Promise<void> }> {
   const server = createServer((socket) => socket.destroy());
   await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));

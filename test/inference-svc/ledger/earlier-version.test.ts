@@ -1,4 +1,4 @@
-/** A spool that version 0.1.0 has left is read by this one: its ends arrive, and its open calls are lost, with their charges. */
+/** A spool left by version 0.1.0 is read by this version: its ends arrive, and its open calls are lost, with their charges. */
 import { afterAll, beforeAll, expect, test } from "@jest/globals";
 import { cpSync, mkdtempSync, readdirSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -10,7 +10,7 @@ import { dial } from "@sluice/proto/runtime/rpc/dial.js";
 import { type AdminHouse, openHouse, serviceToken } from "../../admin-svc/house.ts";
 import { begin, closed, openedCall, refusingPort } from "./calls.ts";
 
-/** Written by a process of version 0.1.0 that was killed: two calls with their ends, and two that were open. */
+/** Written by a killed process of version 0.1.0: two calls with their ends, and two open calls. */
 const recorded = new URL("../../../fixtures/spool/", import.meta.url);
 
 let house: AdminHouse;
@@ -39,8 +39,8 @@ const open = (port: number) => {
   return { ledger, end: async (limitMs: number) => ledger.close(limitMs).then(() => client.close()) };
 };
 
-test("what version 0.1.0 has left is delivered, beside the records of this one", async () => {
-  // The first start of this version is killed, so to say, before it has delivered anything.
+test("records left by version 0.1.0 are delivered together with new records", async () => {
+  // Simulates that the first start of this version was killed before it delivered anything.
   const { port, stop } = await refusingPort();
   const first = open(port);
   const own = openedCall();

@@ -1,4 +1,4 @@
-/** The ledger of a process whose files may not grow any more, as on a full disk. */
+/** The ledger of a process with files at their size limit, as on a full disk. */
 import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from "@jest/globals";
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -23,7 +23,7 @@ afterEach(() => rmSync(directory, { recursive: true, force: true }));
 const unavailable = FaultReason.UNAVAILABLE;
 const module = (path: string) => JSON.stringify(import.meta.resolve(path));
 
-/** A process of its own, because the limit is that of a process. `body` may use ledger, limit, open, begins, closed and calls, and sets `result`. */
+/** A separate process, because the limit holds for a process. `body` may use ledger, limit, open, begins, closed and calls, and sets `result`. */
 const programOf = (body: string) => `
   import { execFileSync } from "node:child_process";
   import { Ledger } from ${module("@sluice/inference-svc/ledger/ledger.js")};
@@ -78,7 +78,7 @@ const stored = async (calls: readonly CallStart[]) => {
   return ids.map((id) => found.get(id));
 };
 
-test("ends that find the disk full are written when there is room, in order, and nothing is begun before that", async () => {
+test("ends met by a full disk are written when there is room, in order, and no call begins before that", async () => {
   const calls = Array.from({ length: 5 }, () => openedCall());
   const body = `
     const begun = calls.slice(0, 3).map((call) => open(call));
@@ -100,7 +100,7 @@ test("ends that find the disk full are written when there is room, in order, and
 test.each([
   ["at the end of its turn of the event loop", ""],
   ["before anything is said to a client", "ledger.flush();"],
-])("a write that fails %s fails every call that began in it, and keeps the ends", async (_, flush) => {
+])("a failed write %s fails every call begun in it, and keeps the ends", async (_, flush) => {
   const calls = Array.from({ length: 5 }, () => openedCall());
   const body = `
     const first = open(calls[0]);
@@ -126,7 +126,7 @@ test.each([
   expect(await stored(calls)).toEqual([row(1), undefined, undefined, undefined, row(2)]);
 });
 
-test("an end of a call whose start fails with it is written nowhere", async () => {
+test("an end is not written if its call's start fails in the same write", async () => {
   const calls = [openedCall(), openedCall()];
   const body = `
     limit(1);

@@ -1,4 +1,4 @@
-/** The line of calls that wait for money that is held: who asks, in which order, and for how long. */
+/** The queue of calls waiting for reserved money: the callers, their order, and the time limit. */
 import { expect, test } from "@jest/globals";
 import { HeldMoney } from "@sluice/inference-svc/ledger/held-money.js";
 import { TurnAbort } from "@sluice/inference-svc/turn/signal.js";
@@ -7,7 +7,7 @@ const owner = { keyHash: "key", workspaceId: "workspace" };
 const held = { held: true };
 const signal = undefined;
 
-test("money that comes free goes to calls of turns that have begun, then to new turns in their order", async () => {
+test("freed money goes to calls of running turns first, then to new turns in their order", async () => {
   const line = new HeldMoney<{ readonly held: boolean }>();
   const served: string[] = [];
   let free = 0;
@@ -34,7 +34,7 @@ test("a call asks again by itself, and is refused when its time is over", async 
   expect(await line.wait("key", { isBegun: false, signal }, held, never)).toEqual(held);
 });
 
-test("beyond 32 new turns in a line the next is refused at once, and a turn that is left leaves the line", async () => {
+test("beyond 32 new turns in the queue the next is refused at once, and a cancelled turn leaves the queue", async () => {
   const line = new HeldMoney<{ readonly held: boolean }>();
   const abort = new TurnAbort();
   let asked = 0;

@@ -49,7 +49,7 @@ const rows = (turnIds: readonly string[]) =>
     .where("turn_id", "in", [...turnIds])
     .execute();
 
-test("what is over arrives by itself, once, and is numbered without a gap", async () => {
+test("an ended call arrives by itself, once, and is numbered without a gap", async () => {
   const { ledger, end } = open();
   const calls = Array.from({ length: 1_200 }, () => openedCall());
   for (const call of calls) begin(ledger, call).close(closed);
@@ -73,7 +73,7 @@ test("only the first end of a call counts", async () => {
   expect((await rows([call.turnId])).map(({ status }) => status)).toEqual(["cancelled"]);
 });
 
-test("a start after a kill delivers what was left, and says of calls under way that they are lost", async () => {
+test("a start after a kill delivers the remaining records, and marks open calls as lost", async () => {
   // A spool as a kill leaves it: written, and not delivered.
   const { port, stop } = await refusingPort();
   const first = open(directory, port);
@@ -98,7 +98,7 @@ test("a start after a kill delivers what was left, and says of calls under way t
   rmSync(left, { recursive: true });
 });
 
-test("a call that is lost is charged what was noted last", async () => {
+test("a lost call is charged its last checkpoint", async () => {
   const { port, stop } = await refusingPort();
   const first = open(directory, port);
   const [silent, heard] = [openedCall(), openedCall()];
@@ -121,7 +121,7 @@ test("a call that is lost is charged what was noted last", async () => {
   rmSync(left, { recursive: true });
 });
 
-test("a start that is killed before it has delivered doubles nothing", async () => {
+test("a start killed before its delivery doubles nothing", async () => {
   const { port, stop } = await refusingPort();
   const first = open(directory, port);
   const calls = Array.from({ length: 50 }, () => openedCall());
@@ -151,7 +151,7 @@ test("a start that is killed before it has delivered doubles nothing", async () 
   rmSync(left, { recursive: true });
 });
 
-test("one that is refused is kept aside, holds up no other, and is told by a metric until somebody takes it away", async () => {
+test("a refused record is set aside, holds up no other, and is counted in a metric until an operator removes it", async () => {
   const { ledger, registry, end } = open();
   const told = async () => /^sluice_ledger_refused_bytes (.*)$/m.exec(await registry.metrics())?.[1];
   expect(await told()).toBe("0");
@@ -215,7 +215,7 @@ async function batchesUnderLoad(isHeld: boolean): Promise<{ batches: number; sec
   const { ledger, end } = open();
   const ids: string[] = [];
   const startedAt = performance.now();
-  // So many at a time that a process which is held up for a moment still counts as busy.
+  // Enough at a time for a briefly delayed process to still count as busy.
   for (let step = 0; step < 50; step++, await delay(40)) {
     const calls = Array.from({ length: 40 }, () => openedCall({ isHeld }));
     for (const call of calls) begin(ledger, call).close(closed);
@@ -224,7 +224,7 @@ async function batchesUnderLoad(isHeld: boolean): Promise<{ batches: number; sec
   const seconds = (performance.now() - startedAt) / 1_000;
   await eventually(async () => (await rows(ids)).length === ids.length);
   await end();
-  // All records of a batch are stored by one transaction, whose time they bear.
+  // All records of a batch are stored by one transaction, and have its time.
   return { batches: new Set((await rows(ids)).map((row) => row.recorded_at.getTime())).size, seconds };
 }
 

@@ -1,4 +1,4 @@
-/** Amounts that are kept for the further calls of turns: for those of others only, and for no longer than the turn. */
+/** Amounts reserved for the further calls of turns: only against calls of others, and no longer than the turn. */
 import { expect, test } from "@jest/globals";
 import { LongTurns } from "@sluice/inference-svc/ledger/long-turns.js";
 
@@ -24,7 +24,7 @@ test("twice the first call of a turn is kept from calls of others until the turn
 });
 
 test.each([[[true, false]], [[false, false]], [[false, true]]])(
-  "nothing is left of turns that ask for several calls at once and end, the calls admitted: %p",
+  "turns with several concurrent calls leave no reservation after their end, the calls admitted: %p",
   async (admitted) => {
     const turns = new LongTurns();
     const end = turns.begin("panel", owner);

@@ -1,4 +1,4 @@
-/** The layer that records a call: the provider is asked when the start of the call is on the disk, and never before. */
+/** The layer recording a call: the provider is called when the call's start is on the disk, and never before. */
 import { beforeEach, expect, test } from "@jest/globals";
 import type { CallLedger, OnStarted } from "@sluice/inference-svc/ledger/ledger.js";
 import type { CallEnd } from "@sluice/inference-svc/ledger/record.js";
@@ -40,7 +40,7 @@ beforeEach(() => {
   answer = recorded({ ledger, callee, sent: () => usage, findTask: () => undefined }, provider)(asking(), scope);
 });
 
-test("the provider is asked once the start of the call is on the disk", () => {
+test("the provider is called once the start of the call is on the disk", () => {
   expect([answer.next(wake), asked]).toEqual(["pending", 0]);
   started(undefined);
   expect([asked, woken]).toEqual([1, 1]);
@@ -49,7 +49,7 @@ test("the provider is asked once the start of the call is on the disk", () => {
   expect(answer.next(wake)).toBe("end");
 });
 
-test("a call whose start cannot be written is not made, and has no end", () => {
+test("a call with an unwritable start is not made, and has no end", () => {
   answer.next(wake);
   const unavailable = new Fault(FaultReason.UNAVAILABLE, "");
   started(unavailable);
@@ -58,7 +58,7 @@ test("a call whose start cannot be written is not made, and has no end", () => {
   expect([asked, woken, closed]).toEqual([0, 1, []]);
 });
 
-test("a call that is given up while its start is written is not made, and ends as cancelled", () => {
+test("a call cancelled while its start is written is not made, and ends as cancelled", () => {
   answer.next(wake);
   abort.abort(new Error("cancelled by the client"));
   started(undefined);
@@ -67,7 +67,7 @@ test("a call that is given up while its start is written is not made, and ends a
   expect(closed).toMatchObject([{ status: "cancelled", httpStatus: 499, tokens: undefined }]);
 });
 
-test("an answer that is closed while the start of its call is written asks nobody", () => {
+test("an answer closed while the start of its call is written makes no call", () => {
   void answer.close();
   started(undefined);
   expect(asked).toBe(0);

@@ -1,4 +1,4 @@
-/** What the budgets are told of ended calls: everything, and as soon as it was asked for, whatever comes after it. */
+/** Reports of ended calls to the budgets: complete, and as soon as requested, in spite of later calls. */
 import { expect, test } from "@jest/globals";
 import { once } from "node:events";
 import { createServer } from "node:http2";
@@ -13,7 +13,7 @@ import { serviceToken } from "../../admin-svc/house.ts";
 
 const owner = { keyHash: "key", workspaceId: "workspace" };
 
-test("a settlement that is waited for waits for no later ones, and each is told once", async () => {
+test("an awaited settlement does not wait for later settlements, and each is sent once", async () => {
   const told: string[] = [];
   let more = () => {};
   const settleHolds = ({ calls }: MessageShape<typeof SettleHoldsRequestSchema>) => {

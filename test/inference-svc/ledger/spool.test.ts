@@ -34,19 +34,19 @@ const files = () => readdirSync(directory).sort();
 const spoolIn = (folder: string, startedAtMs = Date.now()) =>
   new Spool({ directory: folder, bootId: crypto.randomUUID(), startedAtMs, onSyncFailure: () => {} });
 
-test("in a folder that cannot be one says which variable names it", () => {
+test("an unusable spool folder is reported with its variable", () => {
   const file = join(directory, "file");
   writeFileSync(file, "");
   expect(() => spoolIn(file)).toThrow(/^environment:\n {2}SLUICE_SPOOL_DIR: cannot be written to: EEXIST/);
 });
 
-test("where no folder can be made says so, and does not hang", () => {
+test("a spool folder which cannot be created is reported, without hanging", () => {
   expect(() => spoolIn("/proc/sluice/spool")).toThrow(
     /^environment:\n {2}SLUICE_SPOOL_DIR: cannot be written to: ENOENT/,
   );
 });
 
-test("a start whose clock was set back comes after earlier ones", () => {
+test("a start after the clock was set back comes after earlier starts", () => {
   const paths: string[] = [];
   for (const minutes of [3, 2, 1]) {
     const spool = spoolIn(directory, minutes * 60_000);
@@ -56,7 +56,7 @@ test("a start whose clock was set back comes after earlier ones", () => {
   }
 });
 
-test("torn at any byte it gives back every record that was whole", () => {
+test("a spool torn at any byte returns every whole record", () => {
   const spool = spoolIn(directory);
   const calls = [openedCall(), openedCall({ user: "ü" }), openedCall()];
   const sizes = calls.map((record) => {
@@ -76,7 +76,7 @@ test("torn at any byte it gives back every record that was whole", () => {
   spool.close(false);
 });
 
-test("what was overwritten ends what is read, and nothing else", () => {
+test("an overwritten part ends the reading, and affects no other part", () => {
   const spool = spoolIn(directory);
   const calls = [openedCall(), openedCall()];
   for (const record of calls) append(spool, lineOf(record));
@@ -88,7 +88,7 @@ test("what was overwritten ends what is read, and nothing else", () => {
   spool.close(false);
 });
 
-test("a call that is over is not unfinished, in whichever file its end stands", () => {
+test("an ended call is not unfinished, with its end in any file", () => {
   const spool = spoolIn(directory);
   const call = openedCall({ model: "m".repeat(100_000) });
   append(spool, lineOf(call));
@@ -100,7 +100,7 @@ test("a call that is over is not unfinished, in whichever file its end stands", 
   spool.close(false);
 });
 
-test("what a full disk took half of spoils nothing that is written later", async () => {
+test("a record half written to a full disk does not spoil later records", async () => {
   const program = `
     import { FrameBuilder } from ${JSON.stringify(import.meta.resolve("@sluice/inference-svc/ledger/frame.js"))};
     import { Spool } from ${JSON.stringify(import.meta.resolve("@sluice/inference-svc/ledger/spool.js"))};
@@ -168,18 +168,15 @@ test.each<[CallPurpose, object]>([
   [{ operation: "subagent", payer: "key" }, { kind: "CALL_KIND_ADVISOR" }],
   [{ operation: "search", payer: "operator" }, { kind: "CALL_KIND_JUDGE" }],
   [{ operation: "embed", payer: "key" }, { kind: "CALL_KIND_PRIMARY" }],
-])(
-  "a line says the purpose %j, and by its kind the payer to an admin-svc that knows no other word",
-  (purpose, said) => {
-    const record = JSON.parse(lineOf(openedCall(purpose)).slice(1)) as Record<string, unknown>;
-    expect("kind" in record).toBe("kind" in said);
-    expect(record).toMatchObject(said);
-    const read = fromJson(UsageRecordSchema, record as JsonValue, { ignoreUnknownFields: true });
-    expect(purposeOfRecord(read)).toEqual(purpose);
-  },
-);
+])("a line has the purpose %j, and in its kind the payer for an admin-svc without newer words", (purpose, said) => {
+  const record = JSON.parse(lineOf(openedCall(purpose)).slice(1)) as Record<string, unknown>;
+  expect("kind" in record).toBe("kind" in said);
+  expect(record).toMatchObject(said);
+  const read = fromJson(UsageRecordSchema, record as JsonValue, { ignoreUnknownFields: true });
+  expect(purposeOfRecord(read)).toEqual(purpose);
+});
 
-test("a file is kept until the ends of all calls that began in it are delivered", async () => {
+test("a file is kept until the ends of all calls begun in it are delivered", async () => {
   const spool = spoolIn(directory);
   const reader = new SpoolReader(spool, () => {});
   const call = openedCall(wide);
@@ -205,7 +202,7 @@ test("a file is kept until the ends of all calls that began in it are delivered"
   expect(files()).toEqual([]);
 });
 
-test("a portion that is not delivered is read again, and holds no more records than are asked for", async () => {
+test("an undelivered portion is read again, with at most the requested number of records", async () => {
   const spool = spoolIn(directory);
   const reader = new SpoolReader(spool, () => {});
   for (let n = 0; n < 40; n++) {

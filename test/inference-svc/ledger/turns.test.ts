@@ -1,4 +1,4 @@
-/** The record of a turn is on the disk when its client hears the end, so that a process which is killed right then leaves it. */
+/** The record of a turn is on the disk before its client gets the end, so a process killed right then leaves it. */
 import { afterAll, beforeAll, expect, test } from "@jest/globals";
 import { create } from "@bufbuild/protobuf";
 import type { Client } from "@grpc/grpc-js";
@@ -42,7 +42,7 @@ let admin: AdminHouse;
 let upstream: Upstream;
 let keyHash: string;
 let access: Access;
-/** Stands in for an admin-svc that cannot be reached, so that records stay where they were written. */
+/** An unreachable admin-svc, so records stay where they were written. */
 let away: { readonly port: number; readonly stop: () => Promise<void> };
 let clients: Client[];
 const folders: string[] = [];
@@ -86,7 +86,7 @@ const openLedger = (directory: string, client: Client | undefined) =>
     registry: new Registry(),
   });
 
-/** An engine with its spool, and a session whose client notes what is on the disk when it hears the end of a turn. */
+/** An engine with its spool, and a session client which notes the contents of the disk at the end of a turn. */
 class Process {
   readonly directory = newFolder();
   /** Copies of the spool as it was at each end. */
@@ -129,7 +129,7 @@ class Process {
     return true;
   }
 
-  /** Settles when the client has heard the end. @returns the id of the turn */
+  /** Settles when the client has the end. @returns the id of the turn */
   async run(stream: boolean): Promise<string> {
     const generationId = newId("gen-");
     const request = { model: "acme/large-2", inputJson: Buffer.from('"Hi"'), stream };
@@ -193,7 +193,7 @@ function writesIn(directory: string): string[] {
   return writes;
 }
 
-test("the record of a turn and the end of its call are one write, which is the last one", async () => {
+test("the record of a turn and the end of its call are one write, the last one", async () => {
   upstream.script([chatAnswer({ role: "assistant", content: "Hi" })]);
   const running = new Process();
   await running.run(false);

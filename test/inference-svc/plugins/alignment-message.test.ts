@@ -1,4 +1,4 @@
-/** The part of an answer that the alignment judge is shown, and its maximum size. */
+/** The part of an answer shown to the alignment judge, and its maximum size. */
 import { describe, expect, test } from "@jest/globals";
 import { type Message, isCut, messageOf } from "@sluice/inference-svc/plugins/alignment/message.js";
 import type { OutputItem } from "@sluice/inference-svc/turn/turn.js";
@@ -73,7 +73,7 @@ describe("the message", () => {
   });
 });
 
-describe("is cut, in UTF-16 units", () => {
+describe("an answer is truncated, in UTF-16 units", () => {
   const calls = (count: number, characters = 0) => ({
     tool_calls: Array.from({ length: count }, () => ({ name: "f", arguments: "x".repeat(characters) })),
   });

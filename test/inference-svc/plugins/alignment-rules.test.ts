@@ -1,4 +1,4 @@
-/** Rules that the house decides itself: what each form means, and what is no such rule however much it looks like one. */
+/** Rules decided without a judge: the meaning of each form, and similar texts which are no such rule. */
 import { describe, expect, test } from "@jest/globals";
 import type { Message } from "@sluice/inference-svc/plugins/alignment/message.js";
 import { compile } from "@sluice/inference-svc/plugins/alignment/rules/compile.js";
@@ -18,7 +18,7 @@ const calls = (name: string, args: unknown = {}, namespace?: string): Message =>
 const messageOf = (said: string | null | Message): Message =>
   typeof said === "string" || said === null ? says(said) : said;
 
-/** How the rule is decided for messages that keep it, and for messages that break it. */
+/** How the rule is decided for messages which keep it, and for messages which break it. */
 function expectRule(
   rule: string,
   kept: readonly (string | null | Message)[],
@@ -183,7 +183,7 @@ test.each([
   expect(compile(rule, tools)).toBeUndefined();
 });
 
-test("a rule that looks like a form for long, and is none, is read in linear time", async () => {
+test("a long text similar to a rule's form is read in linear time", async () => {
   const hostile = ['never mention "a" or ', "only use urls of a-", "a.a, ", "the reply must always ", "never call a."];
   const read = (size: number) => {
     for (const start of hostile) compile(start.repeat(Math.ceil(size / start.length)).slice(0, size), tools);
@@ -191,7 +191,7 @@ test("a rule that looks like a form for long, and is none, is read in linear tim
   expect(await isLinear(1_000, read)).toBe(true);
 });
 
-test("an answer that looks like what is not wanted for long is read in linear time", async () => {
+test("a long answer similar to a forbidden one is read in linear time", async () => {
   const rules = [
     "No URLs",
     "Only use URLs of example.com",

@@ -1,4 +1,4 @@
-/** Answers that the alignment plugin stops before their end, because nothing that could follow would keep a rule. */
+/** Answers stopped early by the alignment plugin, because no continuation could keep a rule. */
 import { afterEach, beforeEach, describe, expect, test } from "@jest/globals";
 import type { Message } from "@sluice/inference-svc/plugins/alignment/message.js";
 import { compile } from "@sluice/inference-svc/plugins/alignment/rules/compile.js";
@@ -7,7 +7,7 @@ import { type Reply, chatChunk, chatStream } from "../../support/providers/upstr
 import { functionTool, itemsOf, newScope } from "../asking.ts";
 import { type Aligning, aligned, startAligning } from "./alignment.ts";
 
-/** An answer that never ends. */
+/** An answer without an end. */
 const begun = (...deltas: readonly object[]): Reply => ({
   chunks: [{ sse: deltas.map((delta) => chatChunk(delta)) }],
   hang: true,
@@ -16,14 +16,14 @@ const words = (...said: readonly string[]): Reply => begun(...said.map((content)
 const call = (name: string): Reply =>
   begun({ tool_calls: [{ index: 0, id: "call_1", function: { name, arguments: '{"a' } }] });
 
-describe("over sockets", () => {
+describe("an answer stopped over sockets", () => {
   let house: Aligning;
   beforeEach(async () => {
     house = await startAligning();
   });
   afterEach(() => house.stop());
 
-  test("the call is cancelled and charged, and the model is asked again", async () => {
+  test("cancels and charges the call, and the model is called again", async () => {
     house.acme.script([words("Ten off! ", "Call now"), chatStream("Prices ", "are fixed.")]);
     const asked = newScope();
     const closed = house.acme.nextClose();
@@ -59,7 +59,7 @@ describe("over sockets", () => {
   test.each([
     ["a text", "No URLs", words("See https://a.b"), { type: "message", content: [{ text: "See https://a.b" }] }],
     ["a call", "Never call refund", call("refund"), { type: "function_call", name: "refund", arguments: "" }],
-  ])("%s that stays blocked is 403 with what there was of it", async (_, rule, reply, item) => {
+  ])("%s, still blocked, is 403 with its received part", async (_, rule, reply, item) => {
     house.acme.script([reply]);
     const asked = newScope();
     const fields = { stream: true, tools: [functionTool({ name: "refund" })], alignment: { maxRetries: 0 } };
@@ -69,7 +69,7 @@ describe("over sockets", () => {
     expect(asked.scope.trace.stages).toMatchObject([{ summary: "Blocked: rule 0", data: { action: "blocked" } }]);
   });
 
-  test("a text that is too long to be evaluated is 503 at once, whatever its rules are", async () => {
+  test("and too long for evaluation is 503 at once, for any rules", async () => {
     house.acme.script([words("a".repeat(10_000), "b")]);
     const closed = house.acme.nextClose();
     const asked = newScope();
@@ -81,7 +81,7 @@ describe("over sockets", () => {
     expect(house.engine.closed[0]).toMatchObject({ status: "cancelled", isEstimated: true });
   });
 
-  test("a client that leaves meanwhile ends the call", async () => {
+  test("with a leaving client ends the call", async () => {
     house.acme.script([words("Ten off")]);
     const asked = newScope();
     const arrived = house.acme.nextRequest();
@@ -97,7 +97,7 @@ describe("over sockets", () => {
 const tools = new Set(["refund"]);
 const says = (content: string): Message => ({ role: "assistant", content });
 
-/** Rules, a text after whose beginning they are broken for good, and where it ends. */
+/** Rules, each with a text whose beginning breaks it for good, and the end of this beginning. */
 const rules: readonly (readonly [rule: string, text: string])[] = [
   ["At most 2 words", "one two t"],
   ["Use fewer than 5 characters", "12345"],
@@ -117,7 +117,7 @@ const rules: readonly (readonly [rule: string, text: string])[] = [
   ['If the content is not null, start with "Hello"', "Hi "],
 ];
 
-/** Words of the rules, and characters that change their neighbours. */
+/** Words of the rules, and characters which change their neighbours. */
 const pieces = [
   "Acme",
   "acme",
@@ -182,7 +182,7 @@ describe("a rule", () => {
     expect(["a", "a b c. D e. F g. H", "", "{"].some((text) => local?.isBrokenForGood?.(says(text)))).toBe(false);
   });
 
-  test.each(rules)("%s is never broken for good by the beginning of a text that keeps it", (rule) => {
+  test.each(rules)("%s is never broken for good by the beginning of a text which keeps it", (rule) => {
     const local = compile(rule, tools);
     const piece = fc.constantFrom(...pieces);
     fc.assert(

@@ -1,4 +1,4 @@
-/** A house with two providers of one model and a judge, for turns under the alignment plugin. */
+/** A configuration with two providers of one model and a judge, for turns under the alignment plugin. */
 import { type MessageInitShape, create } from "@bufbuild/protobuf";
 import { AlignmentPluginSchema } from "@sluice/proto/gen/sluice/inference/v1/turn_pb.js";
 import { houseSchema } from "@sluice/proto/runtime/house-file.js";
@@ -14,7 +14,7 @@ export interface Aligning {
   stop(): Promise<void>;
 }
 
-/** @param settings of the house file, in the place of those here */
+/** @param settings of the configuration file, instead of those here */
 export async function startAligning(settings: object = {}): Promise<Aligning> {
   const acme = await startUpstream();
   const backup = await startUpstream();
@@ -63,7 +63,7 @@ export const textAnswer = (content: string): Reply => chatAnswer({ role: "assist
 type Settings = Exclude<MessageInitShape<typeof AlignmentPluginSchema>, { $typeName: string }>;
 type Fields = Parameters<typeof asking>[0] & { readonly alignment?: Settings };
 
-/** A turn under the plugin; asked for as one object unless the fields say otherwise. */
+/** A turn under the plugin, as one object unless the fields change it. */
 export const aligned = (
   { engine }: Pick<Aligning, "engine">,
   rules: readonly string[],

@@ -5,7 +5,7 @@ import { type RankedModel, type AutoWish, chooseByTask } from "@sluice/inference
 import fc from "../../support/properties.js";
 
 const model = (name: string, cost: number, score?: number): RankedModel => ({ model: name, cost, score });
-/** So many models, of which the dearer is the better: a, b, c … cost 1, 2, 3 … */
+/** Models a, b, c … at prices 1, 2, 3 …; the dearer, the better. */
 const fieldOf = (count: number) =>
   Array.from({ length: count }, (_, index) => model(String.fromCharCode(97 + index), index + 1, index));
 const order = (field: readonly RankedModel[], wish: AutoWish = {}, able = field): string =>
@@ -28,7 +28,7 @@ describe("bands", () => {
     12: "abc,de,fg,hi,jkl",
   };
 
-  test.each(Object.entries(golden))("of %s models", (count, bands) => {
+  test.each(Object.entries(golden))("for %s models", (count, bands) => {
     const field = fieldOf(Number(count));
     const places = new Places(field.map(({ cost }) => cost));
     const found = costTiers.map((tier) =>
@@ -52,7 +52,7 @@ describe("bands", () => {
     expect(findBandTier(place)).toBe(tier);
   });
 
-  test("models that cost the same share a place, in a field that they belong to or not", () => {
+  test("models of equal cost share a place, inside and outside of the field", () => {
     const places = new Places([1, 2, 2, 3, Number.POSITIVE_INFINITY]);
     expect([1, 2, 3, Number.POSITIVE_INFINITY].map((cost) => places.of(cost, true))).toEqual([0, 0.375, 0.75, 1]);
     expect([0, 1, 2.5, Number.POSITIVE_INFINITY].map((cost) => places.of(cost, false))).toEqual([0, 0.1, 0.6, 0.9]);
@@ -79,7 +79,7 @@ describe("a choice", () => {
     [{ tier: "high", costQualityTradeoff: 10 }, "fe"],
     [{ tier: "low", difficulty: 4 }, "ba"],
     [{ costQualityTradeoff: 9, difficulty: 4 }, "ba"],
-  ])("for %j: the best of what it may cost first", (wish, expected) => {
+  ])("for %j: the best within the price first", (wish, expected) => {
     expect(order(eleven, wish)).toBe(expected);
   });
 
@@ -89,7 +89,7 @@ describe("a choice", () => {
     [1, "j"],
     [4, "k"],
   ])(
-    "for a difficulty of %d: the cheapest that is good enough, then the dearer ones, then those that are not",
+    "for a difficulty of %d: the cheapest good enough model, then the dearer, then the weaker models",
     (difficulty, first) => {
       const models = order(eleven, { difficulty });
       const at = "abcdefghijk".indexOf(first);
@@ -97,7 +97,7 @@ describe("a choice", () => {
     },
   );
 
-  test("without scores the difficulty tells nothing apart, and the cheapest serve", () => {
+  test("without scores difficulty makes no difference, and the cheapest serve", () => {
     const field = [model("a", 1), model("b", 2), model("c", 3)];
     expect(order(field, { difficulty: 4 })).toBe("a");
   });
@@ -116,7 +116,7 @@ describe("a choice", () => {
     [{ tier: "max" }, "a", "low", "a"],
     [{}, "cdk", undefined, "c"],
     [{ costQualityTradeoff: 0 }, "k", undefined, "k"],
-  ])("for %j, when only %s can serve: the nearest, of two the cheaper", (wish, able, tier, expected) => {
+  ])("for %j, with only %s able to serve: the nearest, of two the cheaper", (wish, able, tier, expected) => {
     const choice = chooseByTask(
       eleven.filter((each) => able.includes(each.model)),
       eleven,
@@ -130,12 +130,12 @@ describe("a choice", () => {
     expect(chooseByTask([...eleven, stranger], eleven, { tier: "high" }).models).toEqual(["stranger", "f", "e"]);
   });
 
-  test("without any prices all are equally dear, and the best serves", () => {
+  test("without prices all models count as equally dear, and the best serves", () => {
     const field = fieldOf(4).map((each) => ({ ...each, cost: Number.POSITIVE_INFINITY }));
     expect([order(field), order(field, { tier: "low" })]).toEqual(["dcba", "dcba"]);
   });
 
-  test("nobody to choose from is no choice", () => {
+  test("without candidates is empty", () => {
     expect(chooseByTask([], eleven, {})).toEqual({ models: [], isNearest: false });
     expect(chooseByTask([], eleven, { tier: "low" })).toEqual({ models: [], isNearest: false });
   });
@@ -169,7 +169,7 @@ describe("a choice", () => {
     );
   });
 
-  test("is the same in whatever order the models stand", () => {
+  test("is the same for any order of the models", () => {
     fc.assert(
       fc.property(some, fc.constantFrom(...costTiers), (all, tier) => {
         const able = all.filter(({ isAble }) => isAble).map(({ each }) => each);

@@ -1,4 +1,4 @@
-/** Inputs that are made to fit a window: what is given up in which order, and what must be true of whatever is left. */
+/** Inputs shortened to fit a window: the order of omissions, and the invariants of the remaining input. */
 import { describe, expect, test } from "@jest/globals";
 import { type Compressed, compress } from "@sluice/inference-svc/plugins/context-compression/compress.js";
 import { estimateInputTokens, measureItems } from "@sluice/inference-svc/estimate/tokens.js";
@@ -35,8 +35,8 @@ const reasoning = (id: string, sealed = "x".repeat(40)): InputItem => ({
   encrypted_content: sealed,
 });
 
-describe("an input that is too long", () => {
-  test("is left alone while it fits", () => {
+describe("a too long input", () => {
+  test("stays unchanged while it fits", () => {
     const input = [user(words(100))];
     expect(compressed(input, tokensOf(input[0]!))).toBeUndefined();
   });
@@ -74,7 +74,7 @@ describe("an input that is too long", () => {
     expect(left).toEqual(input.flatMap((item, index) => (index === 1 ? (expected ?? []) : item)));
   });
 
-  test("then whole exchanges, and says how many items", () => {
+  test("loses whole exchanges next, with their number of items in the receipt", () => {
     const exchanges = Array.from({ length: 12 }, (_, i) => [
       user(words(150, `q${i}.`)),
       assistant(words(150, `a${i}.`)),
@@ -103,7 +103,7 @@ describe("an input that is too long", () => {
     expect(left).toContainEqual(asked);
   });
 
-  test("and last of all the middle of the longest text, by whole lines", () => {
+  test("loses last of all the middle of its longest text, by whole lines", () => {
     const lines = Array.from({ length: 2_000 }, (_, i) => `line ${i} of the text`).join("\n");
     const { input, steps, after } = compressed([user(lines)], 2_000)!;
     const text = String(input[0]?.["content"]);
@@ -116,7 +116,7 @@ describe("an input that is too long", () => {
     expect(after).toBeGreaterThan(1_800);
   });
 
-  test("takes time by its length, and not by its square", () => {
+  test("takes linear time", () => {
     const input = Array.from({ length: 100_000 }, (_, i) => (i % 2 === 0 ? user("a") : assistant("b")));
     const before = process.cpuUsage();
     const { input: left } = compressed(input, 500)!;
@@ -125,14 +125,14 @@ describe("an input that is too long", () => {
     expect(process.cpuUsage(before).user).toBeLessThan(20_000_000);
   });
 
-  test("is told as it is when nothing more can go", () => {
+  test("is passed unchanged when nothing more can go", () => {
     const { after, input } = compressed([message("system", words(2_000)), user("Hi")], 300)!;
     expect(after).toBeGreaterThan(300);
     expect(input).toHaveLength(2);
   });
 });
 
-test("one turn after the other begins the same, so that caches hold", () => {
+test("consecutive turns begin the same, so caches hold", () => {
   const history: InputItem[] = [message("system", words(50)), user(words(200, "task"))];
   const beginnings = new Set<string>();
   for (let turn = 0; turn < 20; turn++) {
@@ -174,7 +174,7 @@ describe("whatever the input is", () => {
   );
   const inputs = fc.array(exchange, { minLength: 1, maxLength: 30 }).map((all) => all.flat() as InputItem[]);
 
-  test("what is left is an input", () => {
+  test("stays a valid input", () => {
     let tried = 0;
     fc.assert(
       fc.property(inputs, fc.integer({ min: 300, max: 6_000 }), (input, target) => {
@@ -185,7 +185,7 @@ describe("whatever the input is", () => {
         const isMarker = ({ content }: InputItem) => /^\[\d+ earlier items? omitted\]$/.test(String(content));
         const kept = left.filter((item) => !isMarker(item));
         checkPairs(left);
-        // In the order in which it was, nothing new, and settings all there.
+        // In the former order, without new items, and with all settings.
         let at = -1;
         for (const item of kept) {
           at = input.findIndex((each, index) => index > at && isFrom(item, each));

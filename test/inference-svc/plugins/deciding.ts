@@ -27,17 +27,17 @@ export interface Decider {
   readonly records: EndpointRecords;
   /** Milliseconds; nothing else moves it. */
   readonly clock: { now: number };
-  /** The endpoints by their upstream model, in the order in which they would be tried. */
+  /** The endpoints by their upstream model, in the order of attempts. */
   order(request?: Asking, keyHash?: string): string[];
-  /** Processor time of one decision in microseconds: of the decision alone, not of what a test makes for it. */
+  /** Processor time of one decision in microseconds, without the test's preparation. */
   cost(request: Asking): number;
   /** Why nothing can serve. */
   fault(request: Asking, caller?: Partial<Caller>): Fault;
-  /** The endpoints by their upstream model, with what the account of the turn says of the others. */
+  /** The endpoints by their upstream model, with the turn's reasons for excluding the others. */
   left(caller: Partial<Caller>, request?: Asking): { order: string[]; excluded: object; stages: readonly Stage[] };
 }
 
-/** @param providers beside `a`, `b` and `c`, which speak the chat format */
+/** @param providers in addition to `a`, `b` and `c`, which have the chat format */
 export function openDecider(models: readonly unknown[], providers: readonly unknown[] = []): Decider {
   const chat = (id: string) => ({ id, dialect: "chat", base_url: "http://127.0.0.1:1/v1" });
   const file = house({ providers: [...["a", "b", "c"].map(chat), ...providers], models });
@@ -95,7 +95,7 @@ export function openDecider(models: readonly unknown[], providers: readonly unkn
   };
 }
 
-/** An endpoint called by its name, at a price of that many dollars a million tokens. */
+/** An endpoint named by its model, at this price in dollars per million tokens. */
 export const priced = (name: string, price: number | undefined, more: object = {}) => ({
   provider: "a",
   upstream_model: name,

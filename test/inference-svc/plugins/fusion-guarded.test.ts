@@ -70,14 +70,14 @@ test("redacted, in the events as in the item", async () => {
   expect(deeds).toEqual(["redacted"]);
 });
 
-test("blocked: nothing of it is told", async () => {
+test("a blocked answer of the panel is not shown", async () => {
   const { events, told, deeds } = await asked(inTwo.messages, block("plu\\s*tonium", "<m>"));
   expect(told("panel.failed")).toMatchObject([{ error: "Response blocked by content filter: <m>", status_code: 403 }]);
   expect(JSON.stringify(events)).not.toMatch(/It is plu|tonium/);
   expect(deeds).toEqual(["blocked"]);
 });
 
-test("blocked behind a call of a tool: nothing of it is told, and why", async () => {
+test("an answer blocked after a tool call is not shown, with the reason", async () => {
   const call = { index: 0, id: "c1", type: "function", function: { name: "service_datetime", arguments: "{}" } };
   panel.script([
     { chunks: [{ sse: [chatChunk({ tool_calls: [call] }), chatChunk({}, "tool_calls"), "[DONE]"] }] },
@@ -98,7 +98,7 @@ test("thoughts stand apart as messages do", async () => {
   expect(redacted.said("panel.reasoning.delta")).toBe("It is <m> now");
 });
 
-test("what is only reported is reported once", async () => {
+test("a flagged match is reported once", async () => {
   const { deeds } = await asked([{ reasoning_content: "It is plutonium" }, { content: "Hm" }], flag("plutonium"));
   expect(deeds).toEqual(["flagged"]);
 });

@@ -1,4 +1,4 @@
-/** `service:fusion` over scripted providers, one for each model: a model calls for a panel, and answers with what that gave. */
+/** `service:fusion` over scripted providers, one for each model: a model calls a panel, and answers with its result. */
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "@jest/globals";
 import { create } from "@bufbuild/protobuf";
 import type { TurnRequest } from "@sluice/inference-svc/turn/request.js";
@@ -90,11 +90,11 @@ interface Sent {
 }
 const sent = (name: Name, index = -1) => upstreams[name].requests.at(index)?.json as unknown as Sent;
 const asked = () => names.map((name) => upstreams[name].requests.length);
-/** How often each was asked since then. */
+/** Calls of each model since then. */
 const askedSince = (before: readonly number[]) => asked().map((count, index) => count - (before[index] as number));
 
 describe("a call", () => {
-  test("the panel answers, the analyst compares, and the model that called reads both; it is one bill", async () => {
+  test("the panel answers, the analyst compares, and the calling model reads both; it is one bill", async () => {
     const before = [engine.opened.length, engine.closed.length] as const;
     const scope = newScope();
     const { events, fault } = await turn({ text: "Which engine?", instructions: "Be brief." }, scope);
@@ -138,7 +138,7 @@ describe("a call", () => {
     ]);
   });
 
-  test("in a stream everything is told while it happens, and the calls beside it keep their places", async () => {
+  test("in a stream each step is sent when it happens, and parallel calls keep their places", async () => {
     upstreams.a.script([chatStream("A says ", "LSM.")]);
     upstreams.b.script([{ status: 429 }]);
     upstreams.outer.script([callingStream("Let me ask. ", {}, call()), chatStream("Both", ".")]);
@@ -172,7 +172,7 @@ describe("a call", () => {
     ]);
   });
 
-  test.each([false, true])("nobody of the panel answers: the model is told why, stream: %s", async (stream) => {
+  test.each([false, true])("a panel without an answer is an error for the model, stream: %s", async (stream) => {
     upstreams.a.script([{ status: 429 }]);
     upstreams.b.script([{ status: 429 }]);
     upstreams.outer.script(
@@ -188,7 +188,7 @@ describe("a call", () => {
     expect(sent("outer").messages.at(-1)?.content).toContain("rate_limited");
   });
 
-  test("a prompt stands in the place of the conversation, for the panel and the analyst", async () => {
+  test("a prompt replaces the conversation, for the panel and the analyst", async () => {
     upstreams.outer.script([calling(call({ prompt: "LSM or B-tree?" })), answering("Both.")]);
     await turn({ text: "Something private first." });
     expect(sent("a").messages.slice(1)).toEqual([{ role: "user", content: "LSM or B-tree?" }]);
@@ -200,7 +200,7 @@ describe("a call", () => {
   test.each([
     ["the tool", { models: ["acme/outer"] }, "outer"],
     ["the slug", { models: ["service/fusion"], tools: [] }, "lead"],
-  ] as const)("an answer that links to a page of the panel cites it: %s", async (_, fields, writer) => {
+  ] as const)("an answer linking to a page of the panel cites it: %s", async (_, fields, writer) => {
     const page = { url: "https://a.example/lsm", title: "On LSM", start_index: 0, end_index: 1 };
     const annotations = [{ type: "url_citation", url_citation: page }];
     upstreams.a.script([chatAnswer({ role: "assistant", content: "A.", annotations })]);
@@ -213,7 +213,7 @@ describe("a call", () => {
     ]);
   });
 
-  test("one that cannot be read asks nobody", async () => {
+  test("an unreadable call reaches no panel", async () => {
     const before = asked();
     upstreams.outer.script([calling(call({ question: "?" })), answering("Alone.")]);
     const { events } = await turn();
@@ -225,7 +225,7 @@ describe("a call", () => {
 describe("once a turn", () => {
   const once = { status: "incomplete", failure_reason: "fusion_invocation_capped", error: expect.any(String) };
 
-  test("further calls get an error, beside the first and after it, of whichever entry", async () => {
+  test("further calls get an error, in parallel and later, of any entry", async () => {
     const before = asked();
     const second = { name: "service_fusion__1", args: {} };
     upstreams.outer.script([
@@ -286,14 +286,14 @@ describe("settings", () => {
     [{ tools: [{ type: "service:fusion" }] }, {}, /^tools\.0\.parameters\.tools\.0\.type: .*cannot be used within/],
     [{}, { analysisModels: ["acme/x"] }, /^plugins: fusion: analysis_models\.0: no model is called acme\/x/],
     [{}, { preset: "general-budget" }, /^plugins: fusion: there is no preset general-budget/],
-  ])("%j with the plugin %j is refused before anybody is asked", async (parameters, fields, says) => {
+  ])("%j with the plugin %j is refused before any call", async (parameters, fields, says) => {
     const before = asked();
     const { fault } = await turn({ tools: [tool(parameters)], ...plugin(fields) });
     expect([fault?.status, fault?.message]).toEqual([400, expect.stringMatching(says)]);
     expect(askedSince(before)).toEqual([0, 0, 0, 0]);
   });
 
-  test("without presets the model that calls compares, and who answers has to be named", async () => {
+  test("without presets the calling model compares, and the panel must be named", async () => {
     const bare = openEngine({
       ...house({
         providers: names.map((id) => ({ id, dialect: "chat", base_url: `${upstreams[id].url}/v1`, api_keys: ["k"] })),
@@ -312,7 +312,7 @@ describe("settings", () => {
 });
 
 describe("policies", () => {
-  test("what a guardrail redacts neither the panel reads, nor the model that calls, nor the client", async () => {
+  test("text redacted by a guardrail reaches neither the panel, nor the calling model, nor the client", async () => {
     upstreams.a.script([chatStream("It is SEC", "RET-2.")]);
     upstreams.b.script([chatStream("B.")]);
     upstreams.lead.script([
@@ -331,7 +331,7 @@ describe("policies", () => {
     expect(JSON.stringify(sent("outer"))).not.toMatch(/SECRET-[23]/);
   });
 
-  test("what a guardrail finds in the comparison alone is told redacted, in the events as in the item", async () => {
+  test("a match found only in the comparison is redacted, in the events and in the item", async () => {
     upstreams.a.script([chatStream("A.")]);
     upstreams.b.script([chatStream("B.")]);
     upstreams.lead.script([answering(JSON.stringify({ ...analysis, blind_spots: ["a fork"] }))]);
@@ -344,7 +344,7 @@ describe("policies", () => {
     expect(shown(events)[0]).toMatchObject({ analysis: redacted });
   });
 
-  test("what is withheld until its verdict shows nothing of a panel that nobody evaluates", async () => {
+  test("a panel of an answer withheld for evaluation is not shown before the verdict", async () => {
     upstreams.a.script([chatStream("A says LSM.")]);
     upstreams.b.script([chatStream("B says B-tree.")]);
     upstreams.outer.script([callingStream("", call()), chatStream("Both.")]);
@@ -356,7 +356,7 @@ describe("policies", () => {
     expect(JSON.stringify(sent("outer"))).toContain("LSM");
   });
 
-  test("a budget that the panel would cross is the reason of its failure", async () => {
+  test("a budget too small for the panel is the reason of its failure", async () => {
     const first = upstreams.outer.nextRequest().then(() => (spent = true));
     upstreams.outer.script([callingStream("", call())]);
     const { events, fault } = await turn({ stream: true }, newScope({ hasBudget: true }));
@@ -365,7 +365,7 @@ describe("policies", () => {
     expect(shown(events)[0]).toMatchObject({ status: "incomplete", failure_reason: "insufficient_credits" });
   });
 
-  test.each([false, true])("the model fails after the panel: nobody asks again, stream: %s", async (stream) => {
+  test.each([false, true])("a failing model after the panel is not called again, stream: %s", async (stream) => {
     upstreams.a.script([stream ? chatStream("A.") : answering("A.")]);
     upstreams.b.script([stream ? chatStream("B.") : answering("B.")]);
     upstreams.outer.script([stream ? callingStream("", call()) : calling(call()), { status: 503 }]);
@@ -401,7 +401,7 @@ describe("an end", () => {
 });
 
 describe("a later request", () => {
-  test("the model reads again what the panel gave, whoever had asked it", async () => {
+  test("the model reads the panel's result again, for any earlier calling model", async () => {
     const { events } = await turn();
     const told = sent("outer").messages.at(-1)?.content;
     const past = shown(events);

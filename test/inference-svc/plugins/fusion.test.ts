@@ -1,4 +1,4 @@
-/** `service/fusion` over scripted providers, one for each model: who is asked what, what a client gets of it, and what it costs. */
+/** `service/fusion` over scripted providers, one for each model: the requests, the client's view, and the cost. */
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "@jest/globals";
 import { create } from "@bufbuild/protobuf";
 import { answersOf } from "@sluice/inference-svc/fusion/panel.js";
@@ -137,7 +137,7 @@ describe("a run", () => {
     ]);
   });
 
-  test("in a stream everything is told while it happens, in the order of the contract", async () => {
+  test("in a stream each step is sent when it happens, in the contract's order", async () => {
     upstreams.a.script([chatStream("A says ", "LSM.")]);
     upstreams.b.script([{ status: 429 }]);
     upstreams.lead.script([compares, chatStream("Both", ".")]);
@@ -164,7 +164,7 @@ describe("a run", () => {
     expect(events.filter(({ type }) => type === "end")).toHaveLength(1);
   });
 
-  test.each([false, true])("nobody of the panel answers: the model does by itself, stream: %s", async (stream) => {
+  test.each([false, true])("without an answer of the panel the model answers by itself, stream: %s", async (stream) => {
     upstreams.a.script([{ status: 429 }]);
     upstreams.b.script([{ status: 429 }]);
     upstreams.lead.script([stream ? chatStream("Alone.") : says("Alone.")]);
@@ -177,7 +177,7 @@ describe("a run", () => {
     expect(progress(events).map(([name]) => name)).not.toContain("completed");
   });
 
-  test("an analyst that cannot be read is asked once more, and then left out", async () => {
+  test("an unreadable analyst is called once more, and then left out", async () => {
     upstreams.lead.script([says("No idea."), says('{"consensus": "x"}'), says("Both.")]);
     const scope = newScope();
     const { events } = await turn({}, scope);
@@ -188,7 +188,7 @@ describe("a run", () => {
     expect(shown((await turn()).events)[0]).toHaveProperty("analysis");
   });
 
-  test.each([false, true])("the model fails after the panel: nobody asks again, stream: %s", async (stream) => {
+  test.each([false, true])("a failing model after the panel is not called again, stream: %s", async (stream) => {
     upstreams.a.script([stream ? chatStream("A.") : says("A.")]);
     upstreams.b.script([stream ? chatStream("B.") : says("B.")]);
     upstreams.lead.script([compares, { status: 503 }]);
@@ -196,7 +196,7 @@ describe("a run", () => {
     expect([fault?.status, fault?.shouldRetry, rejected]).toEqual([502, false, !stream]);
   });
 
-  test("what follows a call of the client's function asks no panel again", async () => {
+  test("a turn after a call of the client's function calls no panel again", async () => {
     upstreams.lead.script([says("Done.")]);
     const before = asked();
     const { events } = await turn({
@@ -212,7 +212,7 @@ describe("a run", () => {
 });
 
 describe("tools of the panel", () => {
-  test("each has a loop and a limit of its own", async () => {
+  test("each has a separate loop and limit", async () => {
     const call = { index: 0, id: "call", type: "function", function: { name: "service_datetime", arguments: "{}" } };
     upstreams.a.script([
       chatAnswer({ role: "assistant", content: null, tool_calls: [call] }, "tool_calls"),
@@ -245,8 +245,8 @@ describe("tools of the panel", () => {
   });
 });
 
-describe("who answers", () => {
-  test("what the request names counts before the preset, and one may be there twice", async () => {
+describe("the panel's models", () => {
+  test("the request's models count before the preset, and a model may appear twice", async () => {
     const { events } = await turn(plugin({ analysisModels: ["acme/b", "acme/b"], model: "acme/a" }));
     expect(shown(events)[0]).toMatchObject({ responses: [{ model: "acme/b" }, { model: "acme/b" }] });
     expect(shown(events)[1]).toMatchObject({ content: [{ text: "A says LSM." }] });
@@ -263,14 +263,14 @@ describe("who answers", () => {
     expect([fault?.status, fault?.message]).toEqual([400, expect.stringMatching(says)]);
   });
 
-  test("without presets it is refused with the key that an operator sets", async () => {
+  test("without presets it is refused with the configuration key", async () => {
     const bare = openEngine(fileFor({ fusion: { presets: {} } }));
     const { fault } = await run(bare.turn, asking({ models: ["service/fusion"] }));
     expect([fault?.status, fault?.message]).toEqual([400, expect.stringMatching(/fusion\.presets\.general-high/)]);
     await bare.upstreams.close();
   });
 
-  test("a dry run asks nobody", async () => {
+  test("a dry run calls no model", async () => {
     const before = asked();
     const scope = newScope();
     await engine.planDryRun(asking({ models: ["service/fusion"] }), scope.scope);
@@ -291,7 +291,7 @@ describe("policies", () => {
     expect(asked().slice(1)).toEqual(before.slice(1));
   });
 
-  test("what a guardrail redacts no model of the panel reads, nor what it says unredacted anybody", async () => {
+  test("text redacted by a guardrail is hidden from the panel, and the panel's unredacted answers from the client", async () => {
     upstreams.a.script([says("It is SECRET-2.")]);
     const guardrail = create(GuardrailSchema, {
       id: "g",
@@ -307,7 +307,7 @@ describe("policies", () => {
     expect(shown(events)[0]).toMatchObject({ responses: [{ content: "It is [CODE]." }, {}] });
   });
 
-  test("what is withheld until its verdict shows nothing of a panel that nobody evaluates", async () => {
+  test("a panel of an answer withheld for evaluation is not shown before the verdict", async () => {
     upstreams.a.script([chatStream("A says LSM.")]);
     upstreams.b.script([chatStream("B says B-tree.")]);
     upstreams.lead.script([compares, chatStream("Both.")]);
@@ -346,7 +346,7 @@ describe("an end", () => {
       const startedAt = performance.now();
       scope.abort.abort(new Error("left"));
       const closedAt = await closed;
-      // 100 ms is the promise; what is measured here has the time in it that other processes take from this one. Limits of time come much later.
+      // The promise is 100 ms; the measured time includes delays by other processes. Time limits come much later.
       expect(Math.max(...closedAt) - startedAt).toBeLessThan(10_000);
       await running.catch(() => {});
       expect(engine.closed.slice(before).every(({ status }) => status === "cancelled")).toBe(true);

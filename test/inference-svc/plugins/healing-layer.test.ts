@@ -1,4 +1,4 @@
-/** Answers on their way through response-healing: which part of them is mended, what goes with it, and what the receipt says. */
+/** Answers on their way through response-healing: the repaired part, its annotations, and the receipt. */
 import { WholeAnswer } from "@sluice/inference-svc/turn/answers.js";
 import { create } from "@bufbuild/protobuf";
 import { describe, expect, test } from "@jest/globals";
@@ -38,7 +38,7 @@ const texts = (item: OutputItem | undefined): unknown[] =>
 const fenced = '```json\n{"a": 1}\n```';
 
 describe("the text of an answer", () => {
-  test("is mended, and the receipt says how", async () => {
+  test("is repaired, with the method in the receipt", async () => {
     const { events, stages } = await healed(whole(message(fenced)));
     expect(texts(itemAt(events))).toEqual(['{"a": 1}']);
     expect(stages).toEqual([
@@ -54,14 +54,14 @@ describe("the text of an answer", () => {
   test.each([
     ["is right", '{"a" :1.0}'],
     ["is empty", ""],
-  ])("that %s leaves as it came, and leaves no stage", async (_, text) => {
+  ])("which %s passes unchanged, and leaves no stage", async (_, text) => {
     const said = whole(message(text));
     const { events, stages } = await healed(said);
     expect(events.at(1)).toBe(said.at(1));
     expect(stages).toEqual([]);
   });
 
-  test("that cannot be mended leaves as it came, and the receipt says why", async () => {
+  test("beyond repair passes unchanged, with the reason in the receipt", async () => {
     const said = whole(message("I cannot."));
     const { events, stages } = await healed(said);
     expect(events.at(1)).toBe(said.at(1));
@@ -70,7 +70,7 @@ describe("the text of an answer", () => {
     ]);
   });
 
-  test("that the provider cut off is not mended", async () => {
+  test("cut off by the provider is not repaired", async () => {
     const cut: TurnEvent = {
       type: "end",
       outcome: { status: "incomplete", reason: "max_output_tokens", serviceTier: "default" },
@@ -81,7 +81,7 @@ describe("the text of an answer", () => {
     expect(stages).toMatchObject([{ data: { improved: false, how: "truncated" } }]);
   });
 
-  test("is one over several parts, with its annotations", async () => {
+  test("is joined over several parts, with its annotations", async () => {
     const cite = (start_index: number, end_index: number) => ({
       type: "url_citation",
       url: "u",
@@ -105,14 +105,14 @@ describe("the text of an answer", () => {
     ]);
   });
 
-  test("is that of the last message, whatever came before it", async () => {
+  test("is the last message's, with any items before it", async () => {
     const reasoning: OutputItem = { type: "reasoning", id: "rs_1", summary: [] };
     const { events } = await healed(whole(message("Let me see."), reasoning, message(fenced)));
     const items = events.flatMap((event) => (event.type === "item.end" ? [event.item] : []));
     expect([texts(items[0]), texts(items[2])]).toEqual([["Let me see."], ['{"a": 1}']]);
   });
 
-  test("is none before a call, nor in a refusal", async () => {
+  test("does not exist before a call or in a refusal", async () => {
     const call: OutputItem = { type: "function_call", id: "fc_1", call_id: "c", name: "f", arguments: "{}" };
     const refusal: OutputItem = { ...message(), content: [{ type: "refusal", refusal: "No." }] };
     for (const said of [whole(message(fenced), call), whole(refusal)]) {
@@ -131,7 +131,7 @@ describe("the text of an answer", () => {
     expect(unchecked).toMatchObject([{ data: { improved: false, how: "schema" } }]);
   });
 
-  test("is not looked at when it is too long", async () => {
+  test("is skipped when it is too long", async () => {
     const { stages } = await healed(whole(message(`x${" ".repeat(1024 * 1024)}`)));
     expect(stages).toMatchObject([{ data: { improved: false, how: "too_long" } }]);
   });

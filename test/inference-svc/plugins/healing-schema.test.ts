@@ -1,4 +1,4 @@
-/** Whether a value fits a schema: held against another implementation, and what is done about schemas that cannot be checked. */
+/** Whether a value fits a schema: compared with another implementation, and the treatment of schemas beyond checking. */
 import { describe, expect, test } from "@jest/globals";
 import { Check, Uncheckable } from "@sluice/inference-svc/internal/json-schema/schema.js";
 import { Ajv2020 } from "ajv/dist/2020.js";
@@ -88,12 +88,12 @@ const $defs = {
   number: { $anchor: "number", type: "number" },
 };
 
-test("as another implementation says", () => {
+test("a value fits a schema exactly if another implementation agrees", () => {
   let fitting = 0;
   fc.assert(
     fc.property(schema, fc.array(value, { minLength: 5, maxLength: 5 }), (made, values) => {
       const root = typeof made === "object" ? { ...made, $defs } : made;
-      // Ajv lets an empty list pass `contains` when `prefixItems` stands beside it.
+      // Ajv lets an empty list pass `contains` together with `prefixItems`.
       fc.pre(!/"prefixItems".*"contains"|"contains".*"prefixItems"/.test(JSON.stringify(root)));
       const ajv = new Ajv2020({ strict: false, validateFormats: false, logger: false });
       const check = ajv.compile(root as object);
@@ -113,7 +113,7 @@ test.each([
   [["a"], false],
   [["a", 1], true],
   [[1, "a"], false],
-])("what a list contains beside its first items: %j", (each, expected) => {
+])("a list's `contains` next to its first items: %j", (each, expected) => {
   expect(fits({ prefixItems: [{ type: "string" }], contains: { type: "number" } }, each)).toBe(expected);
 });
 
@@ -130,7 +130,7 @@ describe("earlier drafts", () => {
   });
 });
 
-describe("what decides nothing", () => {
+describe("a keyword without an effect", () => {
   test.each([
     [{ pattern: "^(?=a)" }, "b"],
     [{ pattern: "(" }, "b"],
@@ -141,7 +141,7 @@ describe("what decides nothing", () => {
   });
 });
 
-describe("what cannot be checked", () => {
+describe("an uncheckable schema", () => {
   const wide = (depth: number): object => {
     const defs: Record<string, object> = { [`d${depth}`]: { type: "null" } };
     for (let i = 0; i < depth; i++) {

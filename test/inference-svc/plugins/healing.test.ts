@@ -1,4 +1,4 @@
-/** Answers that were meant to be JSON: what is mended and how, and what must stay as it is. */
+/** Answers meant to be JSON: the repairs, and the texts which must stay unchanged. */
 import { describe, expect, test } from "@jest/globals";
 import { type Verdict, anyObject, heal } from "@sluice/inference-svc/plugins/response-healing/ladder.js";
 import { wantedOf } from "@sluice/inference-svc/plugins/response-healing/wanted.js";
@@ -74,7 +74,7 @@ describe("an object is found or mended", () => {
   });
 });
 
-describe("what is left as it is", () => {
+describe("a text left unchanged", () => {
   test.each([
     ["truncated", '{"a": "unfinished'],
     ["truncated", '{"a": 12'],
@@ -103,7 +103,7 @@ describe("what is left as it is", () => {
   });
 });
 
-describe("by a schema", () => {
+describe("a text repaired by a schema", () => {
   test.each([
     ["the last that fits", '{"name": "Example", "age": 1}\n{"name": "Ada", "age": 36}', '{"name": "Ada", "age": 36}'],
     ["one of several", 'From {"x": 1} follows {"name": "Ada", "age": 36}, not {"y": 2}', '{"name": "Ada", "age": 36}'],
@@ -121,7 +121,7 @@ describe("by a schema", () => {
     expect(bySchema(text, person)).toEqual({ is: "left", why: "unfit" });
   });
 
-  test("a list, where one was asked for", () => {
+  test("becomes a list on request", () => {
     const list = { type: "array", items: { type: "string" } };
     expect(bySchema('See [link](x): ["a", "b",]', list)).toMatchObject({ text: '["a", "b"]' });
     expect(bySchema("See [this note", list)).toEqual({ is: "left", why: "unrepairable" });
@@ -130,7 +130,7 @@ describe("by a schema", () => {
 });
 
 describe("whatever the text is", () => {
-  test("what is right is right, and stays", () => {
+  test("stays unchanged if it is valid", () => {
     fc.assert(
       fc.property(fc.dictionary(fc.string(), fc.jsonValue()), fc.constantFrom(0, 1, "\t"), (value, indent) => {
         expect(byForm(JSON.stringify(value, null, indent))).toEqual({ is: "right" });
@@ -139,7 +139,7 @@ describe("whatever the text is", () => {
     );
   });
 
-  test("what comes out is an object, and is not mended again", () => {
+  test("becomes an object which needs no repair", () => {
     const piece = fc.constantFrom(
       ...Array.from("{}[]:,\"'`\\ \n#/*="),
       "```",
@@ -183,7 +183,7 @@ describe("whatever the text is", () => {
     ["thoughts", "<think>".repeat(50_000)],
     ["backslashes", `{"a": "${"\\".repeat(200_001)}`],
     ["comments", `{${"/*".repeat(100_000)}`],
-  ])("takes no time for %s that grows by more than their number", (_, text) => {
+  ])("takes at most linear time for %s", (_, text) => {
     const before = process.cpuUsage();
     done(heal(text, anyObject));
     // Microseconds of the processor; what grew by the square would take minutes.

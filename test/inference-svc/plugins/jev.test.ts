@@ -27,7 +27,7 @@ const option = (model: string, ability: number, cost: number, effort: Option["ef
   cost,
 });
 
-describe("of abilities and costs", () => {
+describe("a choice by abilities and costs", () => {
   test.each<[string, number, number, number]>([
     ["middling at a middling task", 0, 2, 0.5],
     ["able at a middling task", 1, 2, 0.769],
@@ -37,7 +37,7 @@ describe("of abilities and costs", () => {
     expect(rated([option("a", ability, 1)], difficulty, undefined)[0]?.chance).toBeCloseTo(chance, 3);
   });
 
-  test("effort helps, the more the higher, and what was asked for counts a little more", () => {
+  test("prefers effort, the more the higher, and a requested effort a little more", () => {
     const options = efforts.map((each) => option("a", 0, 1, each));
     const chances = rated(options, 2, undefined).map(({ chance }) => chance);
     expect(chances).toEqual(chances.toSorted((a, b) => a - b));
@@ -55,11 +55,11 @@ describe("of abilities and costs", () => {
     ["medium", ["good", "best", "fair", "poor"]],
     [undefined, ["good", "best", "fair", "poor"]],
     ["low", ["fair", "good", "best", "poor"]],
-  ] as const)("tier %s", (tier, expected) => {
+  ] as const)("of tier %s", (tier, expected) => {
     expect(ranked(field, slackOf(tier)).map(({ model }) => model)).toEqual(expected);
   });
 
-  test("the first is within the slack of the best, nobody within it is cheaper, and less slack costs no less", () => {
+  test("begins with a model within the slack of the best, none within it is cheaper, and less slack costs no less", () => {
     const some = fc.array(fc.tuple(fc.integer({ min: -20, max: 20 }), fc.nat(9)), { minLength: 1, maxLength: 12 });
     fc.assert(
       fc.property(some, fc.double({ min: 0, max: 4, noNaN: true }), (all, difficulty) => {
@@ -108,7 +108,7 @@ describe("difficulty", () => {
   });
 });
 
-describe("over the whole stack", () => {
+describe("the jev router over the whole stack", () => {
   let acme: Upstream;
   let engine: Engine;
   const model = (id: string, price: number, general: number, more: object = {}, endpoint: object = {}) => ({
@@ -152,7 +152,7 @@ describe("over the whole stack", () => {
     text: "Prove the theorem, derive a distributed algorithm, and design its architecture without deadlock:\n```ts\nfunction f() {}\n```",
   };
 
-  test("an easy task goes to the cheap one, a hard one to the best, told how hard to think", async () => {
+  test("sends an easy task to the cheap model, a hard task to the best, with the thinking effort", async () => {
     const easy = await chosen(request());
     expect([easy.model, easy.scope.trace.strategy]).toEqual(["a/small", "auto"]);
     expect(acme.requests.at(-1)?.json).not.toHaveProperty("reasoning_effort");
@@ -169,7 +169,7 @@ describe("over the whole stack", () => {
     });
   });
 
-  test("those behind it follow when it fails", async () => {
+  test("falls back to the next models", async () => {
     acme.script([{ status: 500, chunks: [{ json: {} }] }]);
     await chosen(request());
     expect(new Set(acme.requests.map((each) => each.json["model"])).size).toBe(3);
@@ -188,12 +188,12 @@ describe("over the whole stack", () => {
     if (!("list_fallback" in data)) expect(found.data).not.toHaveProperty("list_fallback");
   });
 
-  test("a list that keeps the better ones out is named", async () => {
+  test("names a list which excludes the better models", async () => {
     expect((await chosen(request({ models: ["a/small"] }, hard))).data).toMatchObject({ list_tier_cap: "low" });
     expect((await chosen(request({ models: ["a/small"] }))).data).not.toHaveProperty("list_tier_cap");
   });
 
-  test("nobody left is 404", async () => {
+  test("without a candidate is 404", async () => {
     const { fault } = await chosen(request({ excludedModels: ["*"] }));
     expect([fault?.reason, fault?.metadata]).toMatchObject([
       FaultReason.NO_ENDPOINTS,
@@ -201,7 +201,7 @@ describe("over the whole stack", () => {
     ]);
   });
 
-  test("a session's task with tools goes on with its model, until it gets stuck", async () => {
+  test("keeps the model of a session's task with tools, until it gets stuck", async () => {
     const tools = [functionTool({ name: "run" })];
     const session = { sessionId: "s", tools };
     expect((await chosen(request({ models: ["a/large"] }, session))).model).toBe("a/large");
@@ -222,14 +222,14 @@ describe("over the whole stack", () => {
     });
   });
 
-  test("an effort that is asked for is a hint", async () => {
+  test("takes a requested effort as a hint", async () => {
     const { data } = await chosen(request({ models: ["b/*"] }, { ...hard, reasoning: { effort: "xhigh" } }));
     const candidates = (data?.["candidates"] ?? []) as { effort: string }[];
     expect(candidates.map(({ effort }) => effort).toSorted()).toEqual(["high", "low", "medium", "xhigh"]);
   });
 
   const { enum: hints } = effort.schema(new Map()) as { enum: string[] };
-  test.each(hints)("%s is one, too, with which a hard task still goes to the best", async (hint) => {
+  test.each(hints)("takes %s as a hint as well, and a hard task still goes to the best", async (hint) => {
     const { model, data } = await chosen(request({ costTier: "high" }, { ...hard, reasoning: { effort: hint } }));
     expect(model).toBe("b/thinker");
     expect(data).toMatchObject({ candidates: expect.arrayContaining([expect.objectContaining({ tier: "high" })]) });
@@ -245,7 +245,7 @@ describe("over the whole stack", () => {
     expect(acme.requests).toEqual([]);
   });
 
-  test("a dry run chooses too, and asks nobody", async () => {
+  test("chooses in a dry run, too, without a call", async () => {
     const { plan } = await engine.planDryRun(request(), newScope().scope);
     expect([plan[0]?.endpoint.model, acme.requests]).toEqual(["a/small", []]);
   });

@@ -107,7 +107,7 @@ test("the effort is chosen again with the model, and the client's other settings
   expect(JSON.parse(acme.requests[0]?.body ?? "")).toMatchObject({ model: "a/large", reasoning_effort: "low" });
 });
 
-test("the model is shown the ask, between borders, and whether there are tools; it is asked once about it", async () => {
+test("the model gets the question between markers, and whether there are tools; it is called once for it", async () => {
   reader.script([reads("other", 4)]);
   const together = await Promise.all([served(auto()), served(auto()), served(auto())]);
   await served(auto());
@@ -131,7 +131,7 @@ test("the model reads what guardrails have left", async () => {
 test.each<[string, TurnRequest]>([
   ["a sure guess", auto(sure)],
   ["an estimate with cues", jev("Please debug this")],
-])("%s asks nobody", async (_, request) => {
+])("%s calls no model", async (_, request) => {
   const { data } = await served(request);
   expect([reader.requests, data?.["classifier_ms"] ?? data?.["decider_ms"]]).toEqual([[], undefined]);
 });
@@ -145,7 +145,7 @@ const doubtful = [
   "My boiler makes a strange noise",
 ];
 
-describe("service/auto, of requests that its guess is unsure of,", () => {
+describe("service/auto with an unsure guess", () => {
   test.each(doubtful)("asks the model about %j", async (text) => {
     reader.script([reads("other", 4)]);
     const { data } = await served(auto(text));
@@ -166,19 +166,19 @@ describe("service/auto, of requests that its guess is unsure of,", () => {
     ["one_model", auto(unsure, { plugins: plugin({ allowedModels: ["a/mid"] }) })],
     ["one_model", auto(unsure, { plugins: plugin({ costTier: "low" }) })],
     ["pin", auto(unsure, { input: [user, answered, user], plugins: plugin({ pinModel: true }) })],
-  ])("says in the receipt that it asks nobody: %s", async (skipped, request) => {
+  ])("notes the missing call in the receipt: %s", async (skipped, request) => {
     const { data } = await served(request);
     expect([reader.requests.length, data?.["classifier_skipped"]]).toEqual([0, skipped]);
   });
 
-  test("asks nobody again in a session that has its model", async () => {
+  test("calls no model again in a session with a model", async () => {
     reader.script([reads("other", 4)]);
     const request = auto(unsure, { sessionId: "s" });
     await served(request);
     expect((await served(request)).data?.["classifier_skipped"]).toBe("session");
   });
 
-  test("asks nobody where no model is configured", async () => {
+  test("calls no model without a configured classifier", async () => {
     await open({});
     expect((await served(auto())).data?.["classifier_skipped"]).toBe("not_configured");
   });
@@ -200,20 +200,20 @@ describe.each(["service/auto", "service/jev-router"])("%s goes by its own guess"
     expect([model, data]).toMatchObject(["a/mid", { [word]: "local", [`${word}_failure`]: failure }]);
   });
 
-  test("where the model is down", async () => {
+  test("if the model is down", async () => {
     await reader.stop();
     const { model, data } = await served(asking({ models: [slug], text: unsure }));
     expect([model, data?.[`${word}_failure`]]).toEqual(["a/mid", "error"]);
     reader = await startUpstream();
   });
 
-  test("where the data policy excludes the model", async () => {
+  test("if the data policy excludes the model", async () => {
     const provider = create(ProviderPreferencesSchema, { zdr: true });
     const { model, data } = await served(asking({ models: [slug], text: unsure, provider }));
     expect([model, data?.[`${word}_failure`], reader.requests]).toEqual(["a/mid", "data_policy", []]);
   });
 
-  test("in a dry run, which asks nobody", async () => {
+  test("in a dry run, without a call", async () => {
     const asker = newScope();
     const { plan } = await engine.planDryRun(asking({ models: [slug], text: unsure }), asker.scope);
     expect([plan[0]?.endpoint.model, asker.scope.trace.stages[0]?.data?.[word], reader.requests]).toEqual([
@@ -224,7 +224,7 @@ describe.each(["service/auto", "service/jev-router"])("%s goes by its own guess"
   });
 });
 
-test("a session keeps the model that was chosen late, and is not asked about again", async () => {
+test("a session keeps its late choice, without another call", async () => {
   reader.script([reads("other", 4)]);
   const first = await served(auto(unsure, { sessionId: "s" }));
   const second = await served(auto("Und warum der andere in Halle zwei?", { sessionId: "s" }));
@@ -232,7 +232,7 @@ test("a session keeps the model that was chosen late, and is not asked about aga
   expect(reader.requests).toHaveLength(1);
 });
 
-test("a pinned model stays, and models that the client named beside the slug keep their places", async () => {
+test("a pinned model stays, and models named by the client next to the slug keep their places", async () => {
   reader.script([reads("other", 4)]);
   const pinned = auto(unsure, {
     plugins: { autoRouter: create(AutoRouterPluginSchema, { pinModel: true }) },
@@ -248,7 +248,7 @@ test("a pinned model stays, and models that the client named beside the slug kee
   expect(trace.candidates.map(({ model }) => model)).toEqual(["a/large", "a/mid", "a/small"]);
 });
 
-test("beyond the operator's calls the key pays, and a budget that has no room ends the request", async () => {
+test("beyond the operator's calls the key pays, and a budget without room ends the request", async () => {
   await open(both({ max_calls_per_request: 0 }));
   reader.script([reads("other", 4)]);
   const { trace } = await served(auto());

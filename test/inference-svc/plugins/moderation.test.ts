@@ -1,5 +1,5 @@
 /**
- * The plugin `moderation` over the whole stack: the texts that are moderated, the model that moderates, refusals, and
+ * The plugin `moderation` over the whole stack: the texts for moderation, the moderating model, refusals, and
  * failures of the moderation model.
  */
 import { afterEach, beforeEach, describe, expect, test } from "@jest/globals";
@@ -77,8 +77,8 @@ const assistant = { type: "message", role: "assistant", content: "Go on." };
 const stagesOf = ({ scope }: Asked) => scope.trace.stages;
 const askedOf = (upstream: Upstream) => upstream.requests.map(({ json }) => json["input"]);
 
-describe("by a service", () => {
-  test("what the user says now is looked at before anybody is asked, and stands in the ledger", async () => {
+describe("moderation by a service", () => {
+  test("scans the user's latest text before any other call, and is in the ledger", async () => {
     const engine = open(service);
     const asked = newScope();
     const { fault, events } = await run(engine.turn, request({ text: "How are you?" }), asked);
@@ -101,7 +101,7 @@ describe("by a service", () => {
     expect(engine.closed).toMatchObject([{ status: "completed", httpStatus: 200 }, { status: "completed" }]);
   });
 
-  test("what it flags is refused, with why and whose request it was", async () => {
+  test("refuses a flagged text, with the category and the requester", async () => {
     guard.script([violent]);
     const asked = newScope();
     const { fault, rejected } = await run(open(service).turn, request({ text: "Hurt them" }), asked);
@@ -134,13 +134,13 @@ describe("by a service", () => {
     ["stays below it", { thresholds: { hate: 0.5 } }, looks({ hate: 0.499 }), undefined],
     ["flags and names no category", {}, flaggedOnly(), ["flagged"]],
     ["flags two", {}, looks({ hate: 0.9, violence: 0.9 }, ["hate", "violence"]), ["hate", "violence"]],
-  ])("that %s", async (_, role, reply, reasons) => {
+  ])("which %s", async (_, role, reply, reasons) => {
     guard.script([reply]);
     const { fault } = await run(open({ ...service, ...role }).turn, request());
     expect((fault?.metadata as { reasons?: unknown } | undefined)?.reasons).toEqual(reasons);
   });
 
-  test("reads what the user has said since the assistant did, also behind its words", async () => {
+  test("reads the user's text since the last answer, also after the assistant's words", async () => {
     const engine = open({ ...service, images: false });
     const parts = [
       { type: "input_text", text: "Two" },
@@ -170,7 +170,7 @@ describe("by a service", () => {
     ],
   });
 
-  test("looks at images, too, where it can", async () => {
+  test("scans images, too, if it can", async () => {
     const engine = open(service);
     const asked = newScope();
     const { fault } = await run(engine.turn, showing, asked);
@@ -198,7 +198,7 @@ describe("by a service", () => {
     ["finds an image too large", { status: 413, chunks: [{ json: {} }] }],
     ["cannot read an image", { status: 400, chunks: [{ json: { error: { message: "no" } } }] }],
     ["never ends", { hang: true }],
-  ])("that %s lets nothing pass, and is asked once", async (_, reply) => {
+  ])("which %s passes nothing, and is called once", async (_, reply) => {
     guard.script([reply]);
     const long = `data:image/png;base64,${"A".repeat(4_000)}`;
     const input = [user([{ type: "input_image", image_url: long }])];
@@ -209,14 +209,14 @@ describe("by a service", () => {
   test.each([
     ["reads texts only", "text-moderation-latest", {}],
     ["is said to read texts only", "omni-moderation-latest", { images: false }],
-  ])("that %s leaves images unread, and the receipt says so", async (_, upstream_model, settings) => {
+  ])("which %s leaves images unread, with a note in the receipt", async (_, upstream_model, settings) => {
     const asked = newScope();
     await run(open({ ...service, upstream_model, ...settings }).turn, showing, asked);
     expect(askedOf(guard)).toEqual(["Look"]);
     expect(stagesOf(asked)).toMatchObject([{ data: { action: "not_run", unread: { input_image: 1 } } }]);
   });
 
-  test("is asked once about the same text, and in stretches about a long one", async () => {
+  test("is called once for the same text, and in stretches for a long text", async () => {
     const engine = open(service);
     for (let count = 0; count < 3; count++) await run(engine.turn, request({ text: "Again" }));
     expect(guard.requests).toHaveLength(1);
@@ -231,7 +231,7 @@ function flaggedOnly(): Reply {
   return { chunks: [{ json: { results: [{ flagged: true, categories: {}, category_scores: {} }] } }] };
 }
 
-describe("without an answer", () => {
+describe("a moderation without an answer", () => {
   const failures: readonly (readonly [string, Reply])[] = [
     ["an error", { status: 500, chunks: [{ json: { error: { message: "no" } } }] }],
     ["a limit", { status: 429, chunks: [{ json: { error: { message: "no" } } }] }],
@@ -249,7 +249,7 @@ describe("without an answer", () => {
     ["nothing in time", { hang: true }],
   ];
 
-  test.each(failures)("%s: the request is refused, and says so", async (_, reply) => {
+  test.each(failures)("refuses the request with the reason: %s", async (_, reply) => {
     guard.script([reply]);
     const asked = newScope();
     const engine = open({ ...service, timeout_ms: 200 });
@@ -266,7 +266,7 @@ describe("without an answer", () => {
     expect(engine.closed).toMatchObject([{ status: "failed", httpStatus: 502 }]);
   });
 
-  test("it is let through where the operator says so, on record", async () => {
+  test("passes the request if the operator allows it, with a note", async () => {
     guard.script([{ status: 500, chunks: [{ json: {} }] }]);
     const asked = newScope();
     const { fault } = await run(open({ ...service, fail: "open" }).turn, request(), asked);
@@ -274,7 +274,7 @@ describe("without an answer", () => {
     expect(stagesOf(asked)).toMatchObject([{ data: { action: "error", fail_mode: "open" } }]);
   });
 
-  test("a flag is a flag, whatever else was not looked at", async () => {
+  test("does not weaken a flag from another part", async () => {
     const says = (probability: number) =>
       chatAnswer({
         content: JSON.stringify({ evidence: "", verdict: probability >= 0.5 ? "broken" : "followed", probability }),
@@ -288,7 +288,7 @@ describe("without an answer", () => {
 
 const byModel = { model: "guard/chat", retries: 0 };
 
-describe("by a model", () => {
+describe("moderation by a model", () => {
   const says = (probability: number): Reply =>
     chatAnswer(
       { content: JSON.stringify({ evidence: "", verdict: probability >= 0.5 ? "broken" : "followed", probability }) },
@@ -296,7 +296,7 @@ describe("by a model", () => {
       { usage: { prompt_tokens: 10, completion_tokens: 2, total_tokens: 12 } },
     );
 
-  test("each category is a question; what it costs the house pays", async () => {
+  test("has a question for each category, at the operator's expense", async () => {
     guard.script([says(0.1), says(0.5)]);
     const asked = newScope();
     const engine = open({
@@ -316,7 +316,7 @@ describe("by a model", () => {
   });
 });
 
-describe("who asks for it and cannot have it is told so:", () => {
+describe("unavailable moderation is an error:", () => {
   test.each<[string, object | undefined, object, string]>([
     ["without the role", undefined, {}, "internal_models.moderation"],
     ["where nothing may be kept", service, { zdr: true }, "data_policy:zdr"],
@@ -330,13 +330,13 @@ describe("who asks for it and cannot have it is told so:", () => {
   });
 });
 
-test("who does not ask for it is not looked at", async () => {
+test("a request without moderation is not scanned", async () => {
   const { plugins: _, ...plain } = request();
   expect((await run(open(service).turn, plain)).fault).toBeUndefined();
   expect(guard.requests).toEqual([]);
 });
 
-test("a dry run asks nobody, and says so", async () => {
+test("a dry run calls no moderation, and notes it", async () => {
   const asked = newScope();
   const { plan } = await open(service).planDryRun(request(), asked.scope);
   expect(plan).toHaveLength(1);
@@ -361,7 +361,7 @@ test.each<[object, string]>([
   expect(JSON.stringify(result.error?.issues)).toContain(says);
 });
 
-test("the role names somebody whom the file has", () => {
+test("the role names a configured model", () => {
   const file = (role: object) => houseSchema.parse({ internal_models: { moderation: role } });
   expect(dangling(file({ provider: "nobody" }))).toEqual([
     "internal_models.moderation.provider: no provider with a base_url is called nobody",

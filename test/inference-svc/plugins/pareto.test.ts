@@ -74,7 +74,7 @@ describe("tiers", () => {
     ["medium", 0.5, "abefk", ["b", "a"]],
     ["low", 0, "abcdk", ["d", "c"]],
     ["all three", 0.5, "ghijk", []],
-  ])("when nobody of %s can serve, a neighbour stands in", (_, minCodingScore, able, expected) => {
+  ])("without a candidate in %s a neighbour serves", (_, minCodingScore, able, expected) => {
     const left = eleven.filter(({ model }) => able.includes(model));
     expect(order(left, { minCodingScore }, eleven)).toEqual(expected);
   });
@@ -92,7 +92,7 @@ describe("tiers", () => {
   });
 });
 
-describe("for a price", () => {
+describe("a choice for a price", () => {
   const field = [
     coder("best", 9, 10),
     coder("worse and dearer", 5, 4),
@@ -107,11 +107,11 @@ describe("for a price", () => {
     [4, ["good", "cheap", "worse and dearer"]],
     [1, ["cheap"]],
     [0.99, []],
-  ])("of %d USD: the best on the frontier, then what it beats", (maxPrice, expected) => {
+  ])("of %d USD: the best on the frontier, then the models it beats", (maxPrice, expected) => {
     expect(order(field, { maxPrice })).toEqual(expected);
   });
 
-  test("the first is beaten by none that is affordable", () => {
+  test("has a first model unbeaten by any affordable one", () => {
     const price = fc.option(fc.nat(20), { nil: undefined });
     const some = fc.array(fc.tuple(fc.nat(10), price), { minLength: 1, maxLength: 12 });
     const coders = some.map((all) => all.map(([score, each], index) => coder(String(index), score, each)));
@@ -138,7 +138,7 @@ describe("price_source: weighted_avg", () => {
     })),
   );
   let asked = 0;
-  /** Each request has a conversation of its own, because a session keeps its model. */
+  /** Each request has a separate conversation, because a session keeps its model. */
   const choose = async (priceSource: string) => {
     const { scope } = newScope();
     const plugins = { paretoRouter: create(ParetoRouterPluginSchema, { priceSource, minCodingScore: 0.1 }) };
@@ -160,7 +160,7 @@ describe("price_source: weighted_avg", () => {
       { price_source: "weighted_avg", prompt_share: 0.25 },
     ]);
     expect(await choose("prompt")).toMatchObject(["a/terse", { price_source: "prompt" }]);
-    // Two days later those count a quarter, and new ones decide.
+    // Two days later those count a quarter, and new answers decide.
     decider.clock.now += 2 * 86_400_000;
     expect(await choose("weighted_avg")).toMatchObject(["a/terse", { price_source: "prompt" }]);
     for (let n = 0; n < 100; n++) tokenMix.add(9_900, 100, decider.clock.now);

@@ -26,7 +26,7 @@ test("each plugin has a folder of its id, a row in the contract, and a place in 
   expect(folders.filter((folder) => !ids.has(folder))).toEqual([]);
 });
 
-test.each(folders)("what %s exports as a feature stands in the stack under its id", async (folder) => {
+test.each(folders)("every feature exported by %s is in the stack under its id", async (folder) => {
   const exported = (await import(pathToFileURL(join(compiled, folder, "plugin.js")).href)) as Record<string, unknown>;
   const found = Object.values(exported).filter((value): value is { id: string } => Object.hasOwn(Object(value), "id"));
   expect(found.length).toBeGreaterThan(0);
@@ -36,7 +36,7 @@ test.each(folders)("what %s exports as a feature stands in the stack under its i
   }
 });
 
-/** Settings that are no texts: words and slugs that are compared here, and what is scanned where it is used. */
+/** Settings without free text: words and slugs compared here, and texts scanned at their use. */
 const notTexts: ReadonlySet<string> = new Set([
   "alignment.mode",
   "autoRouter.allowedModels",
@@ -57,21 +57,21 @@ const notTexts: ReadonlySet<string> = new Set([
   "paretoRouter.priceSource",
   "switchyardRouter.algorithm",
   "web.engine",
-  // Told to engines only where it is one of their own words.
+  // Sent to engines only if it is one of their words.
   "web.mode",
-  // No engine is told it.
+  // Sent to no engine.
   "web.xSearchJson",
   // Both join the request together with what was read, and are scanned with it.
   "web.searchPrompt",
   "webFetch.fetchPrompt",
-  // Domains that the fetcher compares in this process; nothing is sent them.
+  // Domains compared by the fetcher in this process; they are not sent.
   "webFetch.allowedDomains",
   "webFetch.blockedDomains",
 ]);
 
 const canary = "canary";
 
-/** A value of the field that says the canary; undefined for fields without text. */
+/** A value of the field containing the canary; undefined for fields without text. */
 function planted(field: DescField): unknown {
   if (field.fieldKind === "message") {
     const inner = field.message.fields.map((each) => [each.localName, planted(each)]);
@@ -107,7 +107,7 @@ test.each(settings.filter(([name]) => !notTexts.has(name)))("guardrails scan %s"
   expect(scanned).toContain(canary);
 });
 
-test("settings that are named as no texts exist", () => {
+test("every setting listed as without text exists", () => {
   const names = new Set(settings.map(([name]) => name));
   expect([...notTexts].filter((name) => !names.has(name))).toEqual([]);
 });

@@ -92,7 +92,7 @@ describe("a result", () => {
     [true, "All tests passed."],
     [false, "12 passed, 1 failed"],
     [false, "0 passed"],
-  ])("shows that tests pass: %s for %j", (passed, said) => {
+  ])("shows passing tests: %s for %j", (passed, said) => {
     expect(resultOf(output("x", said), undefined)?.passed).toBe(passed);
   });
 
@@ -180,7 +180,7 @@ describe("a forecast", () => {
     [{ primary_rule: "toString" }, undefined],
     [{ p_solve: 1.1 }, undefined],
     [{ p_solve: "0.9" }, undefined],
-  ])("with %j says %s", (fields, tier) => {
+  ])("with %j is %s", (fields, tier) => {
     const forecast = parsePrediction(said(fields));
     expect(forecast && findTaskTier(forecast)).toBe(tier);
   });
@@ -201,7 +201,7 @@ describe("an estimate", () => {
     return (text: string) => estimateLocally(asking({ text }), roles, catalog).tier;
   };
 
-  test("without scores trusts the cheap one with what is easy", () => {
+  test("without scores trusts the cheap model with easy tasks", () => {
     const tier = tierFor({});
     expect([...easy, hard].map(tier)).toEqual(["efficient", "efficient", "capable"]);
     expect(estimateDifficulty(asking({ text: hard })).difficulty).toBeGreaterThan(
@@ -214,12 +214,12 @@ describe("an estimate", () => {
     ["is far weaker", { "a/cheap": 0.1, "a/dear": 0.9, "a/other": 0.8 }, ["capable", "capable", "capable"]],
     ["is a little weaker", { "a/cheap": 0.6, "a/dear": 0.8, "a/other": 0.3 }, ["efficient", "efficient", "capable"]],
     ["is as strong", { "a/cheap": 0.8, "a/dear": 0.8, "a/other": 0.3 }, ["efficient", "efficient", "efficient"]],
-  ])("takes the dear one where it helps, if the cheap one %s", (_, scores, tiers) => {
+  ])("takes the dear model where it helps, if the cheap model %s", (_, scores, tiers) => {
     expect([...easy, hard].map(tierFor(scores))).toEqual(tiers);
   });
 });
 
-describe("over the whole stack", () => {
+describe("the switchyard router over the whole stack", () => {
   let acme: Upstream;
   let judge: Upstream;
   let engine: Engine;
@@ -290,7 +290,7 @@ describe("over the whole stack", () => {
     expect((await served(request(algorithm, { input }))).model).toBe(model);
   });
 
-  test("the receipt says who was chosen, how, and who stands behind", async () => {
+  test("has the chosen model, the method and the fallback in the receipt", async () => {
     const { data, stage } = await served(request("capability", {}, ["a/dear", "a/middle", "a/cheap"]));
     expect(stage).toMatchObject({ type: "plugin", name: "switchyard-router", summary: "a/cheap, by capability" });
     expect(data).toEqual({
@@ -307,19 +307,19 @@ describe("over the whole stack", () => {
   test.each([
     [["a/cheap"], ["a/cheap"], "one_candidate"],
     [["a/same", "a/dear"], ["a/same", "a/dear"], "one_price"],
-  ])("%j are asked in their order", async (candidates, models, degraded_reason) => {
+  ])("%j are called in their order", async (candidates, models, degraded_reason) => {
     const asked = newScope();
     expect(await planned(request("capability", { input: [user("Hi!")] }, candidates), asked)).toEqual(models);
     expect(asked.scope.trace.stages).toMatchObject([{ data: { resolved_to: models[0], degraded_reason } }]);
   });
 
-  test("when the first one fails the others follow", async () => {
+  test("falls back after a failure of the first model", async () => {
     acme.script([{ status: 500, chunks: [{ json: { error: { message: "no" } } }] }]);
     await run(engine.turn, request("stage", {}, ["a/dear", "a/middle", "a/cheap"]));
     expect([...new Set(acme.requests.map(({ json }) => json["model"]))]).toEqual(["a/cheap", "a/middle", "a/dear"]);
   });
 
-  test("a task goes on with the model that has answered it, as long as tools are at work", async () => {
+  test("keeps a task with its answering model during tool calls", async () => {
     const session = { sessionId: "s" };
     acme.script([{ status: 500, chunks: [{ json: {} }] }, chatStream("Hello.")]);
     const first = await run(engine.turn, request("capability", { ...session, input: [user("Hi!")] }));
@@ -335,7 +335,7 @@ describe("over the whole stack", () => {
     expect([human.model, human.data?.["pinned"]]).toEqual(["a/dear", undefined]);
   });
 
-  test("random is fair, and the same for one message of a session", async () => {
+  test("is fair at random, and stable for a message of a session", async () => {
     const first = async (session: string, input: InputItem[]) =>
       (await planned(request("random", { sessionId: session, input })))[0];
     const drawn = await Promise.all(Array.from({ length: 200 }, (_, n) => first(`s${n}`, [user("Hi!")])));
@@ -361,7 +361,7 @@ describe("over the whole stack", () => {
       engine = open(patience);
     });
 
-    test("it is shown the first and the latest message, and asked once about them", async () => {
+    test("sends it the first and the latest message, once", async () => {
       judge.script([says(0.9)]);
       const input = [
         user("First thing"),
@@ -394,7 +394,7 @@ describe("over the whole stack", () => {
       ["auto", [user("Hi!")], 0],
       ["random", [user("Hi!")], 0],
       ["passthrough", [user("Hi!")], 0],
-    ])("%s asks it where its own signals decide nothing: %j", async (algorithm, input, times) => {
+    ])("%s calls it if its signals do not decide: %j", async (algorithm, input, times) => {
       judge.script([says(0.1)]);
       const { model, data } = await served(request(algorithm, { input }));
       expect(judge.requests).toHaveLength(times);
@@ -406,7 +406,7 @@ describe("over the whole stack", () => {
       ["malformed_answer", chatAnswer({ content: "Maybe." })],
       ["malformed_answer", says(0.9, "X1", "supported")],
       ["time_limit", { hang: true }],
-    ])("%s: the dear one is asked", async (judge_failure, reply) => {
+    ])("%s: the dear model is called", async (judge_failure, reply) => {
       if (reply.hang === true) {
         await engine.upstreams.close();
         engine = open({ ...patience, timeout_ms: 300 });
@@ -416,13 +416,13 @@ describe("over the whole stack", () => {
       expect([model, data]).toMatchObject(["a/dear", { tier: "capable", judge_failure }]);
     });
 
-    test("whose data policy does not fit is not asked", async () => {
+    test("does not call it under an unfitting data policy", async () => {
       const provider = create(ProviderPreferencesSchema, { zdr: true });
       const { model, data } = await served(request("capability", { provider, input: [user("Hi!")] }));
       expect([model, data?.["judge_failure"], judge.requests]).toEqual(["a/dear", "data_policy", []]);
     });
 
-    test("a dry run asks nobody", async () => {
+    test("calls nothing in a dry run", async () => {
       const asked = newScope();
       expect(await planned(request("capability", { input: [user("Hi!")] }), asked)).toEqual(["a/dear", "a/cheap"]);
       expect([asked.scope.trace.stages[0]?.data?.["judge"], judge.requests]).toEqual(["not_run", []]);

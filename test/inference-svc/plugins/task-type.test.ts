@@ -1,4 +1,4 @@
-/** The kind of task that a request is taken for: how often that is right, that it is the same everywhere, and that no text takes long. */
+/** The guessed kind of a request's task: its accuracy, its reproducibility, and its time for any text. */
 import { describe, expect, test } from "@jest/globals";
 import { isDeepStrictEqual } from "node:util";
 import { weights } from "@sluice/inference-svc/plugins/auto-router/tasks/gen/weights.js";
@@ -11,7 +11,7 @@ import { trainTaskModel } from "../../tasks/train.ts";
 import { findMinCpuMs, measureCpuMs } from "../../support/clock.ts";
 
 describe("a guess", () => {
-  test("is right as often as the guide says, on requests that training has not seen", () => {
+  test("has the accuracy of the guide, for requests unseen in training", () => {
     const found = evaluateTaskModel(read(weights));
     expect(found.requests).toBeGreaterThanOrEqual(100);
     expect(found.sameTask).toBeGreaterThanOrEqual(0.72);
@@ -19,12 +19,12 @@ describe("a guess", () => {
     expect(found.sameTaskOfConfident).toBeGreaterThanOrEqual(0.83);
   });
 
-  test("comes from weights that the committed requests give", () => {
-    // Compared as a whole: a difference of two hundred thousand characters helps nobody.
+  test("comes from weights reproducible from the committed requests", () => {
+    // Compared as a whole: a difference of two hundred thousand characters helps no reader.
     expect(isDeepStrictEqual(trainTaskModel(fixture("training")), weights)).toBe(true);
   }, 300_000);
 
-  test("knows nothing of what is like nothing, and says so", () => {
+  test("is unknown for an unfamiliar text, and marked so", () => {
     expect(localGuess(requestOf("Zzgh qwrt plmk vrrt snnp kldr wqqt hhjk ptrf lmnr tvvx."))).toEqual({
       task: "other",
       confidence: expect.any(Number),

@@ -118,7 +118,7 @@ describe("an address", () => {
   ])("%s is not", (address) => expect(isPublic(address)).toBe(false));
 });
 
-describe("a URL that is never asked for", () => {
+describe("a URL never requested", () => {
   test.each([
     ["file:///etc/passwd", "not an http or https URL"],
     ["gopher://site.test/", "not an http or https URL"],
@@ -148,7 +148,7 @@ describe("a URL that is never asked for", () => {
     "http://0.0.0.0/",
     "http://169.254.169.254/latest/meta-data/",
     "http://[fd00:ec2::254]/",
-  ])("%s, which is not public however it is spelled", async (url) => {
+  ])("%s, an internal address in another spelling", async (url) => {
     expect([await refusal(get(url)), resolved]).toEqual([notPublic, []]);
   });
 
@@ -161,14 +161,14 @@ describe("a URL that is never asked for", () => {
     expect(says).toBe(notPublic);
   });
 
-  test("of a host that nobody knows, in the same words", async () => {
+  test("of an unknown host, with the same message", async () => {
     const says = await refusal(get("http://site.test/", { resolve: () => Promise.reject(new Error("ENOTFOUND")) }));
     expect(says).toBe(notPublic);
   });
 });
 
-describe("a name that is public at first and 127.0.0.1 afterwards", () => {
-  test("is resolved once, and connected to where it was looked at", async () => {
+describe("a name public at first and 127.0.0.1 afterwards", () => {
+  test("is resolved once, and the connection goes to the checked address", async () => {
     // 2000::1 is in the global range of IPv6, and unassigned.
     const answers = [["2000::1"], ["127.0.0.1"]];
     const setting = { believed: [], totalMs: 2_000, resolve: () => Promise.resolve(answers.shift() ?? ["127.0.0.1"]) };
@@ -177,7 +177,7 @@ describe("a name that is public at first and 127.0.0.1 afterwards", () => {
     expect([resolved, answers]).toEqual([["site.test"], [["127.0.0.1"]]]);
   });
 
-  test("is refused where a redirect leads to it once more", async () => {
+  test("is refused if a redirect leads to it once more", async () => {
     const answers = [["127.0.0.1"], ["127.0.0.1"]];
     site.script([redirect("http://other.test/secret")]);
     expect(await refusal(get(named(), { resolve: () => Promise.resolve(answers.shift() ?? []) }))).toBe(notPublic);
@@ -185,8 +185,8 @@ describe("a name that is public at first and 127.0.0.1 afterwards", () => {
   });
 });
 
-describe("what is asked", () => {
-  test("a GET with a name of ours and nothing else of us, by the name of the host", async () => {
+describe("a request", () => {
+  test("is a GET with our agent name and no other trace, for the name of the host", async () => {
     site.script([html("<p>Hi</p>", { "set-cookie": "a=b" })]);
     const { url, status, type, body } = await get(named("/a?b=c#d"));
     expect([url, status, type, body.toString()]).toEqual([named("/a?b=c"), 200, "text/html", "<p>Hi</p>"]);
@@ -200,7 +200,7 @@ describe("what is asked", () => {
     expect(Object.keys(headers).toSorted()).toEqual(["accept", "accept-encoding", "connection", "host", "user-agent"]);
   });
 
-  test.each([301, 302, 303, 307, 308])("follows a %d, without what was set before", async (status) => {
+  test.each([301, 302, 303, 307, 308])("follows a %d, without cookies set before", async (status) => {
     site.script([{ ...redirect("/b#c", status), headers: { location: "/b#c", "set-cookie": "a=b" } }, html("there")]);
     const { url, body } = await get(named("/a"));
     expect([url, body.toString(), site.requests[1]?.headers["cookie"]]).toEqual([named("/b"), "there", undefined]);
@@ -211,12 +211,12 @@ describe("what is asked", () => {
     ["http://127.0.0.1/", notPublic],
     ["http://user:secret@site.test/", "a URL with credentials"],
     ["http://site.test:1/", "a port other than 80 and 443"],
-  ])("no redirect to %s", async (location, says) => {
+  ])("follows no redirect to %s", async (location, says) => {
     site.script([redirect(location)]);
     expect([await refusal(get(named())), site.requests.length]).toEqual([says, 1]);
   });
 
-  test("not the loopback by its number, when only a name of it is believed", async () => {
+  test("does not reach the loopback by its number, if only a name of it is allowed", async () => {
     site.script([redirect(site.url)]);
     expect([await refusal(get(named())), site.requests.length]).toEqual(["a port other than 80 and 443", 1]);
   });
@@ -224,7 +224,7 @@ describe("what is asked", () => {
   test.each([
     [5, "there"],
     [6, "more than 5 redirects"],
-  ])("%d redirects: %s", async (count, says) => {
+  ])("follows %d redirects: %s", async (count, says) => {
     site.script([...Array.from({ length: count }, (_, i) => redirect(`/${i}`)), html("there")]);
     const ended = await get(named()).then(
       ({ body }) => body.toString(),
@@ -233,13 +233,13 @@ describe("what is asked", () => {
     expect(ended).toBe(says);
   });
 
-  test("a redirect nowhere is an answer", async () => {
+  test("returns a redirect without a target as the answer", async () => {
     site.script([{ status: 304 }]);
     expect((await get(named())).status).toBe(304);
   });
 });
 
-test("over TLS the host is called by its name, and nothing is asked of one that cannot prove it", async () => {
+test("over TLS the server name is sent, and an unproven host gets no request", async () => {
   const { certificate, keys } = await newAuthority("site.test");
   const names: (string | false)[] = [];
   let asked = 0;
@@ -314,7 +314,7 @@ describe("a body", () => {
     ["gzip", gzipSync(text).subarray(0, 40), "the host does not answer correctly"],
     ["gzip", gzipSync(Buffer.alloc(20_000_000)), "compressed too much"],
     ["br", brotliCompressSync(Buffer.alloc(20_000_000)), "compressed too much"],
-  ])("in %s that is not to be unpacked", async (encoding, bytes, says) => {
+  ])("in %s is refused", async (encoding, bytes, says) => {
     site.script([html(bytes, { "content-encoding": encoding })]);
     expect(await refusal(get(named()))).toBe(says);
   });
@@ -328,7 +328,7 @@ describe("a body", () => {
   test.each([
     ["by one byte", [{ bytes: mebibyte, repeat: 10 }, { bytes: "b" }]],
     ["by anything", [{ bytes: mebibyte, repeat: 1_000 }]],
-  ])("that is longer, %s, is not, and its connection closes", async (_, chunks) => {
+  ])("too long %s is refused, and its connection closes", async (_, chunks) => {
     site.script([{ chunks }]);
     const closed = site.nextClose();
     expect(await refusal(get(named()))).toBe("longer than 10 MiB");
@@ -348,12 +348,12 @@ describe("time", () => {
     await closed;
   });
 
-  test("a name that nobody answers about", async () => {
+  test("limits the resolution of a name", async () => {
     const setting = { totalMs: 50, resolve: () => new Promise<string[]>(() => {}) };
     expect(await refusal(get(named(), setting))).toBe("took more than 0.05 s");
   });
 
-  test("when the turn is over, so is what is read for it", async () => {
+  test("of a turn over ends the reading for it", async () => {
     site.script([{ ...html("<p>"), hang: true }]);
     const abort = new AbortController();
     const work = fetcher().get(named(), anyDomain, abort.signal);
@@ -365,13 +365,13 @@ describe("time", () => {
     await closed;
   });
 
-  test("a turn that is over asks for nothing", async () => {
+  test("of a turn already over allows no request", async () => {
     await expect(fetcher().get(named(), anyDomain, AbortSignal.abort())).rejects.toBeInstanceOf(Fault);
     expect(site.requests).toEqual([]);
   });
 });
 
-test("no more than two at a time at one host; the next goes when one is through", async () => {
+test("at most two concurrent requests go to one host; the next starts when one is through", async () => {
   const gates = Array.from({ length: 4 }, () => {
     let open = () => {};
     const opened = new Promise<void>((resolve) => (open = resolve));

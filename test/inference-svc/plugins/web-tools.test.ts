@@ -66,7 +66,7 @@ const outputs = (): string[] => {
 };
 
 describe("service:web_search", () => {
-  test("is run by the engine of the house; the model reads data, the client sees where it was found", async () => {
+  test("is run by the configured engine; the model reads data, the client sees the sources", async () => {
     searching.script([found(hit(1), hit(2)), found()]);
     const ending = await turn([searchTool()], [search("Who won?")], "See [a.test](https://a.test/2).");
     expect(searching.requests[0]?.path).toBe("/search?q=Who+won%3F&format=json&pageno=1");
@@ -106,7 +106,7 @@ describe("service:web_search", () => {
     });
   });
 
-  test("in a stream, too; the item is in the spelling of the request", async () => {
+  test("works in a stream, with its item in the spelling of the request", async () => {
     searching.script([found(hit(1)), found()]);
     model.script([callingStream("", search()), chatStream("See https://a.test/1", ".")]);
     const { events } = await run(engine.turn, asking({ tools: [searchTool({}, "vendor:web_search")] }), asked);
@@ -152,7 +152,7 @@ describe("service:web_search", () => {
     ).toContain(count);
   });
 
-  test("in whole characters, since servers refuse half of one", async () => {
+  test("cuts in whole characters, since servers refuse half a character", async () => {
     searching.script([found(hit(1, "\u{1f600}".repeat(10))), found()]);
     await turn([searchTool({ max_characters: 5 })], [search()]);
     expect(outputs()[0]?.match(/[\u{1f600}\ud83d]+/gu)).toEqual(["\u{1f600}".repeat(2)]);
@@ -164,7 +164,7 @@ describe("service:web_search", () => {
     expect(outputs()[0]?.match(/^https:.*/gm)).toEqual(["https://b.test/2"]);
   });
 
-  test("what fails is an error that the model reads", async () => {
+  test("failing is an error for the model", async () => {
     searching.script([{ status: 500 }]);
     const ending = await turn([searchTool()], [search()]);
     expect(outputs()).toEqual(['{"error":"the search engine does not answer"}']);
@@ -172,7 +172,7 @@ describe("service:web_search", () => {
     expect(ending.fault).toBeUndefined();
   });
 
-  test("nothing found is said", async () => {
+  test("without findings reports it", async () => {
     await turn([searchTool()], [search()]);
     expect(outputs()).toEqual(["Nothing was found."]);
   });
@@ -191,13 +191,13 @@ describe("service:web_search", () => {
     ["native", {}, "tools.0.parameters.engine: no provider of the model searches by itself"],
     ["auto", { search: {} }, "tools.0.parameters.engine: needs an engine in search.engines of the configuration file"],
     ["searxng", { search: {} }, "tools.0.parameters.engine: needs search.engines.searxng in the configuration file"],
-  ])("engine %s that nobody has is 400", async (name, settings, says) => {
+  ])("with the unconfigured engine %s is 400", async (name, settings, says) => {
     open(settings);
     const { fault } = await turn([searchTool({ engine: name })], [search()]);
     expect([fault?.status, fault?.message, model.requests]).toEqual([400, says, []]);
   });
 
-  test("an item of an earlier response is read as the call that it was, also where nobody searches any more", async () => {
+  test("an earlier item becomes its call again, even without a search now", async () => {
     open({ search: {} });
     model.script([answering("Well.")]);
     const item: InputItem = {
@@ -231,7 +231,7 @@ describe("service:web_fetch", () => {
     ["file:///etc/passwd", undefined, { error: "not read: not an http or https URL" }],
     ["/gone", { status: 404 }, { error: "not read: status 404", httpStatus: 404 }],
     ["/picture", page("x", "image/png"), { error: "not read: of type image/png" }],
-  ])("%s is an error that the model reads", async (path, reply, says) => {
+  ])("%s is an error for the model", async (path, reply, says) => {
     if (reply) site.script([reply]);
     const url = path.startsWith("/") ? site.url + path : path;
     const ending = await turn([fetchTool()], [fetching(url)]);
@@ -239,7 +239,7 @@ describe("service:web_fetch", () => {
     expect(JSON.parse(outputs()[0] ?? "")).toEqual({ error: (says as { error: string }).error });
   });
 
-  test("of a page so much as is wanted, and no more pages", async () => {
+  test("limits the length of a page and the number of pages", async () => {
     site.script([page(`${"word ".repeat(100)}\n\n`.repeat(4), "text/plain")]);
     const parameters = { max_content_tokens: 130, max_uses: 1 };
     await turn([fetchTool(parameters)], [fetching(`${site.url}/1`), fetching(`${site.url}/2`)]);
@@ -277,14 +277,14 @@ describe("service:web_fetch", () => {
   });
 });
 
-describe("a page that was read", () => {
+describe("a page already read", () => {
   const read = async (key: string, parameters: object = {}) => {
     asked = newScope({ keyHash: key });
     await turn([fetchTool(parameters)], [fetching(`${site.url}/tea`)]);
     return outputs()[0];
   };
 
-  test("is there for the next request of the key, whatever part of it that one wants, and for no other key", async () => {
+  test("is cached for the key's next request, for any part of it, and for no other key", async () => {
     site.script([page("<p>Tea is hot. And wet."), page("<p>Another.")]);
     expect(await read("k1")).toContain("Tea is hot. And wet.");
     expect(await read("k1", { max_content_tokens: 4 })).toMatch(/Tea is hot[^]*cut here/);
@@ -292,13 +292,13 @@ describe("a page that was read", () => {
     expect(await read("k2")).toContain("Another.");
   });
 
-  test("is read again where other domains are allowed, since a redirect may have led elsewhere", async () => {
+  test("is read again under other allowed domains, since a redirect may have led elsewhere", async () => {
     site.script([page("<p>Tea is hot.")]);
     await read("k1");
     expect(await read("k1", { allowed_domains: ["a.test"] })).toContain("not among the allowed domains");
   });
 
-  test("that failed is tried again", async () => {
+  test("is tried again after a failure", async () => {
     site.script([{ status: 503 }, page("<p>Tea is hot.")]);
     expect(await read("k1")).toContain("status 503");
     expect(await read("k1")).toContain("Tea is hot.");
@@ -315,7 +315,7 @@ describe("guardrails look at what they give", () => {
     expect(outputs()[1]).toContain("And [CODE].");
   });
 
-  test("what they block is refused", async () => {
+  test("blocked text is refused", async () => {
     asked = newScope({ guardrail: guardrailOf([block("SECRET-\\d")], { appliesTo: AppliesTo.BOTH }) });
     site.script([page("<p>And SECRET-2.</p>")]);
     const { fault } = await turn([fetchTool()], [fetching(site.url)]);

@@ -86,8 +86,8 @@ async function outcomeOf(reply: Reply, request: Parameters<typeof asking>[0] = {
 const stream = (...events: unknown[]): Reply => ({ chunks: [{ sse: events }] });
 const chat = (chunks: readonly unknown[]): Reply => stream(...chunks, chatChunk({}, "stop"), "[DONE]");
 
-describe("with the figures of the provider", () => {
-  test.each([true, false])("a chat answer; stream: %s", async (isStream) => {
+describe("the bill with the provider's usage", () => {
+  test.each([true, false])("counts a chat answer; stream: %s", async (isStream) => {
     const usage = { prompt_tokens: 1_000, completion_tokens: 200, prompt_tokens_details: { cached_tokens: 100 } };
     const reply = isStream
       ? chat([chatChunk({ content: "Hi" }), { choices: [], usage }])
@@ -102,7 +102,7 @@ describe("with the figures of the provider", () => {
     });
   });
 
-  test("a Messages answer that was cached for five minutes and for an hour, and searched", async () => {
+  test("counts a Messages answer with searches, cached for five minutes and for an hour", async () => {
     const figures = {
       input_tokens: 100,
       cache_read_input_tokens: 1_000,
@@ -124,23 +124,23 @@ describe("with the figures of the provider", () => {
     });
   });
 
-  test("without a price nothing is said of cost", async () => {
+  test("has no cost without a price", async () => {
     expect((await outcomeOf(chatStream("Hi"), { models: ["acme/unpriced"] })).usage?.cost).toBeUndefined();
   });
 
-  test("free is a price", async () => {
+  test("costs zero at a price of zero", async () => {
     const { usage } = await outcomeOf(chatStream("Hi"), { models: ["echo"] });
     expect(usage?.cost).toEqual({ input: 0n, output: 0n, serverTools: 0n });
   });
 
-  test("images of the input that are charged one by one", async () => {
+  test("counts images of the input charged per image", async () => {
     const image = { type: "input_image", image_url: "https://example.com/a.png" };
     const input = [{ type: "message", role: "user", content: [image, image] }];
     const { usage } = await outcomeOf(chatStream("Hi"), { models: ["acme/images"], input });
     expect(usage?.cost?.input).toBe(micro(1_000_012));
   });
 
-  test("images of the answer", async () => {
+  test("counts images of the answer", async () => {
     const image = { type: "image_url", image_url: { url: "data:image/png;base64,aGk=" } };
     const reply = chat([
       chatChunk({ images: [image, image] }),
@@ -155,7 +155,7 @@ describe("with the figures of the provider", () => {
     ["default", 24],
     [undefined, 48],
     ["auto", 48],
-  ])("by the tier that served: %s", async (service_tier, input) => {
+  ])("uses the price of the serving tier: %s", async (service_tier, input) => {
     const usage = { prompt_tokens: 24, completion_tokens: 0 };
     const reply = chat([chatChunk({ content: "Hi" }), { choices: [], usage, service_tier }]);
     const { cost } = (await outcomeOf(reply, { models: ["tiers"], serviceTier: "priority" })).usage as Usage;
@@ -166,7 +166,7 @@ describe("with the figures of the provider", () => {
     ["priority", 48],
     ["flex", 24],
     ["default", 24],
-  ])("of the tier %s without a price of its own, which is not below its usual price", async (service_tier, input) => {
+  ])("of the tier %s without a separate price uses at least the usual price", async (service_tier, input) => {
     const usage = { prompt_tokens: 24, completion_tokens: 0 };
     const reply = chat([chatChunk({ content: "Hi" }), { choices: [], usage, service_tier }]);
     const { cost } = (await outcomeOf(reply, { serviceTier: service_tier })).usage as Usage;
@@ -174,8 +174,8 @@ describe("with the figures of the provider", () => {
   });
 });
 
-describe("without figures of the provider", () => {
-  test.each([true, false])("they are estimated by size, and said to be; stream: %s", async (isStream) => {
+describe("the bill without the provider's usage", () => {
+  test.each([true, false])("is estimated by size, and marked; stream: %s", async (isStream) => {
     const answer = "The largest moon of Saturn is Titan. ".repeat(10);
     const reply = isStream
       ? chat([chatChunk({ reasoning_content: "x".repeat(40) }), chatChunk({ content: answer })])
@@ -193,14 +193,14 @@ describe("without figures of the provider", () => {
     });
   });
 
-  test("a server that says zero has not counted", async () => {
+  test("ignores zeros of a server, which has not counted", async () => {
     const usage = { prompt_tokens: 0, completion_tokens: 0, total_tokens: 0 };
     const reply = chat([chatChunk({ content: "Hello" }), { choices: [], usage }]);
     expect((await outcomeOf(reply)).usage).toMatchObject({ inputTokens: 6, outputTokens: 2, estimated: true });
   });
 });
 
-describe("a turn that fails", () => {
+describe("a failing turn", () => {
   async function failing(reply: Reply, request: Parameters<typeof asking>[0] = {}, asked: Asked = newScope()) {
     acme.script([reply]);
     const { fault } = await run(engine.turn, asking(request), asked);
@@ -208,7 +208,7 @@ describe("a turn that fails", () => {
     return asked.scope.trace.usage;
   }
 
-  test("without having said anything costs nothing", async () => {
+  test("without any output costs nothing", async () => {
     expect(await failing({ status: 503 })).toBeUndefined();
     expect(
       await failing(stream(messagesStart({ input_tokens: 500, output_tokens: 1 })), { models: ["acme/messages"] }),
@@ -230,7 +230,7 @@ describe("a turn that fails", () => {
     return asked.scope.trace.usage;
   }
 
-  test("while it answers costs what was reported, and what was said by its size", async () => {
+  test("during its answer costs the reported usage, and its output by size", async () => {
     const said = [messagesStart({ input_tokens: 500, output_tokens: 1 }), ...messagesTextBlock(0, "z".repeat(400))];
     expect(await breaking(said, [], "acme/messages")).toMatchObject({
       inputTokens: 500,
@@ -240,7 +240,7 @@ describe("a turn that fails", () => {
     });
   });
 
-  test("with figures of its own is not estimated", async () => {
+  test("with usage is not estimated", async () => {
     const delta = { type: "response.output_text.delta", output_index: 0, item_id: "msg_1", delta: "Hello" };
     const response = {
       ...completed([]).response,
@@ -253,7 +253,7 @@ describe("a turn that fails", () => {
     expect(usage?.estimated).toBeUndefined();
   });
 
-  test("because its client left costs what was said until then", async () => {
+  test("of a leaving client costs its output until then", async () => {
     const asked = newScope();
     acme.script([{ chunks: [{ sse: [chatChunk({ content: "z".repeat(40) })] }], hang: true }]);
     const answer = engine.turn(asking(), asked.scope);
@@ -265,7 +265,7 @@ describe("a turn that fails", () => {
   });
 });
 
-test("an attempt that failed before it said anything is not paid for", async () => {
+test("an attempt failing before any output is free", async () => {
   const asked = newScope();
   acme.script([stream({ error: { message: "no", code: 500 } })]);
   const { events } = await run(engine.turn, asking({ models: ["two"] }), asked);
@@ -274,9 +274,9 @@ test("an attempt that failed before it said anything is not paid for", async () 
   expect([asked.scope.trace.bills.length, asked.scope.trace.usage?.cost]).toEqual([2, cost]);
 });
 
-test("a turn that asks twice costs both", async () => {
+test("a turn with two calls costs both", async () => {
   acme.script([chatStream("Hi")]);
-  /** A layer that asks again after the first answer. */
+  /** A layer which repeats the turn after the first answer. */
   const twice: Layer = (turn) => (request, scope) => {
     const again = async () => {
       await readToEnd(turn(request, scope));
@@ -294,7 +294,7 @@ test("a turn that asks twice costs both", async () => {
 });
 
 describe("an estimate", () => {
-  test("takes a vocabulary of its author for what it is", () => {
+  test("uses the author's vocabulary", () => {
     expect([
       estimateTokens(700, "anthropic/claude"),
       estimateTokens(700, "openai/gpt"),
@@ -302,7 +302,7 @@ describe("an estimate", () => {
     ]).toEqual([200, 175, 1]);
   });
 
-  test("counts all that a model reads, and media by their number", () => {
+  test("counts all text for a model, and media by their number", () => {
     const request = asking({
       instructions: "a".repeat(40),
       tools: [functionTool({ parametersJson: `{"description":"${"b".repeat(400)}"}` })],
@@ -329,7 +329,7 @@ describe("an estimate", () => {
   });
 });
 
-test("a client that leaves while its budget is asked for is on record, so that nothing stays held for it", async () => {
+test("a client leaving during the budget's check is on record, so nothing stays reserved for it", async () => {
   const asked = newScope({ hasBudget: true });
   const leaving = {
     reserve: () => {

@@ -1,4 +1,4 @@
-/** Candidates are found once for requests that need the same of an endpoint. */
+/** Candidates are found once for requests with equal requirements on endpoints. */
 import { expect, test } from "@jest/globals";
 import { CandidateMemo } from "@sluice/inference-svc/routing/choose/candidate-memo.js";
 import type { TurnRequest } from "@sluice/inference-svc/turn/request.js";
@@ -43,7 +43,7 @@ test.each<[string, Partial<TurnRequest>]>([
   ["another model", { models: ["acme/small"] }],
   ["tools", { tools: [functionTool()] }],
   ["a longest answer", { maxOutputTokens: 7 }],
-])("%s has candidates of its own, which are known afterwards", (_, fields) => {
+])("%s has separate candidates, remembered afterwards", (_, fields) => {
   const { find } = counted();
   find(asking());
   expect([find(asking(fields)), find(asking(fields))]).toEqual(["looked for", "known"]);
@@ -75,7 +75,7 @@ test("a caller with a changed policy knows nothing of before", () => {
   expect(find(asking(), create(CallerSchema, { keyHash: "a" }))).toBe("looked for");
 });
 
-test("a slug with a blank is in no catalogue, and its refusal is not remembered for the slugs that it looks like", () => {
+test("a slug with a blank is unknown, and its refusal is not remembered for similar slugs", () => {
   expect(slug.safeParse("acme/large acme/small").success).toBe(false);
   const memo = new CandidateMemo();
   const caller = create(CallerSchema, { keyHash: "a" });

@@ -13,7 +13,7 @@ describe("the seeded catalogue", () => {
   const folder = mkdtempSync(join(tmpdir(), "sluice-test-catalogue-"));
   afterAll(() => rmSync(folder, { recursive: true }));
 
-  test("is what models.yaml, scores.yaml and the installed price list make on its day (npm run catalogue)", async () => {
+  test("is the result of models.yaml, scores.yaml and the installed price list on its day (npm run catalogue)", async () => {
     const made = await runProgram(process.execPath, [join(catalog, "refresh.mjs"), "--print", seed.date], {
       cwd: root,
     });
@@ -21,7 +21,7 @@ describe("the seeded catalogue", () => {
     expect(JSON.parse(made.stdout)).toEqual(seed);
   });
 
-  /** All that is known of every vendor, as an operator would be served it. */
+  /** The whole catalogue of every vendor, as served to an operator. */
   function everything() {
     const providers = Object.keys(seed.vendors).map((vendor) => ({
       id: vendor,
@@ -41,7 +41,7 @@ describe("the seeded catalogue", () => {
     xai: "the format has no field for its sealed thoughts, which only the Responses API gives and takes",
   };
 
-  // A model whose thoughts do not come back thinks worse, or answers 400 at its second turn.
+  // A model without its earlier reasoning thinks worse, or answers 400 at its second turn.
   test("names how the thoughts of every model of the chat format come back", () => {
     const variables = Object.fromEntries(
       ["MISTRAL", "GROQ", "DEEPSEEK", "XAI", "MOONSHOT"].map((vendor) => [`${vendor}_API_KEY`, "k"]),
@@ -73,7 +73,7 @@ describe("the seeded catalogue", () => {
     for (const names of parameters) expect(names).toEqual(expect.arrayContaining(["reasoning", "reasoning_content"]));
   });
 
-  test("is served whole, every model with an endpoint that has a price", () => {
+  test("is served whole, every model with a priced endpoint", () => {
     const { models } = everything();
     expect(models.map(({ id }) => id)).toEqual(seed.models.map(({ id }) => id));
     expect(models.length).toBeGreaterThan(40);
@@ -81,7 +81,7 @@ describe("the seeded catalogue", () => {
     expect(unpriced).toEqual([]);
   });
 
-  test("is what the default file serves of a vendor whose key is set, and of no other", () => {
+  test("is limited by the default file to vendors with a key", () => {
     const { file, leftOut } = loadHouse(join(root, "deploy/local/sluice.yaml"), { ANTHROPIC_API_KEY: "k" }, seed);
     const makers = new Set(file.models.map(({ id }) => id.split("/")[0]));
     expect([...makers]).toEqual(["sluice", "anthropic"]);
@@ -92,7 +92,7 @@ describe("the seeded catalogue", () => {
     expect(opus?.endpoints[0]?.upstream_model).toBe("claude-opus-5-5");
   });
 
-  test("has no price that cannot be: nothing is free but the output of embeddings, other output costs a tenth of input at least, what is cached less", () => {
+  test("has no impossible price: only the output of embeddings is free, other output costs a tenth of input at least, cached input less", () => {
     const strange = everything().models.flatMap(({ id, endpoints, output_modalities: output }) =>
       endpoints.flatMap(({ provider, pricing }) => {
         const { above = [], ...usual } = pricing ?? { prompt: "0", completion: "0" };
@@ -110,7 +110,7 @@ describe("the seeded catalogue", () => {
     expect(strange).toEqual([]);
   });
 
-  test("has scores on one scale, by task where the board tells tasks apart, and keeps to those of the file", () => {
+  test("has scores on one scale, by task if the board distinguishes tasks, and equal to those of the file", () => {
     const models = everything().models.filter(({ output_modalities: output }) => !output.includes("embeddings"));
     expect(models.filter(({ scores }) => scores === undefined).map(({ id }) => id)).toEqual([
       "mistralai/codestral-2508",
@@ -121,7 +121,7 @@ describe("the seeded catalogue", () => {
     );
     const tasks = [...scores.values()].filter((of) => ["coding", "math", "writing"].every((task) => task in of));
     expect(tasks.length).toBeGreaterThan(45);
-    // LiveBench prints 80.2 for GPT-5.5 over all categories of its newest release, which is the scale.
+    // LiveBench prints 80.2 for GPT-5.5 over all categories of its newest release: the scale.
     expect(scores.get("openai/gpt-5.5")).toMatchObject({ general: 0.802 });
     const own = join(folder, "own.yaml");
     const provider = { id: "openai", dialect: "chat", base_url: "https://api.openai.com/v1", known_models: true };
@@ -130,7 +130,7 @@ describe("the seeded catalogue", () => {
     expect(loadHouse(own, {}, seed).file.models[0]?.scores).toEqual({ coding: 7 });
   });
 
-  test("has limits that can be, and hosts that lead to one vendor each", () => {
+  test("has possible limits, and hosts of one vendor each", () => {
     const { models } = everything();
     const strange = models.filter(
       ({ context_length: all, max_output_tokens: most = 1, output_modalities: output }) =>

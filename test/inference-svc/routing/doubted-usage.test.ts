@@ -1,4 +1,4 @@
-/** Figures of providers that cannot be right are estimated instead of charged, in every format, and those of honest providers are not touched. */
+/** Impossible figures of providers are estimated instead of charged, in every format, and honest figures stay unchanged. */
 import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
 import { totalCost } from "@sluice/inference-svc/turn/usage.js";
 import type { TurnRequest } from "@sluice/inference-svc/turn/request.js";
@@ -9,7 +9,7 @@ let provider: Upstream;
 let engine: Engine;
 
 const dialects = ["chat", "responses", "messages", "gemini", "cohere", "converse", "mistral-ocr"];
-/** 1 USD for a million tokens of input, 2 of output, so that a token of input costs 10^6 of 10^-12 USD. */
+/** 1 USD for a million tokens of input, 2 of output, so a token of input costs 10^6 of 10^-12 USD. */
 const pricing = { prompt: "1", completion: "2", web_search: "0.01", page: "0.002" };
 
 beforeAll(async () => {
@@ -135,7 +135,7 @@ const claim = (format: string, said: Claim, request: Parameters<typeof asking>[0
   return ask(`${dialect}/m`, reply, { stream: kind === "streamed", maxOutputTokens: 100, ...request });
 };
 
-/** What "hi there" and "Hello." cost when nobody counts them: at most 30 tokens each. */
+/** The cost of "hi there" and "Hello." without a provider's count: at most 30 tokens each. */
 const estimatedPico = 90_000_000n;
 
 describe.each(Object.keys(formats))("%s", (format) => {
@@ -203,7 +203,7 @@ describe("a chat answer with", () => {
   const saying = (usage: object): Reply =>
     json({ choices: [{ index: 0, message: { role: "assistant", content: "Hello." }, finish_reason: "stop" }], usage });
 
-  test("a total far above its parts has no reasoning that nobody saw", async () => {
+  test("a total far above its parts has no invisible reasoning", async () => {
     const usage = { prompt_tokens: 5, completion_tokens: 5, total_tokens: 100_000 };
     const { pico, stages } = await ask("chat/m", saying(usage), { stream: false, maxOutputTokens: 100 });
     expect(stages).toMatchObject([{ data: { figures: ["output_tokens"] } }]);
@@ -254,7 +254,7 @@ test("a thousand million tokens of an embedding are estimated", async () => {
   expect(asked.scope.trace.stages).toMatchObject([{ type: "usage", data: { figures: ["input_tokens"] } }]);
 });
 
-test("pages that a document does not have are not paid for", async () => {
+test("pages beyond the document's length are not paid for", async () => {
   const file = { type: "input_file", file_data: `data:application/pdf;base64,JVBERi0=`, filename: "a.pdf" };
   const reply = json({ pages: [{ index: 0, markdown: "a word" }], usage_info: { pages_processed: 90_000 } });
   const input = [{ type: "message", role: "user", content: [file] }];
@@ -263,7 +263,7 @@ test("pages that a document does not have are not paid for", async () => {
   expect(usage.pages).toBeLessThanOrEqual(1_000);
 });
 
-test("figures that came before a client left are looked at, too", async () => {
+test("figures received before a client left are checked, too", async () => {
   provider.script([
     {
       chunks: [

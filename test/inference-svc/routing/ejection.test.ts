@@ -23,8 +23,8 @@ function succeed(): void {
   attempt.end("well", now);
 }
 
-describe("what this process has found out by itself", () => {
-  test("is told once when the endpoint is ejected, and once when it is back", () => {
+describe("a finding of this process", () => {
+  test("is reported once when the endpoint is ejected, and once when it is back", () => {
     for (let n = 0; n < 5; n++) fail();
     expect([ejection.state(now), told]).toEqual(["ejected", [true]]);
     now += longestEjectionMs;
@@ -33,8 +33,8 @@ describe("what this process has found out by itself", () => {
   });
 });
 
-describe("a hint that an endpoint fails", () => {
-  test("lets one request try it, whose failure ejects it", () => {
+describe("a hint of a failing endpoint", () => {
+  test("lets one request try it, and its failure ejects the endpoint", () => {
     ejection.hear(true, now);
     expect(ejection.state(now)).toBe("on trial");
     expect([ejection.claim(now), ejection.claim(now)]).toEqual([true, false]);
@@ -43,7 +43,7 @@ describe("a hint that an endpoint fails", () => {
     expect([ejection.state(now), told]).toEqual(["ejected", [true]]);
   });
 
-  test("ends with an answer, and is passed on to nobody", () => {
+  test("ends with an answer, and is not passed on", () => {
     ejection.hear(true, now);
     succeed();
     expect([ejection.state(now), told]).toEqual(["in use", []]);
@@ -51,7 +51,7 @@ describe("a hint that an endpoint fails", () => {
     expect(ejection.state(now)).toBe("in use");
   });
 
-  test("is not ended by an answer to a request from before", () => {
+  test("does not end by an answer to an earlier request", () => {
     const before = ejection.begin(now);
     now += 1;
     ejection.hear(true, now);
@@ -60,14 +60,14 @@ describe("a hint that an endpoint fails", () => {
     expect(ejection.state(now)).toBe("on trial");
   });
 
-  test("is forgotten when nothing was tried for 30 s", () => {
+  test("is forgotten after 30 s without a try", () => {
     ejection.hear(true, now);
     expect(ejection.state(now + 29_999)).toBe("on trial");
     expect(ejection.state(now + 30_000)).toBe("in use");
     expect(told).toEqual([]);
   });
 
-  test("is taken back by the hint that it answers", () => {
+  test("is taken back by a hint of its answering", () => {
     ejection.hear(true, now);
     ejection.hear(false, now);
     expect([ejection.state(now), told]).toEqual(["in use", []]);
@@ -81,8 +81,8 @@ describe("a hint that an endpoint fails", () => {
   });
 });
 
-describe("a hint that an endpoint answers again", () => {
-  test("lets one request try it at once, whose failure ejects it for longer", () => {
+describe("a hint of an answering endpoint", () => {
+  test("lets one request try it at once, and its failure ejects the endpoint for longer", () => {
     for (let n = 0; n < 5; n++) fail();
     ejection.hear(false, now);
     expect([ejection.state(now), ejection.claim(now), ejection.claim(now)]).toEqual(["on trial", true, false]);

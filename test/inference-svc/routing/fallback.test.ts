@@ -11,7 +11,7 @@ let first: Upstream;
 let second: Upstream;
 let third: Upstream;
 let engine: Engine;
-/** Milliseconds, by which endpoints are measured; nothing else moves it. */
+/** Milliseconds for the measurement of endpoints; it moves only on demand. */
 let clock: { now: number };
 
 beforeEach(async () => {
@@ -113,7 +113,7 @@ describe("moving on", () => {
   const alone = { models: ["corona/small"] };
   const providersOf = ({ scope }: ReturnType<typeof newScope>) => scope.trace.attempts.map(({ provider }) => provider);
 
-  test.each([500, 502, 503, 504])("%i: whoever is the only one is asked once more, after a pause", async (status) => {
+  test.each([500, 502, 503, 504])("%i: a single endpoint is called once more, after a pause", async (status) => {
     third.script([error(status), chatStream("third")]);
     const asked = newScope();
     const at = performance.now();
@@ -128,13 +128,13 @@ describe("moving on", () => {
     ["503 that names a time", error(503, {}, { "retry-after": "2" })],
     ["a connection that breaks", { cut: true }],
     ["an error in a 200", { chunks: [{ sse: [{ error: { message: "no", code: 502 } }] }] }],
-  ])("%s: nobody is asked again", async (_, reply) => {
+  ])("%s: there is no retry", async (_, reply) => {
     third.script([reply]);
     expect((await run(engine.turn, asking(alone))).fault?.status).toBeGreaterThanOrEqual(500);
     expect(third.requests).toHaveLength(1);
   });
 
-  test("where there are others, nobody is asked again", async () => {
+  test("with other endpoints there is no retry", async () => {
     for (const upstream of [first, second, third]) upstream.script([error(500)]);
     const [two, three] = [newScope(), newScope()];
     await run(engine.turn, asking(), two);
@@ -145,14 +145,14 @@ describe("moving on", () => {
     ]);
   });
 
-  test("the only one of a model is asked once more before another model", async () => {
+  test("the single endpoint of a model is called once more before another model", async () => {
     for (const upstream of [first, second, third]) upstream.script([error(500)]);
     const asked = newScope();
     await run(engine.turn, asking({ models: ["acme/large-2", "corona/small"] }), asked);
     expect(providersOf(asked)).toEqual(["Acme", "Borealis", "Corona", "Corona"]);
   });
 
-  test("nobody comes after a client who left in the pause", async () => {
+  test("a client leaving during the pause ends the attempts", async () => {
     third.script([error(500)]);
     const asked = newScope();
     const ending = run(engine.turn, asking(alone), asked);
@@ -163,7 +163,7 @@ describe("moving on", () => {
     expect(third.requests).toHaveLength(1);
   });
 
-  test("nobody is asked again when that would be after the deadline", async () => {
+  test("there is no retry after the deadline", async () => {
     third.script([error(500)]);
     const { scope, abort } = newScope();
     await run(engine.turn, asking(alone), { scope: scope.with({ deadline: clock.now + 400 }), abort });
@@ -191,14 +191,14 @@ describe("moving on", () => {
     ]);
   });
 
-  test("without a stream half an answer is moved on, too", async () => {
+  test("without a stream half an answer falls back, too", async () => {
     first.script([{ chunks: [{ sse: [chatChunk({ content: "half" })] }], cut: true }]);
     const { events, batches } = await run(engine.turn, asking({ stream: false }));
     expect([events.map((event) => event.type), batches]).toEqual([["start", "item.end", "end"], 1]);
     expect(events[1]).toMatchObject({ item: { content: [{ text: "second" }] } });
   });
 
-  test("after the first words never", async () => {
+  test("after the first words there is no fallback", async () => {
     first.script([{ chunks: [{ sse: [chatChunk({ content: "half" })] }], hang: true }]);
     const { scope, abort } = newScope();
     const batches = engine.turn(asking(), scope)[Symbol.asyncIterator]();
@@ -220,8 +220,8 @@ describe("moving on", () => {
   });
 });
 
-describe("when all fail", () => {
-  test("the last word, with those before it in short", async () => {
+describe("with every endpoint failing", () => {
+  test("the last failure is returned, with the earlier ones in short", async () => {
     first.script([error(409, { error: { message: "x", code: "busy" } })]);
     second.script([error(529)]);
     const { fault } = await run(engine.turn, asking());
@@ -236,7 +236,7 @@ describe("when all fail", () => {
     ]);
   });
 
-  test("the only one is asked however often it has failed, but from then on once", async () => {
+  test("the single endpoint is called after any number of failures, but without a retry once it is ejected", async () => {
     third.script([error(500)]);
     const ask = () => run(engine.turn, asking({ models: ["corona/small"] }));
     for (let index = 0; index < 4; index++) {
@@ -252,7 +252,7 @@ describe("when all fail", () => {
     expect(textOf((await ask()).events)).toBe("third");
   });
 
-  test("no more than four endpoints of a model, three if they may have worked on it", async () => {
+  test("at most four endpoints of a model are called, three if they may have done the work", async () => {
     const ask = async (reply: Reply): Promise<number> => {
       for (const upstream of [first, second, third]) upstream.script([reply]);
       const asked = newScope();
@@ -260,11 +260,11 @@ describe("when all fail", () => {
       return asked.scope.trace.attempts.length;
     };
     expect(await ask(error(500))).toBe(3);
-    // Which is not looked at.
+    // A refused key is not such a failure.
     expect(await ask(error(401))).toBe(4);
   });
 
-  test("a 502 names the provider and what it answered, also where it answered nothing", async () => {
+  test("a 502 names the provider and its answer, also without an answer", async () => {
     third.script([error(401, { error: { message: "key sk-secret is unknown" } })]);
     const { fault } = await run(engine.turn, asking({ models: ["corona/small"] }));
     expect(fault).toMatchObject({
@@ -286,7 +286,7 @@ describe("when all fail", () => {
     });
   });
 
-  test("a provider that does not know the model is named, without its own words", async () => {
+  test("a provider unaware of the model is named, without its message", async () => {
     for (const reply of [
       error(404, { error: { message: "The model `large` does not exist for org-7", code: "model_not_found" } }),
       error(404),
@@ -311,7 +311,7 @@ describe("when all fail", () => {
   });
 });
 
-describe("who can serve at all", () => {
+describe("eligible endpoints", () => {
   test("an unknown slug is the caller's mistake, anywhere in the list", async () => {
     for (const models of [["nobody/x"], ["acme/large-2", "nobody/x"]]) {
       const { fault } = await run(engine.turn, asking({ models }));
@@ -366,7 +366,7 @@ describe("who can serve at all", () => {
   const search = hosted("web_search");
   const refusal = "no provider of this model runs tools of type service:browser_use";
 
-  test("what no endpoint can be told is the caller's: the path and the reason", async () => {
+  test("a setting unsupported by every endpoint is the caller's error: the path and the reason", async () => {
     const { fault } = await run(
       engine.turn,
       asking({ models: ["acme/large-2", "corona/small"], tools: [functionTool(), hosted("service:browser_use")] }),
@@ -380,28 +380,28 @@ describe("who can serve at all", () => {
     expect(first.requests).toHaveLength(0);
   });
 
-  test("an endpoint that cannot be told is no candidate", async () => {
+  test("an endpoint without support for a required setting is no candidate", async () => {
     const asked = newScope();
     await run(engine.turn, asking({ models: ["mixed"], tools: [search] }), asked);
     expect(asked.scope.trace.candidates).toEqual([{ provider: "Delphi", model: "mixed" }]);
     expect([first.requests.length, third.requests.length]).toEqual([0, 1]);
   });
 
-  test("a filter that knows nothing of the format stays 404", async () => {
+  test("a filter unrelated to the format stays 404", async () => {
     const { fault } = await run(engine.turn, asking({ models: ["no-tools"], tools: [search] }));
     expect([fault?.status, fault?.reason]).toEqual([404, FaultReason.NO_ENDPOINTS]);
   });
 
-  test("a model that cannot is passed over for one that can", async () => {
+  test("an unable model is passed over for an able one", async () => {
     const { events } = await run(engine.turn, asking({ models: ["no-tools", "corona/small"], tools }));
     expect(textOf(events)).toBe("third");
   });
 
-  test("of two endpoints the one that takes tools", async () => {
+  test("of two endpoints the one with tools is chosen", async () => {
     expect(textOf((await run(engine.turn, asking({ models: ["limited"], tools }))).events)).toBe("second");
   });
 
-  test("settings that an endpoint does not know are not sent to it, and the receipt says so", async () => {
+  test("settings unknown to an endpoint are not sent to it, and the receipt lists them", async () => {
     const asked = newScope();
     await run(
       engine.turn,
@@ -419,7 +419,7 @@ describe("who can serve at all", () => {
     for (const field of ["top_p", "reasoning_effort"]) expect(first.requests[0]?.json).not.toHaveProperty(field);
   });
 
-  test("an image goes to the model that takes images", async () => {
+  test("an image goes to a model with image input", async () => {
     const input = [
       { type: "message", role: "user", content: [{ type: "input_image", image_url: "data:image/png;base64,AA" }] },
     ];
@@ -443,11 +443,11 @@ describe("who can serve at all", () => {
   });
 });
 
-describe("what was seen of endpoints", () => {
+describe("measurements of endpoints", () => {
   const asked = (provider?: object) => asking({ ...(provider && { provider: preferring(provider) }) });
   const served = async (request = asked()): Promise<string> => textOf((await run(engine.turn, request)).events);
 
-  test("five failures put an endpoint behind the others, and it is tried again", async () => {
+  test("put an endpoint with five failures behind the others, and it is tried again", async () => {
     first.script([error(529), error(529), error(529), error(529), error(529), chatStream("first")]);
     for (let index = 0; index < 6; index++) expect(await served()).toBe("second");
     expect(first.requests).toHaveLength(5);
@@ -459,7 +459,7 @@ describe("what was seen of endpoints", () => {
     expect(await served()).toBe("first");
   });
 
-  test("an overload says to come back soon, and later once the endpoint keeps failing", async () => {
+  test("give an overload a short retry hint, and a longer one if the endpoint keeps failing", async () => {
     third.script(Array.from({ length: 5 }, () => error(529)));
     const pauses: number[] = [];
     for (let index = 0; index < 5; index++) {
@@ -470,20 +470,20 @@ describe("what was seen of endpoints", () => {
     expect(pauses[4]).toBeGreaterThanOrEqual(5_000);
   });
 
-  test("where the others fail as well it is the last to be asked", async () => {
+  test("leave it as the last choice when the others fail as well", async () => {
     first.script([error(529), error(529), error(529), error(529), error(529), chatStream("first")]);
     for (let index = 0; index < 5; index++) await served();
     second.script([error(529)]);
     expect(await served()).toBe("first");
   });
 
-  test("what is the caller's own is no failure of the endpoint", async () => {
+  test("count the caller's own errors as no failure of the endpoint", async () => {
     first.script([error(400), error(400), error(400), error(400), error(400), chatStream("first")]);
     for (let index = 0; index < 5; index++) expect((await run(engine.turn, asked())).fault?.status).toBe(400);
     expect(await served()).toBe("first");
   });
 
-  test("an answer that breaks off is one", async () => {
+  test("count a broken-off answer as a failure", async () => {
     const broken: Reply = { chunks: [{ sse: [chatChunk({ content: "half" })] }], cut: true };
     first.script([broken]);
     for (let index = 0; index < 5; index++) {
@@ -493,7 +493,7 @@ describe("what was seen of endpoints", () => {
     expect(first.requests).toHaveLength(5);
   });
 
-  test("an answer is measured: its first token, and the tokens after it", async () => {
+  test("cover the first token of an answer, and the tokens after it", async () => {
     const usage = { prompt_tokens: 1, completion_tokens: 400, total_tokens: 401 };
     const answer = (text: string, after: Promise<unknown>): Reply => ({
       chunks: [
@@ -501,7 +501,7 @@ describe("what was seen of endpoints", () => {
         { after, sse: [chatChunk({}, "stop"), { choices: [], usage }, "[DONE]"] },
       ],
     });
-    /** Name of the provider that answers, when its tokens take this long. */
+    /** Name of the answering provider, with its tokens taking this long. */
     const served = async (ms: number): Promise<string> => {
       let release = () => {};
       const released = new Promise<void>((resolve) => {
@@ -523,13 +523,13 @@ describe("what was seen of endpoints", () => {
     expect(await served(200)).toBe("first");
   });
 
-  test("without fallbacks the failure of the first is the answer", async () => {
+  test("without fallbacks return the failure of the first endpoint", async () => {
     first.script([error(529)]);
     const { fault } = await run(engine.turn, asked({ allow_fallbacks: false }));
     expect([fault?.attemptStatus, second.requests.length]).toEqual([529, 0]);
   });
 
-  test("a named order is asked", async () => {
+  test("follow a named order", async () => {
     expect(await served(asked({ order: ["borealis"] }))).toBe("second");
     expect(first.requests).toHaveLength(0);
   });
@@ -538,7 +538,7 @@ describe("what was seen of endpoints", () => {
 describe("the receipt", () => {
   const parts = { requested: "acme/large-2", region: "local" };
 
-  test("of a turn that was served by the second", async () => {
+  test("of a turn served by the second endpoint", async () => {
     first.script([error(409)]);
     const asked = newScope();
     await run(engine.turn, asking(), asked);
@@ -578,7 +578,7 @@ describe("the receipt", () => {
     });
   });
 
-  test("names what the endpoint that served was not told, not one before it", async () => {
+  test("lists the settings unsent to the serving endpoint, not to an earlier one", async () => {
     first.script([error(503)]);
     const asked = newScope();
     await run(engine.turn, asking({ models: ["limited"], temperature: 1, topP: 0.5 }), asked);
@@ -587,7 +587,7 @@ describe("the receipt", () => {
     });
   });
 
-  test("of one that failed, over two models", async () => {
+  test("of a failed turn, over two models", async () => {
     for (const upstream of [first, second, third]) upstream.script([error(529)]);
     const asked = newScope();
     await run(engine.turn, asking({ models: ["acme/large-2", "corona/small"] }), asked);

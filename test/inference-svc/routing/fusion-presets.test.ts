@@ -1,4 +1,4 @@
-/** The panels of fusion that come from the catalogue. */
+/** The catalogue's panels of fusion. */
 import { expect, test } from "@jest/globals";
 import { defaultPresets } from "@sluice/inference-svc/fusion/default-presets.js";
 import { openDecider, priced } from "../plugins/deciding.ts";

@@ -1,4 +1,4 @@
-/** Patterns over slugs: what they match, and that none of them takes long. */
+/** Patterns over slugs: their matches, and their linear time. */
 import { expect, test } from "@jest/globals";
 import { Globs } from "@sluice/inference-svc/routing/choose/globs.js";
 import fc from "../../support/properties.js";
@@ -23,7 +23,7 @@ test.each([
   expect(new Globs([pattern]).matches(slug)).toBe(expected);
 });
 
-test("one of several is enough; none match nothing", () => {
+test("one match of several patterns is enough; no patterns match nothing", () => {
   expect(new Globs(["a/*", "b/c"]).matches("b/c")).toBe(true);
   expect(new Globs([]).matches("b/c")).toBe(false);
 });

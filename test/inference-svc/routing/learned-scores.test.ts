@@ -1,4 +1,4 @@
-/** Rankings that follow what keys pay for the models that they name. */
+/** Rankings learned from the spending of keys on named models. */
 import { describe, expect, test } from "@jest/globals";
 import { chooseByTask } from "@sluice/inference-svc/plugins/auto-router/choice.js";
 import { learnScores } from "@sluice/inference-svc/plugins/auto-router/learned-scores.js";
@@ -15,11 +15,11 @@ const learn = (spending: Readonly<Record<string, number>>) => learnScores(scored
 const asRecord = (spending: Readonly<Record<string, number>>) => Object.fromEntries(learn(spending) ?? []);
 
 describe("scores", () => {
-  test("stand while nothing was spent on a model that has one", () => {
+  test("stay without spending on a scored model", () => {
     expect([learn({}), learn({ a: 0 }), learn({ unscored: 1_000 })]).toEqual([undefined, undefined, undefined]);
   });
 
-  test("are exchanged in the order of spending and score together, so that distances stay", () => {
+  test("are exchanged in the order of spending and score together, so distances stay", () => {
     expect(asRecord({ c: 1_000 })).toEqual({ c: 0.8, a: 0.7, b: 0.4 });
     expect(asRecord({ c: 1_000, b: 2_000 })).toEqual({ b: 0.8, c: 0.7, a: 0.4 });
   });
@@ -46,7 +46,7 @@ describe("the task of a request", () => {
     expect(learnedTasks(1)(asking({ text: "Fix the bug in this function" }), scope)).toBe("translate");
   });
 
-  test.each(["auto", "pareto", "fusion"] as const)("is not recorded when %s chose the model", (strategy) => {
+  test.each(["auto", "pareto", "fusion"] as const)("is not recorded for a model chosen by %s", (strategy) => {
     const { scope } = newScope();
     scope.trace.strategy = strategy;
     expect(learnedTasks(1)(request, scope)).toBeUndefined();

@@ -1,4 +1,4 @@
-/** Spending by task: from records through real gRPC and Postgres to the processes that rank models by it. */
+/** Spending by task: from records through real gRPC and Postgres to the processes ranking models by it. */
 import { randomUUID } from "node:crypto";
 import { afterAll, beforeAll, beforeEach, expect, test } from "@jest/globals";
 import { create, toJsonString } from "@bufbuild/protobuf";
@@ -75,7 +75,7 @@ test("a task is a word: a text is refused", async () => {
   await expect(record({ task: "Translate my diary" })).rejects.toThrow(/task: must be a word/);
 });
 
-test("only Sluice's own processes are told", async () => {
+test("only internal services get the spending", async () => {
   const asked = call(
     house.client,
     LedgerService.method.sumTaskSpending,

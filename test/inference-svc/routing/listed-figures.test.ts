@@ -1,4 +1,4 @@
-/** The figures of endpoints in lists are of the time that their names say. */
+/** The figures of endpoints in lists cover the time in their names. */
 import { describe, expect, test } from "@jest/globals";
 import { EndpointRecord } from "@sluice/inference-svc/routing/records/endpoint-record.js";
 import { RecentPercentiles } from "@sluice/inference-svc/routing/records/percentiles.js";
@@ -6,7 +6,7 @@ import { RecentPercentiles } from "@sluice/inference-svc/routing/records/percent
 const minute = 60_000;
 
 describe("latency of the last 30 minutes", () => {
-  test("is there 12 and 26 minutes after the last call, and gone after 31; routing goes by five minutes", () => {
+  test("is present 12 and 26 minutes after the last call, and gone after 31; routing uses five minutes", () => {
     const latency = new RecentPercentiles();
     latency.add(0.2, 0);
     for (const now of [0, 12 * minute, 26 * minute]) expect(latency.atInHalfHour(0.5, now)).toBeCloseTo(0.2, 1);
@@ -18,7 +18,7 @@ describe("latency of the last 30 minutes", () => {
 describe("uptime", () => {
   const end = (record: EndpointRecord, how: "well" | "failed", now: number) => record.ejection.begin(now).end(how, now);
 
-  test("is the share of attempts that went well in each span", () => {
+  test("is the share of successful attempts in each span", () => {
     const { ejection } = new EndpointRecord();
     const record = { ejection } as EndpointRecord;
     end(record, "failed", 0);
@@ -41,7 +41,7 @@ describe("uptime", () => {
     expect(ejection.uptime.percent("halfHour", 400_000)).toBeCloseTo(16.7, 1);
   });
 
-  test("counts nothing for attempts that say nothing of the endpoint", () => {
+  test("ignores attempts without a verdict on the endpoint", () => {
     const { ejection } = new EndpointRecord();
     ejection.begin(0).end("neither", 0);
     expect(ejection.uptime.percent("day", 0)).toBeUndefined();

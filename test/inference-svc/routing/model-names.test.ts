@@ -1,4 +1,4 @@
-/** Names by which clients ask for models, and the slugs that they stand for. */
+/** Names of models in requests, and the slugs behind them. */
 import { describe, expect, test } from "@jest/globals";
 import { Catalog } from "@sluice/inference-svc/routing/catalog.js";
 import { ModelNames, type NamedAlias } from "@sluice/inference-svc/routing/model-names.js";
@@ -44,7 +44,7 @@ describe("a name", () => {
     expect([all.resolve(name), all.resolve(name)]).toEqual([slug, slug]);
   });
 
-  test("that is unknown comes with the nearest one, and with the place of the list", () => {
+  test("unknown is answered with the nearest name, and with the path of the list", () => {
     const list = "; GET /api/v1/models lists the models";
     expect(names().explain("claude-opus-5-6")).toBe(
       `is not in the catalogue; did you mean anthropic/claude-opus-5.5${list}`,
@@ -96,7 +96,7 @@ test("models of the catalogue are found by all their names", () => {
   expect(catalog.find("b-1.5:floor")).toMatchObject({ variant: "floor" });
 });
 
-test("a model that is asked for by two names is one model", async () => {
+test("a model requested by two names is one model", async () => {
   const engine = openEngine(
     house({
       providers: [{ id: "p", dialect: "echo" }],

@@ -13,7 +13,7 @@ const without = openDecider([
   { id: "acme/large-2", endpoints: endpoints.filter(({ upstream_model: name }) => name !== "two") },
 ]);
 
-test("60,000 sessions are shared by price, and an endpoint that goes takes only its own along", () => {
+test("60,000 sessions are shared by price, and a removed endpoint moves only its sessions", () => {
   const counts: Record<string, number> = {};
   let moved = 0;
   for (let session = 0; session < sessions; session++) {
@@ -59,13 +59,13 @@ describe("a session", () => {
     }
   });
 
-  test("is the prompt_cache_key where it has no name", () => {
+  test("without a name is the prompt_cache_key", () => {
     const named = firsts((sessionId) => ({ sessionId }));
     expect(firsts((promptCacheKey) => ({ promptCacheKey }))).toEqual(named);
     expect(new Set(named).size).toBeGreaterThan(1);
   });
 
-  test("is known by how the conversation begins, however it goes on", () => {
+  test("is identified by the conversation's beginning, with any continuation", () => {
     const said = (role: string, content: unknown) => ({ type: "message", role, content });
     const begun = (name: string) => [
       said("developer", "Be brief."),
@@ -78,12 +78,12 @@ describe("a session", () => {
     expect(firsts((name) => ({ instructions: "Be long.", input: begun(name) }))).not.toEqual(gone);
   });
 
-  test("without any beginning goes anywhere", () => {
+  test("without a beginning goes anywhere", () => {
     const input = [{ type: "function_call_output", call_id: "c", output: "x" }];
     expect(new Set(firsts(() => ({ input }))).size).toBeGreaterThan(1);
   });
 
-  test("of one key is not that of another: no two share a place to draw from", () => {
+  test("of one key differs from another key's: no two share a seed", () => {
     expect(firsts((sessionId) => ({ sessionId }), "key-1")).not.toEqual(
       firsts((sessionId) => ({ sessionId }), "key-2"),
     );
@@ -102,7 +102,7 @@ describe("a session", () => {
   });
 });
 
-test("what has no price follows what has one, in the order of the configuration; without prices that order holds", () => {
+test("unpriced endpoints follow priced ones, in the order of the configuration; without prices this order holds", () => {
   const mixed = [priced("x", undefined), priced("free", 0), priced("y", undefined), priced("dear", 9)];
   const decider = openDecider([
     { id: "mixed", endpoints: mixed },

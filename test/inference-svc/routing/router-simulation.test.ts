@@ -1,4 +1,4 @@
-/** Routers over requests whose outcomes are known: what they gain, that difficulty counts, and how long a decision takes. */
+/** Routers over requests with known outcomes: their gain, the effect of difficulty, and the time of a decision. */
 import { describe, expect, test } from "@jest/globals";
 import { readFileSync } from "node:fs";
 import { estimateDifficulty } from "@sluice/inference-svc/routing/choose/difficulty.js";
@@ -23,15 +23,15 @@ test("service/switchyard is below the line for few pairs of models, and never fa
   expect(Math.min(...gains)).toBeGreaterThan(-4);
 });
 
-test("the page in the documentation says the same (npm run routers)", () => {
+test("the figures in the documentation are current (npm run routers)", () => {
   expect(readFileSync(pagePath, "utf8")).toBe(page());
 });
 
-describe("without settings", () => {
+describe("a router without settings", () => {
   const hard: ReadonlySet<string> = new Set(["Humanity's Last Exam", "Terminal-Bench Hard", "CritPt"]);
   const solved = (model: string): number => (outcomes.models[model] ?? []).reduce((sum, share) => sum + share, 0);
 
-  test("hard requests get other models than easy ones, and better ones", () => {
+  test("gives hard requests other and better models than easy requests", () => {
     const chosen = simulatedRequests.map((request) => ({
       isHard: hard.has(request.benchmark),
       model: decide(request.text),
@@ -44,7 +44,7 @@ describe("without settings", () => {
     );
   });
 
-  test("the estimate puts every hard request above every easy one", () => {
+  test("estimates every hard request above every easy request", () => {
     const of = (isHard: boolean) =>
       simulatedRequests
         .filter(({ benchmark }) => hard.has(benchmark) === isHard)
@@ -56,7 +56,7 @@ describe("without settings", () => {
   test.each([
     ["a line", "What is the capital of France?"],
     ["sixteen thousand characters", "Explain this log and find the root cause. ".repeat(400)],
-  ])("a decision over %s takes at most two milliseconds", async (_, text) => {
+  ])("over %s decides in at most two milliseconds", async (_, text) => {
     for (let warmUp = 0; warmUp < 200; warmUp++) decide(text);
     expect(await findMinCpuMs(2, () => measureCpuMs(() => decide(text)))).toBeLessThanOrEqual(2);
   });

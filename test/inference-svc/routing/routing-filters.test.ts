@@ -1,4 +1,4 @@
-/** Which endpoints a request leaves, and what is said when it leaves none: the reasons, counted. */
+/** The endpoints left for a request, and the error without endpoints: the reasons, counted. */
 import { describe, expect, test } from "@jest/globals";
 import { FaultReason } from "@sluice/proto/runtime/fault.js";
 import { type Decider, openDecider, priced } from "../plugins/deciding.js";
@@ -47,7 +47,7 @@ const all = ["a", "b", "quiet", "forgetful", "learning"];
 const many = Array.from({ length: 40 }, (_, index) => `p${index}`);
 type Request = Parameters<Decider["order"]>[0];
 
-describe("what is left", () => {
+describe("the remaining endpoints", () => {
   test.each<[Request, string[]]>([
     [{}, all],
     [{ provider: {} }, all],
@@ -100,7 +100,7 @@ describe("what is left", () => {
   });
 });
 
-describe("what is said when nothing is left", () => {
+describe("the error without remaining endpoints", () => {
   const image = [
     { type: "message", role: "user", content: [{ type: "input_image", image_url: "data:image/png;base64,AA" }] },
   ];
@@ -212,7 +212,7 @@ describe("what is said when nothing is left", () => {
     });
   });
 
-  test("what the caller asks an endpoint to be told stays the caller's mistake", () => {
+  test("is the caller's error for a setting endpoints must support", () => {
     const search = {
       type: "hosted",
       kind: "web_search",
@@ -224,7 +224,7 @@ describe("what is said when nothing is left", () => {
   });
 });
 
-test("a session that is shared does not change who is left", () => {
+test("a shared session does not change the candidates", () => {
   for (const sessionId of many) {
     expect(decider.order({ models: ["p"], sessionId, provider: { max_price: { prompt: 1 } } }).toSorted()).toEqual([
       "cheap",
@@ -233,7 +233,7 @@ test("a session that is shared does not change who is left", () => {
   }
 });
 
-test("a long input is not read again for every endpoint that could serve", () => {
+test("a long input is not read again for every candidate", () => {
   const dialects = ["responses", "chat", "messages", "gemini", "converse", "cohere"];
   const providers = dialects.map((dialect) => ({
     id: dialect,

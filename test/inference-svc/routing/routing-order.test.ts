@@ -1,4 +1,4 @@
-/** In which order endpoints are tried: by name, by measure, by tier, and when they fail. */
+/** The order of attempts at endpoints: by name, by measurements, by tier, and after failures. */
 import { beforeEach, describe, expect, test } from "@jest/globals";
 import type { Endpoint } from "@sluice/inference-svc/routing/catalog.js";
 import type { EndpointRecord } from "@sluice/inference-svc/routing/records/endpoint-record.js";
@@ -64,7 +64,7 @@ describe("order", () => {
     expect(ask(["b/priority"])).toEqual(["b-priority", "a-priority", "a", "b", "c"]);
   });
 
-  test("without fallbacks only the first is asked, over all models", () => {
+  test("without fallbacks only the first is called, over all models", () => {
     const provider = { allow_fallbacks: false };
     for (const sessionId of sessions) {
       const [first] = decider.order({ models: ["m", "n"], sessionId });
@@ -74,7 +74,7 @@ describe("order", () => {
 });
 
 describe("sort", () => {
-  test("price: the cheapest first, unknown ones last", () => {
+  test("price: the cheapest first, unknown prices last", () => {
     expect(settledOrder({ models: ["m"], provider: { sort: "price" } })).toEqual(["b", "a", "c"]);
     expect(settledOrder({ models: ["m", "n"], provider: { sort: { by: "price" } } })).toEqual([
       "b",
@@ -129,7 +129,7 @@ describe("tiers", () => {
     if (serviceTier === "scale") expect(decider.order(request)[0]).toBe("c-scale");
   });
 
-  test("flex, where nobody offers it, is default", () => {
+  test("flex without an offer is default", () => {
     expect(settledOrder({ models: ["n"], serviceTier: "flex" })).toEqual(["n-b", "n-a"]);
   });
 });
@@ -158,7 +158,7 @@ describe("variants", () => {
     }
   });
 
-  test("a model that is asked for twice is tried once", () => {
+  test("a model requested twice is tried once", () => {
     expect(settledOrder({ models: ["m:floor", "m:nitro"] })).toEqual([
       "b-flex",
       "a-flex",
@@ -170,7 +170,7 @@ describe("variants", () => {
     ]);
   });
 
-  test("a sort that is asked for counts before the variant's", () => {
+  test("an explicit sort counts before the variant's", () => {
     expect(settledOrder({ models: ["m:nitro"], provider: { sort: "price" } })).toEqual([
       "b",
       "a",
@@ -182,7 +182,7 @@ describe("variants", () => {
 });
 
 describe("preferred", () => {
-  test("endpoints that miss a limit come after those that keep it; unmeasured ones keep it", () => {
+  test("endpoints beyond a limit come last; unmeasured endpoints count as within", () => {
     measure("plain", { x: { seconds: 3, rate: 10 }, y: { seconds: 1, rate: 100 } });
     const order = (provider: object) => settledOrder({ models: ["plain"], provider });
     expect(order({ preferred_max_latency: 2 })).toEqual(["y", "z", "x"]);
@@ -217,7 +217,7 @@ describe("ejection", () => {
   const pass = (ms: number) => void (decider.clock.now += ms);
   const half = Array.from({ length: 20 }, (_, index) => (index % 2 === 0 ? ("well" as const) : ("failed" as const)));
 
-  /** Fifteen of which twelve failed, never five in a row. */
+  /** Fifteen attempts with twelve failures, never five in a row. */
   const fours = Array.from({ length: 3 }, () => [...failures(4), "well" as const]).flat();
 
   test.each<[string, ("well" | "failed" | "neither")[], string[]]>([
@@ -248,7 +248,7 @@ describe("ejection", () => {
     expect([order()[0], order()[0]]).toEqual(["x", "x"]);
   });
 
-  test("whoever was to try it and never did stands in nobody's way", () => {
+  test("an unused permission for a trial expires after five seconds", () => {
     attempts("x", ...failures(5));
     pass(36_000);
     expect([order()[0], order()[0]]).toEqual(["x", "y"]);
@@ -256,7 +256,7 @@ describe("ejection", () => {
     expect(order()[0]).toBe("x");
   });
 
-  test("a trial that fails takes longer each time, at most five minutes; time in use takes it back", () => {
+  test("lasts longer after each failed trial, at most five minutes; time in use takes it back", () => {
     attempts("x", ...failures(5));
     const lastsMs = () => ejection("x").remainingMs(decider.clock.now);
     for (const least of [60_000, 90_000, 120_000]) {
@@ -281,7 +281,7 @@ describe("ejection", () => {
     expect(lastsMs()).toBeLessThanOrEqual(36_000);
   });
 
-  test("a trial that says nothing is followed by another", () => {
+  test("a trial without a result is followed by another", () => {
     attempts("x", ...failures(5));
     pass(36_000);
     attempt("x", "neither");
@@ -299,7 +299,7 @@ describe("ejection", () => {
     expect(order()[0]).toBe("x");
   });
 
-  test("only those that would have gone there first try it", () => {
+  test("is tried only by requests for which it would be first", () => {
     attempts("x", ...failures(5));
     attempts("z", ...failures(5));
     pass(36_000);
@@ -325,7 +325,7 @@ describe("ejection", () => {
     expect(await shown()).toEqual(["plain a 1"]);
   });
 
-  test("nobody is left out, and an order that the caller named stays", () => {
+  test("leaves out no endpoint, and keeps an order named by the caller", () => {
     for (const name of ["x", "y", "z"]) attempts(name, ...failures(5));
     expect(order()).toEqual(["x", "y", "z"]);
     expect(order({ order: ["a"] })).toEqual(["x", "y", "z"]);
@@ -350,7 +350,7 @@ test("percentiles are right to within 7 %, and of the last five minutes", () => 
   expect(recent.at(1, 10_000_000)).toBeGreaterThan(10_000);
 });
 
-describe("by tool calls", () => {
+describe("order by tool calls", () => {
   const exacto = { models: ["n"], provider: { sort: "exacto" as const } };
   const called = (name: string, good: number, bad: number) => {
     const { toolCalls } = record("n", name);
@@ -360,7 +360,7 @@ describe("by tool calls", () => {
   const firsts = (request: Parameters<Decider["order"]>[0]) =>
     new Set(sessions.map((sessionId) => decider.order({ ...request, sessionId })[0]));
 
-  test("the load is shared as usual until enough of them are known, and between equals", () => {
+  test("shares the load as usual until enough calls are known, and between equals", () => {
     const usual = sessions.map((sessionId) => decider.order({ models: ["n"], sessionId }));
     const sorted = () => sessions.map((sessionId) => decider.order({ ...exacto, sessionId }));
     expect(sorted()).toEqual(usual);
@@ -371,7 +371,7 @@ describe("by tool calls", () => {
   });
 
   test.each([exacto, { models: ["n:exacto"] }, { models: ["n"], provider: { sort: { by: "exacto" as const } } }])(
-    "%j puts the endpoint behind whose calls fit less often, until time has passed",
+    "with %j puts the endpoint with less fitting calls behind, until time has passed",
     (request) => {
       called("n-b", 17, 3);
       expect(firsts(request)).toEqual(new Set(["n-a"]));

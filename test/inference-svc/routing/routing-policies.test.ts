@@ -1,4 +1,4 @@
-/** Which endpoints guardrails leave, and what is said when they leave none. */
+/** The endpoints left by guardrails, and the error without endpoints. */
 import { type MessageInitShape, create } from "@bufbuild/protobuf";
 import { describe, expect, test } from "@jest/globals";
 import {
@@ -50,7 +50,7 @@ const models = ["openai/m", "acme/n"];
 const all = ["paid", "quiet", "free", "unpriced", "n"];
 const left = (caller: Partial<Caller>) => decider.left(caller, { models }).order.toSorted();
 
-describe("what is left", () => {
+describe("the remaining endpoints", () => {
   test.each<[Policy, string[]]>([
     [{}, all],
     [{ allowedModels: ["acme/n", "acme/other"] }, ["n"]],
@@ -75,7 +75,7 @@ describe("what is left", () => {
     expect(left({ guardrail: guardrail(policy) })).toEqual(expected.toSorted());
   });
 
-  test("by several guardrails is what each of them leaves, and what the request asks for", () => {
+  test("of several guardrails are those allowed by each of them, and by the request", () => {
     const caller = under(
       { allowedModels: ["openai/m"] },
       { allowedDataRegions: ["europe"] },
@@ -86,7 +86,7 @@ describe("what is left", () => {
     expect(decider.left(under({ ignoredProviders: ["paid"] }), few).order).toEqual(["quiet"]);
   });
 
-  test("is not changed by a guardrail in audit, which says what it would have left out", () => {
+  test("are unchanged under a guardrail in audit mode, with the would-be exclusions in the receipt", () => {
     const policy = { allowedModels: ["openai/m"], enforceZdrOpenai: true };
     const { order, excluded, stages } = decider.left(
       { guardrail: guardrail(policy, { mode: GuardrailMode.AUDIT }) },
@@ -106,8 +106,8 @@ describe("what is left", () => {
   });
 });
 
-describe("what is said", () => {
-  test("the reasons are counted, those of guardrails first", () => {
+describe("the error without endpoints", () => {
+  test("counts the reasons, those of guardrails first", () => {
     const caller = under({ ignoredModels: ["acme/n"], allowedDataRegions: ["europe"], enforceZdrOpenai: true });
     const request = { models, provider: { ignore: ["free"] } };
     expect(decider.left(caller, request).excluded).toEqual({ allowed_models: 1, data_region: 2, "data_policy:zdr": 1 });
@@ -125,7 +125,7 @@ describe("what is said", () => {
       "openai/m has no endpoint left after data_region, allowed_providers",
       { allowed_providers: 3, data_region: 1 },
     ],
-  ])("%j: 403, whoever asks is not allowed to", (policy, says, excludedBy) => {
+  ])("%j is 403, because the caller lacks the permission", (policy, says, excludedBy) => {
     const fault = decider.fault({ models: ["openai/m"] }, under(policy));
     expect([fault.reason, fault.status, fault.message]).toEqual([
       FaultReason.PERMISSION_DENIED,
@@ -138,7 +138,7 @@ describe("what is said", () => {
     });
   });
 
-  test("404 where something else than a list or a region leaves nothing", () => {
+  test("is 404 if the cause is other than a list or a region", () => {
     const privacy = decider.fault({ models: ["acme/n"] }, under({ enforceZdrOther: true }));
     expect([privacy.status, privacy.message]).toEqual([
       404,
@@ -155,7 +155,7 @@ describe("what is said", () => {
   });
 });
 
-test("a model that is asked for by another name counts by its slug", () => {
+test("a model requested by another name counts by its slug", () => {
   const caller = under({ allowedModels: ["acme/n"] });
   expect(decider.left(caller, { models: ["n"] }).order).toEqual(["n"]);
   expect(decider.left(caller, { models: ["N-20260101"] }).order).toEqual(["n"]);

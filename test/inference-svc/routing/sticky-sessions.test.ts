@@ -1,4 +1,4 @@
-/** A session stays where it was answered last, because its cache is there; and a dry run changes nothing for those that come after it. */
+/** A session stays at its last answering endpoint, because its cache is there; and a dry run changes nothing for later requests. */
 import { create } from "@bufbuild/protobuf";
 import { afterEach, beforeEach, describe, expect, test } from "@jest/globals";
 import type { Endpoint } from "@sluice/inference-svc/routing/catalog.js";
@@ -48,7 +48,7 @@ const open = (): Engine =>
 
 type Asking = Partial<TurnRequest> & { readonly text?: string };
 
-/** Name of the provider that answers a request without a stream. */
+/** Name of the provider answering a request without a stream. */
 async function askedOf(request: Asking): Promise<string> {
   const asked = newScope({ keyHash: "key" });
   const { fault } = await run(engine.turn, asking({ models: ["shared"], stream: false, ...request }), asked);
@@ -65,11 +65,11 @@ async function moved(request: Asking): Promise<{ own: string; other: string }> {
   return { own, other };
 }
 
-/** In which order they would be asked. */
+/** The order of attempts. */
 const plannedDryRun = (request: Asking) =>
   engine.planDryRun(asking({ models: ["shared"], stream: false, ...request }), newScope({ keyHash: "key" }).scope);
 
-describe("a session that a failure moved", () => {
+describe("a session moved by a failure", () => {
   test.each<[string, Asking]>([
     ["by its name", { sessionId: "s" }],
     ["by the key of its cache", { promptCacheKey: "k" }],
@@ -78,7 +78,7 @@ describe("a session that a failure moved", () => {
     expect([await askedOf(request), await askedOf(request)]).toEqual([other, other]);
   });
 
-  test("goes home after ten minutes of silence; each answer begins them anew", async () => {
+  test("goes home after ten minutes of silence; each answer restarts them", async () => {
     const { own, other } = await moved({ sessionId: "s" });
     clock.now += 599_000;
     expect(await askedOf({ sessionId: "s" })).toBe(other);
@@ -112,7 +112,7 @@ describe("a session that a failure moved", () => {
     expect(then.map(({ endpoint }) => endpoint.provider)).toEqual([own, other]);
   });
 
-  test("moves no other session, nor that of another model or key", async () => {
+  test("moves no other session, model or key", async () => {
     const sessions = Array.from({ length: 8 }, (_, index) => `s${index}`);
     const before = [];
     for (const sessionId of sessions) before.push(await askedOf({ sessionId }));
@@ -124,7 +124,7 @@ describe("a session that a failure moved", () => {
 });
 
 describe("a conversation without a name", () => {
-  test("goes home, unless something came out of a cache", async () => {
+  test("goes home, unless its answers came from a cache", async () => {
     const { own } = await moved({ text: "A question" });
     expect(await askedOf({ text: "A question" })).toBe(own);
   });
@@ -148,7 +148,7 @@ test.each<[string, Asking, string]>([
   expect(await askedOf({ ...request, sessionId: "s" })).toBe(first);
 });
 
-test("only so many sessions are remembered, the latest", () => {
+test("only a limited number of sessions is remembered, the latest", () => {
   const warm = new StickySessions<{ high: number; low: number }>(600_000);
   const endpoint = { high: 7, low: 8 };
   const seed = (low: number) => ({ high: 1, low });
@@ -156,7 +156,7 @@ test("only so many sessions are remembered, the latest", () => {
   expect([warm.find(seed(0), 0), warm.find(seed(1), 0)]).toEqual([undefined, endpoint]);
 });
 
-test("a dry run does not try an endpoint in an outage in the place of a request", async () => {
+test("a dry run does not use up the trial of an ejected endpoint", async () => {
   const request = asking({ models: ["ordered"], stream: false });
   const planned = async () => {
     const { plan } = await engine.planDryRun(request, newScope({ keyHash: "key" }).scope);
@@ -173,7 +173,7 @@ test("a dry run does not try an endpoint in an outage in the place of a request"
   expect([await planned(), await planned(), await tried(), await tried()]).toEqual(["b", "b", "a", "b"]);
 });
 
-test("a request that is redacted on its way tries an endpoint in an outage like any other", async () => {
+test("a request redacted on its way tries an ejected endpoint like any other", async () => {
   upstreams["a"]?.script([failing]);
   for (let index = 0; index < 5; index++) await askedOf({ models: ["ordered"] });
   clock.now += 36_000;

@@ -32,21 +32,21 @@ describe("tokens", () => {
     expect(whole(cost({}, usage))).toBe(expected);
   });
 
-  test("no price makes a cost that the contract cannot carry, not even summed over many attempts", () => {
+  test("no price makes a cost beyond the contract's range, not even summed over many attempts", () => {
     const most = cost({ prompt: "9".repeat(12), completion: "9".repeat(12) }, { inputTokens: 1e8, outputTokens: 1e8 });
     expect(whole(most)).toBe(200_000);
     const { input } = sumUsage(Array.from({ length: 100 }, () => ({ ...usageOf(), cost: most })))?.cost ?? most;
     expect(BigInt.asUintN(64, input)).toBe(100n * most.input);
   });
 
-  test("without prices of their own cached ones cost what others do, and an hour what five minutes do", () => {
+  test("cached tokens without a separate price cost as much as others, and an hour as much as five minutes", () => {
     const usage = { inputTokens: 100, cachedTokens: 40, cacheWriteTokens: 60, cacheWriteHourTokens: 60 };
     const plain = { cache_read: undefined, cache_write: undefined, cache_write_1h: undefined };
     expect(whole(cost(plain, usage))).toBe(0.0003);
     expect(whole(cost({ ...plain, cache_write: "5" }, usage))).toBe(0.00042);
   });
 
-  test("above a bound the whole request costs more, by the highest bound that it passes", () => {
+  test("above a bound the whole request costs more, by the highest bound exceeded", () => {
     const above = [
       { input_tokens: 200_000, prompt: "6", completion: "22.50" },
       { input_tokens: 400_000, prompt: "9", completion: "30" },
@@ -82,7 +82,7 @@ const exactly = (price: string): bigint => {
   return BigInt(integer) * 10n ** 12n + BigInt(fraction.padEnd(12, "0"));
 };
 
-test("no amount is off by more than half of 10^-12 USD, and sums are sums", () => {
+test("no amount is off by more than half of 10^-12 USD, and sums are exact", () => {
   const tokens = fc.nat(100_000_000);
   fc.assert(
     fc.property(decimal, decimal, tokens, tokens, (prompt, completion, inputTokens, outputTokens) => {
@@ -103,7 +103,7 @@ test("no amount is off by more than half of 10^-12 USD, and sums are sums", () =
   );
 });
 
-test("the cost of a sum is known only when that of each part is", () => {
+test("the cost of a sum is known only with the costs of all parts", () => {
   const known = usageOf({ inputTokens: 1, cost: { input: 1n, output: 2n, serverTools: 0n } });
   const sum = sumUsage([known, usageOf({ outputTokens: 2, estimated: true, serverToolUse: { webSearchRequests: 1 } })]);
   expect(sum).toEqual(

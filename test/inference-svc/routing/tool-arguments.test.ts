@@ -1,4 +1,4 @@
-/** An endpoint is known by the tool calls of its answers: those that are JSON and fit the schema of their function. */
+/** An endpoint is measured by the tool calls of its answers: valid JSON which fits the schema of the function. */
 import { afterEach, beforeEach, describe, expect, test } from "@jest/globals";
 import { ToolCallMeter } from "@sluice/inference-svc/routing/attempt/tool-arguments.js";
 import { EndpointRecords } from "@sluice/inference-svc/routing/records/endpoint-record.js";
@@ -45,7 +45,7 @@ describe("a call", () => {
     expect(shareOf(item)).toBe(share);
   });
 
-  test("of a schema that cannot be checked counts neither way", () => {
+  test("of an uncheckable schema does not count", () => {
     const success = new ToolCallSuccess();
     const tool = functionTool({ name: "f", parametersJson: '{"$ref":"https://example.com/schema"}' });
     const item = { type: "function_call", id: "fc_1", name: "f", arguments: "{}" };
@@ -54,12 +54,12 @@ describe("a call", () => {
     expect(success.share(0)).toBeUndefined();
   });
 
-  test("without functions nothing is measured", () => {
+  test("without functions is not measured", () => {
     expect(ToolCallMeter.of(asking(), new ToolCallSuccess(), () => 0)).toBeUndefined();
   });
 });
 
-describe("over sockets", () => {
+describe("tool calls over sockets", () => {
   let good: Upstream;
   let bad: Upstream;
   let engine: Engine;
@@ -84,8 +84,8 @@ describe("over sockets", () => {
     await Promise.all([good.stop(), bad.stop()]);
   });
 
-  test("requests with sort exacto move to the endpoint whose calls fit, after twenty that did not", async () => {
-    // Calls count a little less with every second, so that twenty are not quite enough.
+  test("move requests with sort exacto to the endpoint with fitting calls, after twenty unfitting ones", async () => {
+    // Calls count a little less with every second, so twenty are not quite enough.
     const ask = () =>
       run(engine.turn, asking({ models: ["m"], tools: [weather], provider: preferring({ sort: "exacto" }) }));
     for (let n = 0; n < 19; n++) await ask();

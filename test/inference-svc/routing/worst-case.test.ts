@@ -1,4 +1,4 @@
-/** The most tokens that an input can have, by the headers of pictures and sounds, and by the bytes of everything else. */
+/** The maximum number of tokens of an input, by the headers of pictures and sounds, and by the bytes of all other parts. */
 import { expect, test } from "@jest/globals";
 import { maxImageTokens, readPixels } from "@sluice/inference-svc/estimate/images.js";
 import { maxSoundTokens, readSoundLength } from "@sluice/inference-svc/estimate/sounds.js";
@@ -19,13 +19,13 @@ test.each([
 });
 
 test.each(["", "89504e47", "ffd8ffe0", "ffd8 ffe0 0000 0000 0000 0000", "52494646", "424d"])(
-  "bytes that are no whole header have no size: %s",
+  "bytes without a whole header have no size: %s",
   (hex) => {
     expect(readPixels(bytes(hex))).toBeUndefined();
   },
 );
 
-test("a picture counts the highest of the published rules, and no more than the largest that vendors scale to", () => {
+test("a picture counts the highest of the published rules, and no more than the largest size vendors scale to", () => {
   const square = { width: 1_024, height: 1_024 };
   // 765 tokens in tiles, 1,398 by area, 2,520 in patches at the largest factor.
   for (const model of ["openai/gpt-4.1-nano", "anthropic/claude", "google/gemini", "local/model"])
@@ -38,7 +38,7 @@ test("a picture counts the highest of the published rules, and no more than the 
   expect(maxImageTokens(undefined, "local/model")).toBeUndefined();
 });
 
-test("a sound counts by its length, and one whose length cannot be told by the window", () => {
+test("a sound counts by its length, and a sound of unknown length by the window", () => {
   const head = Buffer.alloc(44);
   head.write("RIFF\0\0\0\0WAVEfmt \x10\0\0\0\x01\0\x02\0", "latin1");
   head.writeUInt32LE(16_000, 24);
@@ -60,7 +60,7 @@ const reader = { model: "local/model", contextLength: 8_000 };
 const tokensOf = (content: unknown, more: object = {}): number =>
   boundInput(asking({ input: [{ type: "message", role: "user", content }], ...more }), reader).inputTokens;
 
-test("every byte that a model may read as text counts, wherever it stands", () => {
+test("every byte readable as text counts, in any place", () => {
   const text = "é".repeat(500);
   expect(tokensOf(text)).toBeGreaterThanOrEqual(1_000);
   const places: readonly object[] = [
@@ -75,12 +75,12 @@ test("every byte that a model may read as text counts, wherever it stands", () =
   for (const place of places) expect(boundInput(asking(place), reader).inputTokens).toBeGreaterThanOrEqual(1_000);
 });
 
-test("ordinary text that is longer than the window counts no more than that, unless its estimate says so", () => {
+test("ordinary text longer than the window counts no more than the window, unless its estimate is higher", () => {
   expect(tokensOf("a".repeat(12_000))).toBe(8_000);
   expect(tokensOf("a".repeat(80_000))).toBeGreaterThanOrEqual(40_000);
 });
 
-test("what nothing bounds counts the whole window: a video, a file elsewhere, a search that the provider runs", () => {
+test("an unlimited part counts the whole window: a video, a file elsewhere, a search by the provider", () => {
   for (const part of [
     { type: "input_video", video_url: "https://example.com/a.mp4" },
     { type: "input_file", file_id: "file-1" },
@@ -92,7 +92,7 @@ test("what nothing bounds counts the whole window: a video, a file elsewhere, a 
   expect(tokensOf("Hi", { tools: [search] })).toBeGreaterThanOrEqual(8_000);
 });
 
-test("a picture that was an answer counts as a picture, and sealed thoughts by their size", () => {
+test("a picture in an answer counts as a picture, and sealed reasoning by its size", () => {
   const picture = { type: "image_generation_call", id: "ig_1", status: "completed", result: "A".repeat(1_000_000) };
   const known = { model: "openai/gpt-5", contextLength: 400_000 };
   expect(boundInput(asking({ input: [picture] }), known).inputTokens).toBeLessThan(30_000);

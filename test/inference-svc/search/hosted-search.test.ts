@@ -34,7 +34,7 @@ afterEach(async () => {
 
 const dialects = ["chat", "messages", "responses", "gemini", "converse", "cohere", "echo"] as const;
 
-/** Opens a model for each dialect, with providers that run nothing; `able` runs its own search. */
+/** Opens a model for each dialect, with providers without native tools; `able` runs its own search. */
 function open(settings: object = { search: { engines: { searxng: { base_url: searching.url } } } }): void {
   const provider = (id: string, dialect: string, more: object = {}) => ({
     id,
@@ -102,14 +102,14 @@ describe("a coding agent's tools", () => {
     expect(fault).toBeUndefined();
   });
 
-  test("reach the model that a router chooses", async () => {
+  test("reach the model chosen by a router", async () => {
     model.script([calling(search), answering(citing)]);
     const ending = await ask({ models: ["service/auto"], tools: agentTools(), provider: only("chat") });
     expect(ending.fault).toBeUndefined();
     expect(itemsIn(ending).map(({ type }) => type)).toEqual(["web_search_call", "message"]);
   });
 
-  test("stay with a provider that runs the search, unless functions beside it rule that out", async () => {
+  test("stay with a provider with a native search, unless functions exclude it", async () => {
     const native = await plan({ models: ["far/able"], tools: agentTools() });
     expect(native?.bodyJson).toContain('{"type":"web_search"}');
     expect((await plan({ models: ["far/google"], tools: [hosted()] }))?.bodyJson).toContain('"googleSearch":{}');
@@ -126,7 +126,7 @@ const only = (id: string) => ({ only: [id], ignore: [], order: [], quantizations
 describe.each(["web_search", "web_search_2025_08_26", "web_search_preview", "web_search_preview_2025_03_11"])(
   "%s",
   (kind) => {
-    test("is searched for, read as data, cited, and shown as a call of that tool", async () => {
+    test("is run, read as data, cited, and shown as a call of the tool", async () => {
       model.script([calling(search), answering(citing)]);
       const ending = await ask({ tools: agentTools(hosted(kind)) });
       expect(searching.requests[0]?.path).toBe("/search?q=cup&format=json&pageno=1");
@@ -173,7 +173,7 @@ describe("clients see", () => {
     expect(itemsIn(ending)[0]).toMatchObject({ action: { sources: [{ type: "url", url: "https://a.test/1" }] } });
   });
 
-  test("a failed search as such, in a stream without the step that completes it; the model reads why", async () => {
+  test("a failed search as failed, in a stream without the completing step; the model reads the reason", async () => {
     searching.script([{ status: 500 }]);
     model.script([callingStream("", search), chatStream("Sorry.")]);
     const { events } = await ask({ tools: [hosted()], stream: true });
@@ -187,20 +187,20 @@ describe("clients see", () => {
     expect(model.requests.at(-1)?.body).toContain("the search engine does not answer");
   });
 
-  test("a call that was refused as failed, with an action", async () => {
+  test("a refused call as failed, with an action", async () => {
     model.script([calling({ name: "web_search", args: { words: "cup" } }), answering("Sorry.")]);
     const [item] = itemsIn(await ask({ tools: [hosted()] }));
     expect(item).toMatchObject({ type: "web_search_call", status: "failed", action: { type: "search", query: "" } });
   });
 });
 
-describe("a model of which one provider searches", () => {
-  test("is left to that one", async () => {
+describe("a model with a native search at one provider", () => {
+  test("is left to this provider", async () => {
     const attempt = await plan({ models: ["far/mixed"], tools: agentTools() });
     expect(attempt?.bodyJson).toContain('{"type":"web_search"}');
   });
 
-  test("is searched for when the preferences of the request leave only the others", async () => {
+  test("is searched for by Sluice if the preferences of the request leave only the others", async () => {
     const attempt = await plan({ models: ["far/mixed"], tools: agentTools(), provider: only("chat") });
     expect([attempt?.bodyJson, attempt?.losses]).toEqual([expect.stringContaining('"name":"web_search"'), []]);
     const native = await plan({ models: ["far/mixed"], tools: agentTools(), provider: only("able") });
@@ -226,7 +226,7 @@ describe("the plugin web", () => {
     expect(await searchedBy({ models: [`far/${dialect}`] })).toBe(expected);
   });
 
-  test("tells the engine of places and modes, and the receipt what it does not know", async () => {
+  test("sends places and modes to the engine, and lists its unknown settings in the receipt", async () => {
     const web = create(WebPluginSchema, {
       userLocation: { country: "AT" },
       mode: "fast",
@@ -267,7 +267,7 @@ describe("settings", () => {
     expect(notSent()).toEqual([]);
   });
 
-  test("that the engine does not know are in the receipt, also of a dry run", async () => {
+  test("unknown to the engine are in the receipt, also of a dry run", async () => {
     model.script([answering("Well.")]);
     const tools = [
       hosted("web_search", {
@@ -296,12 +296,12 @@ describe("settings", () => {
     expect(model.requests[0]?.json["tool_choice"]).toEqual({ type: "function", function: { name: "web_search" } });
   });
 
-  test("an engine that is configured searches also where the provider could", async () => {
+  test("a configured engine searches even if the provider could", async () => {
     const attempt = await plan({ models: ["far/able"], tools: [hosted("web_search", { engine: "searxng" })] });
     expect(attempt?.bodyJson).toContain('"name":"web_search"');
   });
 
-  test("an engine that is not configured is 400 where nobody else searches, and left to a provider that does", async () => {
+  test("an unconfigured engine is 400 without another search, and left to a provider with a native search", async () => {
     const tools = [hosted("web_search", { engine: "tavily" })];
     const { fault } = await ask({ tools });
     expect([fault?.status, fault?.message]).toEqual([
@@ -338,7 +338,7 @@ describe("settings", () => {
     });
   });
 
-  test("without an engine the search is left out as before", async () => {
+  test("without an engine leave out the search as before", async () => {
     open({});
     const attempt = await plan({ models: ["far/chat"], tools: agentTools() });
     expect(attempt?.losses).toEqual([{ path: "tools.2", reason: "no provider of this model runs it" }]);
@@ -349,7 +349,7 @@ describe("a search of the history", () => {
   const past: InputItem = { type: "web_search_call", id: "ws_1", status: "completed", action };
   const input = [past, { type: "message", role: "user", content: "And?" }];
 
-  test("is the call that it was, where the request has the tool", async () => {
+  test("becomes its call again if the request has the tool", async () => {
     model.script([answering("Well.")]);
     await ask({ tools: [hosted()], input });
     expect(model.requests[0]?.json["messages"]).toMatchObject([
@@ -362,7 +362,7 @@ describe("a search of the history", () => {
     ]);
   });
 
-  test("is text without the tool, and an item for a provider that has such items", async () => {
+  test("is text without the tool, and an item for a provider with such items", async () => {
     model.script([answering("Well."), responsesAnswer({ type: "message", role: "assistant", content: [] })]);
     await ask({ input });
     expect(model.requests[0]?.json["messages"]).toMatchObject([

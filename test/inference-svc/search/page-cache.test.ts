@@ -20,7 +20,7 @@ test("a page is kept for five minutes from its reading", () => {
   expect(cache.find("a")).toBeUndefined();
 });
 
-test("the oldest pages leave when there is no room; one that is too long is not kept", () => {
+test("the oldest pages leave when there is no room; a too long page is not kept", () => {
   const cache = new PageCache(() => 0);
   const most = 512 * 1024;
   const keys = Array.from({ length: 17 }, (_, index) => String.fromCodePoint(97 + index));

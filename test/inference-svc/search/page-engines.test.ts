@@ -1,4 +1,4 @@
-/** Pages that vendors read for service:web_fetch: what each is sent, what is made of its answer, and every way in which it can fail. */
+/** Pages read by vendors for service:web_fetch: the request to each, the use of its answer, and every possible failure. */
 import { afterEach, beforeEach, describe, expect, test } from "@jest/globals";
 import { AppliesTo } from "@sluice/proto/gen/sluice/admin/v1/access_service_pb.js";
 import { houseSchema } from "@sluice/proto/runtime/house-file.js";
@@ -43,7 +43,7 @@ async function reopen(...settings: Parameters<typeof open>): Promise<void> {
   engine = open(...settings);
 }
 
-/** A public address, so that no name server is asked. */
+/** A public address, so no name server is queried. */
 const url = "http://93.184.215.14/tea";
 const text = "# Tea\n\nTea is hot.";
 
@@ -53,7 +53,7 @@ interface Story {
   readonly key: object;
   readonly body: object;
   readonly page: (found: unknown, title: unknown, text: unknown) => unknown;
-  /** It could not read the page, which has that status. */
+  /** The vendor could not read the page, which has this status. */
   readonly failed: unknown;
 }
 
@@ -102,13 +102,13 @@ const itemOf = ({ events }: Ending) =>
   events
     .flatMap((event) => (event.type === "item.end" ? [event.item] : []))
     .find(({ type }) => type === "service:web_fetch");
-/** The text that the model reads. */
+/** The text for the model. */
 const output = (): string => {
   const messages = model.requests.at(-1)?.json["messages"] as { role: string; content: string }[];
   return messages.find(({ role }) => role === "tool")?.content ?? "";
 };
 
-test.each([206, null, undefined])("a page that Firecrawl gives with status %s is read", async (statusCode) => {
+test.each([206, null, undefined])("a page returned by Firecrawl with status %s is read", async (statusCode) => {
   service.script([json({ success: true, data: { markdown: text, metadata: { statusCode } } })]);
   await read("firecrawl");
   expect(output()).toContain("Tea is hot.");
@@ -119,7 +119,7 @@ describe.each(vendors)("%s", (id) => {
   const page = (found: unknown = url, title: unknown = "Tea", words: unknown = text) =>
     json(story.page(found, title, words));
 
-  test("is asked with its key; the model reads data, the client sees the page", async () => {
+  test("is called with its key; the model reads data, the client sees the page", async () => {
     service.script([page("http://93.184.215.14/tea/", " Of\ntea ")]);
     const ending = await read(id);
     const [request] = service.requests as [Received];
@@ -151,13 +151,13 @@ describe.each(vendors)("%s", (id) => {
     "http://169.254.169.254/latest",
     "http://10.0.0.1/",
     "http://wiki.example/",
-  ])("is never told of %s", async (target) => {
+  ])("is never sent %s", async (target) => {
     await read(id, {}, target);
     expect(output()).toContain("a host that is not on the public internet");
     expect(service.requests).toEqual([]);
   });
 
-  test("is never told of an origin that Sluice itself may read, nor of other ports, credentials or domains", async () => {
+  test("is never sent an origin only Sluice may read, nor other ports, credentials or domains", async () => {
     for (const target of [service.url, "http://93.184.215.14:8080/", "http://a:b@93.184.215.14/"]) {
       asked = newScope();
       expect(itemOf(await read(id, {}, target))).toMatchObject({ status: "incomplete", error: expect.any(String) });
@@ -172,13 +172,13 @@ describe.each(vendors)("%s", (id) => {
     ["http://93.184.215.15/", "not among the allowed domains"],
     ["javascript:alert(1)", "not an http or https URL"],
     ["no URL", "not a valid URL"],
-  ])("is not believed where it was led to %s", async (found, says) => {
+  ])("is not believed after being led to %s", async (found, says) => {
     service.script([page(found)]);
     await read(id, { allowed_domains: ["93.184.215.14"] });
     expect(output()).toBe(JSON.stringify({ error: `not read: ${says}` }));
   });
 
-  test("is believed as far as its answer can be read", async () => {
+  test("is used as far as its answer is readable", async () => {
     service.script([page(7, { a: 1 }, "Tea\ud83d \u0000is hot.")]);
     expect(itemOf(await read(id))).toMatchObject({ url, title: "", content: "Tea\ufffd is hot." });
   });
@@ -196,7 +196,7 @@ describe.each(vendors)("%s", (id) => {
     ["a cut connection", () => ({ chunks: [{ bytes: "{" }], cut: true }), `${id} does not answer`],
     ["a redirect", () => ({ status: 302, headers: { location: "http://127.0.0.1:1/" } }), `${id} does not answer`],
     ["no end", () => ({ chunks: [{ bytes: Buffer.alloc(65_536, " "), repeat: 1_000_000 }] }), `${id} does not answer`],
-  ])("fails with %s, which the model is told", async (_, reply, says) => {
+  ])("fails with %s, and the model gets the reason", async (_, reply, says) => {
     service.script([reply()]);
     const ending = await read(id);
     expect(output()).toBe(JSON.stringify({ error: `not read: ${says}` }));
@@ -204,7 +204,7 @@ describe.each(vendors)("%s", (id) => {
     expect(service.requests).toHaveLength(1);
   });
 
-  test("is not waited for beyond its time limit", async () => {
+  test("is limited by its timeout", async () => {
     await reopen(50);
     service.script([{ hang: true }]);
     const closed = service.nextClose();
@@ -213,7 +213,7 @@ describe.each(vendors)("%s", (id) => {
     expect(output()).toBe('{"error":"not read: took more than 0.05 s"}');
   });
 
-  test("is left at once when the turn is over", async () => {
+  test("is abandoned at once when the turn is over", async () => {
     service.script([{ chunks: [{ bytes: "{" }], hang: true }]);
     const [request, closed] = [service.nextRequest(), service.nextClose()];
     const ending = read(id);
@@ -223,7 +223,7 @@ describe.each(vendors)("%s", (id) => {
     expect((await ending).fault).toBeDefined();
   });
 
-  test("what guardrails redact, the model does not read", async () => {
+  test("text redacted by guardrails is hidden from the model", async () => {
     service.script([page()]);
     asked = newScope({ guardrail: guardrailOf([redact("hot")], { appliesTo: AppliesTo.BOTH }) });
     await read(id);

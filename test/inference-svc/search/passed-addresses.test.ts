@@ -1,4 +1,4 @@
-/** Addresses that a provider would load: those that lead into a private network reach no provider, in whatever field and spelling. */
+/** Addresses a provider would load: those of private networks reach no provider, in any field and spelling. */
 import { create } from "@bufbuild/protobuf";
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from "@jest/globals";
 import { parseTurn } from "@sluice/inference-svc/turn/parse/turn-request.js";
@@ -69,7 +69,7 @@ interface Places {
   readonly input?: unknown;
   readonly tools?: unknown;
   readonly options?: unknown;
-  /** Fields that the contract does not have. */
+  /** Fields outside the contract. */
   readonly extra?: unknown;
 }
 
@@ -246,7 +246,7 @@ const privateAddresses = [
   "blob:http://10.0.0.1/1",
 ];
 
-/** Forms that only a field for addresses takes for one; a field of bytes refuses or sends them as bytes. */
+/** Forms taken as addresses only in address fields; a field for bytes refuses them or sends them as bytes. */
 const onlyInAddressFields = new Set(["//10.0.0.1/a.png", "/etc/passwd", "10.0.0.1/a.png"]);
 
 describe.each(fields)("a private address in %s", (path, place) => {
@@ -330,7 +330,7 @@ describe("a name", () => {
     expect(lookedUp).toEqual([name]);
   });
 
-  test("that nobody answers for in time passes, and is not waited for again", async () => {
+  test("without an answer in time passes, and is not waited for again", async () => {
     let asked = 0;
     const waiting = () => {
       asked++;

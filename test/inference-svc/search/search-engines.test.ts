@@ -1,4 +1,4 @@
-/** Each search engine against a scripted service: what it is sent, what is made of its answer, and every way in which it can fail. */
+/** Each search engine against a scripted service: its request, the use of its answer, and every possible failure. */
 import { afterEach, beforeEach, describe, expect, test } from "@jest/globals";
 import { openEngines } from "@sluice/inference-svc/web/engines/engines.js";
 import { type Search, type SearchEngine, SearchUnavailable } from "@sluice/inference-svc/web/search.js";
@@ -127,7 +127,7 @@ const stories: Readonly<Record<SearchEngineId, Story>> = {
 const json = (value: unknown): Reply => ({ chunks: [{ json: value }] });
 const queryOf = ({ path }: Received) => Object.fromEntries(new URL(path, "http://x").searchParams);
 
-test("the schema names the engines that the configuration can have", () => {
+test("the schema names all configurable engines", () => {
   const { schema } = pluginContracts["web"]!.shape;
   const { properties } = schema(new Map()) as { properties: { engine: { enum: string[] } } };
   expect(properties.engine.enum.toSorted()).toEqual(["auto", "native", ...searchEngines].toSorted());
@@ -136,7 +136,7 @@ test("the schema names the engines that the configuration can have", () => {
 describe.each(searchEngines)("%s", (id) => {
   const story = stories[id];
 
-  test("is asked with its key, and gives pages with excerpts", async () => {
+  test("is called with its key, and gives pages with excerpts", async () => {
     service.script([json(story.answer), json(story.nothing)]);
     const hits = await search(open(id));
     expect(hits).toEqual([{ url: page.url, title: "One two", content: story.content }]);
@@ -152,7 +152,7 @@ describe.each(searchEngines)("%s", (id) => {
     expect(await search(open(id))).toEqual([]);
   });
 
-  test("is believed as far as its results can be read", async () => {
+  test("is used as far as its results are readable", async () => {
     const results = [null, 7, {}, { url: 7 }, { url: "ftp://a.test" }, { url: `https://a.test/${"x".repeat(3_000)}` }];
     const text = JSON.stringify(story.answer).replace(/\[\{"url".*?\}\]/, () => JSON.stringify(results));
     service.script([{ chunks: [{ bytes: text }] }]);
@@ -171,7 +171,7 @@ describe.each(searchEngines)("%s", (id) => {
     expect(await search(open(id))).toEqual([{ url: page.url, title: "", content: "" }]);
   });
 
-  test("cannot smuggle characters that providers refuse", async () => {
+  test("cannot smuggle in characters refused by providers", async () => {
     const text = JSON.stringify(story.answer)
       .replaceAll("It was B.", "\\ud83d!\\u0000")
       .replace("It\\nwas B.", "\\ud83d!\\u0000");
@@ -189,7 +189,7 @@ describe.each(searchEngines)("%s", (id) => {
     ["JSON of another form", [json([1])], "no results", "does not answer"],
     ["a cut connection", [{ chunks: [{ bytes: "{" }], cut: true }], "", "does not answer"],
     ["a redirect", [{ status: 302, headers: { location: "http://127.0.0.1:1/" } }], "status 302", "does not answer"],
-  ])("fails with %s, which the log names", async (_, replies, cause, says) => {
+  ])("fails with %s, named in the log", async (_, replies, cause, says) => {
     service.script(replies);
     const error: unknown = await search(open(id)).catch((thrown: unknown) => thrown);
     expect(error).toBeInstanceOf(SearchUnavailable);
@@ -214,14 +214,14 @@ describe.each(searchEngines)("%s", (id) => {
     expect(service.bytesWritten).toBeLessThan(64 * 1024 * 1024);
   });
 
-  test("that says nothing is not waited for beyond its time limit", async () => {
+  test("without an answer is limited by its timeout", async () => {
     service.script([{ hang: true }]);
     const closed = service.nextClose();
     await expect(search(open(id, 50))).rejects.toThrow(SearchUnavailable);
     await closed;
   });
 
-  test("is left at once when the turn is over", async () => {
+  test("is abandoned at once when the turn is over", async () => {
     service.script([{ chunks: [{ bytes: "{" }], hang: true }]);
     const abort = new TurnAbort();
     const [request, closed] = [service.nextRequest(), service.nextClose()];
@@ -234,7 +234,7 @@ describe.each(searchEngines)("%s", (id) => {
     expect(warnings).toEqual([]);
   });
 
-  test("rests after five failures, but not after searches that it did not take", async () => {
+  test("rests after five failures, but not after refused searches", async () => {
     service.script([{ status: 422 }]);
     const engine = open(id);
     for (let count = 0; count < 6; count++) await search(engine).catch(() => {});
@@ -308,7 +308,7 @@ describe("settings of a search", () => {
         "x_search",
       ],
     ],
-  ])("%s is told %j; the rest is named", async (id, told, lost) => {
+  ])("%s gets %j; the rest is listed", async (id, told, lost) => {
     const wishes = { place, mode: "unheard-of", cachedOnly: true as const, others: ["x_search"] };
     const request = await sent(id, { wishes });
     if (stories[id].body) expect(request.json).toMatchObject(told);
@@ -317,7 +317,7 @@ describe("settings of a search", () => {
     );
   });
 
-  test("brave is told the place in header fields, unless it could not stand in one", async () => {
+  test("brave gets the place in header fields, unless a header cannot hold it", async () => {
     const { headers } = await sent("brave", { wishes: { place } });
     expect(headers).toMatchObject({
       "x-loc-city": "Graz",
@@ -361,7 +361,7 @@ describe("settings of a search", () => {
     ["firecrawl", { includeDomains: allowed }],
     ["perplexity", { search_domain_filter: allowed }],
     ["parallel", { advanced_settings: { source_policy: { include_domains: allowed } } }],
-  ])("%s is told hosts of domains, and blocks none that are allowed in part", async (id, told) => {
+  ])("%s gets hosts of domains, and blocks no partly allowed host", async (id, told) => {
     const { json: body } = await sent(id, { domains });
     expect(body).toMatchObject(told);
     expect(JSON.stringify(body)).not.toMatch(/e\.test|f\.test/);
@@ -371,11 +371,11 @@ describe("settings of a search", () => {
     ["firecrawl", { excludeDomains: blocked }],
     ["perplexity", { search_domain_filter: ["-d.test"] }],
     ["parallel", { advanced_settings: { source_policy: { exclude_domains: blocked } } }],
-  ])("%s takes blocked domains alone", async (id, told) => {
+  ])("%s takes only blocked domains", async (id, told) => {
     expect((await sent(id, { domains: { ...domains, allowed: [] } })).json).toMatchObject(told);
   });
 
-  test("a list that is too long for an engine is not told, since a part of it would hide results", async () => {
+  test("a list too long for an engine is not sent, since a part of it would hide results", async () => {
     const many = Array.from({ length: 21 }, (_, index) => `a${index}.test`);
     const { json: body } = await sent("perplexity", { domains: { allowed: many, blocked: [] } });
     expect(body).not.toHaveProperty("search_domain_filter");
@@ -397,7 +397,7 @@ describe("settings of a search", () => {
     ["perplexity", "max_results", 20],
     ["exa", "numResults", 25],
     ["firecrawl", "limit", 25],
-  ])("%s is asked for as many results as it can give", async (id, field, count) => {
+  ])("%s is asked for its maximum number of results", async (id, field, count) => {
     expect((await sent(id, { maxResults: 25 })).json[field]).toBe(count);
   });
 

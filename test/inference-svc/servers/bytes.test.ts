@@ -39,7 +39,7 @@ describe("how a stream is written", () => {
     expect([readItems(ending)[0] === content, outcomeOf(ending).status]).toEqual([true, "completed"]);
   });
 
-  test("one byte at a time", async () => {
+  test("may be one byte at a time", async () => {
     const text = Buffer.from(sse(hi, stop, "[DONE]"));
     const chunks: Chunk[] = Array.from(text, (byte) => ({
       bytes: Uint8Array.of(byte),
@@ -49,7 +49,7 @@ describe("how a stream is written", () => {
   });
 });
 
-describe("what the head says is not what comes", () => {
+describe("a head which contradicts its body", () => {
   const streamed = sse(hi, stop, "[DONE]");
   test.each<[string, Reply]>([
     ["a stream called text/plain", bytes(streamed, "text/plain; charset=utf-8")],
@@ -69,7 +69,7 @@ describe("what the head says is not what comes", () => {
     }
   });
 
-  test("a head that says it twice", async () => {
+  test("may repeat its header", async () => {
     const twice = { "content-type": ["text/event-stream", "text/event-stream"] } as unknown as Record<string, string>;
     expect(outcomeOf(await ask({ headers: twice, chunks: [{ bytes: streamed }] })).status).toBe("completed");
     const again = { "retry-after": ["7", "9"] } as unknown as Record<string, string>;
@@ -85,12 +85,12 @@ describe("what the head says is not what comes", () => {
     ["a page called text/plain", bytes("<html>nginx</html>", "text/plain")],
     ["a page called a stream", bytes("\n<!doctype html>")],
     ["an image", bytes("x", "image/png")],
-  ])("%s is no answer: another one is asked", async (_, reply) => {
+  ])("with %s is no answer: another endpoint is called", async (_, reply) => {
     expect((await ask(reply)).fault?.reason).toBe(FaultReason.PROVIDER_FAILED);
     expect(readItems(await ask(reply, { fallback: true }))).toEqual(["Good."]);
   });
 
-  test("an error in JSON that is called a stream", async () => {
+  test("may call an error in JSON a stream", async () => {
     const reply = bytes(JSON.stringify({ error: { message: "slow", code: 429 } }));
     expect((await ask(reply)).fault?.reason).toBe(FaultReason.RATE_LIMITED);
   });

@@ -32,8 +32,8 @@ describe("why it stopped", () => {
   });
 });
 
-describe("what a chat server says", () => {
-  test("Mistral thinks in a part of the content", async () => {
+describe("a chat server's answer", () => {
+  test("of Mistral has reasoning in a part of the content", async () => {
     const thinking = (text: string) => ({ type: "thinking", thinking: [{ type: "text", text }] });
     const streamed = await ask(
       stream(
@@ -56,7 +56,7 @@ describe("what a chat server says", () => {
     expect(readItems(await ask(reply))).toEqual([{ thought: "Hm." }, "Noon."]);
   });
 
-  test("Azure filters first, and in chunks without words", async () => {
+  test("of Azure has filter results first, and in chunks without text", async () => {
     const filter = { hate: { filtered: false, severity: "safe" } };
     const ending = await ask(
       stream(
@@ -87,7 +87,7 @@ describe("what a chat server says", () => {
     expect([readItems(ending), outcomeOf(ending).reason]).toEqual([["Hi"], "content_filter"]);
   });
 
-  test("Google numbers every call 0, and gives no ids", async () => {
+  test("of Google numbers every call 0, without ids", async () => {
     const piece = (name: string, json: string) => ({
       index: 0,
       id: "",
@@ -105,21 +105,21 @@ describe("what a chat server says", () => {
     expect(readItems(await ask(stream(...apart, chatChunk({}, "tool_calls"))))).toEqual(calls);
   });
 
-  test("a name in every piece of a call is one call", async () => {
+  test("with a name in every piece of a call is one call", async () => {
     const piece = (json: string) =>
       chatChunk({ tool_calls: [{ index: 0, id: "", function: { name: "f", arguments: json } }] });
     const ending = await ask(stream(piece(""), piece('{"a":'), piece("{"), piece("}}"), chatChunk({}, "tool_calls")));
     expect(readItems(ending)).toEqual([{ call: "f", arguments: '{"a":{}}' }]);
   });
 
-  test("two calls of one id are told apart", async () => {
+  test("with two calls of one id has two calls", async () => {
     const piece = (index: number) => ({ index, id: "call_1", function: { name: "f", arguments: "{}" } });
     const ending = await ask(stream(chatChunk({ tool_calls: [piece(0), piece(1)] }), chatChunk({}, "tool_calls")));
     const ids = itemsOf(ending.events).map((item) => item.call_id);
     expect([ids[0], new Set(ids).size]).toEqual(["call_1", 2]);
   });
 
-  test("the reason in every chunk is no end while words come", async () => {
+  test("with a finish reason in every chunk goes on while text comes", async () => {
     const word: Chunk = { afterMs: 400, sse: [chatChunk({ content: "x" }, "stop")] };
     const ending = await ask(
       { chunks: [word, word, word, word, { sse: ["[DONE]"] }] },
@@ -128,7 +128,7 @@ describe("what a chat server says", () => {
     expect(readItems(ending)).toEqual(["xxxx"]);
   });
 
-  test("Perplexity and xAI say their sources beside the choices", async () => {
+  test("of Perplexity and xAI has its sources next to the choices", async () => {
     const text = "\u{1f600} It rains [2], and will [1][9].";
     const sources = { citations: ["https://a.example/", "https://b.example/"] };
     const titled = {

@@ -17,7 +17,7 @@ const claude = (more: object = {}) =>
 
 const typeOf = (text: string): string => (text.startsWith("{") ? "application/json" : "text/event-stream");
 
-describe("an answer that is certainly whole is complete", () => {
+describe("a certainly whole answer is complete", () => {
   test.each<[string, string, AskOptions]>([
     ["[DONE] without a finish reason", event(hi) + done, {}],
     [
@@ -45,7 +45,7 @@ describe("an answer that is certainly whole is complete", () => {
   });
 });
 
-describe("an answer that may be cut, or says nothing, is a failure", () => {
+describe("a possibly truncated or empty answer is a failure", () => {
   test.each<[string, string, string, AskOptions]>([
     ["the end of the connection alone", event(hi), "Provider connection lost", {}],
     ["half of a last event", `${event(hi)}data: {"choices":[{"delta":`, "Provider connection lost", {}],

@@ -1,4 +1,4 @@
-/** The errors of OpenAI-compatible servers of all vendors: whose failure it was, what is shown of it, and whether another one is asked. */
+/** The errors of OpenAI-compatible servers of all vendors: the responsible side, the shown message, and the fallback. */
 import { describe, expect, test } from "@jest/globals";
 import { Fault, FaultReason } from "@sluice/proto/runtime/fault.js";
 import type { Reply } from "../../support/providers/upstream.js";

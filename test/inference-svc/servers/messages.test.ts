@@ -1,4 +1,4 @@
-/** Messages servers that leave out or mix up events: no text is lost or given to the wrong call. */
+/** Messages servers with missing or mixed up events: no text is lost or given to the wrong call. */
 import { expect, test } from "@jest/globals";
 import { FaultReason } from "@sluice/proto/runtime/fault.js";
 import { ask, outcomeOf, readItems, stream } from "./odd-server.js";
@@ -17,13 +17,13 @@ const end = (reason: string) => [
 
 const asked = (...events: readonly unknown[]) => ask(stream(start, ...events), { dialect: "messages" });
 
-test("calls whose parts come in turns are a failure, not one call with the input of another", async () => {
+test("calls with interleaved parts are a failure, not one call with the input of another", async () => {
   const mixed = [begin(0, call("a")), begin(1, call("b")), delta(0, json('{"x":1}')), delta(1, json('{"y":2}'))];
   const { fault } = await asked(...mixed, stop(0), stop(1), ...end("tool_use"));
   expect(fault?.reason).toBe(FaultReason.PROVIDER_FAILED);
 });
 
-test("a part of a call that nobody has begun is a failure", async () => {
+test("a part of a call without a beginning is a failure", async () => {
   const { fault } = await asked(delta(0, json("{}")), ...end("tool_use"));
   expect(fault?.reason).toBe(FaultReason.PROVIDER_FAILED);
 });
@@ -56,7 +56,7 @@ test.each([
   ]);
 });
 
-test("deltas that do not say of which block they are", async () => {
+test("deltas without the number of their block", async () => {
   const ending = await asked(
     begin(0, { type: "text", text: "" }),
     delta(undefined, words("Noon.")),

@@ -1,4 +1,4 @@
-/** A server that answers in its own way, and what a reader gets of it. */
+/** A server with peculiar answers, and a reader's result. */
 import type { Outcome } from "@sluice/inference-svc/turn/turn.js";
 import { type Reply, chatChunk, chatStream, startUpstream } from "../../support/providers/upstream.js";
 import { type Ending, asking, house, itemsOf, openEngine, run } from "../asking.js";
@@ -7,7 +7,7 @@ export interface AskOptions {
   /** Dialect of the server, chat by default. */
   readonly dialect?: string;
   readonly stream?: boolean;
-  /** Another endpoint stands behind it, which says "Good." */
+  /** Another endpoint stands behind it, and answers "Good." */
   readonly fallback?: true;
   /** Timeouts of the server in milliseconds. */
   readonly timeouts?: Readonly<Record<string, number>>;
@@ -40,7 +40,7 @@ const joined = (parts: unknown) =>
     .map(({ text, refusal }) => text ?? refusal)
     .join("");
 
-/** The visible text of the items. Fails unless the items are in the order that clients need. */
+/** The visible text of the items. Fails unless the items are in the order required by clients. */
 export const readItems = ({ events }: Ending): readonly unknown[] =>
   itemsOf(events).map(({ type, name, content, arguments: json }) => {
     if (type === "reasoning") return { thought: joined(content) };

@@ -1,4 +1,4 @@
-/** Tools that call models, over scripted providers: `outer` answers the request, and `other` is the model that a tool calls. */
+/** Tools calling models, over scripted providers: `outer` answers the request, and `other` is the model behind a tool. */
 import { expect } from "@jest/globals";
 import type { TurnRequest } from "@sluice/inference-svc/turn/request.js";
 import type { OutputItem, TurnEvent } from "@sluice/inference-svc/turn/turn.js";
@@ -65,11 +65,11 @@ export class ToolHouse {
 export const shown = (events: readonly TurnEvent[]): readonly OutputItem[] =>
   events.flatMap((event) => (event.type === "item.end" ? [event.item] : []));
 
-/** Names and payloads of the events that an item has beside those of every item. */
+/** Names and payloads of an item's events, except those common to every item. */
 export const progress = (events: readonly TurnEvent[]): readonly (readonly [string, Record<string, unknown>])[] =>
   events.flatMap((event) => (event.type === "native" ? [[event.name, JSON.parse(event.payloadJson)] as const] : []));
 
-/** Fails unless a client that leaves ends the call of the model behind a tool within 250 ms. @param turn a turn whose tool asks the other model */
+/** Fails unless a leaving client ends the call of the model behind a tool within 250 ms. @param turn a turn whose tool calls the other model */
 export async function expectPromptEnd(house: ToolHouse, turn: (asked: Asked) => Promise<unknown>): Promise<void> {
   house.other.script([{ chunks: [{ sse: [chatChunk({ content: "A" })] }], hang: true }]);
   const asked = newScope();

@@ -68,14 +68,14 @@ test.each([
   [{ operation: "read", file_id: "file_9" }, "there is no such file_id"],
   [{ operation: "search" }, "search needs a query"],
   [{ operation: "write" }, "operation: must be one of list, read, search"],
-])("a call that cannot be run is told to the model: %j", async (args, error) => {
+])("an impossible call is reported to the model: %j", async (args, error) => {
   const { events, fault } = await turn([args]);
   expect(fault).toBeUndefined();
   expect(shown(events)[0]).toMatchObject({ type: "service:files", status: "incomplete", error });
   expect(JSON.parse(told())).toEqual({ error });
 });
 
-test("a PDF that cannot be read is an error of the call", async () => {
+test("an unreadable PDF is an error of the call", async () => {
   const broken = fileOf("x.pdf", encoded("application/pdf", "%PDF-1.4 nothing"));
   const { events, fault } = await turn([{ operation: "read", file_id: "file_0" }], {
     input: [{ type: "message", role: "user", content: [broken] }],
@@ -105,12 +105,12 @@ test("a call while the turn is cut short reads nothing more", async () => {
   expect(house.outer.requests.length - before).toBe(1);
 });
 
-test("without files the model is not told of the tool", async () => {
+test("without files the model does not get the tool", async () => {
   await turn([], { input: [{ type: "message", role: "user", content: "Hi" }] });
   expect(house.sent("outer")["tools"]).toBeUndefined();
 });
 
-test("an item of before is read as the call that it was", async () => {
+test("an earlier item becomes its call again", async () => {
   const { events } = await turn([{ operation: "read", file_id: "file_0" }]);
   await turn([], { input: [...input, ...shown(events), { type: "message", role: "user", content: "And?" }] });
   expect(JSON.stringify(house.sent("outer").messages)).toMatch(/service_files[\s\S]*is not kept/);

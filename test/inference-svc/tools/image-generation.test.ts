@@ -1,4 +1,4 @@
-/** `service:image_generation` and `image_generation` over scripted providers: what the image model is asked, and what clients get. */
+/** `service:image_generation` and `image_generation` over scripted providers: the request to the image model, and the client's view. */
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "@jest/globals";
 import type { TurnRequest } from "@sluice/inference-svc/turn/request.js";
 import { type Reply, chatAnswer, chatChunk, chatStream } from "../../support/providers/upstream.ts";
@@ -37,7 +37,7 @@ const turn = (fields: Partial<TurnRequest> = {}, asked = newScope()) =>
 const message = { type: "message", content: [{ text: "Here it is." }] };
 
 describe("a call", () => {
-  test("the image model is asked, the client gets the image, and the key pays for it", async () => {
+  test("goes to the image model, the client gets the image, and the key pays for it", async () => {
     const before = [house.engine.opened.length, house.engine.closed.length] as const;
     const asked = newScope();
     const { events, fault } = await turn({ tools: [tool({ quality: "high", seed: 7 })] }, asked);
@@ -57,7 +57,7 @@ describe("a call", () => {
     const operations = house.engine.opened.slice(before[0]).map(({ operation }) => operation);
     expect(operations).toEqual(["turn", "image", "turn"]);
     const closed = house.engine.closed.slice(before[1]).map(({ costUsd }) => Number(costUsd));
-    // Three dollars for the image, beside the tokens.
+    // Three dollars for the image, plus the tokens.
     expect(closed[1]).toBeGreaterThan(3);
     const { cost } = asked.scope.trace.usage ?? {};
     const paid = closed.reduce((sum, each) => sum + each, 0);
@@ -68,7 +68,7 @@ describe("a call", () => {
     ]);
   });
 
-  test("the tool that providers have is run, too, with its item and events", async () => {
+  test("works for the providers' own tool, too, with its item and events", async () => {
     house.outer.script([callingStream("", { name: "image_generation", args: red }), chatStream("Here it is.")]);
     house.other.script([
       {
@@ -104,7 +104,7 @@ describe("a call", () => {
     expect(shown(events)[0]).toMatchObject({ status: "completed", imageUrl: address, result: address });
   });
 
-  test("an image of before is read as the call that it was, without its bytes", async () => {
+  test("with an earlier image becomes its call again, without its bytes", async () => {
     const { events } = await turn();
     house.outer.script([answering("Still red.")]);
     await turn({ tools: [], input: [...shown(events), { type: "message", role: "user", content: "And?" }] });
@@ -118,19 +118,19 @@ test.each([
   [tool({ model: "acme/none" }), "tools.0.parameters.model: no model is called acme/none"],
   [tool({ model: "acme/other" }), "tools.0.parameters.model: acme/other gives no images"],
   [native({ model: "gpt-image-1" }), "tools.0.model: no model is called gpt-image-1"],
-])("a model that gives none is refused: %#", async (entry, message) => {
+])("a model without images is refused: %#", async (entry, message) => {
   const { fault } = await turn({ tools: [entry] });
   expect([fault?.status, fault?.message]).toEqual([400, message]);
 });
 
-test("no model at all names what the operator sets", async () => {
+test("a request without any image model is refused with the configuration key", async () => {
   const bare = await ToolHouse.open();
   const { fault } = await bare.run({ tools: [tool()] });
   expect([fault?.status, fault?.message]).toEqual([400, expect.stringContaining("internal_models.image")]);
   await bare.stop();
 });
 
-describe("what goes wrong", () => {
+describe("a failure of the image model", () => {
   test.each([
     ["the provider fails", { status: 500 }, expect.any(String)],
     ["there is no image", answering("I cannot."), "the model gave no image"],
@@ -142,7 +142,7 @@ describe("what goes wrong", () => {
     ],
     ["an address leads elsewhere", painting("javascript:alert(1)"), expect.any(String)],
     ["it is too long", painting(`data:image/png;base64,iVBORw0KGgo${"A".repeat(28_000_000)}`), expect.any(String)],
-  ])("%s: the model is told, and answers", async (_, reply, error) => {
+  ])("%s is reported to the model, and the model answers", async (_, reply, error) => {
     house.other.script([reply]);
     const { events, fault } = await turn();
     expect(fault).toBeUndefined();
@@ -153,7 +153,7 @@ describe("what goes wrong", () => {
     expect(house.sent("outer").messages.at(-1)?.content).toMatch(/^{"error":/);
   });
 
-  test.each([false, true])("an answer without end is cut off, stream: %s", async (stream) => {
+  test.each([false, true])("an endless answer is cut off, stream: %s", async (stream) => {
     const head = stream ? "data: " : "";
     house.other.script([
       { chunks: [{ bytes: `${head}{"id":"` }, { bytes: "A".repeat(1_000_000), repeat: 500 }], hang: true },
@@ -168,7 +168,7 @@ describe("what goes wrong", () => {
     expect(house.other.bytesWritten - before).toBeLessThan(150_000_000);
   });
 
-  test("who leaves ends the call of the image model within 250 ms", async () => {
+  test("a leaving client ends the call of the image model within 250 ms", async () => {
     house.other.script([{ hang: true }]);
     const asked = newScope();
     const reached = house.other.nextRequest();
@@ -181,7 +181,7 @@ describe("what goes wrong", () => {
     await running.catch(() => {});
   });
 
-  test("a budget that is used up meanwhile", async () => {
+  test("a budget used up meanwhile is reported", async () => {
     const first = house.outer.nextRequest().then(() => (house.isSpent = true));
     house.outer.script([callingStream("", call())]);
     const { events, fault } = await turn({ stream: true }, newScope({ hasBudget: true }));

@@ -1,4 +1,4 @@
-/** Calls of MCP tools that wait for a yes, over two requests with nothing stored between them. */
+/** Calls of MCP tools waiting for approval, over two requests with nothing stored between them. */
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "@jest/globals";
 import type { InputItem } from "@sluice/inference-svc/turn/request.js";
 import { mcp } from "@sluice/proto/runtime/house/mcp.js";
@@ -25,7 +25,7 @@ beforeEach(() => void server.requests.splice(0));
 const question: InputItem = { type: "message", role: "user", content: "Say hello." };
 const entry = (fields: object = {}) => mcpTool({ server_url: server.url, require_approval: undefined, ...fields });
 
-/** Runs the first request, whose call waits. */
+/** Runs the first request; its call waits. */
 async function first(tools = [entry()]) {
   house.outer.script([calling(echoCall), answering("not asked for")]);
   const asked = newScope();
@@ -48,7 +48,7 @@ const decision = (items: readonly InputItem[], approve: boolean, reason?: string
   ...(reason && { reason }),
 });
 
-test("without a word about approval every call waits, and the response ends with it", async () => {
+test("by default every call waits for approval, and the response ends with it", async () => {
   const { items, asked } = await first();
   expect(items).toMatchObject([
     { type: "mcp_list_tools" },
@@ -60,7 +60,7 @@ test("without a word about approval every call waits, and the response ends with
 });
 
 describe("the next request", () => {
-  test("with a yes makes the call before the model is asked, and lists nothing again", async () => {
+  test("with an approval makes the call before calling the model, and lists nothing again", async () => {
     const { items } = await first();
     server.requests.splice(0);
     const after = await next([...items, decision(items, true)]);
@@ -75,7 +75,7 @@ describe("the next request", () => {
     ]);
   });
 
-  test("with a no makes none, and the model reads why", async () => {
+  test("with a denial makes no call, and the model reads the reason", async () => {
     const { items } = await first();
     const after = await next([...items, decision(items, false, "Not today.")]);
     expect(after.items).toMatchObject([{ type: "message" }]);
@@ -83,14 +83,14 @@ describe("the next request", () => {
     expect(after.messages.at(-1)?.content).toContain("does not want the call to be made: Not today.");
   });
 
-  test("without a decision makes none", async () => {
+  test("without a decision makes no call", async () => {
     const { items } = await first();
     const after = await next([...items, { type: "message", role: "user", content: "Well?" }]);
     expect(server.asked()).not.toContain("tools/call");
     expect(JSON.stringify(after.messages)).toContain("it was not made");
   });
 
-  test("that follows an answer does not make the call a second time, with its item or without it", async () => {
+  test("after an answer does not repeat the call, with its item or without it", async () => {
     const { items } = await first();
     const after = await next([...items, decision(items, true)]);
     for (const made of [after.items, after.items.filter(({ type }) => type === "message")]) {
@@ -102,7 +102,7 @@ describe("the next request", () => {
     }
   });
 
-  test("whose tools leave the tool out makes no call", async () => {
+  test("without the tool makes no call", async () => {
     const { items } = await first();
     house.outer.script([answering("Then not.")]);
     const input = [question, ...items, decision(items, true)];
@@ -120,7 +120,7 @@ describe("the next request", () => {
   });
 });
 
-test("a tool of the server that needs none, and a function of the client, go beside a call that waits", async () => {
+test("a tool without approval, and a function of the client, run next to a waiting call", async () => {
   const tools = [entry({ require_approval: { never: { tool_names: ["add"] } } }), functionTool({ name: "f" })];
   house.outer.script([calling(echoCall, { name: "crm__add", args: { a: 1, b: 2 } }, { name: "f" }), answering("x")]);
   const { events } = await house.run({ input: [question], tools });

@@ -1,4 +1,4 @@
-/** MCP servers that fail, lie, never end or are not allowed. */
+/** MCP servers with failures, lies, endless answers or without permission. */
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from "@jest/globals";
 import { McpServers } from "@sluice/inference-svc/mcp/servers.js";
 import { TurnAbort } from "@sluice/inference-svc/turn/signal.js";
@@ -202,7 +202,7 @@ describe("a list", () => {
     expect(house.sent("outer")["tools"]).toBeUndefined();
   });
 
-  test("is asked for page by page, without what no model could call", async () => {
+  test("is read page by page, without uncallable tools", async () => {
     const pages: Readonly<Record<string, object>> = {
       first: {
         tools: [...many(1), { name: 5 }, { name: "", inputSchema: {} }, { name: "bare" }, ...many(1)],
@@ -224,7 +224,7 @@ describe("a list", () => {
     expect(sent[1]?.function.parameters).toEqual({ type: "object", properties: { n: { type: "number" } } });
   });
 
-  test("of several servers has a limit for all of them, and names never meet", async () => {
+  test("of several servers has a limit for all of them, and names never collide", async () => {
     answer = listing([...many(100), { name: "echo", inputSchema: {} }]);
     house.outer.script([answering("Fine.")]);
     const tools = [
@@ -251,7 +251,7 @@ describe("guardrails", () => {
   const scope = (...filters: Parameters<typeof guardrailOf>[0]) =>
     newScope({ guardrail: guardrailOf(filters, { appliesTo: AppliesTo.BOTH }) });
 
-  test("look at what the model is told of the tools", async () => {
+  test("scan the tools' descriptions for the model", async () => {
     expect((await call(scope(block("Says it again")))).fault?.status).toBe(403);
     await call(scope(redact("again", "<m>")));
     expect(JSON.stringify(house.sent("outer", -2)["tools"])).not.toContain("again");
@@ -278,7 +278,7 @@ describe("guardrails", () => {
   });
 });
 
-describe("with a session", () => {
+describe("a server with sessions", () => {
   let sessions: McpService;
   let own: ToolHouse;
   beforeEach(async () => {
@@ -290,7 +290,7 @@ describe("with a session", () => {
     await sessions.stop();
   });
 
-  test("one that the server has forgotten is opened again, once, and the last one is deleted", async () => {
+  test("opens a forgotten session again, once, and the last session is deleted", async () => {
     own.outer.script([calling(echoCall), answering("Done.")]);
     const { events } = await own.run({ tools: [mcpTool({ server_url: sessions.url })] });
     expect(shown(events)[1]).toMatchObject({ status: "completed", output: "You said hello." });
@@ -309,12 +309,12 @@ describe("with a session", () => {
     expect(new Set(versions.filter((version) => version !== undefined))).toEqual(new Set(["2025-11-25"]));
   });
 
-  test("a turn that ends cuts the call and deletes the session", async () => {
+  test("gets the call cut and the session deleted at the turn's end", async () => {
     own.outer.script([calling({ name: "crm__slow" }), answering("Done.")]);
     const asked = newScope();
     const running = own.run({ tools: [mcpTool({ server_url: sessions.url })] }, asked);
     await sessions.until("tools/call");
-    // The session that is forgotten is replaced first.
+    // The forgotten session is replaced first.
     while (sessions.asked().filter((each) => each === "tools/call").length < 2) await new Promise(setImmediate);
     const cut = sessions.untilCut();
     const from = performance.now();
@@ -327,7 +327,7 @@ describe("with a session", () => {
   });
 });
 
-test("a turn that ends while tools are listed ends at once", async () => {
+test("a turn ending during the listing of tools ends at once", async () => {
   answer = on("tools/list", () => ({ hang: true }));
   const asked = newScope();
   const running = house.run({ tools: [tool()] }, asked);
@@ -458,7 +458,7 @@ describe("addresses", () => {
 });
 
 describe("tool_choice", () => {
-  test("is left out where no tool is left", async () => {
+  test("is left out without remaining tools", async () => {
     answer = on("tools/list", () => ({ status: 500 }));
     house.outer.script([answering("No tools.")]);
     const { fault } = await house.run({ tools: [tool()], toolChoice: "required" });

@@ -65,7 +65,7 @@ describe.each(["sessions", "sessionless"] as const)("a server with %s", (kind) =
     expect(asked.scope.trace.stages.map(({ name }) => name)).toEqual(["mcp", "server-tools"]);
   });
 
-  test("a stream tells of the list and the call as they go", async () => {
+  test("a stream shows the list and the call as they happen", async () => {
     house.outer.script([callingStream("", echo), chatStream("It said hello.")]);
     const { events } = await house.run({ tools: [tool(server().url)], stream: true });
     expect(progress(events).map(([name]) => name)).toEqual([
@@ -77,14 +77,14 @@ describe.each(["sessions", "sessionless"] as const)("a server with %s", (kind) =
     expect(events.filter(({ type }) => type === "arguments.delta")).toMatchObject([{ delta: '{"text":"hello"}' }]);
   });
 
-  test("a call that fails is failed, and the model reads why", async () => {
+  test("a failing call has the status failed, and the model reads the reason", async () => {
     house.outer.script([calling({ name: "crm__fail" }), answering("It failed.")]);
     const { events } = await house.run({ tools: [tool(server().url)] });
     expect(shown(events)[1]).toMatchObject({ type: "mcp_call", status: "failed", output: null, error: "out of paper" });
     expect(house.sent("outer").messages.at(-1)?.content).toContain("out of paper");
   });
 
-  test("a stream tells of a slow call before it is over", async () => {
+  test("a stream shows a slow call before it is over", async () => {
     house.outer.script([callingStream("", { name: "crm__slow" }), chatStream("Done.")]);
     const { scope } = newScope();
     const told: string[] = [];
@@ -99,7 +99,7 @@ describe.each(["sessions", "sessionless"] as const)("a server with %s", (kind) =
   });
 });
 
-test("a server that an item of the conversation brings is listed and called, and its items are understood in the next turn", async () => {
+test("a server defined by an item of the conversation is listed and called, and its items are understood in the next turn", async () => {
   const bring: InputItem = {
     type: "additional_tools",
     role: "developer",
@@ -124,7 +124,7 @@ test("a server that an item of the conversation brings is listed and called, and
   ]);
 });
 
-test("several servers are asked, each for its own tools", async () => {
+test("several servers are called, each for its own tools", async () => {
   const tools = [
     tool(sessions.url),
     mcpTool({ server_label: "erp", server_url: sessionless.url, allowed_tools: ["add"] }),
@@ -140,7 +140,7 @@ test("several servers are asked, each for its own tools", async () => {
   ]);
 });
 
-test("arguments reach the server as the model wrote them, and again in fields where the schema says so", () => {
+test("arguments reach the server as the model wrote them, and again in header fields named by the schema", () => {
   const schema = {
     type: "object",
     properties: { city: { type: "string", "x-mcp-header": "City" }, n: { type: "number" } },
@@ -149,14 +149,14 @@ test("arguments reach the server as the model wrote them, and again in fields wh
   expect(paramFields(schema, { city: "Oslo" })).toEqual({ "mcp-param-City": "Oslo" });
 });
 
-describe("a provider that runs mcp", () => {
+describe("a provider with native mcp", () => {
   const open = () => {
     const file = parseHouse({ url: house.outer.url, dialect: "responses" });
     return openEngine({ ...file, mcp: mcp.parse({ servers: { crm: { url: sessions.url } } }) });
   };
   const entry = { server_url: "https://mcp.example", authorization: "tok" };
 
-  test("is left the tool as it is, with its credentials", async () => {
+  test("gets the tool unchanged, with its credentials", async () => {
     const vendor = open();
     house.outer.script([responsesAnswer({ ...said })]);
     await run(vendor.turn, asking({ tools: [mcpTool(entry)], stream: false }));
@@ -164,7 +164,7 @@ describe("a provider that runs mcp", () => {
     expect(house.outer.requests.at(-1)?.json["tools"]).toMatchObject([{ type: "mcp", server_label: "crm", ...entry }]);
   });
 
-  test("is not told of a server of the operator", async () => {
+  test("does not get a server of the operator", async () => {
     const vendor = open();
     house.outer.script([responsesAnswer({ ...said })]);
     const { events } = await run(vendor.turn, asking({ tools: [mcpTool({})], stream: false }));

@@ -1,4 +1,4 @@
-/** Services with a price, over sockets: what the turn pays, what its ledger row says, and that nothing is sent without a budget for it. */
+/** Services with a price, over sockets: the turn's cost, its ledger row, and that nothing is sent without a budget for it. */
 import { afterEach, beforeEach, describe, expect, test } from "@jest/globals";
 import type { Budgets } from "@sluice/inference-svc/ledger/budget.js";
 import { EndpointRecords } from "@sluice/inference-svc/routing/records/endpoint-record.js";
@@ -67,7 +67,7 @@ interface Story {
   readonly tool: HostedTool;
   readonly call: Call;
   readonly row: object;
-  /** Replies before that to the call. */
+  /** Replies before the reply to the call. */
   readonly before: readonly Reply[];
   readonly answer: Reply;
 }
@@ -120,7 +120,7 @@ const start = ({ tool, call }: Story): Promise<Ending> => {
   return run(engine.turn, asking({ tools: [tool], stream: false }), asked);
 };
 
-/** The ledger row of the call: rows end in the order in which they began, since the model waits for the service. */
+/** The ledger row of the call: rows end in the order of their beginning, since the model waits for the service. */
 const row = () => {
   const index = engine.opened.findIndex(({ operation }) => operation !== "turn");
   return index === -1 ? undefined : { ...engine.opened[index], ...engine.closed[index] };
@@ -164,7 +164,7 @@ describe.each(Object.entries(stories))("%s", (_, story) => {
     expect(stage(operation)).toMatchObject({ cost_usd: 0, data: { outcome: "failed" } });
   });
 
-  test("a call that a client leaves is paid for, as an estimate", async () => {
+  test("a call abandoned by a client is paid for, as an estimate", async () => {
     service.script([...story.before, { hang: true }]);
     const ending = start(story);
     for (let left = story.before.length; left >= 0; left--) await service.nextRequest();
@@ -180,7 +180,7 @@ describe.each(Object.entries(stories))("%s", (_, story) => {
     expect(total()).toBe(ledgerSum());
   });
 
-  test("without a budget nothing is sent, and the model is told", async () => {
+  test("without a budget nothing is sent, and the model gets the reason", async () => {
     const says = "Insufficient credits: the budget of this key, 1 USD, is spent";
     const refused = new Fault(FaultReason.PAYMENT_REQUIRED, says);
     const reserve = (_scope: unknown, amount: bigint) =>

@@ -1,4 +1,4 @@
-/** Tools of the sandbox with models of several dialects, and with providers that run such tools themselves. */
+/** Tools of the sandbox with models of several dialects, and with providers with such native tools. */
 import { afterAll, beforeAll, beforeEach, expect, test } from "@jest/globals";
 import type { HostedTool } from "@sluice/inference-svc/turn/request.js";
 import { houseSchema } from "@sluice/proto/runtime/house-file.js";
@@ -124,7 +124,7 @@ test("the built-in model calls it, too", async () => {
   expect(shown(events)[0]).toMatchObject({ type: "code_interpreter_call", status: "completed" });
 });
 
-test.each([interpreter, shell])("a provider that runs the tool keeps it: %#", async (entry) => {
+test.each([interpreter, shell])("a provider with the tool keeps it: %#", async (entry) => {
   model.script([responsesAnswer(said)]);
   const before = adapter.requests.length;
   const { fault } = await run(engine.turn, asking({ models: ["far/able"], stream: false, tools: [entry] }));

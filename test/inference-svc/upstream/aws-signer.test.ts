@@ -1,6 +1,6 @@
 /**
- * Signatures as Amazon publishes them (the Signature Version 4 test suite, https://github.com/awslabs/aws-c-auth/tree/main/tests/aws-signing-test-suite/v4),
- * and requests that are signed as they are sent.
+ * Signatures as published by Amazon (the Signature Version 4 test suite, https://github.com/awslabs/aws-c-auth/tree/main/tests/aws-signing-test-suite/v4),
+ * and signed requests over a socket.
  */
 import { createHash, createHmac } from "node:crypto";
 import { afterEach, describe, expect, test } from "@jest/globals";
@@ -90,7 +90,7 @@ function expectedProof({ method, path, headers, body }: Received): string {
   return createHmac("sha256", key).update(toSign).digest("hex");
 }
 
-describe("over a socket", () => {
+describe("signing over a socket", () => {
   let upstream: Upstream;
   let engine: Engine;
   afterEach(async () => {
@@ -126,7 +126,7 @@ describe("over a socket", () => {
   const signedAt = ({ headers }: Received): number =>
     Date.parse(String(headers["x-amz-date"]).replace(/(....)(..)(..)T(..)(..)(..)/, "$1-$2-$3T$4:$5:$6"));
 
-  test.each(["", "/proxy?b=2&a=%C3%A9"])("what is sent is what was signed (%s)", async (query) => {
+  test.each(["", "/proxy?b=2&a=%C3%A9"])("sends exactly the signed bytes (%s)", async (query) => {
     const whole = { chunks: [{ json: answer([{ text: "Hi" }]) }] };
     await begin([hi, whole], query);
     expect((await run(engine.turn, asking({ text: "Zürich 😀" }))).fault).toBeUndefined();
@@ -141,7 +141,7 @@ describe("over a socket", () => {
     }
   });
 
-  test("the time of the provider is learned from its first refusal", async () => {
+  test("learns the provider's time from its first refusal", async () => {
     await begin([refusal(hourMs), hi]);
     expect((await run(engine.turn, asking())).fault).toBeUndefined();
     expect((await run(engine.turn, asking())).fault).toBeUndefined();
@@ -153,7 +153,7 @@ describe("over a socket", () => {
     }
   });
 
-  test("turns that were under way when it was learned are signed again, too", async () => {
+  test("signs turns already under way again, too", async () => {
     await begin([hi]);
     const both = (async () => {
       await upstream.nextRequest();
@@ -167,14 +167,14 @@ describe("over a socket", () => {
     expect(upstream.requests).toHaveLength(4);
   });
 
-  test("once: who refuses by the same clock again has another reason", async () => {
+  test("does so once: a second refusal by the same clock has another reason", async () => {
     await begin([refusal(hourMs)]);
     const { fault } = await run(engine.turn, asking());
     expect(fault?.reason).toBe(FaultReason.PROVIDER_FAILED);
     expect(upstream.requests).toHaveLength(2);
   });
 
-  test("with the right time a refusal is one, and shows no credentials", async () => {
+  test("with the right time keeps a refusal, without credentials", async () => {
     await begin([refusal(0)]);
     const { fault } = await run(engine.turn, asking());
     expect(upstream.requests).toHaveLength(1);

@@ -1,4 +1,4 @@
-/** Answers that come coded though nobody asked for it, as proxies before providers give them. */
+/** Unrequested content codings of answers, as added by proxies before providers. */
 import { once } from "node:events";
 import {
   type BrotliCompress,
@@ -74,7 +74,7 @@ function packed(reply: Reply, coding: string, pack: Pack): Reply {
 
 const gzipped = (reply: Reply): Reply => packed(reply, "gzip", gzipSync);
 
-/** The chunks of a server that flushes after each part; the last chunk ends the coding. */
+/** The chunks of a server flushing after each part; the last chunk ends the coding. */
 async function flushed(coder: Gzip | Deflate | BrotliCompress, ...parts: readonly string[]): Promise<Buffer[]> {
   let given: Buffer[] = [];
   coder.on("data", (piece: Buffer) => given.push(piece));
@@ -165,7 +165,7 @@ describe("answers in a coding", () => {
     expect([fault?.reason, fault?.message]).toEqual([FaultReason.INVALID_REQUEST, "tools.0: unknown field"]);
   });
 
-  test.each(["zstd", "gzip"])("an error that cannot be unpacked (%s) keeps its status", async (coding) => {
+  test.each(["zstd", "gzip"])("an error which cannot be unpacked (%s) keeps its status", async (coding) => {
     const headers = { "content-type": "application/json", "content-encoding": coding };
     await begin([{ status: 429, headers, chunks: [{ bytes: "nonsense" }] }]);
     expect((await run(engine.turn, asking())).fault?.reason).toBe(FaultReason.RATE_LIMITED);
@@ -216,7 +216,7 @@ describe("a stream in a coding", () => {
   test.each<[string, Partial<Reply>]>([
     ["ends", {}],
     ["breaks", { cut: true }],
-  ])("that %s before its finish has failed", async (_, how) => {
+  ])("%s before its finish has failed", async (_, how) => {
     const [first, second] = await flushed(createGzip(), sse(hi), sse(stop));
     const headers = { "content-encoding": "gzip" };
     await begin([
@@ -234,7 +234,7 @@ describe("a stream in a coding", () => {
     expect(events.at(-1)).toMatchObject({ type: "end", outcome: { status: "completed", usage: { estimated: true } } });
   });
 
-  test("a whole answer of which the end is missing is none", async () => {
+  test("a whole answer without its end is none", async () => {
     const bytes = gzipSync(
       JSON.stringify({ choices: [{ index: 0, message: { content: "Hi" }, finish_reason: "stop" }] }),
     );
@@ -284,7 +284,7 @@ describe("bounds count what was unpacked", () => {
   test("a reader who does not read stops the provider, and gets everything when he reads", async () => {
     const words = Buffer.from(crypto.getRandomValues(new Uint8Array(24 * 1024))).toString("base64");
     const parts = Array.from({ length: 1_500 }, () => sse(chatChunk({ content: words })));
-    // Nothing is saved by it, so that what waits is as large as what is sent.
+    // Without compression the waiting bytes are as large as the sent bytes.
     const pieces = await flushed(createGzip({ level: 0 }), ...parts, sse(stop, "[DONE]"));
     await begin([{ headers: { "content-encoding": "gzip" }, chunks: pieces.map((bytes) => ({ bytes })) }]);
     const { scope, abort } = newScope();
@@ -308,7 +308,7 @@ describe("bounds count what was unpacked", () => {
     abort.abort(new Error("left"));
   });
 
-  test("an abort closes the socket of a stream that nobody reads", async () => {
+  test("an abort closes the socket of an unread stream", async () => {
     const [first] = await flushed(createGzip(), sse(hi));
     await begin([{ headers: { "content-encoding": "gzip" }, chunks: [{ bytes: first ?? "" }], hang: true }]);
     const { scope, abort } = newScope();

@@ -13,7 +13,7 @@ import type { ResponseHead } from "@sluice/inference-svc/upstream/transport/http
 
 const ok = "HTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\nHi";
 
-/** A server that answers what a test says to each request, and counts its sockets. */
+/** A server with a scripted answer to each request, which counts its sockets. */
 let server: Server;
 let connections: Connections;
 const sockets: Socket[] = [];
@@ -63,7 +63,7 @@ describe("between two requests", () => {
   test.each<[string, (socket: Socket | undefined) => void]>([
     ["closed", (socket) => socket?.destroy()],
     ["reset", (socket) => socket?.resetAndDestroy()],
-  ])("a connection that the server %s is opened again, unseen", async (_, close) => {
+  ])("a connection %s by the server is opened again, unnoticed", async (_, close) => {
     await begin((socket) => socket.write(ok));
     expect(await ask()).toBe("200 Hi");
     await turns(1);
@@ -73,7 +73,7 @@ describe("between two requests", () => {
     expect(sockets).toHaveLength(2);
   });
 
-  test("an answer to a request that was not sent yet closes the connection", async () => {
+  test("an answer to an unsent request closes the connection", async () => {
     await begin((socket) => socket.write(ok));
     expect(await ask()).toBe("200 Hi");
     await turns(1);
@@ -82,7 +82,7 @@ describe("between two requests", () => {
     expect(sockets).toHaveLength(2);
   });
 
-  test("an answer behind an answer closes the connection", async () => {
+  test("an answer after an answer closes the connection", async () => {
     await begin((socket) => socket.write(ok + ok));
     expect(await ask()).toBe("200 Hi");
     await turns();
@@ -90,7 +90,7 @@ describe("between two requests", () => {
     expect(sockets).toHaveLength(2);
   });
 
-  test("a connection that answers before it has the whole request is not used again", async () => {
+  test("a connection answering before the whole request is not used again", async () => {
     let answered = false;
     await begin((socket) => {
       if (!answered) socket.write(ok);
@@ -103,7 +103,7 @@ describe("between two requests", () => {
     expect(sockets).toHaveLength(2);
   });
 
-  test("a server that keeps its connections for two seconds is too close to the limit", async () => {
+  test("a server closing idle connections after two seconds is too close to the limit", async () => {
     await begin((socket) => socket.write(ok.replace("\r\n", "\r\nkeep-alive: timeout=2\r\n")));
     await ask();
     await ask();
@@ -118,7 +118,7 @@ describe("between two requests", () => {
     expect(sockets).toHaveLength(2);
   });
 
-  test("the pool waits for a request under way, and keeps nothing", async () => {
+  test("the pool waits for a running request, and keeps nothing", async () => {
     await begin((socket) => setTimeout(() => socket.write(ok), 50));
     const answer = ask();
     await turns();
@@ -129,9 +129,9 @@ describe("between two requests", () => {
   });
 });
 
-describe("what is sent", () => {
+describe("a sent request", () => {
   test.each(["{}", '{"a":"grüße 東京 😀"}', "x".repeat(300_000), "é".repeat(200_000)])(
-    "a body arrives whole, %#",
+    "arrives with its whole body, %#",
     async (body) => {
       let received = "";
       await begin((socket, text) => {
@@ -145,7 +145,7 @@ describe("what is sent", () => {
     },
   );
 
-  test("two responses at the same time do not mix", async () => {
+  test("gets its own response, not a concurrent one", async () => {
     await begin((socket, text) => {
       const letter = text.at(-1) ?? "";
       socket.write(`HTTP/1.1 200 OK\r\ncontent-length: 400000\r\n\r\n${letter.repeat(400_000)}`);
@@ -155,7 +155,7 @@ describe("what is sent", () => {
   });
 });
 
-describe("with TLS", () => {
+describe("a connection with TLS", () => {
   let folder: string;
   let credentials: { key: Buffer; cert: Buffer };
   beforeAll(() => {
@@ -168,14 +168,14 @@ describe("with TLS", () => {
   });
   afterAll(() => rmSync(folder, { recursive: true }));
 
-  test("an unknown certificate is refused before anything is sent", async () => {
+  test("with an unknown certificate is refused before anything is sent", async () => {
     let requests = 0;
     await begin(() => void requests++, "https", createTlsServer(credentials));
     await expect(ask()).rejects.toMatchObject({ code: "DEPTH_ZERO_SELF_SIGNED_CERT" });
     expect(requests).toBe(0);
   });
 
-  test("a server that never answers the handshake is given up", async () => {
+  test("without an answer to the handshake is given up", async () => {
     await begin(() => {}, "http");
     connections = new Connections(`https://localhost:${(server.address() as AddressInfo).port}`, 50);
     await expect(ask()).rejects.toMatchObject({ code: "ERR_CONNECT_TIMEOUT" });

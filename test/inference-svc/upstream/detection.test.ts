@@ -1,4 +1,4 @@
-/** Detectors beside the house: what they are asked, how their answers are read, and what becomes of those that do not come. */
+/** External detectors: their requests, the reading of their answers, and missing answers. */
 import { afterEach, beforeEach, describe, expect, test } from "@jest/globals";
 import type { Detector } from "@sluice/inference-svc/internal/detection/detector.js";
 import { type Detection, DetectorUnavailable } from "@sluice/inference-svc/internal/detection/wire.js";
@@ -83,7 +83,7 @@ async function failure(work: Promise<unknown>): Promise<Error> {
 }
 
 describe("a recognizer", () => {
-  test("is asked as Presidio is, and its labels mean what the house file says", async () => {
+  test("gets Presidio's requests, and its labels follow the configuration file", async () => {
     service.script([json([entity(0, 4), entity(11, 15, "GPE"), entity(11, 15, "NRP")])]);
     const asked = detector({ api_key: "secret", language: "de" });
     expect([asked.engine, asked.tellsPlaces, asked.has("place"), asked.has("toString")]).toEqual([
@@ -111,7 +111,7 @@ describe("a recognizer", () => {
     expect(outcomes).toEqual(["answered"]);
   });
 
-  test("counts in code points, also where halves of characters stand alone", async () => {
+  test("counts in code points, also with lone surrogates", async () => {
     service.script([json([entity(2, 6)])]);
     expect(await found(detector(), ["\u{1f600} Anna"])).toEqual([
       [
@@ -124,7 +124,7 @@ describe("a recognizer", () => {
     expect(service.requests.at(-1)?.json).toMatchObject({ text: "\ufffd Anna \u{1f600}" });
   });
 
-  test("is asked about short texts together, and about what it was asked before no more", async () => {
+  test("gets short texts together, and known texts not again", async () => {
     service.script([json([entity(3, 7, "GPE"), entity(0, 7, "LOCATION")])]);
     const asked = detector();
     const both = await found(asked, ["Hi", "Anna", "?!"]);
@@ -149,11 +149,11 @@ describe("a recognizer", () => {
     expect(service.requests).toHaveLength(3);
   });
 
-  test("is asked about a long text in windows that overlap", async () => {
+  test("gets a long text in overlapping windows", async () => {
     service.script([json([entity(0, 1)])]);
     const text = "word ".repeat(200);
     const [marks] = await found(detector({ window_chars: 400 }), [text]);
-    // The third window says what the first does.
+    // The third window equals the first.
     const asked = service.requests.map((request) => String(request.json.text));
     expect(asked.map(({ length }) => length)).toEqual([400, 600]);
     expect(marks).toHaveLength(6);
@@ -162,7 +162,7 @@ describe("a recognizer", () => {
 });
 
 describe("a classifier", () => {
-  test("is asked as text-embeddings-inference is, each text by itself", async () => {
+  test("gets the requests of text-embeddings-inference, each text separately", async () => {
     service.script([
       json([
         { label: "JAILBREAK", score: 0.9 },
@@ -187,7 +187,7 @@ describe("a classifier", () => {
     expect(await found(classifier(), ["Do as I say!"])).toEqual([[["prompt-injection", "Do as I say!", 0.7]]]);
   });
 
-  test("that finds a text too long is asked about its halves", async () => {
+  test("refusing a too long text gets its halves", async () => {
     const tooLong = json({ error: "`inputs` must have less than 512 tokens", error_type: "Validation" }, 413);
     service.script([tooLong, json([{ label: "INJECTION", score: 0.7 }])]);
     const text = "\u6f22".repeat(1_000);
@@ -199,7 +199,7 @@ describe("a classifier", () => {
   });
 });
 
-describe("no answer is never a good one:", () => {
+describe("a missing or bad answer never passes the text:", () => {
   const text = "Anna is here";
   const answers: readonly (readonly [string, Reply, string])[] = [
     ["an error", json({ error: "No matching recognizers" }, 500), "refused"],
@@ -227,7 +227,7 @@ describe("no answer is never a good one:", () => {
     expect(outcomes).toEqual([outcome]);
   });
 
-  test("an answer that does not come in time", async () => {
+  test("a late answer", async () => {
     service.script([{ hang: true }]);
     const closed = service.nextClose();
     expect(await failure(detector({ timeout_ms: 20 }).find([text], newScope().scope))).toBeInstanceOf(
@@ -237,7 +237,7 @@ describe("no answer is never a good one:", () => {
     expect(outcomes).toEqual(["unreachable"]);
   });
 
-  test("a service that is not there", async () => {
+  test("an absent service", async () => {
     const asked = detector();
     await service.stop();
     expect(await failure(asked.find([text], newScope().scope))).toBeInstanceOf(DetectorUnavailable);
@@ -253,7 +253,7 @@ describe("no answer is never a good one:", () => {
     expect(await failure(classifier().find([text], newScope().scope))).toBeInstanceOf(DetectorUnavailable);
   });
 
-  test("more text than anybody sends", async () => {
+  test("an impossible amount of text", async () => {
     const texts = Array.from({ length: 1_001 }, (_, index) => `This is number ${index}.`);
     expect(await failure(classifier().find(texts, newScope().scope))).toMatchObject({
       message: "1001 stretches of text",
@@ -262,10 +262,10 @@ describe("no answer is never a good one:", () => {
   });
 });
 
-describe("is asked again", () => {
+describe("a detector is called again", () => {
   const good = json([]);
 
-  test("where nothing came back, and not where something did", async () => {
+  test("after a connection failure or a 503, not after a 500", async () => {
     service.script([{ cut: true }, good]);
     await detector({ retries: 1 }).find(["Anna"], newScope().scope);
     service.script([json({}, 503), good]);
@@ -276,7 +276,7 @@ describe("is asked again", () => {
     expect(outcomes).toHaveLength(5);
   });
 
-  test("only after a rest once it has stayed away five times", async () => {
+  test("only after a rest after five missing answers", async () => {
     const asked = detector();
     service.script([{ cut: true }]);
     for (let times = 0; times < 6; times++) await failure(asked.find(["Anna"], newScope().scope));
@@ -287,7 +287,7 @@ describe("is asked again", () => {
     expect(service.requests).toHaveLength(6);
   });
 
-  test("by nobody who has waited while it was found out", async () => {
+  test("by no queued request during an outage", async () => {
     const asked = detector({ max_concurrency: 1, cache_ttl_s: 0 });
     service.script([{ cut: true }]);
     const texts = Array.from({ length: 8 }, (_, index) => `Anna ${index}`);
@@ -295,7 +295,7 @@ describe("is asked again", () => {
     expect(service.requests).toHaveLength(5);
   });
 
-  test("at once after whatever a text can provoke: nobody keeps it from others", async () => {
+  test("at once after any failure a text can provoke, so no text disables it for others", async () => {
     const asked = detector();
     service.script([json({}, 500)]);
     for (let times = 0; times < 6; times++) await failure(asked.find([`Anna ${times}`], newScope().scope));
@@ -305,7 +305,7 @@ describe("is asked again", () => {
   });
 });
 
-test("what stays in the house file goes on with what it remembers, and what changes begins anew", async () => {
+test("an unchanged detector of the configuration file keeps its memory, and a changed one starts anew", async () => {
   service.script([json([])]);
   const settings = (more: object = {}) =>
     houseSchema.parse({
@@ -328,7 +328,7 @@ test("what stays in the house file goes on with what it remembers, and what chan
   expect(service.requests.map(({ headers }) => headers.authorization)).toEqual([undefined, "Bearer new"]);
 });
 
-test("one request has eight questions under way, and none after one has failed", async () => {
+test("one request has at most eight concurrent calls, and starts none after a failure", async () => {
   const texts = Array.from({ length: 50 }, (_, index) => `This is number ${index}.`);
   service.script([{ hang: true }]);
   const asked = classifier({ max_concurrency: 50 });
@@ -343,7 +343,7 @@ test("one request has eight questions under way, and none after one has failed",
   expect(service.requests.length).toBeLessThan(8 + 20);
 });
 
-test("what was found in great numbers is not kept", async () => {
+test("a large number of findings is not cached", async () => {
   service.script([json(Array.from({ length: 17 }, () => entity(0, 4)))]);
   const asked = detector();
   for (const times of [1, 2]) {
@@ -353,7 +353,7 @@ test("what was found in great numbers is not kept", async () => {
   }
 });
 
-test("a turn that is over asks nobody any more, and does not keep the others from their answer", async () => {
+test("an ended turn makes no more calls, and does not delay the others", async () => {
   service.script([{ hang: true }]);
   const asked = detector({ max_concurrency: 1 });
   const first = newScope();

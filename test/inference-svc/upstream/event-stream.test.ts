@@ -20,14 +20,14 @@ function scan(reads: readonly Uint8Array[]): Seen[] {
 
 const raw = (type: number, bytes: number[]): RawHeader => ({ type, bytes: Uint8Array.from(bytes) });
 
-describe("what the specification says", () => {
-  test("a frame without headers and payload", () => {
+describe("a frame of the specification", () => {
+  test("may have no headers and no payload", () => {
     const bytes = Buffer.from("000000100000000005c248eb7d98c8ff", "hex");
     expect(frame({})).toEqual(bytes);
     expect(scan([bytes])).toEqual([[{}, ""]]);
   });
 
-  test("headers of every type; those that are no strings are passed over", () => {
+  test("may have headers of every type; only strings are read", () => {
     const bytes = frame(
       {
         true: raw(0, []),
@@ -71,7 +71,7 @@ test("any cut of any stream gives the same frames", () => {
 describe("damage", () => {
   const good = frame({ ":message-type": "event" }, '{"a":1}');
 
-  test("every single bit that flips is noticed, before the frame is given out", () => {
+  test("every single flipped bit is detected, before the frame is returned", () => {
     for (let bit = 0; bit < good.length * 8; bit++) {
       const bad = Buffer.from(good);
       bad[bit >> 3] = (bad[bit >> 3] ?? 0) ^ (1 << (bit & 7));

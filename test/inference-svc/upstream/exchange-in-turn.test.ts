@@ -11,7 +11,7 @@ import { eventLoop } from "@sluice/proto/runtime/load/fair-shares.js";
 import { type Upstream, chatStream, startUpstream } from "../../support/providers/upstream.js";
 import { type Engine, asking, house, openEngine, run, untilOpen } from "../asking.js";
 
-/** Work of another key waits from the call on, so that nothing is read at once. */
+/** Work of another key waits from this call on, so nothing is read at once. */
 const occupy = () => eventLoop.wait("another key", () => {});
 
 /** The connection's end of a call. */
@@ -30,7 +30,7 @@ class Flow implements Wire {
   }
 }
 
-/** An exchange that has the head of an answer. Each event has a word of it. */
+/** An exchange with the head of an answer. Each event has a word. */
 function openExchange() {
   const words: string[] = [];
   let done = false;
@@ -93,7 +93,7 @@ describe("in a busy process", () => {
     signal.abort(new Error("over"));
   });
 
-  test("the end of a body that was read before it has come sets its connection free", async () => {
+  test("the end of an already read body frees its connection", async () => {
     const { exchange, flow, answer, say } = openExchange();
     occupy();
     for (const word of ["a", "[DONE]"]) say(word);
@@ -105,7 +105,7 @@ describe("in a busy process", () => {
     expect(flow.closed).toBe(false);
   });
 
-  test("no more is read than the consumer takes, and all of it when it does", async () => {
+  test("reading follows the consumer, to the end of the body", async () => {
     const { exchange, flow, answer, say, words } = openExchange();
     say("first");
     const batches = answer[Symbol.asyncIterator]();
@@ -131,7 +131,7 @@ describe("over a real connection", () => {
     await upstream?.stop();
   });
 
-  test("an answer is whole, however busy the process", async () => {
+  test("an answer is whole, in a busy process, too", async () => {
     const words = Array.from({ length: 2_000 }, (_, index) => `word ${index} `);
     upstream = await startUpstream([chatStream(...words)]);
     engine = openEngine(house({ url: upstream.url }));

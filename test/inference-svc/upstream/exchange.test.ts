@@ -35,7 +35,7 @@ async function begin(replies: readonly Reply[], settings: Parameters<typeof hous
   engine = openEngine(house({ url: upstream.url, ...settings }));
 }
 
-/** The single call, which nobody repeats. */
+/** The single call, without retries. */
 const single =
   (attempt = { withinMs: Number.POSITIVE_INFINITY, last: false }): Turn =>
   (request, scope) =>
@@ -54,8 +54,8 @@ const error = (
   chunks: [{ json: body }],
 });
 
-describe("what is sent", () => {
-  test("a post with the key, and with nothing of the caller's", async () => {
+describe("a request to a provider", () => {
+  test("is a post with the key, and without any data of the caller", async () => {
     await begin([chatStream("Hi")]);
     await run(engine.turn, asking());
     const [request] = upstream.requests;
@@ -74,12 +74,12 @@ describe("what is sent", () => {
     });
   });
 
-  test("several keys in rotation, a refused one rests; no key, no header", async () => {
+  test("uses several keys in rotation, a refused key rests; without a key there is no header", async () => {
     await begin([chatStream("Hi")], { provider: { api_keys: ["a", "b"] } });
     for (let count = 0; count < 3; count++) await run(engine.turn, asking());
     upstream.script([error(401), chatStream("Hi")]);
     for (let count = 0; count < 3; count++) await run(engine.turn, asking());
-    // b is refused at its second turn: that turn goes on with a, and b is left out from then on.
+    // b is refused at its second turn: the turn goes on with a, and b is left out from then on.
     expect(engine.errors).toEqual([{ provider: "acme", key: 1, status: 401, rests_ms: 60_000 }]);
     expect(upstream.requests.map((request) => request.headers.authorization)).toEqual(
       ["a", "b", "a", "b", "a", "a", "a"].map((key) => `Bearer ${key}`),
@@ -90,14 +90,14 @@ describe("what is sent", () => {
     expect(upstream.requests.at(-1)?.headers.authorization).toBeUndefined();
   });
 
-  test("connections are used again", async () => {
+  test("reuses connections", async () => {
     await begin([chatStream("Hi")]);
     for (let count = 0; count < 5; count++) await run(engine.turn, asking());
     // Two, because the last chunk of an answer may still be under way when the next turn begins.
     expect(upstream.openSockets).toBeLessThanOrEqual(2);
   });
 
-  test("the debug event shows the body, without key and without the bytes of an image", async () => {
+  test("is shown in the debug event, without key and without the bytes of an image", async () => {
     await begin([chatStream("Hi")]);
     const image = `data:image/png;base64,${"QUJD".repeat(100)}`;
     const input = [{ type: "message", role: "user", content: [{ type: "input_image", image_url: image }] }];
@@ -112,7 +112,7 @@ describe("what is sent", () => {
     expect(upstream.requests[0]?.body).toContain(image);
   });
 
-  test("the debug event shows no credentials of tool servers and nothing sealed", async () => {
+  test("is shown in the debug event without credentials of tool servers and sealed data", async () => {
     await begin(
       [{ chunks: [{ sse: [{ type: "response.completed", response: { status: "completed", output: [] } }] }] }],
       {
@@ -186,7 +186,7 @@ describe("how it comes", () => {
     expect(events.map((event) => event.type)).toEqual(["start", "item.start", "text.delta", "item.end", "end"]);
   });
 
-  test("a stream to a call that wanted none is a whole answer", async () => {
+  test("an unrequested stream is a whole answer", async () => {
     await begin([chatStream("One, ", "two.")]);
     const { events, batches } = await run(engine.turn, asking({ stream: false }));
     expect([events.map((event) => event.type), batches]).toEqual([["start", "item.end", "end"], 1]);
@@ -226,7 +226,7 @@ describe("how it comes", () => {
     expect(events.at(-1)).toMatchObject({ type: "end", outcome: { status: "completed", usage: { estimated: true } } });
   });
 
-  test("figures that never come are not waited for longer than the idle limit", async () => {
+  test("missing usage is awaited no longer than the idle limit", async () => {
     await begin([{ chunks: [{ sse: [chatChunk({ content: "Hi" }), chatChunk({}, "stop")] }], hang: true }], {
       provider: { timeouts: { idle_ms: 50 } },
     });
@@ -375,7 +375,7 @@ describe("failures before anything was given out", () => {
   test("without a stream, half an answer is none", async () => {
     await begin([{ chunks: [{ sse: [chatChunk({ content: "Hi" })] }], cut: true }]);
     expect(await run(engine.turn, asking({ stream: false }))).toMatchObject({ rejected: true, events: [] });
-    // Already the single call says so, without a collector above it.
+    // The single call already fails, without a collector above it.
     expect(await run(single(), asking({ stream: false }))).toMatchObject({ rejected: true, events: [] });
     expect(await run(single(), asking())).toMatchObject({ rejected: false });
   });
@@ -466,7 +466,7 @@ describe("failures after output", () => {
   });
 });
 
-describe("a window that is full while the answer runs is its end, as a limit of tokens is", () => {
+describe("a window filled during the answer ends it, like a token limit", () => {
   const frames = (...bytes: readonly Buffer[]): Chunk => ({ bytes: Buffer.concat(bytes) });
   const message = "Your input and the answer exceed the context window";
   const spoken = "response.output_text.delta";
@@ -536,7 +536,7 @@ describe("a window that is full while the answer runs is its end, as a limit of 
     abort.abort(new Error("left"));
   });
 
-  test("before that nothing runs: the input does not fit", async () => {
+  test("before the answer it is a failure: the input does not fit", async () => {
     await begin([{ chunks: [{ sse: [{ error: { code: "context_length_exceeded", message } }] }] }]);
     expect((await run(engine.turn, asking())).fault?.reason).toBe(FaultReason.CONTEXT_LENGTH_EXCEEDED);
   });
@@ -558,7 +558,7 @@ describe("time", () => {
   test.each<[string, Reply]>([
     ["headers", { hang: true }],
     ["a first event", { chunks: [{ bytes: ": waiting\n\n" }], hang: true }],
-  ])("no longer than others have time: %s", async (_, reply) => {
+  ])("is no longer than the time left for others: %s", async (_, reply) => {
     await begin([reply]);
     const closed = upstream.nextClose();
     const { fault } = await run(single({ withinMs: 100, last: false }), asking());
@@ -627,7 +627,7 @@ describe("stopping", () => {
     expect(upstream.openSockets).toBe(0);
   });
 
-  test("a turn that was over before it began asks nobody", async () => {
+  test("a turn over before its beginning makes no call", async () => {
     await begin([chatStream("Hi")]);
     const asked = newScope();
     asked.abort.abort(new Error("gone"));
@@ -657,7 +657,7 @@ describe("bounds", () => {
     abort.abort(new Error("left"));
   });
 
-  test("an event that is larger than all that may wait arrives", async () => {
+  test("an event larger than the whole buffer arrives", async () => {
     const large = "x".repeat(5 * 1024 * 1024);
     const opened = new AbortController();
     await begin([
@@ -689,7 +689,7 @@ describe("bounds", () => {
   });
 });
 
-test("a connection that broke before it carried a byte is tried once more", async () => {
+test("a connection broken before it carried a byte is tried once more", async () => {
   let connections = 0;
   const server = createServer((socket) => {
     connections++;
@@ -698,14 +698,14 @@ test("a connection that broke before it carried a byte is tried once more", asyn
   server.listen(0, "127.0.0.1");
   await once(server, "listening");
   upstream = await startUpstream();
-  // The handshake of TLS fails, so that no request was sent.
+  // The handshake of TLS fails, so no request was sent.
   engine = openEngine(house({ url: `https://127.0.0.1:${(server.address() as AddressInfo).port}` }));
   const { fault } = await run(engine.turn, asking());
   expect([connections, fault?.reason]).toEqual([2, FaultReason.PROVIDER_FAILED]);
   server.close();
 });
 
-test("nobody listens", async () => {
+test("a provider without a listener is a failure", async () => {
   upstream = await startUpstream();
   await upstream.stop();
   engine = openEngine(house({ url: upstream.url }));

@@ -1,4 +1,4 @@
-/** Settings that only some formats have: what each provider is sent, what the receipt names, and the text before which an answer ended. */
+/** Settings of only some formats: each provider's request, the receipt's entries, and the stop text of an answer. */
 import { afterEach, describe, expect, test } from "@jest/globals";
 import type { TurnRequest } from "@sluice/inference-svc/turn/request.js";
 import type { TurnEvent } from "@sluice/inference-svc/turn/turn.js";
@@ -44,7 +44,7 @@ const prediction = { type: "content", content: "draft" };
 test.each([
   ["beside another", [{ type: "compact_20260112", pause_after_compaction: true }, { type: "clear_thinking_20251015" }]],
   ["alone", [{ type: "compact_20260112" }]],
-])("an edit that puts a summary in the place of the answer is not sent, %s", (_, listed) => {
+])("an edit replacing the answer by a summary is not sent, %s", (_, listed) => {
   const request = { contextManagementJson: JSON.stringify({ edits: listed }) };
   const { body, notSent } = write(messagesBody, vendor, request);
   const kept = listed.slice(1);
@@ -171,11 +171,11 @@ describe("bounds of a provider", () => {
     expect(notSent).toEqual(["seed"]);
   });
 
-  test("messages gets no stop texts of white space alone", () => {
+  test("messages gets no stop texts of only white space", () => {
     expect(write(messagesBody, vendor, { stop: [" "] }).body).not.toHaveProperty("stop_sequences");
   });
 
-  test("each format of edits goes to the provider that knows it", () => {
+  test("each format of edits goes to the provider which supports it", () => {
     const listed = { contextManagementJson: compaction };
     const toResponses = write(responsesBody, vendor, listed);
     expect(toResponses.body).toMatchObject({ context_management: JSON.parse(compaction) });
@@ -188,7 +188,7 @@ describe("the header anthropic-beta", () => {
   const header = (request: Partial<TurnRequest>, target = vendor) =>
     betaHeader(asking(request), target)?.["anthropic-beta"];
 
-  test("has the names of the request, and the one that edits need", () => {
+  test("has the names of the request, and the name needed for edits", () => {
     expect(header({ anthropicBetas: ["a", "b"] })).toBe("a,b");
     expect(header({ contextManagementJson: edits })).toBe("context-management-2025-06-27");
     const named = { anthropicBetas: ["context-management-2027-01-01"], contextManagementJson: edits };
@@ -200,7 +200,7 @@ describe("the header anthropic-beta", () => {
   let upstream: Upstream | undefined;
   afterEach(() => upstream?.stop());
 
-  test("reaches a server that is known to take it, for that request alone", async () => {
+  test("reaches a server with support for it, only for this request", async () => {
     upstream = await startUpstream([{ status: 400, chunks: [{ json: { type: "error" } }] }]);
     const engine = openEngine(
       house({
@@ -218,7 +218,7 @@ describe("the header anthropic-beta", () => {
   });
 });
 
-describe("the text before which an answer ended", () => {
+describe("the stop text of an answer", () => {
   const stops = asking({ stop: ["END"] });
 
   function readMessagesStop(sequence: string | null) {

@@ -1,4 +1,4 @@
-/** Images by URL for a format that takes only bytes: fetched under the rules for pages, behind the guardrails, and no oftener than needed. */
+/** Images by URL for a format limited to bytes: fetched under the rules for pages, after the guardrails, and as rarely as possible. */
 import { afterEach, beforeEach, expect, test } from "@jest/globals";
 import type { InputItem, TurnRequest } from "@sluice/inference-svc/turn/request.js";
 import { AppliesTo } from "@sluice/proto/gen/sluice/admin/v1/access_service_pb.js";
@@ -71,7 +71,7 @@ test.each([
   ["jpeg", Buffer.from("\xff\xd8\xff\xe0rest", "latin1")],
   ["gif", Buffer.from("GIF89arest")],
   ["webp", Buffer.from("RIFF\x01\x02\x03\x04WEBPrest", "latin1")],
-])("%s: the bytes are sent under the type that they have, and the receipt says so", async (format, bytes) => {
+])("%s: the bytes are sent under their real type, with a note in the receipt", async (format, bytes) => {
   site.script([image(bytes, "application/octet-stream")]);
   const { fault, stages } = await ask({ input: [showing(`${site.url}/a`)] });
   expect(fault).toBeUndefined();
@@ -107,7 +107,7 @@ test.each([
     "a host that is not on the public internet",
   ],
   ["11 MiB", image(Buffer.alloc(11_534_336)), "longer than 10 MiB"],
-])("%s is 400 with its path, and no provider is asked", async (_, reply, reason) => {
+])("%s is 400 with its path, before any call to a provider", async (_, reply, reason) => {
   site.script([reply]);
   expect(await ask({ input: [showing(`${site.url}/a`)] })).toMatchObject({
     status: 400,
@@ -128,7 +128,7 @@ test("a guardrail refuses the request before anything is fetched", async () => {
   expect([status, site.requests.length]).toEqual([403, 0]);
 });
 
-test("a dry run fetches nothing and says so", async () => {
+test("a dry run fetches nothing and notes it", async () => {
   const { scope } = newScope();
   await engine.planDryRun(asking({ models: ["a/sonnet"], input: [showing(`${site.url}/a`)] }), scope);
   expect(scope.trace.stages).toMatchObject([{ name: "image-download", data: { action: "not_run" } }]);

@@ -1,4 +1,4 @@
-/** Parts that a provider writes beside each other come one after the other, so that no guardrail takes one for whole that goes on. */
+/** Interleaved parts of a provider come one after the other, so no guardrail takes an unfinished part for whole. */
 import { describe, expect, test } from "@jest/globals";
 import type { TurnEvent } from "@sluice/inference-svc/turn/turn.js";
 import { ChatTranslator } from "@sluice/inference-svc/upstream/chat/stream.js";
@@ -33,10 +33,10 @@ const turns = fc.array(fc.nat(9), { maxLength: 20 });
 const rules = [redact("plutonium", "<m>"), redact("secret", "<s>")];
 const clean = (text: string): string => text.replace(/plutonium/g, "<m>").replace(/secret/g, "<s>");
 
-describe("of the Responses format", () => {
+describe("interleaved parts of the Responses format", () => {
   const both = fc.tuple(fc.array(words, { minLength: 1, maxLength: 3 }), turns, fc.boolean());
 
-  test("messages", async () => {
+  test("may be messages", async () => {
     await fc.assert(
       fc.asyncProperty(both, async ([parts, taken, areEnded]) => {
         const texts = parts.map((part) => part.join(""));
@@ -58,7 +58,7 @@ describe("of the Responses format", () => {
     );
   });
 
-  test("thoughts and their summaries", async () => {
+  test("may be reasoning and its summaries", async () => {
     await fc.assert(
       fc.asyncProperty(both, words, async ([parts, taken, areEnded], summary) => {
         const lists = [
@@ -91,7 +91,7 @@ describe("of the Responses format", () => {
   const said = (events: readonly TurnEvent[]) =>
     events.flatMap((event) => (event.type === "text.delta" ? [[event.part, event.delta]] : []));
 
-  test("a part that has ended keeps none behind it waiting, and is heard again once another has begun", () => {
+  test("do not wait for an ended part, and its later text comes after the next beginning", () => {
     const { events } = read([
       added(0, opened("item_0")),
       ...part(0, "aha"),
@@ -109,7 +109,7 @@ describe("of the Responses format", () => {
     ]);
   });
 
-  test("a part that has ended goes on as long as nothing has begun behind it", () => {
+  test("go on after their end until another part begins", () => {
     const more = [...part(0, "a"), partDone(0, "a"), ...part(0, "b")];
     const { events } = read([
       added(0, opened("item_0")),
@@ -130,7 +130,7 @@ describe("of the Responses format", () => {
   const call = { type: "function_call", id: "item_0", call_id: "c", name: "f", arguments: "{", status: "completed" };
   const late = deltas("function_call_arguments", {}, ["}"]);
 
-  test("a summary that only the response has is left out", () => {
+  test("lose a summary sent only in the response", () => {
     const whole = { ...thought, summary: [{ type: "summary_text", text: "late" }] };
     const { items } = read([added(0, thought), itemDone(0, thought), completed([whole])]);
     expect(items).toMatchObject([{ type: "reasoning", summary: [] }]);
@@ -151,7 +151,7 @@ describe("of the Responses format", () => {
     ["in a summary", thought, [...summary(0, "a"), summaryDone, ...summary(1, "b"), ...summary(0, "late")], []],
     ["in a delta of a call", call, [itemDone(0, call), ...late], []],
     ["in the response, of a call", call, [itemDone(0, call)], [{ ...call, arguments: "{}" }]],
-  ])("what is said too late to be told, %s, fails the answer", (_, start, events, output) => {
+  ])("with text too late for delivery, %s, fail the answer", (_, start, events, output) => {
     expect(() => read([added(0, start), ...events, completed(output)])).toThrow("Provider returned error");
   });
 });
@@ -178,7 +178,7 @@ function chatEvents(chunks: readonly unknown[]): TurnEvent[] {
   return events;
 }
 
-/** A guardrail takes out what stands in the texts in the order in which they were said, and in those that clients join. */
+/** A guardrail removes matches in the texts in delivery order, and in the texts joined by clients. */
 async function expectInOrder(events: readonly TurnEvent[]): Promise<void> {
   expect(new Set(order(events)).size).toBe(order(events).length);
   const guarded = await gated(
@@ -197,6 +197,6 @@ async function expectInOrder(events: readonly TurnEvent[]): Promise<void> {
 /** Texts of one of these types are joined, whatever stands between them in their item. */
 const joinedTypes: readonly TurnEvent["type"][] = ["text.delta", "reasoning.delta", "summary.delta"];
 
-/** In the order in which it was said. @param type of the deltas; all of them when absent */
+/** In delivery order. @param type of the deltas; all of them when absent */
 const textOf = (events: readonly TurnEvent[], type?: TurnEvent["type"]): string =>
   events.map((event) => ("delta" in event && (type ?? event.type) === event.type ? event.delta : "")).join("");

@@ -7,7 +7,7 @@ import { Client } from "undici";
 const keptMs = 300_000;
 const away = Object.assign(new Error("EAI_AGAIN"), { code: "EAI_AGAIN" });
 
-/** A name service that can be told to fail. */
+/** A name service which can be made to fail. */
 function nameService() {
   const state = { answers: true, now: 0 };
   const ask: LookupFunction = (_host, options, done) => {
@@ -18,7 +18,7 @@ function nameService() {
   return { state, lookup: cacheLookups(ask, () => state.now) };
 }
 
-describe("a provider whose name cannot be resolved", () => {
+describe("a provider with an unresolvable name", () => {
   let provider: Server;
   const sockets = new Set<Socket>();
 
@@ -46,7 +46,7 @@ describe("a provider whose name cannot be resolved", () => {
     }
   };
 
-  test("is asked where it was, for five minutes", async () => {
+  test("is called at its last address, for five minutes", async () => {
     const { state, lookup } = nameService();
     expect(await ask(lookup)).toBe(204);
     state.answers = false;
@@ -56,7 +56,7 @@ describe("a provider whose name cannot be resolved", () => {
     expect(await ask(lookup)).toBe("EAI_AGAIN");
   });
 
-  test("is asked nowhere when it was never found", async () => {
+  test("is not called if it was never found", async () => {
     const { state, lookup } = nameService();
     state.answers = false;
     expect(await ask(lookup)).toBe("EAI_AGAIN");

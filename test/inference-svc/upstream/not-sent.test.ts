@@ -1,4 +1,4 @@
-/** Every setting of a request that a format does not send is named in the receipt, under every dialect. */
+/** Every unsent setting of a request is named in the receipt, under every dialect. */
 import { describe, expect, test } from "@jest/globals";
 import type { TurnRequest } from "@sluice/inference-svc/turn/request.js";
 import { callOptions } from "@sluice/inference-svc/upstream/ai-sdk/request.js";
@@ -53,7 +53,7 @@ function written(write: Write, target: Target, request: Partial<TurnRequest>) {
   return { body: JSON.stringify(body), lost };
 }
 
-/** Servers of the chat format run no tools, so that Sluice keeps the limit itself; names of beta features are sent in a header. */
+/** Servers of the chat format run no tools, so Sluice keeps the limit itself; names of beta features are sent in a header. */
 const isKeptHere = (write: Write, path: string): boolean =>
   (write === chatBody && path === "max_tool_calls") || (write === messagesBody && path === "anthropic_betas");
 

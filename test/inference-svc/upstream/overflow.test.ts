@@ -1,4 +1,4 @@
-/** What providers say of a prompt that is too long, and the figures in it. */
+/** Errors of providers for a too long prompt, and the figures in them. */
 import { describe, expect, test } from "@jest/globals";
 import { FaultReason } from "@sluice/proto/runtime/fault.js";
 import { providerFault } from "@sluice/inference-svc/upstream/failure.js";
@@ -76,14 +76,14 @@ const said: readonly (readonly [string, Lengths])[] = [
   ["The model gpt-4-32768 (2024-06-20) has a context window of 8192 tokens; this prompt has 9000", both(9_000, 8_192)],
 ];
 
-describe("a prompt that is too long", () => {
+describe("a too long prompt", () => {
   test.each(said)("%s", (message, lengths) => {
     const { reason, metadata } = providerFault({ status: 400, message });
     expect(reason).toBe(FaultReason.CONTEXT_LENGTH_EXCEEDED);
     expect(metadata?.["context_length"]).toEqual(lengths);
   });
 
-  test("is not what other refusals with figures are about", () => {
+  test("differs from other refusals with figures", () => {
     for (const message of ["max_tokens: 5000 > 4096, which is the maximum", "temperature must be at most 2, not 3"])
       expect(providerFault({ status: 400, message })).toMatchObject({ reason: FaultReason.INVALID_REQUEST });
   });

@@ -1,4 +1,4 @@
-/** Words of a provider beside its answer: codes, types and reasons that are none stand neither in logs nor in errors, and those of real ones do. */
+/** A provider's codes, types and reasons: unknown words appear neither in logs nor in errors, and known words do. */
 import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
 import { loggedError } from "@sluice/proto/runtime/log/error.js";
 import { shownName } from "@sluice/inference-svc/upstream/known-words.js";
@@ -36,7 +36,7 @@ const failing = (status: number, body: object, headers: Record<string, string> =
   chunks: [{ json: body }],
 });
 
-/** Every place where a provider can put a word of its own, without an answer. */
+/** Every place for a provider's own words, without an answer. */
 const places: readonly (readonly [string, (word: string) => Reply])[] = [
   ...[400, 500].flatMap(
     (status) =>
@@ -79,8 +79,8 @@ const places: readonly (readonly [string, (word: string) => Reply])[] = [
   ["the coding of a body", (word) => ({ headers: { "content-encoding": word }, chunks: [{ bytes: "x" }] })],
 ];
 
-describe.each(dialects)("of the dialect %s", (dialect) => {
-  test("no unknown word is logged or shown", async () => {
+describe.each(dialects)("an answer of the dialect %s", (dialect) => {
+  test("leaves no unknown word in the log or the error", async () => {
     const shown: unknown[] = [];
     for (const [place, reply] of places)
       for (const word of said) {

@@ -58,7 +58,7 @@ const item = fc.oneof(
   fc.constant({ role: "user", content: [{ type: "input_image", image_url: "https://a.example/a.png" }] }),
 );
 
-/** Long enough to be remembered, with the calls that others answer. */
+/** Long enough to be remembered, with the calls answered by others. */
 const opening = [
   ...["a", "b"].flatMap((callId) => [
     { type: "function_call", call_id: callId, name: "f", arguments: "{}" },
@@ -80,7 +80,7 @@ const step = fc.record({
   settings,
 });
 
-/** The body with what is dropped for the target, and the size of the input; or all that is wrong with it. */
+/** The body with the fields dropped for the target, and the size of the input; or all problems. */
 function sayAll(
   body: object,
   target: Target,
@@ -98,7 +98,7 @@ function sayAll(
   }
 }
 
-test("a conversation that goes on, or another way, is sent the same", () => {
+test("a continued or changed conversation gives the same body as without memory", () => {
   let conversations = 0;
   let repeated = 0;
   fc.assert(

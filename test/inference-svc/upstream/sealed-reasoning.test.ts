@@ -1,4 +1,4 @@
-/** Reasoning that is signed stays so for clients that keep only `encrypted_content`. */
+/** Signed reasoning stays signed for clients which keep only `encrypted_content`. */
 import { describe, expect, test } from "@jest/globals";
 import type { InputItem } from "@sluice/inference-svc/turn/request.js";
 import { openReasoning, sealReasoning } from "@sluice/inference-svc/upstream/translate/reasoning-seal.js";
@@ -15,7 +15,7 @@ import {
 const include = ["reasoning.encrypted_content"];
 const user: InputItem = { type: "message", role: "user", content: "Go." };
 
-/** Items as a client sends them back that knows only the fields of OpenAI's format. */
+/** Items as sent back by a client limited to OpenAI's fields. */
 function sentBack(items: readonly Record<string, unknown>[]): InputItem[] {
   const isKept = ([field]: [string, unknown]) => field !== "format" && field !== "signature";
   const kept = items.map((item) => Object.fromEntries(Object.entries(item).filter(isKept)) as InputItem);
@@ -51,7 +51,7 @@ test("gemini: the signature of a call", () => {
   expect((body["contents"] as unknown[])[1]).toMatchObject({ parts: [{ thoughtSignature: "S" }] });
 });
 
-describe("what was sealed for one provider", () => {
+describe("reasoning sealed for one provider", () => {
   const sealed: InputItem = {
     type: "reasoning",
     id: "r",
@@ -65,7 +65,7 @@ describe("what was sealed for one provider", () => {
     expect(JSON.stringify(translateChat({ input }, otherChat).body)).not.toContain("sluice:");
   });
 
-  test("is opened once: anything else is as it was", () => {
+  test("is opened once: all other values stay unchanged", () => {
     const foreign = { ...sealed, encrypted_content: "gAAAA:signature:x" };
     expect(openReasoning(foreign)).toBe(foreign);
     expect(openReasoning(sealed)).toMatchObject({

@@ -27,7 +27,7 @@ function cut(bytes: Buffer, fractions: readonly number[]): Uint8Array[] {
   return at.slice(1).map((end, index) => bytes.subarray(at[index], end));
 }
 
-describe("what the standard says", () => {
+describe("the standard's syntax", () => {
   test.each<[string, string, Event[]]>([
     ["one event", "data: a\n\n", [[undefined, "a"]]],
     [
@@ -50,7 +50,7 @@ describe("what the standard says", () => {
     expect(whole(text)).toEqual(expected);
   });
 
-  test("at the end an event that lacks only its blank line counts, half a line does not", () => {
+  test("at the end an event without its blank line counts, half a line does not", () => {
     expect(whole("data: a\n", true)).toEqual([[undefined, "a"]]);
     expect(whole("data: a\ndata: b", true)).toEqual([[undefined, "a"]]);
   });
@@ -122,7 +122,7 @@ describe("limits", () => {
   });
 
   test("a line in very many pieces takes no more than linear time", async () => {
-    // So large that copying them again and again would be most of the work.
+    // Large enough for repeated copying to dominate the time.
     const piece = Buffer.alloc(100, "x");
     const pieces = Array.from({ length: 32_000 }, () => piece);
     const read = (count: number) => {

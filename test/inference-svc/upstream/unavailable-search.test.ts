@@ -1,4 +1,4 @@
-/** Web search as a tool that no provider of a model runs: left out and named in the receipt, or refused where the configuration says so. */
+/** Web search as a tool without a provider: left out and named in the receipt, or refused if configured so. */
 import { afterEach, beforeEach, describe, expect, test } from "@jest/globals";
 import type { HostedTool, InputItem, ToolChoice, TurnRequest } from "@sluice/inference-svc/turn/request.js";
 import {
@@ -35,7 +35,7 @@ afterEach(async () => {
   await upstream.stop();
 });
 
-/** Opens a model for each dialect, and a model with two endpoints of which only the first runs the search. */
+/** Opens a model for each dialect, and a model with two endpoints; only the first runs the search. */
 function open(unavailable?: "drop" | "refuse"): void {
   const provider = (id: string, dialect: string, more: object = {}) => ({
     id,
@@ -77,7 +77,7 @@ async function ask(request: Partial<TurnRequest>) {
 
 describe("left out", () => {
   test.each(["web_search", "web_search_2025_08_26", "web_search_preview", "web_search_preview_2025_03_11"])(
-    "%s, beside functions, which stay",
+    "%s, next to functions, which stay",
     async (kind) => {
       open();
       const { fault, losses, body } = await ask({ models: ["chat"], tools: [hosted(kind), functionTool()] });
@@ -91,7 +91,7 @@ describe("left out", () => {
     ["gemini", geminiAnswer],
     ["messages", { status: 400, chunks: [{ json: { type: "error", error: { type: "x", message: "scripted" } } }] }],
     ["echo", {}],
-  ])("by a provider of the dialect %s that does not run it", async (model, reply) => {
+  ])("by a provider of the dialect %s without the tool", async (model, reply) => {
     open();
     upstream.script([reply]);
     const { fault, losses, body } = await ask({ models: [model], tools: [functionTool(), search], stream: false });
@@ -100,7 +100,7 @@ describe("left out", () => {
     expect(JSON.stringify(body?.["tools"] ?? [])).not.toContain("earch");
   });
 
-  test("alone, together with the choice among tools that are gone", async () => {
+  test("by itself, together with the choice among missing tools", async () => {
     open();
     upstream.script([responsesAnswer(message)]);
     const request = { tools: [search], toolChoice: "auto", parallelToolCalls: true, stream: false } as const;
@@ -111,7 +111,7 @@ describe("left out", () => {
     );
   });
 
-  test("of a choice that allows several tools, and of tools that the input brings", async () => {
+  test("of a choice among several tools, and of tools in the input", async () => {
     open();
     const choice: ToolChoice = {
       type: "allowed_tools",
@@ -137,7 +137,7 @@ describe("left out", () => {
   });
 });
 
-test("an endpoint that runs it is preferred, whichever comes first", async () => {
+test("an endpoint with the search is preferred, in any order", async () => {
   open();
   upstream.script([responsesAnswer(message)]);
   const one = await ask({ models: ["mixed"], tools: [search], stream: false });
@@ -146,7 +146,7 @@ test("an endpoint that runs it is preferred, whichever comes first", async () =>
   expect(other).toMatchObject({ losses: [], providers: ["searching"] });
 });
 
-test("an endpoint that does not run it serves when a preference leaves no other", async () => {
+test("an endpoint without the search serves if a preference leaves no other", async () => {
   open();
   upstream.script([{ chunks: [{ sse: [chatChunk({ content: "Done." }, "stop"), "[DONE]"] }] }]);
   const provider = { only: ["chat"], ignore: [], order: [], quantizations: [] } as never;

@@ -1,4 +1,4 @@
-/** A character whose halves a provider sends in two deltas reaches the client as one: half of it cannot be written in UTF-8. */
+/** A character sent in two deltas, half in each, reaches the client as one: half of it cannot be written in UTF-8. */
 import { describe, expect, test } from "@jest/globals";
 import type { TurnEvent } from "@sluice/inference-svc/turn/turn.js";
 import { Output } from "@sluice/inference-svc/upstream/events/output.js";
@@ -39,7 +39,7 @@ describe.each(Object.entries(ways))("in a %s", (_, write) => {
     expect(deltasOf(written((output) => write(output, deltas)))).toEqual(["a", "\u{1f600}b", "\u{1f600}", "c"]);
   });
 
-  test("cut anywhere, the deltas say the same, and none ends in half a character that goes on", () => {
+  test("cut anywhere, the deltas have the same text, and none ends in the first half of a character", () => {
     fc.assert(
       fc.property(fc.string({ unit: "binary" }), fc.array(fc.nat(), { maxLength: 9 }), (text, cuts) => {
         const borders = [0, ...cuts.map((cut) => cut % (text.length + 1)), text.length].sort((a, b) => a - b);
@@ -51,7 +51,7 @@ describe.each(Object.entries(ways))("in a %s", (_, write) => {
   });
 });
 
-test("half a character that stays alone comes before what follows it", () => {
+test("a lone half of a character comes before its successor", () => {
   const events = written((output) => {
     const message = output.message();
     message.text(message.part("output_text"), "a\ud83d");

@@ -1,4 +1,4 @@
-/** Random histories, as clients and other gateways leave them, must reach each vendor in a form that the vendor takes. */
+/** Random histories, as left by clients and other gateways, must reach each vendor in an acceptable form. */
 import { describe, expect, test } from "@jest/globals";
 import type { InputItem, TurnRequest } from "@sluice/inference-svc/turn/request.js";
 import { responsesBody } from "@sluice/inference-svc/upstream/responses/request.js";
@@ -64,7 +64,7 @@ const exchange = fc
   ]);
 
 /**
- * At most four exchanges, because a fifth mark is refused. Each has ids of its own. A conversation without any text keeps the provider's own
+ * At most four exchanges, because a fifth mark is refused. Each has separate ids. A conversation without any text keeps the provider's own
  * 400, so each ends with or has one.
  */
 const histories = fc
@@ -106,7 +106,7 @@ const numRuns = Number(process.env["HISTORIES"] ?? 1_000);
 
 describe("a random history", () => {
   test.each(vendors)(
-    "reaches %s in a form that it takes",
+    "reaches %s in an acceptable form",
     (_vendor, violationsOf) => {
       fc.assert(
         fc.property(histories, (input) => {
@@ -135,7 +135,7 @@ describe("a request of nothing but blanks is refused by name", () => {
   });
 });
 
-test("the result of a tool that failed says so at Bedrock where the model takes it, and is named elsewhere", () => {
+test("a failed tool's result is marked at Bedrock for models with support, and is named elsewhere", () => {
   const input = [
     { type: "message", role: "user", content: "Read it." },
     { type: "function_call", call_id: "call_1", name: "f", arguments: "{}" },

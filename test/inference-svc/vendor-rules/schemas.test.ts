@@ -1,4 +1,4 @@
-/** Schemas of tools and answers must reach each vendor in a form that it takes, and unchanged where they already have it. */
+/** Schemas of tools and answers must reach each vendor in an acceptable form, and unchanged if they already have it. */
 import { describe, expect, test } from "@jest/globals";
 import type { TextFormat } from "@sluice/inference-svc/turn/request.js";
 import fc from "../../support/properties.ts";
@@ -240,7 +240,7 @@ function* faultsOf(sent: Sent, again: Sent, check: Check): Generator<string> {
 describe.each(Object.entries(formats))("random schemas at %s", (vendor, { tool, answer, ...checks }) => {
   const { checkTool, checkStrictTool, checkAnswer } = checks;
 
-  test("of tools have a form that the vendor takes, stay as they are when sent again, and are named when they change", () => {
+  test("of tools have an acceptable form, stay unchanged when sent again, and are named when they change", () => {
     const faults = samples.flatMap(([root, strict]) => {
       const json = JSON.stringify(root);
       const sent = tool(json, strict);
@@ -261,7 +261,7 @@ describe.each(Object.entries(formats))("random schemas at %s", (vendor, { tool, 
     expect(faults.sort((one, other) => one.json.length - other.json.length).slice(0, 1)).toEqual([]);
   }, 120_000);
 
-  test("of answers have a form that the vendor takes, and stay as they are when sent again", () => {
+  test("of answers have an acceptable form, and stay unchanged when sent again", () => {
     const faults = samples.flatMap(([root, strict]) => {
       const json = JSON.stringify(root);
       const sent = answer(json, strict);
@@ -304,7 +304,7 @@ test.each(reported)("%s is fit for Anthropic and Bedrock, as a tool and as the f
   }
 });
 
-test("what is folded, moved and renamed is named", () => {
+test("folded, moved and renamed parts are named", () => {
   const { body, losses } = translateToMessages({
     ...toolOf(reported[0]!, undefined),
     ...formatOf(reported[3]!, true),
@@ -359,7 +359,7 @@ test("other servers of OpenAI's format get schemas as they came", () => {
   expect(translateChat(formatOf(json, true), otherChat).text).toContain(json);
 });
 
-test("a JSON object without a schema is asked for in words where the format has no such mode", () => {
+test("a JSON object without a schema is requested in words if the format has no such mode", () => {
   const asked = { instructions: "S", textFormat: { type: "json_object" as const } };
   const instruction = { text: "Answer with one JSON object and nothing else: no other words, and no code fence." };
   for (const { body, losses } of [translateToMessages(asked), translateToConverse(asked)]) {

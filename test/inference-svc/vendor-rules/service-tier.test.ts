@@ -1,4 +1,4 @@
-/** A tier that a request names reaches OpenAI at its one endpoint, and is named as not sent everywhere else. */
+/** A requested tier reaches OpenAI at its only endpoint, and is named as unsent everywhere else. */
 import { describe, expect, test } from "@jest/globals";
 import type { TurnRequest } from "@sluice/inference-svc/turn/request.js";
 import type { Target } from "@sluice/inference-svc/upstream/dialect.js";
@@ -48,7 +48,7 @@ describe.each(vendors)("OpenAI in the format %s", (_format, translate) => {
     expect(losses).toEqual([]);
   });
 
-  test("is sent ultrafast as the fastest tier that it has", () => {
+  test("is sent ultrafast as its fastest tier", () => {
     const { body, losses } = translate({ serviceTier: "ultrafast" });
     expect(body.service_tier).toBe("priority");
     expect(losses).toEqual([["service_tier", "sent as priority"]]);
@@ -63,7 +63,7 @@ describe.each(others)("another server in the format %s", (_format, translate) =>
   test.each([
     ["flex", "no endpoint of the tier flex is configured"],
     ["fast", "no endpoint of the tier priority is configured"],
-  ])("is not sent %s, which is named", (serviceTier, reason) => {
+  ])("is not sent %s, with a note", (serviceTier, reason) => {
     const { body, losses } = translate({ serviceTier });
     expect(JSON.stringify(body)).not.toMatch(/flex|priority/);
     expect(losses).toContainEqual(["service_tier", reason]);
@@ -73,7 +73,7 @@ describe.each(others)("another server in the format %s", (_format, translate) =>
     expect(translate({ serviceTier }).losses.filter(([path]) => path === "service_tier")).toEqual([]);
   });
 
-  test("of a tier is not blamed for it", () => {
+  test("with a tier does not count it as its fault", () => {
     const { losses } = translate({ serviceTier: "priority" }, "priority");
     expect(losses.map(([, reason]) => reason)).not.toContainEqual(expect.stringContaining("is configured"));
   });

@@ -1,4 +1,4 @@
-/** Tools with names that no vendor takes must reach each of them under names that it takes, and be called by the client's names. */
+/** Tools with names unacceptable to all vendors must reach each vendor under acceptable names, and be called by the client's names. */
 import type { LanguageModelV4StreamPart } from "@ai-sdk/provider";
 import { describe, expect, test } from "@jest/globals";
 import type {
@@ -219,7 +219,7 @@ const vendors: Readonly<Record<string, Vendor>> = {
 };
 
 const letters = fc.constantFrom("a", "b", "A", "1", "9", "_", "-", ".", "/", ":", " ", "$", "é", "查", "😀");
-/** Short ones that become the same where signs are replaced, and long ones that only differ behind every limit. */
+/** Short names which become equal by replaced characters, and long names which differ only beyond every limit. */
 const names = fc
   .oneof(
     fc.array(letters, { minLength: 1, maxLength: 4 }).map((signs) => signs.join("")),
@@ -300,7 +300,7 @@ function historyOf(called: readonly Owned[]): readonly InputItem[] {
   });
 }
 
-/** Tools, a history with calls of them and of tools that are gone, and a choice. */
+/** Tools, a history with calls of them and of missing tools, and a choice. */
 const requests = fc
   .tuple(toolLists, fc.array(names, { maxLength: 3 }), fc.constantFrom("auto", "tool", "allowed_tools"), fc.nat())
   .map(([tools, gone, kind, number]) => {
@@ -322,7 +322,7 @@ const numRuns = Number(process.env["TOOL_NAMES"] ?? 300);
 
 describe("tools of any name", () => {
   test.each(Object.entries(vendors))(
-    "reach %s under names that it takes, in tools, choice and history, and are called by their own",
+    "reach %s under acceptable names, in tools, choice and history, and are called by their own names",
     (_vendor, { send, violations, declared, called, read }) => {
       fc.assert(
         fc.property(requests, ({ owned, lost, request }) => {
@@ -333,7 +333,7 @@ describe("tools of any name", () => {
           // Where a choice leaves tools out, the others are sent.
           for (const name of declared(body)) expect(sent).toContainEqual(name);
           expect(new Set(sent.map((name) => JSON.stringify(name))).size).toBe(owned.length);
-          // A tool that is gone is taken for another one only where that has its very name.
+          // A missing tool is taken for another one only with exactly its name.
           for (const [index, name] of history.slice(owned.length).entries())
             if (name[0] !== lost[index]?.tool.name) expect(sent).not.toContainEqual(name);
           const items = read(request, sent);
@@ -359,7 +359,7 @@ test.each<[string, Vendor, Readonly<Record<string, string>>]>([
   ["Cohere", vendors["Cohere"] as Vendor, { "github.search": "github_search", "a-b": "a_b_2", a_b: "a_b" }],
   ["Anthropic", vendors["Anthropic"] as Vendor, { ["n".repeat(100)]: "n".repeat(100), 查: "tool_c55cceb1" }],
 ])(
-  "at %s a name stays as near as the vendor takes it, and the receipt has the others",
+  "at %s a name stays as close as the vendor allows, and the receipt lists the others",
   (_vendor, { send, declared }, wanted) => {
     const losses: (readonly [string, string])[] = [];
     const tools = Object.keys(wanted).map((name) => callable(name, false));
@@ -385,7 +385,7 @@ test("a slash in the name of a tool or of its namespace makes no two tools one",
   expect(new Set(called(send(asking({ tools, input }), () => undefined)).map(([name]) => name)).size).toBe(2);
 });
 
-test("thousands of names that become one are told apart in linear time", async () => {
+test("thousands of colliding names are distinguished in linear time", async () => {
   const fit = (size: number) =>
     fitNames(
       Array.from({ length: size }, (_, index) => `${index % 2 ? "." : "/"}x${"!".repeat(index % 97)}`),

@@ -1,4 +1,4 @@
-/** Files that are named by URL: fetched where no provider takes them so, checked like web pages, and scanned like files that are sent along. */
+/** Files by URL: fetched if no provider accepts the URL, checked like web pages, and scanned like files in the request. */
 import { create } from "@bufbuild/protobuf";
 import { afterEach, beforeEach, describe, expect, test } from "@jest/globals";
 import type { TurnRequest } from "@sluice/inference-svc/turn/request.js";
@@ -65,7 +65,7 @@ async function ask(model: string, request: Partial<TurnRequest>, asked: Asked = 
   return { fault: fault?.message, status: fault?.status, content, stages: asked.scope.trace.stages };
 }
 
-test("a PDF is fetched and read for a model that takes no files, and the receipt says both", async () => {
+test("a PDF is fetched and read for a model without file input, and the receipt notes both", async () => {
   site.script([file(textPdf(["Revenue grew."]), "application/pdf")]);
   const { content, stages } = await ask("acme/text", naming(`${site.url}/reports/Q1%20all.pdf?x=1#a`));
   const said = "[file Q1 all.pdf, 1 page]\nRevenue grew.\n[end of file Q1 all.pdf]";
@@ -79,13 +79,13 @@ test("a PDF is fetched and read for a model that takes no files, and the receipt
   ]);
 });
 
-test("a text is decoded in the charset that its server names, and keeps the name of the request", async () => {
+test("a text is decoded in its server's charset, and keeps the name of the request", async () => {
   site.script([file(Buffer.from("Gr\u00fc\u00dfe", "latin1"), 'text/plain; charset="iso-8859-1"')]);
   const { content } = await ask("acme/text", naming(`${site.url}/a.txt`, { filename: "greeting.txt" }));
   expect(content).toMatchObject([{}, { text: "[file greeting.txt]\nGr\u00fc\u00dfe\n[end of file greeting.txt]" }]);
 });
 
-test("a model whose provider takes no URLs is sent the file, and one whose provider does fetches it itself", async () => {
+test("a model whose provider takes no URLs gets the file; another provider fetches it itself", async () => {
   site.script([file(textPdf(["a"]), "application/pdf")]);
   expect((await ask("acme/files", naming(`${site.url}/a.pdf`))).content).toMatchObject([
     {},
@@ -103,7 +103,7 @@ test("a model whose provider takes no URLs is sent the file, and one whose provi
   expect(provider.requests.at(-1)?.body).toContain("as text");
 });
 
-test("where the plugin is off nothing is fetched", async () => {
+test("a disabled plugin fetches nothing", async () => {
   const { status } = await ask("acme/text", { ...naming(`${site.url}/a.pdf`), plugins: plugin({ enabled: false }) });
   expect([status, site.requests.length]).toEqual([404, 0]);
 });
@@ -117,7 +117,7 @@ test("guardrails scan what was fetched", async () => {
   });
 });
 
-test("a dry run fetches nothing and says so", async () => {
+test("a dry run fetches nothing and notes it", async () => {
   const { scope } = newScope();
   await engine.planDryRun(asking({ models: ["acme/text"], ...naming(`${site.url}/a.pdf`) }), scope);
   expect(scope.trace.stages[0]).toMatchObject({ data: { engine: "fetch", action: "not_run" } });
@@ -136,7 +136,7 @@ describe("refused is", () => {
     ["a private host", "http://127.0.0.1/a.pdf", "a host that is not on the public internet"],
     ["the metadata of a cloud", "http://169.254.169.254/latest", "a host that is not on the public internet"],
     ["a URL with a password", "https://a:b@a.example/a.pdf", "a URL with credentials"],
-  ])("%s, like an address that a provider would load", async (_, url, reason) => {
+  ])("%s, like an address for a provider to load", async (_, url, reason) => {
     expect(await refusal(url)).toContain(`input.0.content.1.file_url: is not passed on: ${reason}`);
   });
 
@@ -154,7 +154,7 @@ describe("refused is", () => {
     expect(await refusal(`${site.url}/a.pdf`)).toBe(says("status 404"));
   });
 
-  test("a file of 500 MB, of which no more is taken than may be", async () => {
+  test("a file of 500 MB, of which only the allowed part is read", async () => {
     const endless = { bytes: Buffer.alloc(1_048_576, 0x20), repeat: 500 };
     site.script([{ headers: { "content-type": "text/plain" }, chunks: [endless] }]);
     expect(await refusal(`${site.url}/a.txt`)).toBe(says("longer than 10 MiB"));
@@ -172,7 +172,7 @@ describe("refused is", () => {
   });
 });
 
-test("a turn that is over waits for no file", async () => {
+test("an ended turn waits for no file", async () => {
   site.script([{ headers: { "content-type": "text/plain" }, chunks: [{ bytes: "a" }], hang: true }]);
   const asked = newScope();
   const outcome = ask("acme/text", naming(`${site.url}/a.txt`), asked);

@@ -75,7 +75,7 @@ interface Sent {
   readonly stages: readonly unknown[];
 }
 
-/** The last message to the provider, or the error that kept it from being sent. */
+/** The last message to the provider, or the error which prevented it. */
 async function sent(request: Partial<TurnRequest>, caller: Partial<Caller> = {}): Promise<Sent> {
   const asked = newScope(caller);
   const before = upstream.requests.length;
@@ -97,7 +97,7 @@ const under = (filters: readonly Filter[], fields: GuardrailFields = {}): Partia
 describe("the plugin", () => {
   const read = "[file a.pdf, 1 page]\nThe secret-1 of a PDF\n[end of file a.pdf]";
 
-  test("tells a model that takes no files what they say, and the receipt how", async () => {
+  test("sends the text of files to a model without file input, and describes it in the receipt", async () => {
     const files = [
       { filename: "a.pdf", file_data: pdf },
       { filename: "b.csv", file_data: csv("x,y\n1,2\n") },
@@ -141,9 +141,9 @@ describe("the plugin", () => {
     expect((content as { readonly type: string }[])[1]?.type).toBe(type);
   });
 
-  test("tells each model what it takes, when one stands in for another", async () => {
+  test("sends each model its supported form after a fallback", async () => {
     const failure = { status: 500, chunks: [{ json: { error: { message: "no" } } }] };
-    // The only endpoint of a model is asked twice.
+    // The only endpoint of a model is called twice.
     const failing = await startUpstream([failure, failure, chatStream("Hello")]);
     const file = house({
       providers: [{ id: "acme", dialect: "chat", base_url: `${failing.url}/v1`, api_keys: ["k"] }],
@@ -161,7 +161,7 @@ describe("the plugin", () => {
     expect([fault, types.at(0), types.at(-1)]).toEqual([undefined, "file", "text"]);
   });
 
-  test("gives what was read to whom no provider answers, as long as it is short", async () => {
+  test("returns the text it read with a provider's failure, up to a limited length", async () => {
     const failing = await startUpstream([{ status: 500, chunks: [{ json: { error: { message: "no" } } }] }]);
     const { turn } = openEngine(
       house({ models: [{ id: "acme/text", endpoints: [{ provider: "acme" }] }], url: failing.url }),
@@ -200,7 +200,7 @@ describe("the plugin", () => {
     expect(native).toMatchObject({ content: [{}, { type: "file" }, { type: "file" }, { type: "file" }], stages: [] });
   });
 
-  test("tells the text where a provider takes files, but not of that type", async () => {
+  test("sends the text if a provider accepts files, but not of this type", async () => {
     const file = { file_data: `data:application/x-thing;base64,${Buffer.from("plain words").toString("base64")}` };
     const plain = { models: ["acme/claude"], ...sending(file) };
     expect((await sent({ ...plain, plugins: off })).fault).toContain("no provider of this model takes files of type");
@@ -278,7 +278,7 @@ describe("the plugin", () => {
     expect(await sent(request)).toMatchObject({ status, fault: message, content: undefined });
   });
 
-  test("shows in a dry run what would be told", async () => {
+  test("shows the text in a dry run", async () => {
     const asked = newScope();
     const { scope } = asked;
     const request = asking({
@@ -302,7 +302,7 @@ describe("a guardrail", () => {
     ["a text in base64 alone", "", { file_data: Buffer.from("name,secret-1").toString("base64") }],
     ["a text in disguise", "text/csv", { file_data: csv("name,s\u200becret-1") }],
     ["a PDF that says to be a text", "application/pdf", { file_data: pdf.replace("application/pdf", "text/plain") }],
-  ])("sees what %s says, and its receiver is sent the type that was read: %s", async (_, type, file) => {
+  ])("reads %s, and the provider gets the detected type: %s", async (_, type, file) => {
     const blocked = await sent({ models, ...sending(file) }, under([block("secret-\\d")]));
     expect(blocked).toMatchObject({ status: 403, content: undefined });
     const flagged = await sent({ models, ...sending(file) }, under([flag("secret-\\d")]));
@@ -388,7 +388,7 @@ describe("a guardrail", () => {
   });
 
   test.each([["word/document.xml"], ["Word/Document.xml"], ["word\\document.xml"], ["/word/document.xml"]])(
-    "refuses an archive with two parts that may count: %s",
+    "refuses an archive with two ambiguous parts: %s",
     async (path) => {
       const twice = buildDocx(paragraph, xmlPart(path, "<w:document/>"));
       expect(
@@ -400,7 +400,7 @@ describe("a guardrail", () => {
     },
   );
 
-  test("refuses an archive with a part that its list does not name", async () => {
+  test("refuses an archive with a part missing in its list", async () => {
     const whole = buildDocx(paragraph);
     const end = whole.length - 22;
     const list = whole.readUInt32LE(end + 16);
@@ -443,7 +443,7 @@ describe("a guardrail", () => {
     expect(stages).toMatchObject([{ data: { action: "redacted" } }]);
   });
 
-  test("cannot redact a PDF that goes along as it is: 403", async () => {
+  test("cannot redact a PDF passed unchanged: 403", async () => {
     const redacting = under([redact("secret-\\d", "[M]")]);
     const request = { models, ...sending({ file_data: pdf }) };
     const blocked = { status: 403, stages: [{ data: { action: "blocked" } }] };
@@ -451,22 +451,19 @@ describe("a guardrail", () => {
     expect(await sent({ ...request, plugins: fileParser("native") }, redacting)).toMatchObject(blocked);
   });
 
-  test.each(["acme/files", "acme/text"])(
-    "redacts what is told in the place of a PDF or office file: %s",
-    async (model) => {
-      const redacting = under([redact("secret-\\d", "[M]")]);
-      const word = await sent({ models: [model], ...sending({ file_data: docxFile }) }, redacting);
-      expect(word.content).toMatchObject([{}, { type: "text", text: "[file]\nThe [M] of Word\n[end of file]" }]);
-      const { content, stages } = await sent(
-        { models: [model], ...sending({ file_data: pdf }) },
-        under([redact("secret-\\d", "[M]")]),
-      );
-      expect(content).toMatchObject([{}, { type: "text", text: "[file, 1 page]\nThe [M] of a PDF\n[end of file]" }]);
-      // Nor is it anywhere else.
-      expect(upstream.requests.at(-1)?.body).not.toContain("JVBER");
-      expect(stages).toMatchObject([{ data: { action: "redacted" } }, { name: "file-parser" }]);
-    },
-  );
+  test.each(["acme/files", "acme/text"])("redacts the text sent instead of a PDF or office file: %s", async (model) => {
+    const redacting = under([redact("secret-\\d", "[M]")]);
+    const word = await sent({ models: [model], ...sending({ file_data: docxFile }) }, redacting);
+    expect(word.content).toMatchObject([{}, { type: "text", text: "[file]\nThe [M] of Word\n[end of file]" }]);
+    const { content, stages } = await sent(
+      { models: [model], ...sending({ file_data: pdf }) },
+      under([redact("secret-\\d", "[M]")]),
+    );
+    expect(content).toMatchObject([{}, { type: "text", text: "[file, 1 page]\nThe [M] of a PDF\n[end of file]" }]);
+    // Nor is it anywhere else.
+    expect(upstream.requests.at(-1)?.body).not.toContain("JVBER");
+    expect(stages).toMatchObject([{ data: { action: "redacted" } }, { name: "file-parser" }]);
+  });
 
   test("leaves nothing of what it has redacted in the request itself", async () => {
     const request = structuredClone(asking({ models, plugins: fileParser(), ...sending({ file_data: pdf }) }));
@@ -477,7 +474,7 @@ describe("a guardrail", () => {
     );
   });
 
-  test("lets nothing pass that it could not look at, unless it fails open", async () => {
+  test("passes nothing unscanned, unless it fails open", async () => {
     const request = { models, ...sending({ file_data: "data:application/pdf;base64,QUJD" }) };
     const message = "input.0.content.1: the PDF is damaged, or no PDF";
     expect(await sent(request, under([block("x")]))).toMatchObject({
@@ -491,7 +488,7 @@ describe("a guardrail", () => {
     });
   });
 
-  test("of answers alone reads no files", async () => {
+  test("for answers only reads no files", async () => {
     const request = { models, ...sending({ file_data: "data:application/pdf;base64,QUJD" }) };
     const { fault, stages } = await sent(request, under([block("x")], { appliesTo: AppliesTo.OUTPUT }));
     expect([fault, stages]).toEqual([undefined, []]);

@@ -66,13 +66,13 @@ describe("a text", () => {
     expect(await read(fields)).toMatchObject({ text, kind: "text", truncated: false, cached: false });
   });
 
-  test("of ASCII in UTF-16 without a mark is seen to be that", async () => {
+  test("of ASCII in UTF-16 without a byte order mark is recognized", async () => {
     expect((await read({ file_data: `data:text/plain;base64,${base64("plain words", "utf16le")}` })).text).toBe(
       "plain words",
     );
   });
 
-  test("of megabytes is what it is in one, wherever it is cut", async () => {
+  test("of megabytes read in pieces equals its whole, cut anywhere", async () => {
     const long = `${"é".repeat(400_000)}${"%41 \u{1f600}".repeat(300_000)}`;
     expect((await read({ file_data: `data:text/plain;base64,${base64(long)}` })).text === long).toBe(true);
     expect((await read({ file_data: `data:text/plain,${encodeURIComponent(long)}` })).text === long).toBe(true);
@@ -97,11 +97,11 @@ describe("a text", () => {
     ["a PDF without a type", { file_data: textPdf(["a"]).toString("base64") }, "pdf"],
     ["bytes", { file_data: base64(Buffer.from([0, 1, 2, 3, 4, 5, 200])) }, undefined],
     ["an address", { file_url: "https://a.example/b.txt" }, undefined],
-  ])("%s is told from one", (_, fields, kind) => {
+  ])("%s is distinguished from a text", (_, fields, kind) => {
     expect(findFileKind(partOf(fields))).toBe(kind);
   });
 
-  test("of 20 MB keeps nobody waiting for more than 50 ms", async () => {
+  test("of 20 MB blocks the event loop for at most 50 ms", async () => {
     const fields = { file_data: `data:text/plain;base64,${base64("some words, ü. ".repeat(1_250_000))}` };
     const longest = await findMinCpuMs(50, () => measureLongestBlockMs(() => read(fields)));
     process.stdout.write(`longest turn, a text of 20 MB: ${longest.toFixed(0)} ms\n`);
@@ -120,7 +120,7 @@ describe("a PDF", () => {
     });
   });
 
-  test("is laid out: headings, lists, parted words, a table, two columns, and what is turned", async () => {
+  test("is laid out: headings, lists, hyphenated words, a table, two columns, and rotated text", async () => {
     const left = ["Left column, first line", "left column, second line", "left column, third line", "left, the last"];
     const right = ["Right column, line one", "right column, line two", "right column, line three", "right, the end"];
     const drawn = [
@@ -150,14 +150,14 @@ describe("a PDF", () => {
     ]);
   });
 
-  test("tells what was filled in and linked to", async () => {
+  test("includes filled-in fields and links", async () => {
     const field = "<< /Type /Annot /Subtype /Widget /FT /Tx /T (name) /V (Jane Doe) /Rect [0 0 9 9] /DA (/F1 0 Tf) >>";
     const link = "<< /Type /Annot /Subtype /Link /Rect [0 0 9 9] /A << /S /URI /URI (https://a.example/b) >> >>";
     const bytes = pdfPages([pdfText("Form", 72, 700)], "/Annots [6 0 R 7 0 R]", [field, link]);
     expect((await readPdf(bytes)).text).toBe("Form\nhttps://a.example/b\nJane Doe");
   });
 
-  test("is remembered for its key, and for no other", async () => {
+  test("is remembered only for its key", async () => {
     const bytes = { file_data: toDataUrl(textPdf(["to be remembered"])) };
     const [first, second, other] = [{ keyHash: "a" }, { keyHash: "a" }, { keyHash: "b" }].map(
       (caller) => () => read(bytes, caller),
@@ -166,7 +166,7 @@ describe("a PDF", () => {
   });
 });
 
-describe("a PDF that means harm", () => {
+describe("a malicious PDF", () => {
   const many = (count: number) => textPdf(...Array.from({ length: count }, (_, page) => [`p${page}`]));
   const encrypted = buildPdf(
     [
@@ -236,7 +236,7 @@ describe("a PDF that means harm", () => {
     120_000,
   );
 
-  test("is left alone as soon as its turn is over, and others are read beside it", async () => {
+  test("is abandoned as soon as its turn is over, and others are read in the meantime", async () => {
     const busy = pdfPages([deflatedPdfStream(Buffer.from(pdfText("ab", 10, 10).repeat(1_500_000)))]);
     const { scope, abort } = newScope();
     const endless = reader.read(partOf({ file_data: toDataUrl(busy) }), scope).catch((error: unknown) => error);

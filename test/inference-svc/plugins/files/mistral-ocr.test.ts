@@ -55,7 +55,7 @@ afterEach(async () => {
   await Promise.all([provider.stop(), reader.stop()]);
 });
 
-/** A scan of its own for each test, because what was read is remembered for the process. */
+/** A different scan for each test, because results are remembered for the process. */
 let scans = 0;
 const newScan = (pages: number) =>
   toDataUrl(
@@ -193,7 +193,7 @@ describe("the scan stays unread, with 503, when the provider", () => {
   });
 });
 
-test("a client that leaves stops the call within 250 ms, and its pages are charged", async () => {
+test("a leaving client stops the call within 250 ms, and its pages are charged", async () => {
   reader.script([{ hang: true }]);
   const asked = newScope({ hasBudget: true });
   const arrived = reader.nextRequest();

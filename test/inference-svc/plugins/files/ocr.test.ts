@@ -1,4 +1,4 @@
-/** Scanned PDFs, read by the model of the role `ocr`: who is sent what, who pays, and what happens when that model fails. */
+/** Scanned PDFs, read by the model of the role `ocr`: the requests, the payer, and failures of this model. */
 import { create } from "@bufbuild/protobuf";
 import { afterEach, beforeEach, describe, expect, test } from "@jest/globals";
 import type { TurnRequest } from "@sluice/inference-svc/turn/request.js";
@@ -60,7 +60,7 @@ async function ask(model: string, request: Partial<TurnRequest>, asked: Asked = 
 }
 const told = (text: string) => `[file]\n${text}\n[end of file]`;
 
-test("a scan is read for a model that takes no files, at the expense of the key, and once", async () => {
+test("a scan is read for a model without file input, at the key's expense, and once", async () => {
   const asked = newScope();
   const { content, stages } = await ask("acme/text", sending(scan), asked);
   expect(content).toEqual(told(transcript));
@@ -121,7 +121,7 @@ test("a dry run asks no model", async () => {
   expect([scope.trace.stages[0], reader.requests.length]).toMatchObject([{ data: { action: "not_run" } }, 0]);
 });
 
-describe("a model that", () => {
+describe("an OCR model", () => {
   const refused = { status: 503, fault: "input.0.content.0: the OCR model did not read the PDF", content: undefined };
 
   test("fails leaves the scan unread", async () => {
@@ -136,7 +136,7 @@ describe("a model that", () => {
     expect(await ask("acme/text", sending(scan))).toMatchObject(refused);
   });
 
-  test("finds no words says so", async () => {
+  test("without words in the scan reports it", async () => {
     reader.script([chatAnswer({ role: "assistant", content: "EMPTY" })]);
     expect(await ask("acme/text", sending(scan))).toMatchObject({
       status: 400,
@@ -144,7 +144,7 @@ describe("a model that", () => {
     });
   });
 
-  test("is left alone as soon as the turn is over", async () => {
+  test("is abandoned as soon as the turn is over", async () => {
     reader.script([{ hang: true }]);
     const asked = newScope();
     const outcome = ask("acme/text", sending(scan), asked);
@@ -153,7 +153,7 @@ describe("a model that", () => {
   });
 });
 
-test("the role wants a model that takes files", () => {
+test("the role requires a model with file input", () => {
   const file = houseSchema.parse(fileOf({ model: "acme/text" }));
   expect(dangling(file)).toEqual([
     "internal_models.ocr.model: acme/text takes no files; name a model with file in its input_modalities",

@@ -1,4 +1,4 @@
-/** Reading office files and books: what is in them, and archives that mean harm. */
+/** Reading office files and books: their contents, and malicious archives. */
 import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
 import { DocumentReaders } from "@sluice/inference-svc/files/documents/readers.js";
 import { findFileKind } from "@sluice/inference-svc/files/part.js";
@@ -102,7 +102,7 @@ describe("a Word document", () => {
     ]);
   });
 
-  test("is cached for its key, and its reading says what it is", async () => {
+  test("is cached for its key, and its text names the file", async () => {
     const part = inArchive(buildDocx(docxParagraph("to be remembered")));
     const { scope } = newScope({ keyHash: "a" });
     expect([await reader.read(part, scope), await reader.read(part, scope)]).toEqual(
@@ -170,7 +170,7 @@ test.each<[string, Buffer, string, string | undefined]>([
   expect(findFileKind(partOf({ file_data: toDataUrl(bytes, type) }))).toBe(kind);
 });
 
-describe("an archive that means harm", () => {
+describe("a malicious archive", () => {
   const main = (content: string | Buffer, declaredSize?: number) =>
     buildZip([
       relationsPart("_rels/.rels", ["officeDocument", "word/document.xml"]),
@@ -239,7 +239,7 @@ describe("an archive that means harm", () => {
     expect([text.length <= 10_485_760, truncated]).toEqual([true, true]);
   }, 300_000);
 
-  test("is left alone as soon as its turn is over, and others are read beside it", async () => {
+  test("is abandoned as soon as its turn is over, and others are read in the meantime", async () => {
     const busy = buildXlsx({ Busy: row(inline("a"), inline("b")).repeat(300_000) });
     const { scope, abort } = newScope();
     const endless = reader.read(inArchive(busy), scope).catch((error: unknown) => error);

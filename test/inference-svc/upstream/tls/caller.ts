@@ -1,13 +1,13 @@
 /**
- * A process that calls servers over Sluice's connections, as its parent says. Node reads the certificates to trust when a process starts, so
- * that the process of the tests cannot trust those that it makes.
+ * A process calling servers over Sluice's connections, on its parent's orders. Node reads the trusted certificates when a process starts, so
+ * the process of the tests cannot trust certificates it makes.
  */
 import { createHash } from "node:crypto";
 import { Connections } from "@sluice/inference-svc/upstream/transport/connections.js";
 import type { Connection, ResponseHandler } from "@sluice/inference-svc/upstream/transport/http/connection.js";
 import type { ResponseHead } from "@sluice/inference-svc/upstream/transport/http/response-head.js";
 
-/** A request to send, one that stopped reading and is to go on, or one to give up. */
+/** A request to send, or a paused request to resume, or a request to give up. */
 export type Order =
   | {
       readonly kind: "ask";
@@ -15,7 +15,7 @@ export type Order =
       readonly origin: string;
       readonly path: string;
       readonly stopsAfter?: number;
-      /** Milliseconds for which the process does nothing else once the request is written: the response is there before it looks. */
+      /** Milliseconds of blocking after the request is written: the response is there before the process reads it. */
       readonly blocksMs?: number;
     }
   | { readonly kind: "resume" | "close"; readonly id: number };
@@ -57,7 +57,7 @@ class Call implements ResponseHandler {
     const { origin, path, blocksMs = 0 } = this.#order;
     const head = `POST ${path} HTTP/1.1\r\nhost: ${new URL(origin).host}\r\nconnection: keep-alive\r\n`;
     this.#connection.send({ head, body: "{}" }, this);
-    // A connection that was used before writes in an immediate, too, and has asked for it first.
+    // A reused connection writes in an immediate, too, and has scheduled it first.
     if (blocksMs > 0) setImmediate(() => block(blocksMs));
   }
 

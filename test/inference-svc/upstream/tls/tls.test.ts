@@ -1,4 +1,4 @@
-/** Answers over TLS from servers whose certificates are trusted, and what is made of servers whose are not. */
+/** Answers over TLS from servers with trusted certificates, and refusals of other servers. */
 import { type ChildProcess, fork } from "node:child_process";
 import { constants, createHash } from "node:crypto";
 import { once } from "node:events";
@@ -47,7 +47,7 @@ const sockets: TLSSocket[] = [];
 const rawSockets: Socket[] = [];
 /** Versions of TLS by connection, and whether it resumed a session. */
 const handshakes: string[] = [];
-/** The requests that have arrived. */
+/** The received requests. */
 const requests: string[] = [];
 afterEach(() => {
   for (const socket of sockets.splice(0)) socket.destroy();
@@ -150,8 +150,8 @@ describe("a trusted server", () => {
     expect(handshakes).toEqual([`${version} whole`, `${version} resumed`]);
   });
 
-  test("that fails when a session is resumed gets a whole handshake after that", async () => {
-    // Session ids instead of tickets, which servers look up.
+  test("failing to resume a session gets a whole handshake next", async () => {
+    // Session ids instead of tickets, looked up by servers.
     const options = { maxVersion: "TLSv1.2", secureOptions: constants.SSL_OP_NO_TICKET } as const;
     const secure = await begin((socket) => socket.end(closing), options);
     const known = new Set<string>();
@@ -184,7 +184,7 @@ describe("a trusted server", () => {
     const stopped = await asked.next();
     expect(stopped).toMatchObject({ kind: "stopped", status: 200 });
     const written = await waitUntilStable(() => sockets[0]?.bytesWritten ?? 0);
-    // The bytes that were read, and those in the buffers of the system.
+    // The bytes already read, and those in the buffers of the system.
     expect(written).toBeLessThan(body.length / 2);
     const whole = asked.next();
     caller.send({ kind: "resume", id: asked.id } satisfies Order);
@@ -193,7 +193,7 @@ describe("a trusted server", () => {
     expect(sockets).toHaveLength(1);
   });
 
-  test("is read byte by byte, each in a record of its own", async () => {
+  test("is read byte by byte, each in a separate record", async () => {
     const events = 'data: {"a":"grüße 東京"}\n\ndata: [DONE]\n\n';
     const chunks = Buffer.from(events, "utf8");
     await begin(async (socket) => {
@@ -215,7 +215,7 @@ describe("a trusted server", () => {
     expect(sockets).toHaveLength(2);
   });
 
-  test("two answers at the same time do not mix", async () => {
+  test("keeps two concurrent answers apart", async () => {
     await begin((socket, path) => {
       const body = path.slice(1).repeat(3_000_000);
       socket.write(`HTTP/1.1 200 OK\r\ncontent-length: ${body.length}\r\n\r\n${body}`);
@@ -227,7 +227,7 @@ describe("a trusted server", () => {
   });
 });
 
-describe("a connection that the server closes", () => {
+describe("a connection closed by the server", () => {
   test.each<[string, (socket: TLSSocket, raw: Socket) => Socket]>([
     ["in good order", (socket) => socket.end()],
     ["at once", (socket) => socket.destroy()],
@@ -240,7 +240,7 @@ describe("a connection that the server closes", () => {
     expect([sockets.length, requests.length]).toEqual([2, 2]);
   });
 
-  test("is opened again once, and no more", async () => {
+  test("is opened again only once", async () => {
     const secure = await begin((socket) => socket.write(ok));
     expect((await ask()).kind).toBe("ended");
     const [first] = sockets as [TLSSocket];
@@ -261,7 +261,7 @@ describe("a connection that the server closes", () => {
     expect(await ask()).toMatchObject({ kind: "failed", end: "Half", code: "ERR_CONNECTION_CLOSED", isSent: true });
   });
 
-  test("in the middle of a body has failed, also without a word of TLS", async () => {
+  test("in the middle of a body has failed, even without a TLS alert", async () => {
     await listen(
       createTcpServer((raw) => {
         raw.on("error", () => {});
@@ -274,8 +274,8 @@ describe("a connection that the server closes", () => {
   });
 });
 
-describe("a request that is given up", () => {
-  /** Also with a reset, which a client sends that has not read everything. */
+describe("a cancelled request", () => {
+  /** A reset counts as well; a client sends it after an incomplete read. */
   const untilClosed = (socket: Socket) => new Promise((resolve) => socket.once("close", resolve));
   const giveUp = ({ id }: Asked) => caller.send({ kind: "close", id } satisfies Order);
 
@@ -304,18 +304,18 @@ describe("a request that is given up", () => {
   });
 });
 
-describe("a server that is not the right one", () => {
+describe("a wrong server", () => {
   test.each<[string, string, readonly string[], Date | undefined, string]>([
     ["of another name", "other", ["other.test"], undefined, "ERR_TLS_CERT_ALTNAME_INVALID"],
     ["whose certificate has expired", "expired", ["localhost"], new Date(Date.now() - dayMs / 2), "CERT_HAS_EXPIRED"],
-  ])("is sent nothing, %s", async (_, name, hosts, until, code) => {
+  ])("gets no request, %s", async (_, name, hosts, until, code) => {
     await certify(name, hosts, until);
     await begin((socket) => socket.write(ok), {}, name);
     expect(await ask()).toMatchObject({ kind: "failed", code, isSent: false });
     expect(requests).toEqual([]);
   });
 
-  test("is sent nothing, of an authority that is not trusted", async () => {
+  test("gets no request, with an untrusted authority", async () => {
     const stranger = await newAuthority("stranger");
     await writeCertificate(join(folder, "strange"), { hosts: ["localhost"], by: stranger, trusted: [] });
     await begin((socket) => socket.write(ok), {}, "strange");

@@ -19,7 +19,7 @@ export class Group {
   settle(failure: Fault | undefined): void {
     this.isSettled = true;
     this.failure = failure;
-    // Runs the callbacks apart from the cause of the write, such as a message to the client of another call.
+    // The calls begin apart from the cause of the write, such as a message to the client of another call.
     if (this.starts.length > 0) queueMicrotask(this.#tell);
   }
 

@@ -55,7 +55,7 @@ function located({ allowedDataRegions }: RoutingPolicy): Filter[] {
   return [forbids("data_region", refusal, ({ region }) => forms.some((form) => form.test(region)))];
 }
 
-/** Authors, as slugs name them, with a policy field of their own. */
+/** Authors, as slugs name them, with a separate policy field. */
 const authors = { anthropic: "enforceZdrAnthropic", openai: "enforceZdrOpenai", google: "enforceZdrGoogle" } as const;
 const knownAuthors: ReadonlySet<string> = new Set([...Object.keys(authors), "x-ai"]);
 
@@ -95,7 +95,7 @@ const charges = ({ prices }: Endpoint): boolean | undefined =>
 const mayCost = (endpoint: Endpoint): boolean => charges(endpoint) !== false;
 const mayBeFree = (endpoint: Endpoint): boolean => charges(endpoint) !== true;
 
-/** Authors, as slugs name them, with a separate policy field. */
+/** Stages with the endpoints that guardrails in audit mode would have excluded. */
 export const auditStages = (
   applied: readonly Applied[],
   endpoints: readonly Endpoint[],

@@ -75,7 +75,7 @@ export interface AdminOptions {
   /** Certificates of the RPC port; clear text when absent. */
   readonly tls?: ServerTls | undefined;
   readonly tracing?: Tracing | undefined;
-  /** Sinks and capture as the configuration file has them at the moment; none by default. */
+  /** Sinks and capture as currently configured; none by default. */
   readonly sinks?: (() => SinkSettings) | undefined;
   /** The changed configuration file whose settings were refused. */
   readonly configRefusal?: (() => ConfigRefusal | undefined) | undefined;
@@ -87,7 +87,7 @@ export interface AdminOptions {
  */
 const readMaxBytes = 4 * 1024 * 1024;
 
-/** Serves as soon as the promise settles, and ends with the lifecycle. */
+/** Serves once the promise settles, and ends with the lifecycle. */
 export async function openAdmin(options: AdminOptions): Promise<RpcServer> {
   const { databaseUrl, serviceToken, lifecycle, log } = options;
   const role = await prepareSchema(databaseUrl, log);

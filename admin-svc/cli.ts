@@ -63,7 +63,7 @@ export interface CliOptions {
   readonly stderr: Output;
 }
 
-/** Resolves to the exit code: 0 done, 1 failed, 2 the command line is wrong. */
+/** Resolves to the exit code: 0 success, 1 failure, 2 wrong command line. */
 export async function runCli(
   argv: readonly string[],
   { databaseUrl, managementKey, remote, stdout, stderr }: CliOptions,

@@ -8,7 +8,7 @@ const keyOf = (kind: KeyKind, prefix: string) =>
     .string()
     .refine((key) => kindOfKey(key) === kind, `not a key of the form ${prefix}...: make one with \`keys mint\``);
 
-/** pg accepts every scheme, and reads a text without one as a database on a host called base. */
+/** pg accepts every scheme, and reads a text without a scheme as a database on a host called base. */
 export const isDatabaseUrl = (text: string): boolean => /^postgres(?:ql)?:\/\//.test(text);
 
 export const noDatabaseUrl = "must be postgres://user:password@host:port/database";

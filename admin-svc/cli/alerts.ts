@@ -7,7 +7,7 @@ import { type Commands, flag, json, text, time } from "./terminal.ts";
 
 const states = ["waiting", "delivered", "dead"] as const;
 const maxListed = 200;
-/** Some rounds of an admin-svc, and the deadline of an attempt. */
+/** Enough for some rounds of an admin-svc, and the deadline of an attempt. */
 const testMs = 15_000;
 
 export const alerts: Commands = {

@@ -1,4 +1,4 @@
-/** completion: prints what a shell needs to complete commands and options; all of it follows from the commands. */
+/** completion: prints the shell script for completing commands and options, derived from the commands. */
 import { type Command, UsageError, namedArguments } from "@sluice/proto/runtime/cli.js";
 import type { AdminTerminal, Commands } from "./terminal.ts";
 
@@ -22,7 +22,7 @@ function wordsOf(nouns: Readonly<Record<string, Commands>>, actions: Commands): 
   const single = Object.entries(actions).map(([action, command]) => [action, optionsOf(command)] as const);
   return {
     nouns: [...Object.keys(nouns), ...Object.keys(actions), "completion"],
-    // A command of a single word is followed by its options at once.
+    // The options follow a single-word command directly.
     verbs: Object.fromEntries([...verbs, ...single, ["completion", Object.keys(shells)] as const]),
     options: Object.fromEntries(commands),
   };
@@ -68,7 +68,7 @@ const fish = ({ nouns, verbs, options }: Words): string[] => [
 
 const shells: Readonly<Record<string, (words: Words) => string[]>> = { bash, zsh, fish };
 
-/** @param nouns all commands by their nouns, and @param actions those of a single word */
+/** @param nouns all commands by their nouns @param actions the single-word commands */
 export const completionOf = (nouns: Readonly<Record<string, Commands>>, actions: Commands): Command<AdminTerminal> => ({
   usage: "bash|zsh|fish",
   summary: "Prints the completion of this command line for a shell.",

@@ -1,4 +1,4 @@
-/** end-users: create, list, show, activate, deactivate, erase. An end user exists only when registered, never by being seen in a request. */
+/** end-users: create, list, show, activate, deactivate, erase. An end user exists only when registered, never because a request names it. */
 import { type Command, CommandError, printable, readArguments, table } from "@sluice/proto/runtime/cli.js";
 import type { Kysely } from "kysely";
 import { checked } from "@sluice/proto/runtime/validation/problems.js";

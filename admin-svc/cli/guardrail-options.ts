@@ -184,7 +184,7 @@ function excludes(names: string, one: boolean, other: boolean | undefined): void
   if (one && other === true) throw new UsageError(`${names} exclude each other`);
 }
 
-/** Patterns with their labels, in the order of the command line. */
+/** Patterns with their labels, in command-line order. */
 function filtersIn(tokens: Parsed["tokens"]): ContentFilter[] {
   const filters: { pattern: string; label: string | null; action: FilterActionWord }[] = [];
   for (const token of tokens) {

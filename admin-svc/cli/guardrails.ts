@@ -181,7 +181,7 @@ function described(row: GuardrailRow) {
 
 const settingNames = Object.keys(unsetGuardrail) as GuardrailSettingName[];
 
-/** The rules of all lists. */
+/** The rules of all list settings. */
 const rulesOf = (row: GuardrailRow): readonly Rule[] =>
   settingNames.flatMap((name) => (Array.isArray(unsetGuardrail[name]) ? (storedGuardrail(row)[name] as Rule[]) : []));
 

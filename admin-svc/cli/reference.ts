@@ -8,7 +8,7 @@ export interface Candidate {
   readonly isLive?: boolean;
 }
 
-/** Words for the kind of record, as its commands call it. */
+/** Words for a kind of record, as used by its commands. */
 export interface RecordNoun {
   /** The noun for messages such as "no such key". */
   readonly called: string;
@@ -31,7 +31,7 @@ const prefixForm = /^[0-9a-f][0-9a-f-]{3,}$/;
 /** Longest list of candidates in an error text. */
 const maxShown = 5;
 
-/** Whether an argument means the record. */
+/** Whether an argument refers to the record. */
 export const isNamed = (text: string, { id, name }: Candidate): boolean =>
   id === text || name === text || (prefixForm.test(text) && id.startsWith(text));
 

@@ -26,7 +26,7 @@ export const json = { json: flag } as const;
 
 const option = "--workspace";
 
-/** Takes the option out of a command line. @throws UsageError */
+/** Removes the option from a command line. @throws UsageError */
 export function takeWorkspace(argv: readonly string[]): { workspace: string | undefined; rest: readonly string[] } {
   const end = argv.includes("--") ? argv.indexOf("--") : argv.length;
   const at = argv.findIndex((word, index) => index < end && (word === option || word.startsWith(`${option}=`)));

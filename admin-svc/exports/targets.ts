@@ -1,4 +1,4 @@
-/** How a batch of turns becomes a message to each kind of sink. */
+/** Converts a batch of turns to a message for each kind of sink. */
 import type { ExportSettings } from "@sluice/proto/runtime/house/sinks/exports.js";
 import type { Message } from "../sinks/post.ts";
 import { webhookMessage } from "../sinks/webhook.ts";
@@ -7,7 +7,7 @@ import { otlpMessage } from "./otlp.ts";
 import { s3Message } from "./s3.ts";
 import type { Batch } from "../store/exports/cursors.ts";
 
-/** Turns of one message at most: receivers limit bodies, often to a megabyte. */
+/** Maximum number of turns in a message: receivers limit bodies, often to a megabyte. */
 export const maxTurns = ({ s3 }: ExportSettings): number => (s3 ? 5_000 : 200);
 
 export async function buildBatch(settings: ExportSettings, exported: ExportedBatch, now: Date): Promise<Message> {

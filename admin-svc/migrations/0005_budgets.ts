@@ -6,7 +6,7 @@ export async function up(database: Kysely<unknown>): Promise<void> {
     alter table api_keys
       add column limit_usd numeric(24, 12) check (limit_usd >= 0),
       add column limit_reset text check (limit_reset in ('daily', 'weekly', 'monthly'))`.execute(database);
-  // Sums of the ledger, written in the same transaction: a sum over the records would become slower with every request.
+  // Sums of the ledger, written in the transaction of their records: a sum over the records would become slower with every request.
   await sql`
     create table key_days (
       key_hash text collate "C" not null,

@@ -1,4 +1,4 @@
-/** Built-in filters, routing policy, scope, side and mode of guardrails. */
+/** Built-in filters, routing policy, scope, direction and mode of guardrails. */
 import { type Kysely, sql } from "kysely";
 
 /** Each column has a default, so an earlier build can continue to write guardrails during a rolling upgrade. */

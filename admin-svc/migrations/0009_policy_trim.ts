@@ -1,4 +1,4 @@
-/** A function of the schema's owner removes old generations: the runtime role may add to the log and remove nothing. */
+/** Removes old generations as a function of the schema's owner: the runtime role may add to the log but remove nothing. */
 import { type Kysely, sql } from "kysely";
 
 /** The function is bound to this table, even when a session has another table with the same name in its search path. */

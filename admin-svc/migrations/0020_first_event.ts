@@ -1,4 +1,4 @@
-/** Time of a call's first event, and the reason why its answer ended; null for earlier records, and when unknown. */
+/** Time of a call's first event, and why its answer ended; null for earlier records, and when unknown. */
 import { type Kysely, sql } from "kysely";
 
 export async function up(database: Kysely<unknown>): Promise<void> {

@@ -1,4 +1,4 @@
-/** Indexes of the audit log in the order of its list, of one workspace and of all. */
+/** Indexes of the audit log in its list order, for one workspace and for all. */
 import { type Kysely, sql } from "kysely";
 
 export async function up(database: Kysely<unknown>): Promise<void> {

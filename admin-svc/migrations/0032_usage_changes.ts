@@ -17,7 +17,7 @@ export async function up(database: Kysely<unknown>): Promise<void> {
   await noteTurns(database);
 }
 
-/** Free room on each page lets updates stay on it, where no index has to follow them. */
+/** Free room on each page allows updates on the same page, without changes of the indexes. */
 async function makeSums(database: Kysely<unknown>): Promise<void> {
   await sql`alter table usage_sums rename to usage_sums_before`.execute(database);
   await sql`alter index usage_sums_pkey rename to usage_sums_before_pkey`.execute(database);
@@ -60,7 +60,7 @@ async function makeSums(database: Kysely<unknown>): Promise<void> {
   await sql`drop table usage_sums_before, usage_latencies`.execute(database);
 }
 
-/** It has no index, because the worker takes whatever is there. */
+/** No index: the worker takes any rows. */
 async function makeChanges(database: Kysely<unknown>): Promise<void> {
   await sql`
     create table usage_changes (
@@ -110,10 +110,7 @@ const note = (turns: RawBuilder<unknown>): RawBuilder<unknown> => sql`
     ${sql.raw(figures.map((column) => `sum(${column})`).join(", "))}, sum(first_events), sum(durations)
   from (${turns}) as turns group by 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12`;
 
-/**
- * A trigger sees a turn exactly as it was and as it is, also where two transactions add to the same one. It takes the turn out of the sums as it was, and
- * puts it in as it is.
- */
+/** A trigger sees the exact old and new row of a turn, even when two transactions add to it. It subtracts the old row from the sums and adds the new row. */
 async function noteTurns(database: Kysely<unknown>): Promise<void> {
   await sql`
     create function note_turns() returns trigger language plpgsql as $$

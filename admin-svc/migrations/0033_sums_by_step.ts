@@ -10,7 +10,7 @@ export async function up(database: Kysely<unknown>): Promise<void> {
   await sql`
     create table usage_sums (like usage_sums_before, primary key (workspace_id, dimension, step, at, value))
     partition by list (step)`.execute(database);
-  // Free room on each page lets updates stay on it, where no index has to follow them.
+  // Free room on each page allows updates on the same page, without changes of the indexes.
   for (const step of ["hour", "day"]) {
     await sql`
       create table ${sql.table(`usage_sums_${step}`)} partition of usage_sums for values in (${sql.lit(step)})

@@ -24,6 +24,6 @@ export async function up(database: Kysely<unknown>): Promise<void> {
     create index captured_contents_user on captured_contents (workspace_id, "user") where "user" is not null`.execute(
     database,
   );
-  // Ciphertext cannot be compressed.
+  // Ciphertext cannot be compressed, so Postgres should not try.
   await sql`alter table captured_contents alter column sealed set storage external`.execute(database);
 }

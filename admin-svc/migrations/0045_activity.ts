@@ -25,12 +25,12 @@ export async function up(database: Kysely<unknown>): Promise<void> {
   // False for records stored before this migration, not seen by the trigger.
   await sql`alter table usage_records add column is_noted boolean not null default false`.execute(database);
   await sql`alter table usage_records alter column is_noted set default true`.execute(database);
-  // The empty key has the sums of all keys. Free room on each page lets updates stay on it.
+  // The empty key has the sums of all keys. Free room on each page allows updates on the same page.
   await sql`
     create table activity_days (${columns},
       primary key (workspace_id, key_hash, day, model, provider, service_tier, operation, door, task)
     ) with (fillfactor = 80)`.execute(database);
-  // It has no index, because the worker takes whatever is there.
+  // No index: the worker takes any rows.
   await sql`
     create table activity_changes (${columns})
     with (autovacuum_vacuum_threshold = 1000, autovacuum_vacuum_scale_factor = 0)`.execute(database);

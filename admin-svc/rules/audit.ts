@@ -1,9 +1,9 @@
-/** Checks what the audit log is searched by, over gRPC and on the command line. */
+/** Checks the filters of an audit search, over gRPC and on the command line. */
 import { auditFilter } from "@sluice/proto/contract/records/audit.js";
 import { checked } from "@sluice/proto/runtime/validation/problems.js";
 import { object } from "@sluice/proto/runtime/validation/shape.js";
 
-/** The filter as it is given: times are ISO 8601 texts. */
+/** The unparsed filter: times are ISO 8601 texts. */
 export interface GivenAuditFilter {
   readonly actor?: string | undefined;
   readonly target?: string | undefined;

@@ -11,14 +11,14 @@ const nonceBytes = 12;
 const tagBytes = 16;
 
 export interface SealedContent {
-  /** Names the operator's key. */
+  /** Identifies the operator's key. */
   readonly keyId: string;
   readonly salt: Buffer;
   /** Ciphertext and authentication tag. */
   readonly sealed: Buffer;
 }
 
-/** Names a key without revealing it. */
+/** Identifies a key without revealing it. */
 const identifyKey = (key: Buffer): string =>
   createHmac("sha256", key).update("sluice captured content: key id").digest("hex").slice(0, 16);
 
@@ -36,7 +36,7 @@ export function sealContent(operatorKey: Buffer, content: Uint8Array, turn: stri
   return { keyId: identifyKey(operatorKey), salt, sealed };
 }
 
-/** @returns `unknown-key` when none of the keys has encrypted it, `changed` when it is not what was stored */
+/** @returns `unknown-key` when no configured key matches, `changed` when the stored content was modified */
 export function openContent(
   operatorKeys: readonly Buffer[],
   { keyId, salt, sealed }: SealedContent,

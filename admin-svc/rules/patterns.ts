@@ -20,13 +20,13 @@ interface Question {
   readonly reject: (error: unknown) => void;
 }
 
-/** Started by the first question. An idle thread keeps no process alive. */
+/** Started by the first list of patterns. An idle thread does not keep the process alive. */
 class PatternThread {
   readonly #worker = new Worker(new URL("./pattern-thread.js", import.meta.url));
   /** Lists of patterns in the order of their answers. */
   readonly #asked: Question[] = [];
 
-  /** @param onEnd called when the thread has failed and answers nothing any more */
+  /** @param onEnd called when the thread has failed and answers no more */
   constructor(onEnd: () => void) {
     this.#worker.on("message", (complaints: PatternErrors) => this.#answered(complaints));
     this.#worker.on("error", (error) => {

@@ -21,10 +21,10 @@ const maxRecords = 500;
 const maxText = 1_024;
 /** Maximum number of turns counted by one record. */
 const maxCount = 1_000_000_000;
-/** A word and never a text: prompts are not stored. */
+/** Only a word, never a text: prompts are not stored. */
 const taskWord = /^[a-z_]{1,32}$/;
 const uuid = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
-/** Amount as its column holds it: up to 12 digits before the point and 12 after it. */
+/** The range of an amount column: up to 12 digits before the point and 12 after it. */
 const decimal = /^\d{1,12}(?:\.\d{1,12})?$/;
 const amountRule = "must be a decimal of at most 12 places";
 
@@ -97,7 +97,7 @@ function checkRecord(record: UsageRecord, path: string, problems: Problems): voi
   }
 }
 
-/** Four bytes for each of so many characters fit into an index. */
+/** Texts up to this length fit into an index, with four bytes for each character. */
 const maxIndexed = 512;
 const turnTexts = [
   "instance",

@@ -6,13 +6,13 @@ import { checked } from "@sluice/proto/runtime/validation/problems.js";
 import { object } from "@sluice/proto/runtime/validation/shape.js";
 import { amountOf } from "./amount.ts";
 
-/** Settings of a workspace; an absent one stays as it is. */
+/** Settings of a workspace; an absent setting stays unchanged. */
 export interface WorkspaceSettings {
   /** Unique among workspaces. */
   readonly name?: string;
   /** Budget shared by the keys of the workspace, USD as a decimal. Null: any amount. */
   readonly limitUsd?: string | null;
-  /** Period of the budget. Null: the budget never starts again. */
+  /** Period of the budget. Null: the budget never resets. */
   readonly limitReset?: ResetInterval | null;
 }
 

@@ -1,4 +1,4 @@
-/** The audit log: its entries, and whether it was changed after it was written. */
+/** The audit log: its entries, and the check for later modifications. */
 import { create } from "@bufbuild/protobuf";
 import { type Timestamp, timestampDate, timestampFromDate, timestampFromMs } from "@bufbuild/protobuf/wkt";
 import type { ServiceImpl } from "@connectrpc/connect";

@@ -8,7 +8,7 @@ import { backfills, pendingBackfills } from "../store/ledger/backfills.ts";
 import type { BackfillName } from "../store/ledger/progress.ts";
 import { Pause } from "../store/pause.ts";
 
-/** Pause after a failure, and between looks at what another process is filling. */
+/** Pause after a failure, and between checks of another process's progress. */
 const retryMs = 5_000;
 /** Interval of progress messages in the log. */
 const tellEveryMs = 10_000;

@@ -13,7 +13,7 @@ export interface Waiting<Item, Result> {
 export interface BatchesOptions<Item, Result> {
   /** Takes the next batch out of the waiting items, oldest first; an empty batch when no item can be worked on. */
   readonly take: (waiting: Waiting<Item, Result>[]) => readonly Waiting<Item, Result>[];
-  /** Settles each item of the batch. When the work fails, every unsettled item fails with it. */
+  /** Settles every item of the batch. When the work fails, every unsettled item fails with it. */
   readonly work: (batch: readonly Waiting<Item, Result>[], workspaceId: string) => Promise<void>;
 }
 

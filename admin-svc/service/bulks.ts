@@ -1,6 +1,6 @@
 /**
- * Bulk changes of one workspace wait for one another in this process and not in the database, where each would hold a connection while it
- * waits for the keys of the one before, until no connection is free.
+ * Bulk changes of a workspace wait for one another in this process instead of the database. There each would hold a connection while it waits for the
+ * locked keys of its predecessor, until no connection is free.
  */
 import { type Bulk, changeAssignments } from "../store/assignments.ts";
 import { Batches, type Waiting } from "./batches.ts";
@@ -18,15 +18,12 @@ export interface Committed {
 type BulkDeps = Pick<Deps, "policy" | "writes" | "bulkWrites">;
 type WaitingBulk = Waiting<Bulk, Committed | undefined>;
 
-/**
- * Longest wait for the batches before. A bulk may then wait as long again for locked keys, and a second for the processes; the gateway
- * allows 10 s.
- */
+/** Maximum wait for earlier batches. A bulk may then wait as long again for locked keys, and a second for the processes; the gateway allows 10 s. */
 const waitLimitMs = 4_000;
 
 /**
- * Keys of a batch. Other calls wait while the process works on them: with 10,000 keys their p99 was 58 to 67 ms, with 5,000 it is 36 to 45
- * (two cores, sixty clients).
+ * Maximum number of keys in a batch. Other calls wait while the process works on them: with 10,000 keys their p99 was 58 to 67 ms, with 5,000 it is 36 to
+ * 45 (two cores, sixty clients).
  */
 const maxBatchKeys = 5_000;
 
@@ -41,7 +38,7 @@ export class Bulks {
 
   /**
    * Settles at the commit, with undefined when the workspace has no such guardrail.
-   * @throws Fault INTERNAL with leave to retry when the bulk has waited too long
+   * @throws Fault INTERNAL, retryable, when the bulk has waited too long
    */
   commit(bulk: Bulk, signal: AbortSignal): Promise<Committed | undefined> {
     return this.#batches.join(bulk.author.workspaceId, bulk, signal);

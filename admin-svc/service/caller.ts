@@ -75,7 +75,7 @@ function refused(error: unknown): never {
   throw new Fault(FaultReason.PERMISSION_DENIED, "Only management keys of the account can change its guardrails");
 }
 
-/** Refuses an administrator who may not change what belongs to the whole account. @throws Fault PERMISSION_DENIED */
+/** Refuses an administrator without permission for account-wide changes. @throws Fault PERMISSION_DENIED */
 export function requireAccountKey({ ofAccount }: Administrator, what: string): void {
   if (ofAccount === true) return;
   throw new Fault(FaultReason.PERMISSION_DENIED, `Only management keys of the account can ${what}`);

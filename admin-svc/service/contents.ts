@@ -16,13 +16,13 @@ const maxContents = 100;
 const maxIdLength = 1_024;
 const uuid = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
 
-/** Refuses to capture where there is nothing to encrypt with. @throws Fault INVALID_REQUEST */
+/** Refuses to capture without a configured encryption key. @throws Fault INVALID_REQUEST */
 export function requireCapture(settings: CaptureSettings | undefined, field: string): CaptureSettings {
   if (settings) return settings;
   throw invalid(field, "nothing is captured here: the configuration file has no capture.key");
 }
 
-/** The contents as they are stored. @throws Fault INVALID_REQUEST with every problem */
+/** The contents in their stored form. @throws Fault INVALID_REQUEST with every problem */
 export function sealContents({ contents }: RecordContentsRequest, settings: CaptureSettings): ContentRow[] {
   checked((problems) => {
     if (contents.length === 0 || contents.length > maxContents) problems.add("contents", `1 to ${maxContents}`);

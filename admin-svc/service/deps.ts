@@ -23,7 +23,7 @@ export interface Deps {
   readonly endpoints: EndpointFeed;
   readonly folder: UsageFolder;
   readonly alerts: Alerts;
-  /** How content is captured at the moment; undefined where it is not. */
+  /** Current capture settings; undefined when nothing is captured. */
   readonly capture: () => CaptureSettings | undefined;
   /** The changed configuration file whose settings were refused. */
   readonly configRefusal: () => ConfigRefusal | undefined;

@@ -32,7 +32,7 @@ export interface EndpointFeedOptions {
 }
 
 export class EndpointFeed {
-  /** Name of this process in what it sends. */
+  /** Name of this process in its notifications. */
   readonly #id = randomUUID();
   readonly #options: EndpointFeedOptions;
   readonly #watchers = new Map<Watcher, Told>();
@@ -88,7 +88,7 @@ export class EndpointFeed {
   }
 }
 
-/** @returns undefined for what is not of an admin-svc: every user of the database may notify */
+/** @returns undefined for a payload from another source: every user of the database may notify */
 function parsePassed(payload: string): Passed | undefined {
   try {
     const { from, news } = JSON.parse(payload) as { from: unknown; news: { endpoint: unknown; failing: unknown }[] };

@@ -132,9 +132,7 @@ export function ledgerService({
   };
 }
 
-/**
- * Reservations of one workspace wait for one another in this process and not in the database, where each would hold a connection meanwhile.
- */
+/** Reservations of a workspace wait for one another in this process instead of the database, where each would hold a connection meanwhile. */
 class Reservations {
   readonly #database: Kysely<Database>;
   readonly #batches: Batches<Reservation, Reserved>;
@@ -144,7 +142,7 @@ class Reservations {
     this.#batches = new Batches({ take: (waiting) => waiting.splice(0), work: (batch) => this.#decide(batch) });
   }
 
-  /** @param signal aborted when the caller has given up; its reservation is dropped then */
+  /** @param signal aborted when the caller has given up; then its reservation is dropped */
   reserve(workspaceId: string, reservation: Reservation, signal: AbortSignal): Promise<Reserved> {
     return this.#batches.join(workspaceId, reservation, signal);
   }

@@ -4,10 +4,7 @@ import { isOutage } from "../store/postgres/failure.ts";
 
 const retryAfterMs = 1_000;
 
-/**
- * Administrative operations have no 503, so an outage is INTERNAL with leave to retry. Repeating any of them does no harm: at worst an
- * unseen key is created.
- */
+/** Administrative operations have no 503, so an outage is a retryable INTERNAL. Repeating any of them is harmless: at worst an unseen key is created. */
 export const orRetryLater = <Result>(work: () => Promise<Result>): Promise<Result> =>
   translate(FaultReason.INTERNAL, work);
 

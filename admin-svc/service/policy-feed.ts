@@ -17,9 +17,9 @@ const cutOffMs = 300_000;
 const acknowledgeLimitMs = 1_000;
 
 export interface PolicyFeedOptions {
-  /** Generation just read from the database. */
+  /** Generation in the latest database reading. */
   readonly generation: bigint;
-  /** Asks for a reading of the log. */
+  /** Requests a reading of the log. */
   readonly read: () => void;
   readonly log: Logger;
   readonly registry: Registry;
@@ -108,7 +108,7 @@ export class PolicyFeed {
     return [...this.#cutOff.keys()];
   }
 
-  /** Takes in a reading of the policy log. */
+  /** Processes a reading of the policy log. */
   caughtUp({ since, current, changes }: PolicyReading): void {
     this.#readAt = performance.now();
     for (const { generation, keyHashes } of changes) this.#receive(generation, keyHashes);

@@ -27,7 +27,7 @@ export class UsageFolder {
     this.#running = this.#run();
   }
 
-  /** Call it once a batch is stored. */
+  /** Call it after a batch has been stored. */
   poke(): void {
     this.#pause.poke();
   }
@@ -52,7 +52,7 @@ export class UsageFolder {
     try {
       let folded: Folded = (await hasChanges(this.#database)) ? "some" : "all";
       while (folded === "some" && !this.#stopped) folded = await tryFold(this.#database);
-      // Another process has begun before the last batch was stored, perhaps.
+      // Another process may have begun before the last batch was stored.
       if (folded === "locked") this.#pause.poke();
       this.#failing = false;
     } catch (error) {

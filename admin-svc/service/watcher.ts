@@ -25,7 +25,7 @@ export class Watcher {
   process = unnamedProcess;
   /** Whether the process requested news of endpoints in its hello. */
   hearsEndpoints = false;
-  /** True when the process has ended its watch by itself, as it does when it shuts down. */
+  /** True when the process ended its watch itself, as it does at its shutdown. */
   closedCleanly = false;
   readonly #progress: () => void;
   readonly #unsent = new Set<string>();

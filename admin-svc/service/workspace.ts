@@ -1,4 +1,4 @@
-/** Workspaces: listed, read, made and changed. Management keys of the account do so for all; others read their own. */
+/** Workspaces: listed, read, created and changed. Management keys of the account may do so for all workspaces; others only read their own. */
 import { create } from "@bufbuild/protobuf";
 import { timestampFromDate } from "@bufbuild/protobuf/wkt";
 import type { ServiceImpl } from "@connectrpc/connect";

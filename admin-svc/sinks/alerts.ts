@@ -1,4 +1,4 @@
-/** Alerts: noted in the transactions of the ledger, and delivered out of their outbox by any process of admin-svc. */
+/** Alerts: written to an outbox in the transactions of the ledger, and delivered from it by any process of admin-svc. */
 import { shownAlert } from "@sluice/proto/contract/records/alerts.js";
 import type { AlertSettings } from "@sluice/proto/runtime/house/sinks/alerts.js";
 import { type AlertCounts, type AlertRow, claimAlerts, countAlerts, settleAlert } from "../store/alerts/outbox.ts";
@@ -14,7 +14,7 @@ import { webhookMessage } from "./webhook.ts";
 
 /** Longer than the deadline of an attempt. */
 const claimMs = 30_000;
-/** Attempts at one sink at a time. */
+/** Maximum number of simultaneous attempts for a sink. */
 const width = 8;
 
 const hasBudgets = ({ events }: AlertSettings): boolean => events.includes("budget");
@@ -79,7 +79,7 @@ export class Alerts {
     }
   }
 
-  /** @returns whether the sink took the alert */
+  /** @returns whether the sink accepted the alert */
   async #attempt(sink: AlertSettings, alert: AlertRow): Promise<boolean> {
     const { database, now } = this.#parts;
     try {

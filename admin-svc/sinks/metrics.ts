@@ -12,7 +12,7 @@ export interface ExportMetrics {
   readonly turns: Counter<"sink">;
 }
 
-/** @param lags as they were read last */
+/** @param lags as of the last reading */
 export function exportMetrics(registry: Registry, lags: () => readonly ExportLag[]): ExportMetrics {
   labelledGauge(
     registry,

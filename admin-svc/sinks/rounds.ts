@@ -1,4 +1,4 @@
-/** Repeats a piece of work until the process ends, one round after the other. */
+/** Repeats a piece of work until the process ends. */
 import type { Logger } from "@sluice/proto/runtime/log/log.js";
 import { setTimeout as delay } from "node:timers/promises";
 
@@ -9,8 +9,8 @@ export class Rounds {
   readonly #running: Promise<void>;
 
   /**
-   * @param work one round; its failure is logged, and the next one comes all the same
-   * @param failure text of the log
+   * @param work one round; a failure is logged, and the next round follows as usual
+   * @param failure text of the log line
    */
   constructor(work: () => Promise<void>, log: Logger, failure: string) {
     this.#running = this.#run(work, log, failure);

@@ -59,6 +59,6 @@ function describeHit(facts: JsonObject): Description {
 const showKey = ({ key_hash: hash }: JsonObject): string[] =>
   typeof hash === "string" ? [`key ${hash.slice(0, 16)}…`] : [];
 
-/** Slack reads these three characters as markup, such as a mention of everybody. */
+/** Slack reads these three characters as markup, such as a mention of everyone. */
 const show = (value: unknown): string =>
   String(value).replaceAll("&", "&amp;").replaceAll("<", "&lt;").replaceAll(">", "&gt;");

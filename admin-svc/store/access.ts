@@ -27,7 +27,7 @@ export interface ResolvedKeys {
   readonly keys: ReadonlyMap<string, ResolvedKey>;
 }
 
-/** A key as `to_json` gives it. */
+/** A key in the form of `to_json`. */
 interface FoundKey extends Pick<KeyRow, "requests_per_minute" | "tokens_per_minute" | "concurrent_requests"> {
   readonly hash: string;
   readonly workspace_id: string;

@@ -28,7 +28,7 @@ interface AccountRow {
   readonly held_usd: string;
 }
 
-/** When two budgets have the same amount left, an error names the one with the lower rank. */
+/** When two budgets have the same amount left, an error names the budget with the lower rank. */
 const rank: Readonly<Record<BudgetScope, number>> = { key: 0, workspace: 1, guardrail: 2 };
 
 /** Common table expression after `listed`, which has keys with their limits: the budgets of each single key, its own and its guardrails'. */
@@ -47,8 +47,8 @@ export const keyBudgets: RawBuilder<unknown> = sql`
   )`;
 
 /**
- * Budgets by key hash. Keys of a workspace share its budget; a guardrail's budget is separate for each key. One statement reads spent and
- * reserved amounts: between two, a record could move an amount from one to the other.
+ * Budgets by key hash. Keys of a workspace share its budget; a guardrail's budget is separate for each key. One statement reads spent and reserved amounts:
+ * between two statements, a record could move an amount from reserved to spent.
  */
 export async function accountsOf(
   database: Kysely<Database>,

@@ -23,10 +23,7 @@ export interface BulkResults {
   readonly change: PolicyChange | undefined;
 }
 
-/**
- * Applies bulks of one workspace with the effect of one after the other. They are combined in memory, and one transaction writes the final
- * result.
- */
+/** Applies several bulks of a workspace as if one after the other. They are combined in memory, and one transaction writes the final result. */
 export function changeAssignments(
   database: Kysely<Database>,
   workspaceId: string,
@@ -52,7 +49,7 @@ export function changeAssignments(
 
 interface Holding {
   readonly guardrailId: string;
-  /** Undefined when the key held the guardrail before: nothing has to be written. */
+  /** Undefined when the key already had the guardrail: nothing has to be written. */
   readonly assignedBy?: string | null;
 }
 

@@ -3,7 +3,7 @@ import { type Kysely, sql } from "kysely";
 import { chainLink, contentDigest, erasure } from "./audit.ts";
 import type { Database } from "./database.ts";
 
-/** State of one workspace's audit log. */
+/** State of a workspace's audit log. */
 export interface AuditState {
   readonly workspaceId: string;
   readonly name: string;

@@ -24,7 +24,7 @@ export interface AuditFilter {
   readonly from?: Date | undefined;
   /** Excluded. */
   readonly to?: Date | undefined;
-  /** The last entry of the page before. */
+  /** The last entry of the preceding page. */
   readonly after?: AuditPlace | undefined;
   readonly limit: number;
   /** Bytes of before and after at which a page ends early; any number when undefined. At least one entry is always listed. */

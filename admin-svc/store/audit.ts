@@ -9,7 +9,7 @@ export interface Author {
   readonly keyHash: string | null;
   /** Program used for the change. */
   readonly program: "api" | "cli" | "bootstrap";
-  /** E-mail address of the person who uses the key in the console. */
+  /** E-mail address of the person using the key in the console. */
   readonly person?: string | undefined;
   readonly requestId: string | null;
   /** True when the author may change account-wide records. */
@@ -50,7 +50,7 @@ export const chainLink: RawBuilder<Buffer> = sql`convert_to(json_build_array(
 /** Action of an entry that lists the entries whose content was erased with the name of an end user. */
 export const erasure = "end-users.erase";
 
-/** Whether two states of a row differ in nothing. */
+/** Whether two states of a row are equal. */
 export const isSame = ({ after }: ReturnType<typeof difference>): boolean => Object.keys(after).length === 0;
 
 /** An entry and its author. */

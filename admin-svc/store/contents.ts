@@ -60,7 +60,7 @@ function contentQuery(database: Kysely<Database>, { workspaceId, generationId, r
 export const contentExpiry = async (database: Kysely<Database>, place: ContentPlace): Promise<Date | undefined> =>
   (await contentQuery(database, place).select("expires_at").executeTakeFirst())?.expires_at;
 
-/** Reads the content of a turn, still encrypted, and writes who reads it to the audit log. Undefined when there is none. */
+/** Reads the content of a turn, still encrypted, and records the reader in the audit log. Undefined when there is none. */
 export function readContent(
   database: Kysely<Database>,
   author: Author,

@@ -1,4 +1,4 @@
-/** The database of admin-svc as Kysely sees it. */
+/** The database of admin-svc, typed for Kysely. */
 import type {
   ApiKeysTable,
   AuditLogTable,

@@ -27,7 +27,7 @@ const columns = [
   microseconds("updated_at").as("updated_at_us"),
 ] as const;
 
-/** Undefined when the workspace has registered this end user before. */
+/** Undefined when the end user is already registered in the workspace. */
 export function createEndUser(
   database: Kysely<Database>,
   author: Author,
@@ -45,7 +45,7 @@ export function createEndUser(
   });
 }
 
-/** Sets the state of an end user. Each write has a later time than the one before, even when nothing changes or the clock was set back. */
+/** Sets the state of an end user. Each write has a later time than the preceding one, even when nothing changes or the clock was set back. */
 export function updateEndUser(
   database: Kysely<Database>,
   author: Author,

@@ -1,4 +1,4 @@
-/** News of endpoints on their way to other admin-svc: nothing is stored, and who does not listen misses them. */
+/** News of endpoints for other admin-svc: nothing is stored, and processes not listening miss them. */
 import { type Kysely, sql } from "kysely";
 import type { Database } from "./database.ts";
 

@@ -7,7 +7,7 @@ import { foldAll, holdChanges } from "./ledger/fold.ts";
 import { moveSums } from "./ledger/usage-rollup.ts";
 import { transact } from "./postgres/transaction.ts";
 
-/** Numbers of the places where the name was erased. */
+/** Number of erased names in each place. */
 export interface Erased {
   readonly records: number;
   readonly keys: number;
@@ -72,7 +72,7 @@ async function daysOf(database: Kysely<Database>, workspaceId: string): Promise<
   return rows.map(({ day }) => day);
 }
 
-/** Clears the session as well, because it identifies the end user. What the end user has used counts for nobody then. */
+/** Clears the session as well, because it identifies the end user. The end user's usage then belongs to no end user. */
 function eraseInRecords(database: Kysely<Database>, workspaceId: string, user: string, day: string): Promise<number> {
   const within = (column: RawBuilder<unknown>) => sql`
     ${column} >= ${day}::timestamp at time zone 'UTC' and ${column} < (${day}::timestamp + interval '1 day') at time zone 'UTC'`;

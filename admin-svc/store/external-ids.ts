@@ -16,7 +16,7 @@ export interface Put<Result> {
 }
 
 interface PutSteps<Result> {
-  /** Changes the record; undefined when it is gone. */
+  /** Changes the record; undefined when it no longer exists. */
   readonly change: (transaction: Transaction<Database>, target: string) => Promise<Result | undefined>;
   readonly make: (transaction: Transaction<Database>) => Promise<Result>;
   /** Hash or id of the record. */
@@ -41,7 +41,7 @@ export function putByExternalId<Result>(
   });
 }
 
-/** Hash or id of the record; undefined when there was never one with this external id. */
+/** Hash or id of the record; undefined when no record ever had this external id. */
 export async function targetBy(database: Kysely<Database>, id: ExternalId): Promise<string | undefined> {
   const row = await database
     .selectFrom("external_ids")

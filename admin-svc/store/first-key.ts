@@ -29,7 +29,7 @@ export function registerKey(database: Kysely<Database>, author: Author, key: New
   });
 }
 
-/** Keys of the account are in the default workspace. */
+/** Keys of the account belong to the default workspace. */
 const isDefault = ({ workspaceId }: Author): boolean => workspaceId === defaultWorkspaceId;
 
 /** A separate statement after the lock, to see the key of a faster call. */
@@ -39,7 +39,7 @@ async function isAdministered(transaction: Transaction<Database>, workspaceId: s
     .select("hash")
     .where("workspace_id", "=", workspaceId)
     .where("kind", "=", "management")
-    // The secret of the console's key is not kept, so nobody can present it.
+    // The secret of the console's key is not kept, so it cannot be presented.
     .where("console", "=", false)
     .where("revoked_at", "is", null)
     .where("disabled", "=", false)

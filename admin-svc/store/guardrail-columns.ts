@@ -29,7 +29,7 @@ export function changedColumns(change: GuardrailSettings): Updateable<Guardrails
 export const policyColumn = (policy: RoutingPolicyChange): string =>
   JSON.stringify(Object.fromEntries(Object.entries(policy).filter(([, value]) => value !== null)));
 
-/** A row under the names of the settings. */
+/** A row with the names of the settings. */
 export const storedGuardrail = ({ limit_reset, ...row }: EnforcedGuardrail): JsonObject => ({
   ...row,
   reset_interval: limit_reset,

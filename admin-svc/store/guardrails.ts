@@ -173,7 +173,7 @@ async function lockHolders(transaction: Transaction<Database>, id: string): Prom
     .execute();
 }
 
-/** Assignments of this guardrail wait until the commit: none may slip in between the write and the list of affected keys. */
+/** Assignments of this guardrail wait until the commit: none may be made between the write and the list of affected keys. */
 function lockGuardrail(
   transaction: Transaction<Database>,
   workspaceId: string,
@@ -201,10 +201,10 @@ async function affectedBy(
 /** True when the guardrail also applies to keys not assigned to it. */
 const isShared = (row: GuardrailRow): boolean => row.workspace_default || row.account_default;
 
-/** The name counts because receipts show it. The description changes no policy. */
+/** The name counts because receipts show it. The description does not affect the policy. */
 const withoutUnenforced = (row: GuardrailRow): object => ({ ...row, description: null, updated_at: null });
 
-/** Reads one more than can be named, to notice when there are too many. */
+/** Reads one more key than the limit, to notice when there are too many. */
 async function holdersOf(transaction: Transaction<Database>, id: string): Promise<string[]> {
   const rows = await transaction
     .selectFrom("guardrail_key_assignments")

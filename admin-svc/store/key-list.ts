@@ -12,7 +12,7 @@ export interface KeySearch {
   readonly sort?: KeySort | undefined;
 }
 
-/** Lists all keys of a workspace, also revoked ones and management keys. */
+/** Lists all keys of a workspace, including revoked keys and management keys. */
 export async function listKeys(
   database: Kysely<Database>,
   workspaceId: string,
@@ -68,7 +68,7 @@ export function pageOfKeys(database: Kysely<Database>, filter: KeyFilter, page: 
   });
 }
 
-/** `strpos` finds the text as it is, where `like` would read its `%` and `_` as wildcards. */
+/** `strpos` searches for the literal text, while `like` would read its `%` and `_` as wildcards. */
 function matching({ q }: KeySearch): Expression<SqlBool> {
   if (q === undefined) return sql<SqlBool>`true`;
   const text = q.toLowerCase();
@@ -91,7 +91,7 @@ const columnsWithoutTotals: typeof columns = {
 
 interface Order {
   readonly by: RawBuilder<unknown>;
-  /** Whether it is an order by a column of `key_totals`. */
+  /** Whether the order uses a column of `key_totals`. */
   readonly isOfTotals: boolean;
 }
 

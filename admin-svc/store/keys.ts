@@ -16,7 +16,7 @@ export type KeyRow = Selectable<ApiKeysTable>;
 
 export interface NewKey extends KeySettings {
   readonly name: string;
-  /** The whole key, as `mintKey` makes it. */
+  /** The whole key, as created by `mintKey`. */
   readonly key: string;
   /** Lets a management key of the default workspace change account-wide records. */
   readonly account?: boolean;
@@ -26,10 +26,10 @@ export interface NewKey extends KeySettings {
 
 export type ChangedKey = PolicyChange & { readonly row: KeyRow };
 
-/** The key with its middle left out: enough to recognise it, and useless to anyone else. */
+/** The key without its middle: enough to recognize it, but useless to anyone else. */
 const labelOf = (key: string): string => `${key.slice(0, 10)}...${key.slice(-4)}`;
 
-/** The stored key, or undefined when its hash is known already: a revoked key stays revoked. @throws AccountError */
+/** The stored key, or undefined when its hash is already known: a revoked key stays revoked. @throws AccountError */
 export function createKey(database: Kysely<Database>, author: Author, key: NewKey): Promise<ChangedKey | undefined> {
   return transact(database, (transaction) => addKey(transaction, author, key));
 }

@@ -8,7 +8,7 @@ export class Pause {
     this.#ms = ms;
   }
 
-  /** Ends the pause, or the next one if none is running. */
+  /** Ends the pause, or the next pause if none is running. */
   poke(): void {
     this.#isPoked = true;
     this.#wake();

@@ -16,7 +16,7 @@ export interface PolicyChange {
   readonly generation: bigint;
   /** Keys whose policy changed; empty when no policy changed, null for every key. */
   readonly keyHashes: readonly string[] | null;
-  /** Nothing was written, because everything was so already. */
+  /** Nothing was written, because there was nothing to change. */
   readonly isUnchanged?: true;
 }
 
@@ -24,8 +24,7 @@ export interface PolicyChange {
 export const maxNamedKeys = 10_000;
 
 /**
- * Writes the audit entry. When the policy of keys has changed, increments the generation and notifies every listener at commit. Call it
- * last.
+ * Writes the audit entry. When the policy of keys has changed, increments the generation and notifies every listener at commit. Call it last.
  * @param changed null for every key
  */
 export const recordChange = (

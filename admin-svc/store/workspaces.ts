@@ -22,12 +22,12 @@ export function findWorkspace(database: Kysely<Database>, idOrName: string): Pro
     .executeTakeFirst();
 }
 
-/** All workspaces, the default one first. */
+/** All workspaces, the default workspace first. */
 export function listWorkspaces(database: Kysely<Database>): Promise<WorkspaceRow[]> {
   return database.selectFrom("workspaces").select(columns).orderBy("created_at").orderBy("id").execute();
 }
 
-/** A page of workspaces, the default one first. @param only id of the only one to list; all of them when undefined */
+/** A page of workspaces, the default workspace first. @param only id of a single workspace to list; all when undefined */
 export function pageOfWorkspaces(database: Kysely<Database>, page: Page, only?: string): Promise<Paged<WorkspaceRow>> {
   return readTogether(database, async (snapshot) => {
     const workspaces = snapshot
@@ -99,7 +99,7 @@ export function updateWorkspace(
     const differing = difference(before, row);
     if (isSame(differing)) return { row, ...(await recordNothing(transaction)) };
     const entry = { action: "workspaces.update", target: row.id, ...differing };
-    // The size of a budget is read for each call, but every cached key knows whether there is one.
+    // The size of a budget is read for each call, but every cached key knows only whether there is a budget.
     const isOtherPolicy = (before.limit_usd === null) !== (row.limit_usd === null);
     return { row, ...(await recordChange(transaction, author, entry, isOtherPolicy ? null : [])) };
   });

@@ -32,7 +32,7 @@ const folderOf = (room) => join(root, room, "bundle");
 /** The digest of the bundled modules. */
 const stamp = "modules.sha256";
 
-/** @returns whether all bundles are made of the present modules */
+/** @returns whether all bundles are up to date */
 export function areBundlesBuilt() {
   const digest = digestModules();
   return rooms.every((room) => isBundled(room, digest));
@@ -85,7 +85,7 @@ async function bundle(room, digest) {
 async function bundleInChild(room, files, folder) {
   const self = fileURLToPath(import.meta.url);
   const printed = await runTool(process.execPath, [self, room, folder, ...files], `the bundle of ${room}`);
-  // The bundler may print lines of its own before, such as one about slow plugins on a busy machine.
+  // The bundler may print other lines first, such as a warning about slow plugins on a busy machine.
   return JSON.parse(printed.trimEnd().split("\n").at(-1));
 }
 
@@ -135,7 +135,7 @@ function thinMap(path, { decode, encode }) {
   writeFileSync(path, JSON.stringify({ ...map, names: [], mappings: encode(thinned) }));
 }
 
-/** Keeps what a module finds by its own place: programs and threads are in the bundle of their room, other files where they are without it. */
+/** Keeps paths relative to a module valid: programs and threads are in the bundle of their room, other files where they are without a bundle. */
 const ownPlaces = (folder) => ({
   name: "own-places",
   transform(code, id) {

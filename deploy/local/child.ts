@@ -39,7 +39,7 @@ export function spawnChild(
     ...(options.environment && { env: options.environment }),
   });
   closeSync(output);
-  // Nothing may happen in between, or the child could outlive this process.
+  // Nothing may run in between, or the child could outlive this process.
   const untie = child.pid === undefined ? async () => undefined : tie(child.pid, options.whenOrphaned);
   const ended = new Promise<string>((resolve) => {
     child.once("exit", (code, signal) => resolve(signal ?? `exit code ${code}`));

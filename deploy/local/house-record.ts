@@ -1,6 +1,6 @@
 /**
- * Record of a running Sluice: `<data dir>/house.json` names its address and processes, `<data dir>/database.json` its database. The command
- * line, tests and tools read them; both files are kept current, and removed at the end.
+ * Record of a running Sluice: `<data dir>/house.json` contains its address and processes, `<data dir>/database.json` its database. The command line, tests
+ * and tools read them; both files are kept current, and removed at the end.
  */
 import { rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
@@ -76,7 +76,7 @@ export class RecordKeeper {
   }
 }
 
-/** An error of the file system names a path, but not what to do about it. */
+/** An error of the file system names a path, but not the remedy. */
 const unusable = (dataDir: string, cause: Error) =>
   new Error(
     `The data folder ${dataDir} cannot be used (${cause.message}). It must be a folder of the user who starts Sluice; SLUICE_DATA_DIR names another one.`,
@@ -85,7 +85,7 @@ const unusable = (dataDir: string, cause: Error) =>
 
 const postgresEndMs = 10_000;
 
-/** Cleans up after a killed supervisor: its services end with it, and their ports are free once they are gone. */
+/** Cleans up after a killed supervisor: its services end with it, and their ports are free afterwards. */
 async function clearLeftover(file: string, dataDir: string): Promise<void> {
   const { supervisor, postgres, ...services } = (readJson(file) as HouseRecord | undefined)?.pids ?? {};
   if (supervisor !== undefined && isSluice(supervisor)) {

@@ -52,7 +52,7 @@ async function startOrEnd(supervisor: Supervisor): Promise<void> {
   try {
     await supervisor.start();
   } catch (error) {
-    // A signal has ended the start, and its handler exits.
+    // A signal has ended the start; its handler exits.
     if (supervisor.stopping) await new Promise(() => undefined);
     await supervisor.kill();
     throw error;

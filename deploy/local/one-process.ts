@@ -25,11 +25,11 @@ const settings = readEnvironment(gatewayEnvironment, environmentOf("gateway"));
 const inferenceSettings = readEnvironment(inferenceEnvironment, environmentOf("inference-svc"));
 const parts = await openProcess("gateway", settings, 0.5);
 const { lifecycle, log, registry } = parts;
-// The gateway opens first because it then drains first, and has answered its clients before inference-svc stops.
+// The gateway opens first because the parts drain in this order: it answers its clients before inference-svc stops.
 const gateway = await openGateway(settings, parts, (listener) => inference.connectHere(listener));
 const inference = await openInference(inferenceSettings, await openBeside(parts, "inference-svc", inferenceSettings));
 const openPeer = () => openWarmUpService(inferenceSettings);
-// Most of the warm-up passes while admin-svc starts.
+// Most of the warm-up overlaps with the start of admin-svc.
 await Promise.all([
   inference.connect(),
   gateway.connect(),

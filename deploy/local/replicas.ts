@@ -3,7 +3,7 @@
 export interface Replicas {
   /** Inference processes; 0 when inference-svc runs in the process of the gateway. */
   readonly count: number;
-  /** The processes, and why it is these, in words for the operator. */
+  /** The chosen processes and the reason, in words for the operator. */
   readonly account: string;
 }
 

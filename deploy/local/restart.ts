@@ -52,7 +52,7 @@ export class RestartedProcess {
   async #open(): Promise<void> {
     const running = await this.#start();
     this.#running = running;
-    // The stop came during the start.
+    // Stopped during the start.
     if (this.#stopping.signal.aborted) await running.stop();
     else this.#events.up(running.pid);
   }

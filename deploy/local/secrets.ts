@@ -1,4 +1,4 @@
-/** Keys and secrets: values of the operator win, the others are created once and kept in the data folder. */
+/** Keys and secrets: values from the operator take precedence, all others are created once and kept in the data folder. */
 import { randomBytes } from "node:crypto";
 import { join } from "node:path";
 import { KeyKind, mintKey } from "@sluice/proto/runtime/key.js";

@@ -47,7 +47,7 @@ const schema = z.object({
   SLUICE_SECRET: secret.optional(),
   /** A folder with one folder of certificates for each service, named after it. */
   SLUICE_TLS_DIR: z.string().optional(),
-  // No load balancer stands before the processes of one machine, so none needs time to notice the drain.
+  // On a single machine no load balancer needs time to notice the drain.
   SLUICE_DRAIN_DELAY_MS: milliseconds(0),
   SLUICE_DRAIN_LIMIT_MS: milliseconds(310_000),
 });

@@ -8,8 +8,8 @@ const root = join(dirname(fileURLToPath(import.meta.url)), "..", "..");
 const endSignals = ["SIGINT", "SIGTERM"];
 
 /**
- * Bounds what the tools take. The Go garbage collector of the compiler works harder from 400 MiB on. The allocator of the bundler gives memory back at
- * once, and takes no huge pages: of the 2,000 small arenas of one program they made 690 MiB instead of 520 (2026-11-28).
+ * Limits the memory of the tools. The Go garbage collector of the compiler works harder from 400 MiB on. The allocator of the bundler returns memory at
+ * once, and uses no huge pages: with them, the 2,000 small arenas of one program took 690 MiB instead of 520 (2026-11-28).
  */
 const frugal = { GOMEMLIMIT: "400MiB", MIMALLOC_ALLOW_THP: "0", MIMALLOC_PURGE_DELAY: "0" };
 
@@ -20,7 +20,7 @@ export async function runTool(command, args, title) {
   const output = [];
   child.stdout.on("data", (chunk) => output.push(chunk));
   child.stderr.on("data", (chunk) => output.push(chunk));
-  // npm goes on for a while after Ctrl-C, and would write where the next start installs. An unfinished installation has no stamp.
+  // npm continues for a while after Ctrl-C, and would write where the next start installs. An unfinished installation has no stamp.
   let interrupted = false;
   const interrupt = () => {
     interrupted = true;

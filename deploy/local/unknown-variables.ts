@@ -12,10 +12,10 @@ const serviceVariables = [
   "SLUICE_WARM_UP_MS",
 ];
 
-/** Variables of the command line. They are too short to be what another name meant. */
+/** Variables of the command line. They are too short to be a misspelling of another name. */
 const commandLineVariables: ReadonlySet<string> = new Set(["SLUICE_URL", "SLUICE_MANAGEMENT_KEY"]);
 
-/** A name with more edits is another word: people have variables of their own. */
+/** A name with more edits is another word: people have other variables, too. */
 const maxEdits = 3;
 
 /**

@@ -12,7 +12,7 @@ if (!/^\d+\.\d+\.\d+(-[0-9a-z.-]+)?$/.test(version)) {
   process.exit(2);
 }
 
-/** @throws when the file has no such place any more */
+/** @throws when the file no longer has such a place */
 function edit(path, pattern, replacement) {
   const text = readFileSync(path, "utf8");
   if (text.search(pattern) === -1) throw new Error(`${path} has nothing like ${pattern}`);

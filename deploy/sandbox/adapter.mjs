@@ -26,7 +26,7 @@ const ready = new Promise((resolve) => (prepared = resolve));
 const maxBodyBytes = 4 * 1024 * 1024;
 const maxTimeoutMs = 60_000;
 const maxOutputBytes = 1024 * 1024;
-/** Linux takes no longer argument of a process. */
+/** Linux accepts no longer argument of a process. */
 const maxCommandBytes = 128 * 1024 - 1;
 
 function digest(text) {

@@ -8,9 +8,9 @@ export class Busy extends Error {}
 
 /** One tenant must not take all containers. */
 const maxPerTenant = 5;
-/** Runs of one container under way and waiting. */
+/** Maximum number of runs of a container, under way and waiting. */
 const maxRuns = 16;
-/** A program may start only after it was ended: then it is ended once more. */
+/** A program may start only after it was killed: then it is killed once more. */
 const endAgainMs = 100;
 const sweepMs = 1_000;
 /** Limit of a program's output: reading more costs more than it can be worth. */
@@ -44,7 +44,7 @@ export class Containers {
     this.#timer = setInterval(() => this.#expire(), sweepMs);
   }
 
-  /** @returns an output per command; the last one may have exceeded the time @throws Busy */
+  /** @returns an output per command; the last command may have exceeded the time @throws Busy */
   async run(wanted, signal) {
     const container = this.#find(wanted);
     if (container.runs >= maxRuns) throw new Busy("too many runs wait for this container");
@@ -114,7 +114,7 @@ export class Containers {
 
   async #create(container) {
     if (container.isCreated) return;
-    // The one before it may not be gone yet.
+    // The preceding container may still exist.
     container.name = `sluice-${randomBytes(16).toString("hex")}`;
     await this.#podman.create(container.name, container.memoryGiB);
     container.isCreated = true;
@@ -177,7 +177,7 @@ export class Containers {
   }
 }
 
-/** The output of a program, as far as there is room. */
+/** The output of a program, cut at the limit. */
 class Collected {
   #room;
   #kept = { stdout: [], stderr: [] };

@@ -4,7 +4,7 @@ import { promisify } from "node:util";
 
 const execute = promisify(execFile);
 
-/** Sleeps, and reaps what the programs of a run leave behind. */
+/** Sleeps, and reaps leftover processes of a run. */
 const firstProcess = "while :; do sleep 3600 & wait; done";
 /** Signals every process the container's user may signal, except the first. */
 const killAll = "kill -9 -1";
@@ -82,7 +82,7 @@ export class Podman {
   }
 }
 
-/** @throws Error where podman has the rights of root, or containers would have no limits */
+/** @throws Error when podman has root rights, or containers would have no limits */
 export async function requireLimits(podman) {
   const { host } = await podman.info();
   if (host.security.rootless !== true) throw new Error("podman runs as root: start the adapter as an ordinary user");

@@ -1,4 +1,4 @@
-/** The code that makes a message. */
+/** Generates the code that creates a message. */
 import { scalarZeroValue } from "@bufbuild/protobuf/reflect";
 import { codeName, indent, isOneof, isOptional } from "./values.mjs";
 
@@ -20,7 +20,7 @@ export function returnMessage(message, valueOf) {
     "return {",
     `  $typeName: ${JSON.stringify(typeName)},`,
     ...indent(members.map((member) => `${member.localName}: ${valueOf(member)},`)),
-    // The types of optional fields leave undefined out.
+    // The types of optional fields do not include undefined.
     hasOptional ? `} as unknown as ${codeName(message)};` : "};",
   ];
 }

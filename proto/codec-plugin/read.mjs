@@ -1,8 +1,8 @@
-/** The code that reads a message. A field without code of its own, as one of a later build, leaves the whole message to the schema-driven codec. */
+/** Generates the code that reads a message. An unknown field, such as one of a later build, leaves the whole message to the schema-driven codec. */
 import { absentValue, returnMessage, zeroOf } from "./empty.mjs";
 import { block, codeName, entryValueTag, formOf, indent, isOneof, keyTag, memberType } from "./values.mjs";
 
-/** Reads into variables: an object that is made first took a thirtieth longer. */
+/** Reads into variables: creating the object first took a thirtieth longer. */
 export function readMessage(message, context) {
   const name = codeName(message);
   const { members } = message;
@@ -22,7 +22,7 @@ export function readMessage(message, context) {
   ];
 }
 
-/** No name of a field begins so: it hides none of the names that the code uses. */
+/** No field name begins with an underscore, so it hides none of the names used in the code. */
 const variableOf = ({ localName }) => `_${localName}`;
 
 function declare(member) {
@@ -37,7 +37,7 @@ const readLoop = (cases) => [
   "reader.ends(end);",
 ];
 
-/** A message that is one choice has one field and needs no loop: one that merges several leaves the message to the schema-driven codec. */
+/** A message with a single oneof has one field and needs no loop: a message with several leaves the merge to the schema-driven codec. */
 const readOnce = (cases) => [...block("if (reader.at < end)", readSwitch(cases)), "reader.ends(end);"];
 
 const readSwitch = (cases) => [
@@ -58,7 +58,7 @@ function readCase(field, member, form) {
   return [`case ${tag}:`, ...indent([...lines, "break;"])];
 }
 
-/** The contract merges a message that comes twice, and lets the last one of several choices win. */
+/** The contract merges a repeated message, and the last of several choices wins. */
 const readChoice = ({ localName }, oneof, value) => [
   ...(oneof.parent.members.length > 1 ? [`if (${variableOf(oneof)} !== unset) throw unfamiliar;`] : []),
   `${variableOf(oneof)} = { case: ${JSON.stringify(localName)}, value: ${value.read} };`,
@@ -87,7 +87,7 @@ function readEntry(field, { value }) {
   ];
 }
 
-/** A message whose bytes are decoded when a field is read. It has no base class, with which a message of one event took a tenth longer. */
+/** A message whose bytes are decoded when a field is read. It has no base class: with one, a message of one event took a tenth longer. */
 function unreadClass(message) {
   const name = codeName(message);
   const getters = message.members.flatMap((member) => [

@@ -1,4 +1,4 @@
-/** The code that writes and reads one value of a field, by its type. */
+/** Generates the code that writes and reads one value of a field, by its type. */
 import { ScalarType } from "@bufbuild/protobuf";
 
 const varint = 0;
@@ -11,7 +11,7 @@ const tagOf = (number, wireType) => number * 8 + wireType;
 export const keyTag = tagOf(1, lengthPrefixed);
 export const entryValueTag = ({ wireType }) => tagOf(2, wireType);
 
-/** Types with code of their own: functions that write and read, and the condition under which a value is not zero or empty. */
+/** Types with generated code: functions for writing and reading, and the condition for a value other than zero or empty. */
 const scalars = new Map([
   [ScalarType.STRING, scalar(lengthPrefixed, "textField", "string", (value) => `${value} !== ""`)],
   [ScalarType.BYTES, scalar(lengthPrefixed, "bytesField", "counted", (value) => `${value}.length > 0`)],
@@ -39,12 +39,12 @@ function messageValue({ message }, { frequent, late }) {
   return { wireType: lengthPrefixed, write, read: `${reader}(reader, reader.end())` };
 }
 
-/** Writes the length and the tag after what the code in between has written. */
+/** Writes the length and the tag after the code in between has written the content. */
 export const partOf = (line, tag) => ["const end = writer.length;", line, `closePart(writer, end, ${tag});`];
 
 /**
- * What a field is in the code: a single value, a list or a map, with the type of its values and its tag. Undefined for a field without code of its
- * own, which is left to the schema-driven codec whole.
+ * The form of a field in the code: a single value, a list or a map, with the type of its values and its tag. Undefined for a field without generated code;
+ * the schema-driven codec handles it completely.
  */
 export function formOf(field, context) {
   const value = valueOf(field, context);
@@ -61,13 +61,13 @@ export function formOf(field, context) {
 
 function valueOf(field, context) {
   if (field.longAsString || field.delimitedEncoding) return undefined;
-  // Some messages of protobuf itself are no messages in the code.
+  // Some messages of protobuf itself have other types in the code.
   if (field.message?.typeName.startsWith("google.protobuf.")) return undefined;
   if (field.message) return messageValue(field, context);
   return field.enum ? field.enum.open && scalars.get(ScalarType.INT32) : scalars.get(field.scalar);
 }
 
-/** Value of FieldPresence in a descriptor: an absent value is the same as one that is zero or empty. */
+/** Value of FieldPresence in a descriptor: an absent value equals zero or empty. */
 const implicitPresence = 2;
 export const isOptional = (field) => field.presence !== implicitPresence;
 

@@ -1,4 +1,4 @@
-/** calls, and usage series, at another Sluice. */
+/** calls, and usage series, on another Sluice installation. */
 import { usageOperations } from "@sluice/proto/contract/operations/usage.js";
 import { CommandError, printable, readArguments, table } from "@sluice/proto/runtime/cli.js";
 import type { JsonObject } from "@sluice/proto/runtime/validation/fields.js";

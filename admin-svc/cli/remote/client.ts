@@ -1,4 +1,4 @@
-/** Calls the operations of another Sluice over HTTP, as the contract describes them. */
+/** Calls the operations of another Sluice installation over HTTP, as the contract describes them. */
 import { type Operation, basePath } from "@sluice/proto/contract/operations/operation.js";
 import { CommandError, UsageError } from "@sluice/proto/runtime/cli.js";
 import { type JsonObject, isObject } from "@sluice/proto/runtime/validation/fields.js";
@@ -19,7 +19,7 @@ export interface RemoteRequest {
   readonly body?: JsonObject;
 }
 
-/** A change waits for a second at most, a trial of a guardrail longer. */
+/** A change waits at most a second, a trial of a guardrail longer. */
 const timeoutMs = 90_000;
 /** The largest page of every list. */
 const pageSize = 100;

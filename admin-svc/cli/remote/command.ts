@@ -14,7 +14,7 @@ export function takeExternalId([externalId = "", ...rest]: readonly string[]) {
   return { parameters: { external_id: externalId }, rest };
 }
 
-/** The outcome of a PUT of a record. */
+/** The result lines of a PUT of a record. */
 export function putLines(answer: JsonObject, name: "hash" | "id", asJson: boolean): string[] {
   const { data, created, changed } = answer;
   const done = created === true ? "made" : changed === true ? "changed" : "was so already";

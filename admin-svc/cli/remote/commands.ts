@@ -1,4 +1,4 @@
-/** Commands at another Sluice: each reads the same arguments as on the database, and calls an operation of the contract. */
+/** Commands for another Sluice installation: each reads the same arguments as on the database, and calls an operation of the contract. */
 import { auditOperations } from "@sluice/proto/contract/operations/audit.js";
 import { workspaceOperations } from "@sluice/proto/contract/operations/workspaces.js";
 import { CommandError, readArguments } from "@sluice/proto/runtime/cli.js";

@@ -1,4 +1,4 @@
-/** end-users at another Sluice: list, create, show, activate, deactivate. */
+/** end-users on another Sluice installation: list, create, show, activate, deactivate. */
 import { endUserOperations } from "@sluice/proto/contract/operations/end-users.js";
 import type { Operation } from "@sluice/proto/contract/operations/operation.js";
 import { printable, readArguments } from "@sluice/proto/runtime/cli.js";

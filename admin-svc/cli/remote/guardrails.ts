@@ -1,4 +1,4 @@
-/** guardrails at another Sluice: list, create, put, show, update, delete, try, assign, unassign, assignments. */
+/** guardrails on another Sluice installation: list, create, put, show, update, delete, try, assign, unassign, assignments. */
 import { parseArgs } from "node:util";
 import { guardrailOperations } from "@sluice/proto/contract/operations/guardrails.js";
 import type { Operation } from "@sluice/proto/contract/operations/operation.js";
@@ -96,7 +96,7 @@ export const remoteGuardrails: RemoteCommands = {
   },
 };
 
-/** The decision, the text as it would go on, and a table of matches. */
+/** The decision, the resulting text, and a table of matches. */
 function trialLines({ decision, text, error, matches }: JsonObject): readonly string[] {
   const refusal = error === null ? [] : [String((error as JsonObject)["message"])];
   const left = typeof text === "string" ? [printable(text)] : [];

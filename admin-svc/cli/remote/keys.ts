@@ -1,4 +1,4 @@
-/** keys at another Sluice: list, create, put, show, update, revoke, rotate. */
+/** keys on another Sluice installation: list, create, put, show, update, revoke, rotate. */
 import { keyOperations } from "@sluice/proto/contract/operations/keys.js";
 import { readArguments, requiredOption } from "@sluice/proto/runtime/cli.js";
 import type { JsonObject } from "@sluice/proto/runtime/validation/fields.js";

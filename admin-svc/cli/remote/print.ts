@@ -21,7 +21,7 @@ export function recordLines(record: JsonObject): string[] {
 
 function cellOf(value: unknown): string {
   if (value === null || value === undefined || value === "") return "-";
-  // Times to the second, as the other tables have them.
+  // Times to the second, like in the other tables.
   if (typeof value === "string") return value.replace(/^(\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d)\.\d+Z$/, "$1Z");
   return JSON.stringify(value);
 }

@@ -8,7 +8,7 @@ import type { Database } from "../../store/database.ts";
 import { isOverTime } from "../../store/postgres/failure.ts";
 import { reportLimits } from "../../store/postgres/postgres.ts";
 
-/** Reports of one workspace at a time. */
+/** Maximum number of simultaneous reports of a workspace. */
 const maxOfWorkspace = 2;
 /** Maximum wait for a place. With the time of a report it stays below the gateway's limit of 5 s. */
 const maxWaitMs = 1_000;
@@ -21,7 +21,7 @@ export interface Report {
   readonly workspaceId: string;
   /** Filters for a smaller report, as named in its error: "from and to". */
   readonly narrowedBy: string;
-  /** Aborted when nobody waits for the answer. */
+  /** Aborted when the caller no longer waits for the answer. */
   readonly signal: AbortSignal;
 }
 
@@ -82,7 +82,7 @@ export class Reports {
     });
   }
 
-  /** Gives free places to those who wait, the oldest first. */
+  /** Gives free places to waiting reports, the oldest first. */
   #admit(): void {
     for (const { workspaceId, begin } of this.#waiting) {
       if (this.#running >= reportLimits.max) return;

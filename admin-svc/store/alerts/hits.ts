@@ -5,7 +5,7 @@ import type { Database } from "../database.ts";
 import type { NewTurnRecord } from "../ledger/turn-record.ts";
 import { giveUpAfter } from "./outbox.ts";
 
-/** Hits within one window are one alert. */
+/** Hits within a window become one alert. */
 const windowMs = 60_000;
 
 export interface GuardrailSink {

@@ -128,7 +128,7 @@ export async function retryAlerts(database: Kysely<Database>, workspaceId: strin
 /** The longest budget period is a month; an alert about a budget without a period stays, because it is sent only once. */
 const keptDays = 40;
 
-/** Removes what no fact can repeat. */
+/** Removes alerts that no later fact can repeat. */
 export async function trimAlerts(database: Kysely<Database>): Promise<void> {
   await sql`
     delete from alerts where at < now() - make_interval(days => ${keptDays}) and state <> 'waiting'

@@ -46,7 +46,7 @@ export const findKeyOfPeople = (database: Kysely<Database>, hash: string) =>
 
 const makeConsoleKey = (database: Kysely<Database>, author: Author): Promise<string> =>
   transact(database, async (transaction) => {
-    // A statement after the lock sees the key of a faster call.
+    // A statement after the lock, to see the key of a faster call.
     await lockGeneration(transaction);
     const known = await findConsoleKey(transaction, author);
     if (known !== undefined) return known;

@@ -58,7 +58,7 @@ export interface BatchClaim {
   readonly now: Date;
   /** Time until which no other process takes the batch. */
   readonly until: Date;
-  /** Turns of a new batch at most. */
+  /** Maximum number of turns in a new batch. */
   readonly limit: number;
 }
 
@@ -89,11 +89,11 @@ export function claimBatch(database: Kysely<Database>, claim: BatchClaim): Promi
 /** A workspace with waiting turns. */
 interface Waiting {
   readonly id: string;
-  /** Whether its batch has bounds of an earlier attempt. */
+  /** Whether its batch already has bounds from an earlier attempt. */
   readonly bounded: boolean;
 }
 
-/** The first turn in the order of the index: an `exists` lets Postgres read the whole table for each workspace without one. */
+/** The first turn in the order of the index: with `exists`, Postgres may read the whole table for each workspace without a turn. */
 async function findWaiting(transaction: Transaction<Database>, name: string, now: Date): Promise<Waiting | undefined> {
   const { rows } = await sql<Waiting>`
     select workspace_id::text as id, batch_last is not null as bounded
@@ -142,7 +142,7 @@ export async function advanceCursor(database: Kysely<Database>, batch: Batch, du
       and delivered = ${batch.delivered} and batch_last = ${batch.batch_last}`.execute(database);
 }
 
-/** Notes a failure, unless another process has taken the batch meanwhile. */
+/** Records a failure, unless another process has taken the batch meanwhile. */
 export async function postponeBatch(
   database: Kysely<Database>,
   batch: Batch,

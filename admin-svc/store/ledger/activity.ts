@@ -10,13 +10,13 @@ export interface ActivityFilter {
   /** A day such as 2026-11-21. */
   readonly date?: string;
   readonly keyHash?: string;
-  /** Format of clients. */
+  /** API format of clients. */
   readonly door?: string;
-  /** Sums each operation apart. */
+  /** Sums each operation separately. */
   readonly byOperation?: boolean;
-  /** Sums each format of clients apart. */
+  /** Sums each client format separately. */
   readonly byDoor?: boolean;
-  /** Sums each kind of task apart. */
+  /** Sums each kind of task separately. */
   readonly byTask?: boolean;
 }
 
@@ -25,11 +25,11 @@ export interface ActivityRow {
   readonly model: string;
   readonly provider: string;
   readonly service_tier: string;
-  /** Null unless each operation is summed apart. */
+  /** Null unless each operation is summed separately. */
   readonly operation: OperationWord | null;
-  /** Null unless each format of clients is summed apart. */
+  /** Null unless each client format is summed separately. */
   readonly door: string | null;
-  /** Null where none was recorded, and unless each kind is summed apart. */
+  /** Null when none was recorded, and unless each kind is summed separately. */
   readonly task: string | null;
   readonly cost_usd: string;
   readonly calls: string;
@@ -62,7 +62,7 @@ export const unnotedActivity = (where: RawBuilder<unknown>): RawBuilder<unknown>
   from usage_records as records where payer = 'key' and not is_noted and ${where}
   group by 1, 2, 3, 4, 5, 6, 7, 8, 9`;
 
-/** Adds changes to the sums. @returns how many there were, up to `limit` */
+/** Adds changes to the sums. @returns the number of changes, up to `limit` */
 export async function foldActivity(database: Kysely<Database>, limit: number): Promise<number> {
   const { rows } = await sql<{ taken: number }>`
     with taken as (

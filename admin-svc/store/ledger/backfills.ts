@@ -1,4 +1,4 @@
-/** Work on records of before a migration, done in portions while the service runs. */
+/** Work on records stored before a migration, done in portions while the service runs. */
 import { type Kysely, sql } from "kysely";
 import type { Database } from "../database.ts";
 import { transact } from "../postgres/transaction.ts";
@@ -10,7 +10,7 @@ const ended = async (database: Kysely<Database>, name: BackfillName): Promise<vo
   await database.deleteFrom("backfills").where("name", "=", name).execute();
 };
 
-/** One portion: what is done of it, for the log; undefined when nothing is left. */
+/** Does one portion. @returns the progress for the log; undefined when nothing is left */
 export type Portion = (database: Kysely<Database>) => Promise<string | undefined>;
 
 /** Calls stored before turns existed; their purpose is needed before activity sums them. */
@@ -45,10 +45,10 @@ const fillActivity: Portion = (database) =>
     return from;
   });
 
-/** Keys of a portion. */
+/** Maximum number of keys in a portion. */
 const keysOfPortion = 500;
 
-/** The trigger of records makes the total of a key when it is used meanwhile, so each of both finds what the other has made. */
+/** The trigger of records creates the total of a key used meanwhile; this insert leaves existing rows unchanged. */
 const fillTotals: Portion = async (database) => {
   const { numAffectedRows = 0n } = await sql`
     insert into key_totals
@@ -61,7 +61,7 @@ const fillTotals: Portion = async (database) => {
   return undefined;
 };
 
-/** Each may rest on those before it. */
+/** Each may depend on the preceding ones. */
 export const backfills: Readonly<Record<BackfillName, Portion>> = {
   turns: fillTurns,
   key_totals: fillTotals,

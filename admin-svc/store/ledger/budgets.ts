@@ -42,7 +42,7 @@ export interface Reserved {
   readonly held: boolean;
 }
 
-/** Decides about the calls in their order, in a single transaction. */
+/** Decides on the calls in order, in a single transaction. */
 export function reserveBudget(
   database: Kysely<Database>,
   wanted: readonly Reservation[],

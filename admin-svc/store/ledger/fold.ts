@@ -16,7 +16,7 @@ const maxChanges = 20_000;
 
 export type Folded = "all" | "some" | "locked";
 
-/** Adds changes to the sums, unless another process does so at this moment. */
+/** Adds changes to the sums, unless another process is doing so. */
 export function tryFold(database: Kysely<Database>): Promise<Folded> {
   return transact(database, async (transaction) => {
     const { rows } = await sql<{ locked: boolean }>`select pg_try_advisory_xact_lock(${sumsLock}) as locked`.execute(
@@ -27,13 +27,13 @@ export function tryFold(database: Kysely<Database>): Promise<Folded> {
   });
 }
 
-/** Adds every change to the sums, and keeps them from others until the end of the transaction. */
+/** Adds every change to the sums, and blocks other changes until the end of the transaction. */
 export async function foldAll(transaction: Transaction<Database>): Promise<void> {
   await lockSums(transaction);
   while ((await fold(transaction)) === maxChanges);
 }
 
-/** Keeps batches from being stored until the end of the transaction. Sums are locked first, as those who add to them lock them before they take changes. */
+/** Prevents batches from being stored until the end of the transaction. Sums are locked first, in the same order as by the code that adds changes to them. */
 export async function holdChanges(transaction: Transaction<Database>): Promise<void> {
   await lockSums(transaction);
   await sql`lock table usage_changes in exclusive mode`.execute(transaction);

@@ -3,7 +3,7 @@ import { type Kysely, type RawBuilder, type Selectable, sql } from "kysely";
 import type { Database } from "../database.ts";
 import type { TurnsTable } from "../tables/usage.ts";
 
-/** A turn with the name of its key; null when the key is gone. */
+/** A turn with the name of its key; null when the key no longer exists. */
 export type TurnRow = Selectable<TurnsTable> & { readonly key_name: string | null };
 
 /** Place in the list: the last turn before the next page. */
@@ -49,7 +49,7 @@ const columns: Readonly<Record<Exclude<keyof TurnFilter, "from" | "to">, string>
   guardrailId: "guardrail_id",
 };
 
-/** @param after the last turn of the page before; undefined for the first page */
+/** @param after the last turn of the preceding page; undefined for the first page */
 export async function listTurns(
   database: Kysely<Database>,
   filter: TurnFilter,

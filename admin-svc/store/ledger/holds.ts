@@ -18,7 +18,7 @@ export const isAbandoned: RawBuilder<boolean> = sql<boolean>`
     select process.boot_id from budget_processes as process where renewed_at > now() - make_interval(mins => ${holdMinutes})
   )), true))`;
 
-/** Columns `charged`, of the current budget period, and `held`: sums of reservations in USD. Reads the column `limit_reset`. */
+/** Column expressions `charged`, for the current budget period, and `held`: sums of reservations in USD. Reads the column `limit_reset`. */
 export const reservedSums: RawBuilder<unknown> = sql`
   coalesce(sum(amount_usd) filter (
     where (is_settled or ${isAbandoned}) and (reserved_at at time zone 'UTC')::date >= ${periodStart}
@@ -28,7 +28,7 @@ export const reservedSums: RawBuilder<unknown> = sql`
 export interface SettledCall {
   readonly turnId: string;
   readonly attempt: number;
-  /** USD as a decimal; empty when it cost nothing. */
+  /** USD as a decimal; empty for a call without cost. */
   readonly costUsd: string;
 }
 
@@ -77,7 +77,7 @@ export async function endHolds(database: Kysely<Database>, bootId: string): Prom
     delete from budget_reservations where boot_id = ${bootId}::uuid and not is_settled`.execute(database);
 }
 
-/** A reservation as an operator sees it. */
+/** A reservation as shown to operators. */
 export interface HoldRow {
   readonly turnId: string;
   readonly attempt: number;

@@ -1,14 +1,14 @@
-/** Checks the ledger: every sequence number of a process is present, turns match their calls, and the sums match the records. */
+/** Checks the ledger: every sequence number of a process exists, turns match their calls, and the sums match the records. */
 import { type Kysely, sql } from "kysely";
 import type { Database } from "../database.ts";
 import { isAbandoned } from "./holds.ts";
 import { callChanges, changeSums, joinColumns, sumColumns, sumFigures, sumKeys, turnChanges } from "./usage-rollup.ts";
 
-/** Missing records of one start of a process. */
+/** Missing records of a process start. */
 export interface Gap {
   readonly bootId: string;
   readonly instance: string;
-  /** Count of the absent numbers below the highest one. */
+  /** Number of missing sequence numbers below the highest. */
   readonly missing: number;
   readonly lastAt: Date;
 }
@@ -27,7 +27,7 @@ export interface WrongSum {
 export interface LedgerState {
   /** Records of calls. */
   readonly records: number;
-  /** Turns, refused ones among them. */
+  /** Turns, including refused turns. */
   readonly turns: number;
   /** Records of calls whose process died. */
   readonly lost: number;
@@ -40,7 +40,7 @@ export interface LedgerState {
   readonly wrongSums: readonly WrongSum[];
 }
 
-/** State of the ledger at one moment. */
+/** State of the ledger at a point in time. */
 export function ledgerState(database: Kysely<Database>): Promise<LedgerState> {
   return database
     .transaction()

@@ -1,7 +1,4 @@
-/**
- * Removes old ledger records and audit entries in batches. Both logs pass their checks after each batch, so a run may be interrupted
- * anywhere.
- */
+/** Removes old ledger records and audit entries in batches. Both logs pass their checks after each batch, so a run may be interrupted at any time. */
 import { type Kysely, sql } from "kysely";
 import { type Author, recordAudit } from "../audit.ts";
 import type { Database } from "../database.ts";

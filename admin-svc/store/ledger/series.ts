@@ -74,8 +74,8 @@ function coveringSpans({ from, to }: SeriesQuery): readonly Span[] {
 const isUsed = sql.raw("sum(requests) <> 0 or sum(attempts) <> 0");
 
 /**
- * In the order of time, the whole period last, and of cost over the whole period; what is not listed apart comes last. Values are chosen from whole
- * days, their rows are read one by one, and the others are the rest of what all values have together: no query reads every value of every hour.
+ * Sorted by time, then by cost over the whole period; the whole period comes last, and so do all values not listed separately. Values are chosen from whole
+ * days and only their rows are read; the remainder comes from the totals of all values. So no query reads every value of every hour.
  */
 export async function usageSeries(database: Kysely<Database>, query: SeriesQuery): Promise<readonly SeriesRow[]> {
   const { workspaceId, step, from, to } = query;

@@ -64,7 +64,7 @@ export interface WorkspaceAccount {
   /** USD as a decimal; null: any amount. */
   readonly limit_usd: string | null;
   readonly limit_reset: ResetInterval | null;
-  /** USD as a decimal, of the current budget period; of all time when the budget never starts again. */
+  /** USD as a decimal, of the current budget period; of all time when the budget never resets. */
   readonly spent_usd: string;
 }
 

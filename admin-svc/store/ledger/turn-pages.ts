@@ -34,7 +34,7 @@ export type GenerationsQuery = Partial<
 
 export interface TurnsPage {
   readonly rows: readonly TurnRow[];
-  /** Undefined after the last page. A search ends a page when it takes long, with less rows than it may have or none. */
+  /** Undefined after the last page. A slow search ends a page early, with fewer rows than allowed or none. */
   readonly nextCursor: string | undefined;
 }
 
@@ -48,7 +48,7 @@ export async function pageOfTurns(
   const after = query.cursor === undefined ? undefined : readCursor(query.cursor);
   const limit = query.limit ?? defaultGenerations;
   const filter = toFilter(workspaceId, query);
-  // One row more than the page has shows whether there is another page.
+  // Reads one row more than the page has, to detect another page.
   const { rows, readTo } = hasSeveralFilters(filter)
     ? await searchTurns(database, filter, limit + 1, after)
     : { rows: await listTurns(database, filter, limit + 1, after), readTo: undefined };
@@ -61,7 +61,7 @@ export async function pageOfTurns(
 /** Sorts before the id of every turn. */
 const beforeEveryId = "!";
 
-/** Whether no index has the rows of all filters together. */
+/** Whether no single index covers all filters. */
 const hasSeveralFilters = (filter: TurnFilter): boolean => {
   const given = Object.entries(filter).filter(([, value]) => value !== undefined);
   return given.filter(([name]) => !["workspaceId", "from", "to"].includes(name)).length > 1;
@@ -76,7 +76,7 @@ export async function listGenerations(
   return create(ListGenerationsResponseSchema, { generations: rows.map(toGeneration), nextCursor });
 }
 
-/** In a message, 0 and an empty text filter nothing. */
+/** In a message, 0 and an empty text mean no filter. */
 const toQuery = (request: ListGenerationsRequest): GenerationsQuery => ({
   cursor: request.cursor || undefined,
   limit: request.limit || undefined,

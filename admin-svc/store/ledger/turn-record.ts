@@ -6,7 +6,7 @@ import type { FilterActionWord } from "@sluice/proto/contract/records/guardrail-
 import { type RawBuilder, sql } from "kysely";
 import { answersRequest } from "./usage-sums.ts";
 
-/** A record of a turn, with the columns of `turns` and its number among those of its process. */
+/** A record of a turn, with the columns of `turns` and its sequence number within its process. */
 export interface NewTurnRecord {
   readonly generation_id: string;
   readonly key_hash: string;

@@ -68,7 +68,7 @@ export const turnChanges: RawBuilder<unknown> = sql`
   from (select *, outcome in ('completed', 'incomplete') as is_answered from turns) as turns`;
 
 /**
- * Sums of changes by hour, with the columns of `usage_sums` but for the step.
+ * Sums of changes by hour, with the columns of `usage_sums` except the step.
  * @param changes a table or expression with the columns of `usage_changes`
  */
 export const hourSums = (changes: RawBuilder<unknown>, wanted: readonly Dimension[]): RawBuilder<unknown> => sql`
@@ -86,7 +86,7 @@ export const hourSums = (changes: RawBuilder<unknown>, wanted: readonly Dimensio
   union all
   ${grouped(sql`${changes} as changes where is_turn`, "turns", wanted.filter(isOfTurn), sumColumns(sumFigures))}`;
 
-/** One pass over the changes for all dimensions. */
+/** Reads the changes once for all dimensions. */
 function grouped(
   from: RawBuilder<unknown>,
   whole: "all" | "turns",
@@ -125,7 +125,7 @@ export interface SumsMove {
   readonly where: RawBuilder<unknown>;
 }
 
-/** Adds the sums of one value to those of another one. */
+/** Adds the sums of one value to those of another. */
 export async function moveSums(
   transaction: Transaction<Database>,
   { workspaceId, dimension, value, to, where }: SumsMove,

@@ -17,7 +17,7 @@ export interface UsageFilter {
 }
 
 export interface UsageSums {
-  /** Null unless the sums are by day; the other units likewise. */
+  /** Null unless the sums are by day; the same for the other units. */
   readonly day: string | null;
   readonly model: string | null;
   readonly key: string | null;
@@ -34,7 +34,7 @@ export interface UsageSums {
   readonly output_tokens: string;
 }
 
-/** Whether a call answers a request, and does not merely help with one. @param table the name of a table of calls */
+/** Whether a call answers a request instead of only supporting an answer. @param table the name of a table of calls */
 export const answersRequest = (table: string): RawBuilder<boolean> => sql<boolean>`
   ${sql.ref(`${table}.operation`)} in (${sql.join(answeringOperations.map((operation) => sql.lit(operation)))})`;
 

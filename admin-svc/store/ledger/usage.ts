@@ -37,9 +37,9 @@ export type AroundStoring = (
 ) => Promise<number>;
 
 /**
- * Stores all records of calls and turns or none. The reservations of the calls are released, the sums of key and workspace and the rows of
- * turns follow, and what the sums by hour and day have to follow is noted.
- * @returns how many records of calls were new
+ * Stores all records of calls and turns or none. Releases the reservations of the calls, updates the sums of key and workspace and the rows of turns, and
+ * records the pending changes of the sums by hour and day.
+ * @returns the number of new records of calls
  */
 export function insertUsage(
   database: Kysely<Database>,
@@ -149,7 +149,7 @@ async function insertAll(
 
 const noteCalls = sql`noted as (insert into usage_changes ${callChanges(sql`stored`)})`;
 
-/** Comes last, because batches of a workspace wait here for one another until they are committed. */
+/** Comes last, because batches of a workspace wait here for each other until the commit. */
 async function addToDays(transaction: Transaction<Database>, spent: readonly SpentOnDay[]): Promise<void> {
   const paid = spent.filter(({ attempts }) => attempts > 0);
   if (paid.length === 0) return;
@@ -172,10 +172,10 @@ async function addToDays(transaction: Transaction<Database>, spent: readonly Spe
   );
 }
 
-/** Turns of a portion. */
+/** Maximum number of turns in a portion. */
 const turnsOfPortion = 1_000;
 
-/** Kinds of calls with the prefix `charged_` when the key pays, as migration 0024 has them. */
+/** Kinds of calls with the prefix `charged_` when the key pays, as in migration 0024. */
 const chargeable = sql`kind in ('judge', 'moderation', 'classifier', 'ocr')`;
 /** Whether a call was stored before migration 0024 and is no answer: only its kind shows its purpose. */
 const hasKindAlone = sql`kind <> 'primary' and operation = 'turn' and payer = 'key'`;

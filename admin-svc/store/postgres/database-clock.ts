@@ -1,4 +1,4 @@
-/** The clock of the database: processes of admin-svc share deliveries by it, because their own clocks may differ. */
+/** The clock of the database: processes of admin-svc coordinate deliveries by it, because their own clocks may differ. */
 import { type Kysely, sql } from "kysely";
 import type { Database } from "../database.ts";
 

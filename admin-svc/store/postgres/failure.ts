@@ -1,7 +1,7 @@
 /** Classifies database errors: retry the transaction, come back later, or a bug of Sluice. */
 import { DatabaseError } from "pg";
 
-/** Serialization failure and deadlock: nothing was written, and a second try runs in another order. */
+/** Serialization failure and deadlock: nothing was written, and a retry runs in another order. */
 const conflicts = new Set(["40001", "40P01"]);
 
 /** SQLSTATE of a lock not obtained in time. */
@@ -26,17 +26,17 @@ const passing = [
 const lostConnection =
   /^(Connection terminated|Connection ended|timeout exceeded when trying to connect|timeout expired|Query read timeout|Client has encountered a connection error|Client was closed)/;
 
-/** True when a lock was not given in time, or another statement was waiting for this one. */
+/** True when a lock was not obtained in time, or another statement was waiting for this statement. */
 export const isLockRefused = (error: unknown): boolean =>
   error instanceof DatabaseError && (error.code === lockNotAvailable || error.code === "40P01");
 
-/** True when a statement was ended by its time limit, by the server or, for a dead connection, by this side. */
+/** True when a statement exceeded its time limit, on the server or, for a dead connection, on this side. */
 export const isOverTime = (error: unknown): boolean =>
   error instanceof DatabaseError
     ? error.code === queryCanceled
     : error instanceof Error && error.message.startsWith("Query read timeout");
 
-/** True when the database user has no right to do so. */
+/** True when the database user lacks the right. */
 export const isForbidden = (error: unknown): boolean => error instanceof DatabaseError && error.code === "42501";
 
 export function isConflict(error: unknown): boolean {
@@ -47,7 +47,7 @@ export function isConflict(error: unknown): boolean {
 export function isOutage(error: unknown): boolean {
   if (error instanceof DatabaseError) return passing.some((prefix) => error.code?.startsWith(prefix));
   if (typeof error !== "object" || error === null) return false;
-  // Errors of the operating system name a system call; a host with several addresses gives one error for each.
+  // Errors of the operating system name a system call; a host with several addresses gives one error per address.
   if ("syscall" in error) return true;
   if ("errors" in error && Array.isArray(error.errors)) return error.errors.every(isOutage);
   return "message" in error && lostConnection.test(String(error.message));

@@ -24,7 +24,7 @@ interface Wait extends LogFields {
   readonly for: "another process" | "statements";
 }
 
-/** Hears what a person who waits for a migration wants to know. */
+/** Receives the progress of a migration, for the log and the terminal. */
 export interface MigrationLog {
   info(facts: object, text: string): void;
   warn(facts: Wait, text: string): void;
@@ -44,10 +44,10 @@ const lockTimeoutMs = 800;
 /** Gives statements blocked by a migration time to run. */
 const pauseMs = 700;
 
-/** How often a process looks whether another one has ended its migration. */
+/** Interval of checks for the end of another process's migration. */
 const pollMs = 100;
 
-/** Less than the first try for a lock. */
+/** Shorter than the first attempt for a lock. */
 const tellAfterMs = 700;
 const tellEveryMs = 10_000;
 
@@ -77,7 +77,7 @@ async function applyNext(transaction: Transaction<Database>): Promise<Step> {
   const [name] = await pendingMigrations(transaction);
   const migration = name === undefined ? undefined : migrations[name];
   if (migration === undefined) return "done";
-  // Another process has applied the one before.
+  // Another process has applied the preceding migration.
   if (migration.isOnline === true) return "applied";
   await sql`set local lock_timeout = ${sql.lit(lockTimeoutMs)}`.execute(transaction);
   await migration.up(transaction);

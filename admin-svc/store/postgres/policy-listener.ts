@@ -28,7 +28,7 @@ export interface PolicyListenerOptions {
   /** Generation after which to read. */
   readonly since: () => bigint;
   readonly onReading: (reading: PolicyReading) => void;
-  /** Called with the payload of news. */
+  /** Called with the payload of a notification. */
   readonly onNews: (payload: string) => void;
   readonly onLost: (error: unknown) => void;
 }
@@ -93,7 +93,7 @@ export class PolicyListener {
         await Promise.race([this.#pause.wait(), lost]);
       }
     } finally {
-      // The goodbye message may wait for ever when the server is gone.
+      // The goodbye message may wait for ever when the server is dead.
       await Promise.race([client.end().catch(() => {}), delay(500, undefined, { ref: false })]);
     }
   }

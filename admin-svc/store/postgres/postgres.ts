@@ -5,7 +5,7 @@ import type { Database } from "../database.ts";
 
 export interface ConnectionLimits {
   readonly max: number;
-  /** Limits the wait for a free connection of the pool as well. */
+  /** Also limits the wait for a free connection of the pool. */
   readonly connectTimeoutMs: number;
   /** No limit when 0. */
   readonly statementTimeoutMs: number;
@@ -13,7 +13,7 @@ export interface ConnectionLimits {
   readonly lockTimeoutMs: number;
 }
 
-/** For the reads behind every request of an unknown key. The separate pool keeps administration from blocking them. */
+/** For the reads behind every request with an unknown key. The separate pool keeps administration from blocking them. */
 export const resolutionLimits: ConnectionLimits = {
   max: 4,
   connectTimeoutMs: 2_000,
@@ -21,7 +21,7 @@ export const resolutionLimits: ConnectionLimits = {
   lockTimeoutMs: 2_000,
 };
 
-/** For the point reads of administration, among them the key of each call. */
+/** For the point reads of administration, including the key of each call. */
 export const readLimits: ConnectionLimits = { ...resolutionLimits, max: 2 };
 
 /** For lists, searches and sums, which may read much. A connection is free when a report begins, so nothing waits for one. */
@@ -51,7 +51,7 @@ export const cliLimits: ConnectionLimits = {
   lockTimeoutMs: 10_000,
 };
 
-/** For one portion of the past after the other. */
+/** For the portions of a backfill. */
 export const backfillLimits: ConnectionLimits = {
   max: 1,
   connectTimeoutMs: 10_000,
@@ -59,7 +59,7 @@ export const backfillLimits: ConnectionLimits = {
   lockTimeoutMs: 4_000,
 };
 
-/** A starting process waits for the migration lock as long as another one migrates. */
+/** A starting process waits for the migration lock as long as another process migrates. */
 export const migrationLimits: ConnectionLimits = {
   max: 2,
   connectTimeoutMs: 10_000,
@@ -128,8 +128,8 @@ export function openDatabase(
   });
   opened?.(pool);
   pool.on("error", lost);
-  // The pool does not listen to a client in use, and an error event without a listener would end the process. The client's query reports
-  // the loss.
+  // The pool does not listen to a client in use, and an error event without a listener would end the process. The client's query reports the lost
+  // connection.
   pool.on("connect", (client) => client.on("error", () => {}));
   return new Kysely<Database>({ dialect: new PostgresDialect({ pool }), ...(heard && { log: heard }) });
 }

@@ -9,7 +9,7 @@ export const runtimeRole = "sluice_runtime";
 const grantLock = 7_340_155_301n;
 
 const grants: Readonly<Record<keyof Database | "kysely_migration", string>> = {
-  // The command line writes how much of the audit log retention has removed.
+  // The command line records how much of the audit log retention has removed.
   workspaces:
     "select, insert (name, limit_usd, limit_reset), update (name, limit_usd, limit_reset, audit_sequence, audit_hash)",
   audit_log: "select, insert",

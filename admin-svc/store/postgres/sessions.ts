@@ -5,7 +5,7 @@
 import { Client } from "pg";
 import { connection, migrationLimits } from "./postgres.ts";
 
-/** Sluice cannot serve over this connection, however often it tries. */
+/** Sluice cannot serve over this connection; retrying does not help. */
 export class NoSessionError extends Error {
   override readonly name = "NoSessionError";
   constructor() {

@@ -1,4 +1,4 @@
-/** Runs a transaction, and repeats it after a conflict with another one. */
+/** Runs a transaction, and repeats it after a conflict with another transaction. */
 import type { Kysely, Transaction } from "kysely";
 import { setTimeout as delay } from "node:timers/promises";
 import type { Database } from "../database.ts";

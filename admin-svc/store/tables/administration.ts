@@ -42,7 +42,7 @@ export interface AuditLogTable {
   salt: string | null;
   /** Hash of the erasable fields. */
   digest: Buffer;
-  /** Hash of the previous entry and of every other field of this one. */
+  /** Hash over the hash of the previous entry and every other field of this entry. */
   hash: Buffer;
   erased_at: Date | null;
 }
@@ -54,7 +54,7 @@ type SettingColumn<Value> = [Value] extends [readonly (infer Entry)[]]
     ? Value
     : Generated<Value>;
 
-/** Each setting has the column of its own name. */
+/** Each setting has a column with its own name. */
 type KeySettingColumns = {
   -readonly [Name in keyof KeySettings]-?: SettingColumn<Exclude<KeySettings[Name], undefined>>;
 };
@@ -64,7 +64,7 @@ export interface ApiKeysTable extends KeySettingColumns {
   hash: string;
   workspace_id: string;
   kind: "inference" | "management";
-  /** The key with its middle left out, for people. */
+  /** The key without its middle, for display. */
   label: string;
   revoked_at: ColumnType<Date | null, never, Date>;
   created_at: Stamp;
@@ -76,7 +76,7 @@ export interface ApiKeysTable extends KeySettingColumns {
   console: Generated<boolean>;
 }
 
-/** Each setting has the column of its own name, except `reset_interval`. */
+/** Each setting has a column with its own name, except `reset_interval`. */
 type GuardrailSettingColumns = {
   [Name in keyof StoredGuardrailSettings as Name extends "reset_interval" ? "limit_reset" : Name]: SettingColumn<
     StoredGuardrailSettings[Name]
@@ -97,7 +97,7 @@ export interface GuardrailKeyAssignmentsTable {
   key_hash: string;
   guardrail_id: string;
   created_at: ColumnType<Date, never, Date>;
-  /** A new id each time the key is given another guardrail. */
+  /** A new id whenever the key gets another guardrail. */
   assignment_id: Generated<string>;
   /** Hash of the management key; null for the command line. */
   assigned_by: string | null;
@@ -105,7 +105,7 @@ export interface GuardrailKeyAssignmentsTable {
 
 /** A record's external id, given by another program. */
 export interface ExternalIdsTable {
-  /** Workspace of the record; the default one for ids of workspaces. */
+  /** Workspace of the record; the default workspace for ids of workspaces. */
   workspace_id: string;
   kind: "key" | "guardrail" | "workspace";
   external_id: string;
@@ -123,7 +123,7 @@ export interface EndUsersTable {
 }
 
 export interface PolicyGenerationTable {
-  /** Always true, because the table has one row. */
+  /** Always true: the table has a single row. */
   id: Generated<boolean>;
   generation: BigInteger;
 }

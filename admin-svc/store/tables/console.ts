@@ -4,7 +4,7 @@ import type { JsonObject } from "@sluice/proto/runtime/validation/fields.js";
 import type { ColumnType, Generated, JSONColumnType } from "kysely";
 import type { BigInteger, Stamp } from "./columns.ts";
 
-/** A person who signed in to the console. */
+/** A console session of a person. */
 export interface ConsoleSessionsTable {
   /** SHA-256 of the session's secret, lower-case hexadecimal. */
   hash: string;
@@ -22,7 +22,7 @@ export interface ConsoleSessionsTable {
   expires_at: Date;
 }
 
-/** An alert on its way to a sink. */
+/** An alert to be delivered to a sink. */
 export interface AlertsTable {
   sink: string;
   /** Names the fact: each sink is notified of it once. */
@@ -34,7 +34,7 @@ export interface AlertsTable {
   facts: JSONColumnType<JsonObject>;
   /** Time of the fact. */
   at: Date;
-  /** `dead`: given up. */
+  /** `dead`: delivery was given up. */
   state: Generated<"waiting" | "delivered" | "dead">;
   attempts: Generated<number>;
   /** The next attempt, or the time at which the running attempt counts as lost. */

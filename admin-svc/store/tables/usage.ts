@@ -1,4 +1,4 @@
-/** Tables of the ledger: calls, turns, their sums, and what budgets hold. */
+/** Tables of the ledger: calls, turns, their sums, and the reservations of budgets. */
 import type { OperationWord, PayerWord } from "@sluice/proto/runtime/call-operation.js";
 import type { Generated } from "kysely";
 import type { BigInteger, Stamp } from "./columns.ts";
@@ -30,7 +30,7 @@ export interface UsageRecordsTable {
   output_tokens: BigInteger | null;
   reasoning_tokens: BigInteger | null;
   is_estimated: boolean;
-  /** A decimal with 12 places: picodollars. */
+  /** A decimal with 12 places, that is, picodollars. */
   cost_usd: string | null;
   streamed: boolean;
   user: string | null;
@@ -49,11 +49,11 @@ export interface UsageRecordsTable {
   recorded_at: Stamp;
   /** Whether the row of its turn and the sums by hour and day include the call; false in records stored by an admin-svc without turns. */
   in_turn: Generated<boolean>;
-  /** Whether a trigger has noted the call for the sums of activity; false in records of before them. */
+  /** Whether a trigger has recorded the call for the sums of activity; false in earlier records. */
   is_noted: Generated<boolean>;
 }
 
-/** A request to a model: what became of it, and the sums of its calls. */
+/** A request to a model: its outcome, and the sums of its calls. */
 export interface TurnsTable {
   generation_id: string;
   key_hash: string;
@@ -61,7 +61,7 @@ export interface TurnsTable {
   request_id: string;
   opened_at: Date;
   duration_ms: BigInteger;
-  /** Milliseconds until the first event was given out. */
+  /** Milliseconds until the first delivered event. */
   first_ms: BigInteger | null;
   door: string;
   operation: OperationWord;
@@ -112,7 +112,7 @@ export interface TurnDeliveriesTable {
   recorded_at: Stamp;
 }
 
-/** Usage in an hour or on a day, of one value of a dimension. */
+/** Usage of one value of a dimension, in an hour or on a day. */
 export interface UsageSumsTable {
   workspace_id: string;
   dimension: string;
@@ -127,9 +127,9 @@ export interface UsageSumsTable {
   cached_tokens: BigInteger;
   output_tokens: BigInteger;
   reasoning_tokens: BigInteger;
-  /** Answered turns by the time of their first event: twelve decimal digits for each bucket, the last twelve for the first one. */
+  /** Answered turns by the time of their first event: twelve decimal digits for each bucket, the last twelve for the first bucket. */
   first_events: string;
-  /** Answered turns by their duration, likewise. */
+  /** Answered turns by their duration, in the same form. */
   durations: string;
 }
 
@@ -172,7 +172,7 @@ export interface ActivityTable {
   service_tier: string;
   operation: OperationWord;
   door: string;
-  /** Empty without one. */
+  /** Empty without a task. */
   task: string;
   /** Null where no call has a cost. */
   cost_usd: string | null;
@@ -195,7 +195,7 @@ export interface KeyTotalsTable {
 /** Unfinished work on the past. */
 export interface BackfillsTable {
   name: string;
-  /** Records from this time on are filled in. */
+  /** Records from this time on are included. */
   reached: Date;
 }
 
@@ -216,7 +216,7 @@ export interface WorkspaceDaysTable {
 }
 
 export interface LedgerRetentionTable {
-  /** Always true, because the table has one row. */
+  /** Always true: the table has a single row. */
   id: Generated<boolean>;
   /** Records of earlier days may have been removed. */
   kept_from: Date;

@@ -1,9 +1,8 @@
 /**
  * Answers every HTTP request of the gateway: probes, CORS, documents, key, then its operation.
  *
- * Koa runs all requests but turns: it gives the context that carries what is known of a request and catches what a handler throws, and
- * @koa/router matches the paths. Handlers write their answers themselves. A turn never enters Koa: `turns/route.ts` takes it
- * through the same steps.
+ * Koa runs all requests but turns: it provides the context with the data of a request and catches exceptions of handlers, and @koa/router matches the
+ * paths. Handlers write their answers themselves. A turn never enters Koa: `turns/route.ts` takes it through the same steps.
  */
 import type { IncomingMessage, ServerResponse } from "node:http";
 import { createEmbeddings, dryRunEmbeddings } from "@sluice/proto/contract/operations/embeddings.js";
@@ -39,7 +38,7 @@ export interface AppParts
   readonly showsConsole: boolean;
 }
 
-/** Leaves out Koa's own end of a request, which would write a body and watch the socket: handlers do so, and it took 5 % of the gateway's time. */
+/** Skips Koa's own end of a request, which would write a body and watch the socket. Handlers do both; Koa's part took 5 % of the gateway's time. */
 class EdgeApp extends Koa<Koa.DefaultState, Edge> {
   handleRequest(context: EdgeContext, run: (context: EdgeContext) => Promise<void>): Promise<void> {
     return run(context).catch((error: Error) => context.onerror(error));
@@ -72,7 +71,7 @@ function createKoa(parts: AppParts): Koa<Koa.DefaultState, Edge> {
   const routes = router.routes();
   const operate = (context: EdgeContext) => routes(context as never, () => notFound(router, context));
   const pages = new Console(parts, operate);
-  // Koa would print a stack for every client that resets its connection; failures are logged by the observer.
+  // Koa would print a stack trace for every client reset; the observer already logs failures.
   app.on("error", () => {});
   app.use(async (context) => {
     const { req: request, res: response } = context;
@@ -83,11 +82,11 @@ function createKoa(parts: AppParts): Koa<Koa.DefaultState, Edge> {
     begin(parts, context);
     context.faults = faultsOf(request);
     response.on("close", () => close(context));
-    // The next connection goes to a gateway that is ready.
+    // Moves the client to a ready gateway for its next connection.
     if (!parts.lifecycle.ready) response.setHeader("connection", "close");
-    // No page of another origin may read what a session shows, so the console stands before CORS.
+    // Pages of other origins must not read session data: the console comes before CORS.
     if (parts.showsConsole && isConsole(pathIn(request.url ?? ""))) return await pages.serve(context);
-    // Preflights are answered before the key is checked, because a browser sends none with them.
+    // Preflights come before the key check, because browsers send them without a key.
     if (parts.cors?.(request, response)) return;
     if (isDocument(request)) return await publish(parts, context);
     try {
@@ -103,7 +102,7 @@ function createKoa(parts: AppParts): Koa<Koa.DefaultState, Edge> {
   return app;
 }
 
-/** @param reason of the state, where there is one */
+/** @param reason of the state, if any */
 function writeProbe(response: ServerResponse, passed: boolean, word: string, reason?: string): void {
   response.statusCode = passed ? 200 : 503;
   response.end(`${passed ? word : `not ${word}`}${reason === undefined ? "" : `: ${reason}`}\n`);
@@ -147,13 +146,13 @@ async function respondEmbeddings(parts: AppParts, context: EdgeContext): Promise
   }
 }
 
-/** Counts as reading, because programs count many prompts at once. */
+/** Counts as a reading request, because programs count many prompts at once. */
 async function respondTokenCount(parts: AppParts, context: EdgeContext, count: typeof countInput): Promise<void> {
   await countReading(parts.limiter, context.caller, context.res);
   await count(parts, context);
 }
 
-/** Answers a wrong method as well, since the contract has no 405; the header `allow` lists the methods of the path. */
+/** Also answers a wrong method, since the contract has no 405; the header `allow` lists the path's methods. */
 function notFound(router: EdgeRouter, { req: request, res: response, path }: EdgeContext): never {
   const methods = methodsAt(router, path);
   if (methods.length > 0) response.setHeader("allow", methods.join(", "));
@@ -166,9 +165,7 @@ function whatIsMissing(router: EdgeRouter, { method }: IncomingMessage, path: st
   return `Resource not found: ${method} ${path}${hint}`;
 }
 
-/**
- * The refusal of a request without a key for a path that does not exist. It tells nothing that the published documents do not; a path that exists is 401.
- */
+/** The refusal of a request without a key for an unknown path. It reveals nothing beyond the published documents; a known path gets 401. */
 const lost = (router: EdgeRouter, request: IncomingMessage): Fault =>
   new Fault(
     FaultReason.NOT_FOUND,

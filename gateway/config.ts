@@ -5,7 +5,7 @@ import { z } from "zod";
 export const environment = z.object({
   ...commonEnvironment,
   SLUICE_PORT: port(8080),
-  /** Before `host` of the configuration file; all addresses of the machine when neither is set. */
+  /** Takes precedence over `host` of the configuration file; all addresses of the machine when neither is set. */
   SLUICE_HOST: host.optional(),
   SLUICE_GATEWAY_HEALTH_PORT: port(9080),
   SLUICE_INFERENCE_ADDRESSES: addresses,

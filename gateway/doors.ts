@@ -15,9 +15,8 @@ const byPath: ReadonlyMap<string, Door> = new Map(doors.map((door) => [door.path
 export const doorAt = (path: string): Door | undefined => byPath.get(path);
 
 /**
- * The form of failures outside of the doors, whatever is wrong with the request: that of the messages door at its path and below it, where a client
- * means it with the version of the API in the base URL twice, and for the SDKs of Anthropic, which send the version of their format with
- * every request.
+ * The form of failures outside of the doors: that of the messages door for its path and the paths below it, also with a missing or doubled base path, and for
+ * requests of Anthropic's SDKs, recognized by their version header.
  */
 export function faultsOf({ url = "", headers }: IncomingMessage): FaultForm | undefined {
   const meant = underBasePath(pathIn(url));
@@ -25,7 +24,7 @@ export function faultsOf({ url = "", headers }: IncomingMessage): FaultForm | un
   return isMessages || headers["anthropic-version"] !== undefined ? messagesDoor.faults : undefined;
 }
 
-/** The door of a request that asks for a turn; undefined for every other request. */
+/** The door of a request for a turn; undefined for every other request. */
 export function doorOf({ method, url = "" }: IncomingMessage): Door | undefined {
   if (method !== "POST") return undefined;
   return byPath.get(url) ?? byPath.get(pathIn(url));

@@ -1,4 +1,4 @@
-/** Puts the parts of the gateway together: the app over its connections to inference-svc and admin-svc, served on its HTTP port. */
+/** Assembles the gateway: the app with its connections to inference-svc and admin-svc, served on its HTTP port. */
 import type { ConfigRefusal } from "@sluice/proto/gen/sluice/common/v1/configuration_pb.js";
 import type { Server } from "node:http";
 import type { Client } from "@grpc/grpc-js";
@@ -45,16 +45,16 @@ import { Refusals } from "./turns/refusals.ts";
 import type { SharedTurn } from "./turns/shared-turn.ts";
 import { KeepAlive } from "./sse/event-stream.ts";
 
-/** Share of the file descriptors for clients. A turn needs no other descriptor, because it travels on connections that are open already. */
+/** Share of the file descriptors for clients. A turn needs no other descriptor: it travels on already open connections. */
 const clientShare = 0.75;
 
 export interface GatewayOptions extends ProcessParts {
   readonly settings: Settings;
-  /** The sections of the configuration file that are in force. */
+  /** The current sections of the configuration file. */
   readonly house: { readonly current: EdgeSettings };
-  /** The changed configuration file that is not in force. */
+  /** The changed configuration file, if it was rejected. */
   readonly configRefusal: () => ConfigRefusal | undefined;
-  /** Opens sessions to the only inference service, which runs in this process; over the network when absent. */
+  /** Opens sessions to an inference service in this process; absent when sessions use the network. */
   readonly connectHere?: Connect | undefined;
 }
 
@@ -76,7 +76,7 @@ export interface Gateway {
   readonly change: (edge: EdgeSettings) => void;
 }
 
-/** Listens, and ends with the lifecycle. It serves once its policy watch runs and an inference process has greeted. */
+/** Listens until the end of the lifecycle. Serves after the policy watch has begun and an inference process has sent its hello. */
 export async function openGateway(options: GatewayOptions): Promise<Gateway> {
   const { house, lifecycle, log, registry } = options;
   const connections = connect(options);
@@ -149,7 +149,7 @@ export async function openGateway(options: GatewayOptions): Promise<Gateway> {
   return { port, access, pool, pressure, change };
 }
 
-/** @param endTurns ends what is still open when a drain has no time left */
+/** @param endTurns ends the remaining turns when a drain runs out of time */
 async function serve(options: GatewayOptions, server: Server, endTurns: () => void): Promise<number> {
   const { settings, lifecycle } = options;
   const port = await listen(server, settings.SLUICE_PORT, {
@@ -162,14 +162,14 @@ async function serve(options: GatewayOptions, server: Server, endTurns: () => vo
   return port;
 }
 
-/** Address on which it listens; undefined means all of the machine. */
+/** Listen address; undefined means all addresses of the machine. */
 const hostOf = ({ settings, house }: GatewayOptions): string | undefined => settings.SLUICE_HOST ?? house.current.host;
 
 const isLoopback = (host: string | undefined): boolean => host !== undefined && /^(127\.|::1$|localhost$)/.test(host);
 
 const corsOf = ({ cors }: EdgeSettings): Cors | undefined => corsFor(cors.allow_origins, answerHeaders);
 
-/** The services that identify people. */
+/** The services for identifying people. */
 const signInOf = ({ console: { trusted_header: trustedHeader, oidc } }: EdgeSettings) => ({
   trustedHeader: trustedHeader && new TrustedHeader(trustedHeader),
   oidc: oidc && new Oidc(oidc),
@@ -177,7 +177,7 @@ const signInOf = ({ console: { trusted_header: trustedHeader, oidc } }: EdgeSett
 
 function connect({ settings, instance, token, certificates, log, registry, connectHere }: GatewayOptions): Connections {
   const inferencePeer = certificates && tlsPeer(certificates, "inference-svc");
-  // The policy watch and administration calls share one connection, so that the build that greets is the build that is called.
+  // The policy watch and administration calls share one connection: the build of the hello is then the build called.
   const admin = dial(settings.SLUICE_ADMIN_ADDRESS[0] as string, certificates && tlsPeer(certificates, "admin-svc"));
   const access = new Access({ client: admin, token, process: `gateway/${instance}`, log, registry });
   const connectorFor = (address: string) => connectHere ?? sessionConnector(address, token, inferencePeer);
@@ -217,7 +217,7 @@ function openLimiter({ settings, house, instance, log, registry }: GatewayOption
   return limiter;
 }
 
-/** Parts of the app that no configuration changes. */
+/** Parts of the app independent of the configuration. */
 function appParts(
   { settings, token, house, lifecycle, log, registry, tracing, share }: GatewayOptions,
   connections: Connections,
@@ -244,7 +244,7 @@ function appParts(
   } satisfies Partial<AppParts>;
 }
 
-/** Items of earlier answers, in Redis where the limits of keys are, too. */
+/** Items of earlier answers, in Redis if the keys' limits are there, too. */
 function openItemMemory(
   { REDIS_URL: url }: Settings,
   house: GatewayOptions["house"],

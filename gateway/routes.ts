@@ -1,4 +1,4 @@
-/** Routes of the operations that answer with one JSON object: the contract says where each is, and this table which handlers serve it. */
+/** Routes of the operations with one JSON object as the answer: the contract defines their paths, and this table their handlers. */
 import Router from "@koa/router";
 import { type Operation, basePath } from "@sluice/proto/contract/operations/operation.js";
 import { recordOperations } from "@sluice/proto/contract/operations/operations.js";
@@ -32,7 +32,7 @@ export interface RouteParts extends HandlerParts {
 
 export type EdgeRouter = Router<Koa.DefaultState, Edge>;
 
-/** An operation that calls a model, or shows how one would be called, with its handler, which writes its own answer. */
+/** An operation that calls a model (or previews a call), with its handler, which writes the answer itself. */
 export type ModelRoute = readonly [operation: Operation, handle: (context: EdgeContext) => Promise<void>];
 
 export function createRouter(parts: RouteParts, modelRoutes: readonly ModelRoute[]): EdgeRouter {

@@ -8,13 +8,13 @@ import type { Settings } from "./config.ts";
 import { openGateway } from "./gateway.ts";
 
 export interface OpenedGateway {
-  /** Settles when the policy is watched and an inference service has greeted. */
+  /** Settles when the policy watch has begun and an inference service has sent its hello. */
   connect(): Promise<void>;
   /** Call it once, when the process is ready. */
   begin(): void;
 }
 
-/** Listens. @param connectHere opens sessions to the inference service, where that runs in this process */
+/** Listens. @param connectHere opens sessions to an inference service in this process, if there is one */
 export async function openService(
   settings: Settings,
   parts: ProcessParts,

@@ -1,4 +1,4 @@
-/** Processes that have refused the configuration file as it is now: this gateway, every inference process, and the admin-svc that it asks. */
+/** Processes that rejected the current configuration file: this gateway, every inference process, and the connected admin-svc. */
 import { create } from "@bufbuild/protobuf";
 import type { Client } from "@grpc/grpc-js";
 import { SessionService } from "@sluice/proto/gen/sluice/admin/v1/session_service_pb.js";
@@ -14,11 +14,11 @@ export interface ConfigurationParts {
   readonly admin: Client;
   readonly token: ServiceToken;
   readonly live: Pick<LiveTurns, "askAll">;
-  /** The changed configuration file that is not in force in this process. */
+  /** The changed configuration file, if this process rejected it. */
   readonly configRefusal: () => ConfigRefusal | undefined;
 }
 
-/** A process that does not answer, or that is older than the question, is left out. */
+/** Leaves out processes that do not answer or are too old to know this call. */
 export async function listConfigRefusals(parts: ConfigurationParts, caller: OnBehalf): Promise<object> {
   const asked = [askAdmin(parts, caller), askInference(parts, caller)];
   const refusals = [parts.configRefusal(), ...(await Promise.all(asked)).flat()];

@@ -45,13 +45,13 @@ export interface ConsoleParts
     ConfigurationParts,
     Pick<HandlerParts, "admin" | "token"> {
   readonly live: LiveTurns;
-  /** Proxy that names the person of a request; undefined without one. */
+  /** Proxy that identifies the person of a request; undefined without a proxy. */
   readonly trustedHeader: TrustedHeader | undefined;
-  /** Service that signs people in; undefined without one. */
+  /** Service for the sign-in of people; undefined without a service. */
   readonly oidc: Oidc | undefined;
 }
 
-/** Serves an operation of the contract for the caller that the context names. */
+/** Serves an operation of the contract for the context's caller. */
 type Operate = (context: EdgeContext) => Promise<void>;
 
 /** Whether a path belongs to the console. */
@@ -60,7 +60,7 @@ export const isConsole = (path: string): boolean => path === root || path.starts
 const signIn = object({ management_key: string({ max: 200 }) }, { required: ["management_key"], strict: true });
 const maxSignInBytes = 1_024;
 
-/** Key of the memory for bodies of people who are not signed in. */
+/** Memory account for bodies of people who are not signed in. */
 const keyless = "";
 
 export class Console {
@@ -78,7 +78,7 @@ export class Console {
   async serve(context: EdgeContext): Promise<void> {
     const path = pathIn(context.req.url ?? "");
     try {
-      // A header of a stranger is refused on every path, before anything is read.
+      // A forged identity header is refused on every path, before anything is read.
       const person = this.#parts.trustedHeader?.find(context.req);
       if (path === api || path.startsWith(`${api}/`)) await this.#serveApi(context, path.slice(api.length), person);
       else if (path === callbackPath) await this.#finishSignIn(context);
@@ -133,19 +133,19 @@ export class Console {
     writeNothing(response, context);
   }
 
-  /** The person of the proxy comes before a cookie, which may be that of an earlier person at the same browser. */
+  /** The proxy's person takes precedence over a cookie, which may belong to an earlier person at the same browser. */
   async #find(context: EdgeContext, person: KnownPerson | undefined): Promise<Session | undefined> {
     if (person) return await this.#sessions.findPerson(person, context);
     const secret = presentedCookie(sessionCookie, context.req);
     const session = secret === undefined ? undefined : await this.#sessions.find(secret, context);
     if (secret === undefined || !session || session.person === "") return session;
     if (this.#parts.oidc?.holds(session.rule) === true) return session;
-    // The rule that let the person in has left the configuration file.
+    // The rule behind the session is no longer in the configuration file.
     await this.#sessions.end(secret, { all: false }, context);
     return undefined;
   }
 
-  /** Whether a watch may go on. */
+  /** Whether the watch may continue. */
   async #lives(context: EdgeContext): Promise<boolean> {
     try {
       return (await this.#find(context, this.#parts.trustedHeader?.find(context.req))) !== undefined;
@@ -155,7 +155,7 @@ export class Console {
     }
   }
 
-  /** Shows the open turns of the session's workspace, or ends one. */
+  /** Lists the open turns of the session's workspace, or ends a turn. */
   async #serveLive(context: EdgeContext, session: Session, path: string): Promise<void> {
     const { req: request, res: response } = context;
     context.route = path === live ? `${api}${live}` : `${api}${live}/*`;
@@ -179,7 +179,7 @@ export class Console {
     writeJson(context.res, await listConfigRefusals(this.#parts, actingFor(session, context)), context);
   }
 
-  /** Answers null where nobody is signed in: that is no failure, and a browser would report one. */
+  /** Answers null without a session: this is not a failure, though a browser would report an error status as one. */
   #showSession(context: EdgeContext, session: Session | undefined): void {
     context.route = `${api}/session`;
     const { oidc } = this.#parts;
@@ -187,7 +187,7 @@ export class Console {
     writeJson(context.res, session ? shownSession(session, this.#parts) : signIn, context);
   }
 
-  /** Goes on as if the session's key had been presented at the same path below the base path of the contract. */
+  /** Continues as if the session's key had been presented at the same path below the contract's base path. */
   async #operate(context: EdgeContext, session: Session, path: string): Promise<void> {
     const { access } = this.#parts;
     const { keyHash } = session;
@@ -216,7 +216,7 @@ export class Console {
   }
 
   /**
-   * Looks the key up as for any request, which costs the database next to nothing for wrong keys, and opens a session of a right one.
+   * Looks the key up as for any request (wrong keys cost the database next to nothing), and opens a session for a valid key.
    * @throws Fault UNAUTHENTICATED, PERMISSION_DENIED
    */
   async #open(key: string, { requestId, trace }: EdgeContext): Promise<OpenSessionResponse> {

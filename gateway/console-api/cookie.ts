@@ -1,16 +1,16 @@
-/** The cookies of the console: one for a session, and one for a sign-in that is under way at another service. */
+/** The console's cookies: one for a session, one for a running sign-in at another service. */
 import type { IncomingMessage } from "node:http";
 
 interface Cookie {
-  /** The prefix has browsers refuse a cookie that is not Secure, names a domain, or stands below another path. */
+  /** The prefix makes browsers reject a cookie that is not Secure, has a domain, or has another path. */
   readonly secureName: string;
-  /** Browsers keep no Secure cookie of a page without TLS; only this machine can read the traffic of a loopback address. */
+  /** Browsers store no Secure cookie from a page without TLS; only this machine can read the traffic of a loopback address. */
   readonly loopbackName: string;
   readonly sameSite: "Strict" | "Lax";
   readonly form: RegExp;
 }
 
-/** The secret of a session. */
+/** The session secret. */
 export const session: Cookie = {
   secureName: "__Host-sluice",
   loopbackName: "sluice_console",
@@ -18,7 +18,7 @@ export const session: Cookie = {
   form: /^[0-9A-Za-z]{43}$/,
 };
 
-/** State, nonce and verifier. A strict cookie would not come along when the other service sends the person back. */
+/** State, nonce and verifier. A strict cookie would be missing when the other service redirects back. */
 export const attempt: Cookie = {
   secureName: "__Host-sluice-sign-in",
   loopbackName: "sluice_sign_in",
@@ -31,7 +31,7 @@ const loopbackHost = /^(?:localhost|127(?:\.\d{1,3}){3}|\[::1\])(?::\d+)?$/i;
 const isPlainLoopback = ({ headers }: IncomingMessage): boolean =>
   loopbackHost.test(headers.host ?? "") && headers["x-forwarded-proto"] !== "https";
 
-/** Value of `set-cookie`. @param value empty to remove the cookie @param maxAge seconds after which it goes; with the browser when absent */
+/** Value of `set-cookie`. @param value empty to remove the cookie @param maxAge lifetime in seconds; until the browser closes when absent */
 export function setCookie(cookie: Cookie, request: IncomingMessage, value: string, maxAge?: number): string {
   const seconds = value === "" ? 0 : maxAge;
   const ends = seconds === undefined ? "" : `; Max-Age=${seconds}`;
@@ -40,7 +40,7 @@ export function setCookie(cookie: Cookie, request: IncomingMessage, value: strin
   return `${cookie.secureName}=${value}; ${attributes}; Secure${ends}`;
 }
 
-/** The value that a request presents. A page of a sibling domain could plant a cookie without the prefix, so none counts there. */
+/** The cookie value of a request. A page of a sibling domain could plant a cookie without the prefix: such a cookie does not count. */
 export function presentedCookie(cookie: Cookie, request: IncomingMessage): string | undefined {
   const name = isPlainLoopback(request) ? cookie.loopbackName : cookie.secureName;
   const pair = (request.headers.cookie ?? "").split(/; */).find((each) => each.startsWith(`${name}=`));

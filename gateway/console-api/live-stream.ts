@@ -1,4 +1,4 @@
-/** A page that watches open turns: server-sent events, one snapshot a second, for as long as the session lives. */
+/** A page watching open turns: server-sent events with one snapshot per second while the session lives. */
 import type { ServerResponse } from "node:http";
 import type { LiveTurns, Watcher } from "./live.ts";
 
@@ -12,7 +12,7 @@ export class LiveStream implements Watcher {
   readonly #response: ServerResponse;
   readonly #lives: () => Promise<boolean>;
 
-  /** @param lives whether the session still lives */
+  /** @param lives whether the session is still valid */
   constructor(response: ServerResponse, lives: () => Promise<boolean>) {
     this.#response = response;
     this.#lives = lives;
@@ -25,11 +25,11 @@ export class LiveStream implements Watcher {
   }
 
   see(json: string): void {
-    // A page that does not read gets a later snapshot.
+    // A slow page gets a later snapshot instead.
     if (this.#response.writableNeedDrain) return;
     this.#lives().then(
       (alive) => this.#write(alive, json),
-      // Whether the session lives is unknown while admin-svc does not answer; the next snapshot asks again.
+      // While admin-svc is unreachable, the session's state is unknown; the next snapshot tries again.
       () => {},
     );
   }

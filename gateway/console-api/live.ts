@@ -1,7 +1,7 @@
 /**
- * Turns that are open in all inference processes, asked for once a second while pages watch them, and ended on demand.
+ * Open turns of all inference processes, polled once a second while pages watch them, and ended on demand.
  *
- * Watchers with the same key share the questions and the text of the answer, so that a second page costs next to nothing.
+ * Watchers with the same key share the polls and the JSON text: a second page costs next to nothing.
  */
 import { type DescMessage, type DescMethodUnary, type MessageShape, create } from "@bufbuild/protobuf";
 import type { Client } from "@grpc/grpc-js";
@@ -15,16 +15,16 @@ import { type OnBehalf, call, serviceMetadata } from "@sluice/proto/runtime/rpc/
 import type { ServiceToken } from "@sluice/proto/runtime/rpc/service-token.js";
 
 const intervalMs = 1_000;
-/** A process that does not answer by then is left out of the snapshot. */
+/** Slower processes are left out of the snapshot. */
 const snapshotTimeoutMs = 900;
-/** Time for an answer about an end. A process under heavy load needs longer than a snapshot may take, and ends requests all the same. */
+/** Timeout for ending a turn. A busy process needs longer than a snapshot may take, and still ends turns. */
 const endTimeoutMs = 5_000;
-/** Most turns of a snapshot; the longest are listed. */
+/** Maximum turns of a snapshot; the longest are listed. */
 const maxTurns = 1_000;
 
 export interface LiveParts {
   readonly pool: { readonly addresses: readonly string[] };
-  /** Connects to one inference process. */
+  /** Connects to an inference process. */
   readonly dialInference: (address: string) => Client;
   readonly token: ServiceToken;
 }
@@ -43,17 +43,17 @@ const { listOpenTurns, endTurn } = InferenceService.method;
 export class LiveTurns {
   readonly #parts: LiveParts;
   readonly #clients = new Map<string, Client>();
-  /** Watchers by the key whose workspace they see. */
+  /** Watchers by key; the key determines the visible workspace. */
   readonly #watchers = new Map<string, Set<Watcher>>();
   #timer: NodeJS.Timeout | undefined;
-  /** Questions beyond those of watches that wait for answers. */
+  /** Pending calls, polls aside. */
   #asking = 0;
 
   constructor(parts: LiveParts) {
     this.#parts = parts;
   }
 
-  /** @returns ends the watch */
+  /** @returns a function to end the watch */
   watch({ keyHash }: Caller, watcher: Watcher): () => void {
     const watchers = this.#watchers.get(keyHash) ?? new Set();
     this.#watchers.set(keyHash, watchers.add(watcher));
@@ -66,7 +66,7 @@ export class LiveTurns {
     };
   }
 
-  /** @returns whether a process had the turn, as soon as one says so. @throws Fault where none had it and one did not answer */
+  /** @returns whether a process had the turn, after the first positive answer. @throws Fault when none had it and one did not answer */
   async end(generationId: string, caller: Caller): Promise<boolean> {
     this.#asking++;
     const answers = this.#ask(endTurn, create(endTurn.input, { generationId }), caller, endTimeoutMs);
@@ -80,7 +80,7 @@ export class LiveTurns {
     return false;
   }
 
-  /** Asks every inference process. @returns the answers of those that gave one in time */
+  /** Calls every inference process. @returns the answers received in time */
   async askAll<Input extends DescMessage, Output extends DescMessage>(
     method: DescMethodUnary<Input, Output>,
     request: MessageShape<Input>,
@@ -93,7 +93,7 @@ export class LiveTurns {
     return settled.flatMap((answer) => (answer.status === "fulfilled" ? [answer.value] : []));
   }
 
-  /** Ends all watches, because this process stops. */
+  /** Ends all watches, at the stop of this process. */
   stop(): void {
     for (const watcher of [...this.#watchers.values()].flatMap((watchers) => [...watchers])) watcher.stop();
   }
@@ -128,7 +128,7 @@ export class LiveTurns {
     return known;
   }
 
-  /** Closes the connections once nobody watches, and no answer is awaited. */
+  /** Closes the connections when there are neither watchers nor pending calls. */
   #rest(): void {
     if (this.#watchers.size > 0) return;
     clearInterval(this.#timer);
@@ -139,13 +139,13 @@ export class LiveTurns {
   }
 }
 
-/** @returns true with the first process that had the turn; false once none is left that may have it */
+/** @returns true with the first process that had the turn; false when no remaining process can have it */
 async function hasEnded(answers: readonly Promise<EndTurnResponse>[]): Promise<boolean> {
   const hits = answers.map(async (answer) => (await answer).ended || Promise.reject(new Error("not in this process")));
   return await Promise.any(hits).catch(() => false);
 }
 
-/** @param silent number of processes that gave no answer */
+/** @param silent number of processes without an answer */
 function merge(answers: readonly ListOpenTurnsResponse[], silent: number): object {
   const turns = answers.flatMap((answer) => answer.turns).sort((a, b) => b.openMs - a.openMs);
   return {

@@ -1,4 +1,4 @@
-/** The two steps of a sign-in at another service, as requests of a browser. */
+/** The two steps of an OpenID Connect sign-in, as browser requests. */
 import { callbackPath } from "@sluice/proto/runtime/house/console/section.js";
 import { Fault, FaultReason } from "@sluice/proto/runtime/fault.js";
 import type { Logger } from "@sluice/proto/runtime/log/log.js";
@@ -16,7 +16,7 @@ export interface SignInParts {
   readonly log: Logger;
 }
 
-/** Answers with the address at which the person signs in. @throws Fault RATE_LIMITED, UNAVAILABLE */
+/** Answers with the service's sign-in address. @throws Fault RATE_LIMITED, UNAVAILABLE */
 export async function beginSignIn({ keylessLimiter }: SignInParts, oidc: Oidc, context: EdgeContext): Promise<void> {
   const { req: request, res: response } = context;
   const refusal = await keylessLimiter.admit(request);
@@ -26,7 +26,7 @@ export async function beginSignIn({ keylessLimiter }: SignInParts, oidc: Oidc, c
   writeJson(response, { data: { url } }, context);
 }
 
-/** Answers the way back from the service with the console: signed in, or the sign-in page with the reason. @throws Fault RATE_LIMITED */
+/** Answers the redirect back from the service with the console: signed in, or the sign-in page with the reason. @throws Fault RATE_LIMITED */
 export async function finishSignIn(
   { keylessLimiter, log }: SignInParts,
   oidc: Oidc,
@@ -42,7 +42,7 @@ export async function finishSignIn(
   try {
     cookies.push(setCookie(session, request, await openSession(oidc, sessions, context)));
   } catch (error) {
-    // Texts of the library only: the error itself holds claims and tokens.
+    // Only the library's message is logged: the error object contains claims and tokens.
     log.warn({ request_id: requestId, reason: (error as Error).message }, "a sign-in to the console failed");
     query = `?sign_in=${outcomeOf(error)}`;
   }
@@ -63,7 +63,7 @@ async function openSession(oidc: Oidc, sessions: Sessions, context: EdgeContext)
   return (await sessions.open({ requestId, trace }, person)).secret;
 }
 
-/** A word that the sign-in page knows: a text in the address could be of anybody's making. */
+/** A code known to the sign-in page: anybody could forge a text in the address. */
 function outcomeOf(error: unknown): string {
   if (!(error instanceof Fault)) return "failed";
   if (error.reason === FaultReason.PERMISSION_DENIED) return "no-role";

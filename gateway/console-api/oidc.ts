@@ -1,4 +1,4 @@
-/** Sign-in by a service of OpenID Connect: authorization code with PKCE, state and nonce. The gateway keeps nothing between the two steps. */
+/** Sign-in with OpenID Connect: authorization code with PKCE, state and nonce. The gateway stores nothing between the two steps. */
 import type { OidcSettings } from "@sluice/proto/runtime/house/console/section.js";
 import { Fault, FaultOrigin, FaultReason } from "@sluice/proto/runtime/fault.js";
 import {
@@ -21,10 +21,10 @@ import { type KnownPerson, identityOf, knownPerson, refused, ruleText } from "./
 
 const section = "console.oidc";
 const timeoutSeconds = 5;
-/** Difference of clocks that an id token may show. */
+/** Accepted clock skew of an id token. */
 const maxAheadSeconds = 300;
 
-/** The values that the browser keeps until the service sends the person back. */
+/** The values stored in the browser until the service redirects back. */
 export interface SignInAttempt {
   readonly state: string;
   readonly nonce: string;
@@ -47,12 +47,12 @@ export class Oidc {
     return this.#settings.name;
   }
 
-  /** Whether the rule that gave a session its role still stands. */
+  /** Whether the rule behind a session's role still exists. */
   holds(rule: string): boolean {
     return this.#rules.has(rule);
   }
 
-  /** @returns the address at which the person signs in @throws Fault UNAVAILABLE */
+  /** @returns the service's sign-in address @throws Fault UNAVAILABLE */
   async begin(): Promise<SignInAttempt & { readonly url: string }> {
     const configuration = await this.#discover();
     const attempt = { state: randomState(), nonce: randomNonce(), verifier: randomPKCECodeVerifier() };
@@ -68,10 +68,10 @@ export class Oidc {
   }
 
   /**
-   * Exchanges the code that came with the person.
-   * @param query of the address to which the service sent the person
+   * Exchanges the authorization code from the redirect.
+   * @param query of the redirect address
    * @throws Fault PERMISSION_DENIED for a person without a role
-   * @throws Error of the library for an answer that cannot be trusted
+   * @throws Error of the library for an untrusted answer
    */
   async finish(query: string, { state, nonce, verifier }: SignInAttempt): Promise<KnownPerson> {
     const configuration = await this.#discover();
@@ -85,7 +85,7 @@ export class Oidc {
     return this.#person(await this.#complete(configuration, claims, tokens.access_token));
   }
 
-  /** Services with short tokens tell the rest apart. */
+  /** Services with short id tokens return the remaining claims at the userinfo endpoint. */
   async #complete(
     configuration: Configuration,
     claims: Claims & { readonly sub: string },
@@ -107,14 +107,14 @@ export class Oidc {
     return knownPerson(identityOf(typeof given === "string" ? given : "", groups, `The claim ${user}`), roles, section);
   }
 
-  /** Whether the person is known by the address that the service may or may not have verified. */
+  /** Whether the person is identified by an e-mail address, which must then be verified by the service. */
   get #needsVerified(): boolean {
     return this.#settings.require_verified_email && this.#settings.user_claim === "email";
   }
 
   /**
-   * An address that was not verified may belong to another person. Some services send texts; every value but true and "true" is a denial.
-   * @param verified the claim of the service; absent where it makes no statement
+   * An unverified address may belong to another person. Some services send strings; every value except true and "true" is a denial.
+   * @param verified the service's claim; absent if it makes none
    */
   #requireVerified(verified: unknown): void {
     if (verified === true || verified === "true") return;
@@ -126,7 +126,7 @@ export class Oidc {
     throw refused(`${this.name} has not verified the e-mail address${setting}`);
   }
 
-  /** Asks the service once for where its parts are, and again after a failure. */
+  /** Loads the service's metadata once, and again after a failure. */
   #discover(): Promise<Configuration> {
     return (this.#found ??= discover(this.#settings).catch((cause: unknown) => {
       this.#found = undefined;
@@ -138,7 +138,7 @@ export class Oidc {
   }
 }
 
-/** The library checks the end of a token, and leaves a time of issue in the future alone. @throws Error */
+/** The library checks the expiry of a token, but not an issue time in the future. @throws Error */
 function requirePresent({ iat, nbf }: Claims): void {
   const latest = Date.now() / 1_000 + maxAheadSeconds;
   const ahead = Object.entries({ iat, nbf }).find(([, time]) => typeof time === "number" && time > latest);
@@ -152,7 +152,7 @@ async function discover(settings: OidcSettings): Promise<Configuration> {
   const execute = isPlain ? [allowInsecureRequests] : [];
   const found = await discovery(issuer, settings.client_id, undefined, None(), { execute, timeout: timeoutSeconds });
   const server = found.serverMetadata();
-  // The way of services that do not say which ones they take.
+  // The default of services that do not list their methods.
   const { token_endpoint_auth_methods_supported: methods = ["client_secret_basic"] } = server;
   const authenticate = methods.includes("client_secret_basic") ? ClientSecretBasic : ClientSecretPost;
   const configuration = new Configuration(server, settings.client_id, undefined, authenticate(settings.client_secret));

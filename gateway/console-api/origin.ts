@@ -1,12 +1,11 @@
-/** Refuses what another page than the console asks with the cookie of a person. */
+/** Refuses requests of other pages that carry a person's cookie. */
 import type { IncomingMessage } from "node:http";
 import { Fault, FaultOrigin, FaultReason } from "@sluice/proto/runtime/fault.js";
 
 const reads: ReadonlySet<string | undefined> = new Set(["GET", "HEAD"]);
 
 /**
- * A change has to come from a page of the same origin, and in a type that a form cannot send. A proxy may have ended TLS, so the origin's scheme
- * is not compared.
+ * A change has to come from a page of the same origin, in a content type that forms cannot send. Schemes are not compared: a proxy may have terminated TLS.
  * @throws Fault PERMISSION_DENIED, INVALID_REQUEST
  */
 export function requireSameOrigin({ method, headers }: IncomingMessage): void {
@@ -29,6 +28,6 @@ const otherOrigin = (): Fault =>
     origin: FaultOrigin.CLIENT,
   });
 
-/** Host and port of an origin; null, as an opaque origin is written, has none. */
+/** Host and port of an origin; undefined for `null`, the value of an opaque origin. */
 const hostOf = (origin: string | undefined): string | undefined =>
   origin !== undefined && URL.canParse(origin) ? new URL(origin).host : undefined;

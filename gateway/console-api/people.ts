@@ -1,34 +1,34 @@
-/** The people that other services identify, and the rules that say what each may do. */
+/** People identified by other services, and the rules for their roles. */
 import type { PersonRule } from "@sluice/proto/runtime/house/console/section.js";
 import { Fault, FaultOrigin, FaultReason } from "@sluice/proto/runtime/fault.js";
 
-/** A person as a service tells it. */
+/** A person as identified by a service. */
 export interface Identity {
   /** E-mail address in lower case. */
   readonly email: string;
   readonly groups: readonly string[];
 }
 
-/** A person with the rule that holds. */
+/** A person with the applicable rule. */
 export interface KnownPerson {
   readonly email: string;
   readonly workspace: string;
   readonly account: boolean;
   readonly role: string;
-  /** The rule as text, by which a session is told from one of a rule that has gone. */
+  /** The rule as text, to recognize sessions whose rule was removed. */
   readonly rule: string;
 }
 
-/** One address, in characters that every log and header can carry: two at signs would fit the rules of two domains. */
+/** One e-mail address, in characters safe for every log and header: with two at signs it would match the rules of two domains. */
 const email = /^[!-+\--?A-~]{1,190}@[a-z0-9.-]{1,63}$/i;
 
-/** @param source the setting that is at work, for the message @throws Fault PERMISSION_DENIED */
+/** @param source the setting in use, for the message @throws Fault PERMISSION_DENIED */
 export function identityOf(given: string, groups: readonly string[], source: string): Identity {
   if (!email.test(given)) throw refused(`${source} names a person by something that is no e-mail address`);
   return { email: given.toLowerCase(), groups };
 }
 
-/** @param source the section that has the rules @throws Fault PERMISSION_DENIED without a rule */
+/** @param source the section with the rules @throws Fault PERMISSION_DENIED without a rule */
 export function knownPerson(identity: Identity, rules: readonly PersonRule[], source: string): KnownPerson {
   const rule = rules.find((each) => fits(each, identity));
   if (!rule) throw refused(`No rule in ${source}.roles of the configuration file gives ${identity.email} a role`);

@@ -1,11 +1,11 @@
-/** Keeps people in the console to their roles. */
+/** Limits people in the console to their roles. */
 import { type Role, isRole, permits } from "@sluice/proto/runtime/policy/role.js";
 import type { Session } from "@sluice/proto/gen/sluice/admin/v1/session_service_pb.js";
 import { Fault, FaultOrigin, FaultReason } from "@sluice/proto/runtime/fault.js";
 import type { OnBehalf } from "@sluice/proto/runtime/rpc/dial.js";
 import type { Sessions } from "./sessions.ts";
 
-/** An admin-svc without roles has sessions of administrators only. A role of a later build counts as the least one. */
+/** Sessions of an admin-svc without roles are all administrators'. A role unknown to this build counts as the lowest. */
 export function roleOf({ role }: Pick<Session, "role">): Role {
   if (role === "") return "admin";
   return isRole(role) ? role : "viewer";
@@ -23,9 +23,9 @@ export const actingFor = (
 });
 
 /**
- * The audit log keeps a refusal before it is answered.
- * @param call method and path, as it is kept
- * @throws Fault PERMISSION_DENIED that names the role
+ * Records the refusal in the audit log before answering.
+ * @param call method and path for the audit log
+ * @throws Fault PERMISSION_DENIED with the role
  */
 export async function requireRole(
   sessions: Pick<Sessions, "recordRefusal">,

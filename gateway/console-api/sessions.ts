@@ -1,4 +1,4 @@
-/** Sessions, which admin-svc keeps: the gateway hands on a secret's hash and remembers nothing, so any gateway serves any session. */
+/** Sessions, stored in admin-svc: the gateway passes a secret's hash on and stores nothing, so any gateway serves any session. */
 import { type DescMessage, type DescMethodUnary, type MessageShape, create } from "@bufbuild/protobuf";
 import type { Client } from "@grpc/grpc-js";
 import {
@@ -33,14 +33,14 @@ export class Sessions {
     return this.#call(openSession, create(openSession.input, person && { person }), caller);
   }
 
-  /** Undefined when the session has ended. */
+  /** Undefined for an ended session. */
   async find(secret: string, caller: OnBehalf): Promise<Session | undefined> {
     const { resolveSession } = SessionService.method;
     const request = create(resolveSession.input, { sessionHash: hashKey(secret), knowsRoles: true });
     return (await this.#call(resolveSession, request, caller)).session;
   }
 
-  /** The rights of a person that is identified anew with each request. @throws Fault NOT_FOUND, PERMISSION_DENIED */
+  /** The rights of a person identified by each request. @throws Fault NOT_FOUND, PERMISSION_DENIED */
   async findPerson(person: KnownPerson, caller: OnBehalf): Promise<Session | undefined> {
     const { resolvePerson } = SessionService.method;
     return (await this.#call(resolvePerson, create(resolvePerson.input, { person }), caller)).session;
@@ -51,13 +51,13 @@ export class Sessions {
     await this.#call(endSession, create(endSession.input, { sessionHash: hashKey(secret), all }), caller);
   }
 
-  /** Writes into the audit log that the caller has ended a turn. */
+  /** Records in the audit log that the caller ended a turn. */
   async recordEndedTurn(generationId: string, caller: OnBehalf & { readonly keyHash: string }): Promise<void> {
     const { recordEndedTurn } = SessionService.method;
     await this.#call(recordEndedTurn, create(recordEndedTurn.input, { generationId }), caller);
   }
 
-  /** Writes into the audit log that the role of the caller does not permit a call. */
+  /** Records in the audit log a call that the caller's role does not permit. */
   async recordRefusal(
     refusal: Pick<RecordRefusalRequest, "call" | "role" | "neededRole">,
     caller: OnBehalf & { readonly keyHash: string },

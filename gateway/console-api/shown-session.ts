@@ -1,12 +1,12 @@
-/** A session as pages of the console read it. */
+/** A session in the form shown to console pages. */
 import { timestampDate } from "@bufbuild/protobuf/wkt";
 import type { Session } from "@sluice/proto/gen/sluice/admin/v1/session_service_pb.js";
 import { roleOf } from "./roles.ts";
 
 export interface ShownSettings {
-  /** Address of a trace, with {trace_id} where its id goes. */
+  /** URL template of a trace, with {trace_id} as the id. */
   readonly traceUrl: string | undefined;
-  /** Page that signs a person out of the proxy. */
+  /** The proxy's sign-out page. */
   readonly signOutUrl: string | undefined;
 }
 
@@ -20,7 +20,7 @@ export const shownSession = (session: Session, { traceUrl, signOutUrl }: ShownSe
     opened_at: session.openedAt && timestampDate(session.openedAt).toISOString(),
     expires_at: session.expiresAt && timestampDate(session.expiresAt).toISOString(),
     trace_url: traceUrl ?? null,
-    // The proxy knows people by the request, so their sessions have no times of their own.
+    // The proxy identifies people per request: their sessions do not expire.
     sign_out_url: session.expiresAt ? null : (signOutUrl ?? null),
   },
 });

@@ -1,6 +1,6 @@
 /**
- * Slows wrong sign-ins by the address and the beginning of the key. It sees keys that were checked and found wrong, so that nobody's wrong keys keep a
- * right one out: behind a proxy everybody has one address.
+ * Delays wrong sign-ins per address and key prefix. It sees only keys already found wrong: one person's wrong keys must not lock out another's valid key,
+ * since behind a proxy everybody has one address.
  */
 import type { IncomingMessage } from "node:http";
 import { setTimeout as delay } from "node:timers/promises";
@@ -11,11 +11,11 @@ const maxFailures = 10;
 const windowMs = 60_000;
 /** Delay of an answer beyond the limit. */
 const delayMs = 1_000;
-/** Maximum of delayed answers; further ones are given at once. */
+/** Maximum of delayed answers; others are answered at once. */
 const maxDelayed = 1_024;
-/** Characters of a key that lists show: they tell two keys apart and are no secret. */
+/** Characters of a key shown in lists: enough to distinguish keys, and not secret. */
 const prefixLength = 10;
-/** Beyond it the entry that failed first is forgotten: less than a MiB. */
+/** Maximum entries (less than a MiB); beyond it, the oldest first failure is forgotten. */
 const maxEntries = 4_096;
 
 interface Failures {
@@ -25,7 +25,7 @@ interface Failures {
 
 export class SignInLimiter {
   readonly #now: () => number;
-  /** Failures by address and beginning of the key, in the order of their first failure. */
+  /** Failures by address and key prefix, in the order of their first failure. */
   readonly #entries = new Map<string, Failures>();
   #delayed = 0;
 
@@ -33,7 +33,7 @@ export class SignInLimiter {
     this.#now = now;
   }
 
-  /** Number of remembered addresses and beginnings. */
+  /** Number of remembered pairs of address and prefix. */
   get size(): number {
     return this.#entries.size;
   }

@@ -1,4 +1,4 @@
-/** A reverse proxy that signs people in, and names the person of each request in a header. */
+/** A reverse proxy for the sign-in of people, with the person of each request in a header. */
 import type { IncomingMessage } from "node:http";
 import { BlockList, isIPv6 } from "node:net";
 import type { TrustedHeaderSettings } from "@sluice/proto/runtime/house/console/section.js";
@@ -21,8 +21,8 @@ export class TrustedHeader {
   }
 
   /**
-   * Identifies the person of a request. A header of anybody else is refused, because its sender believes that it counts.
-   * @returns undefined when the request names nobody
+   * Identifies the person of a request. The header is refused from any other sender, who would wrongly believe it effective.
+   * @returns undefined for a request without a person
    * @throws Fault PERMISSION_DENIED
    */
   find(request: IncomingMessage): KnownPerson | undefined {
@@ -44,7 +44,7 @@ export class TrustedHeader {
   }
 }
 
-/** The value of a header. One that is sent twice could be that of the proxy and one of the client. @throws Fault PERMISSION_DENIED */
+/** The value of a header. Of a repeated header, one value could be the proxy's and one the client's. @throws Fault PERMISSION_DENIED */
 function single({ rawHeaders, headers }: IncomingMessage, name: string): string | undefined {
   const value = headers[name];
   if (value === undefined) return undefined;

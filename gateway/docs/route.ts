@@ -1,6 +1,6 @@
 /**
- * Documents that are answered without a key: the contract, its reference for people, and the addresses that people and browsers try first. All
- * are compressed before the first request.
+ * Documents served without a key: the contract, its reference for people, and the addresses people and browsers try first. All are compressed before the
+ * first request.
  */
 import { createHash } from "node:crypto";
 import type { IncomingMessage, ServerResponse } from "node:http";
@@ -31,7 +31,7 @@ const document = openApi();
 
 const json = { "content-type": "application/json; charset=utf-8" };
 
-/** The answer of `/` and of the base URL, which people and programs open to see whether anything is there. */
+/** The answer of `/` and of the base URL, where people and programs look for signs of a service. */
 const index = {
   name: "Sluice",
   version: document.info.version,
@@ -50,7 +50,7 @@ const published: ReadonlyMap<string, Published> = new Map([
   ["/api/v1/", greeting],
 ]);
 
-/** Answers without a body: browsers ask for an icon that does not exist, and Claude Code asks, without a key, whether anything is there. */
+/** Answers without a body: browsers request an icon, which does not exist, and Claude Code probes the service without a key. */
 const bodiless: ReadonlyMap<string, { readonly status: number; readonly headers: Readonly<Record<string, string>> }> =
   new Map([
     ["/api/hello", { status: 204, headers: {} }],
@@ -66,7 +66,7 @@ function find(path: string): Published | undefined {
   return path.startsWith(`${reference}/`) ? site.find(path.slice(reference.length + 1)) : published.get(path);
 }
 
-/** The path is compared as it was sent. */
+/** The path is compared undecoded. */
 const pathOf = ({ url = "" }: IncomingMessage): string => url.split("?", 1)[0] as string;
 
 /** The route of a request for a document, for metrics. */

@@ -7,7 +7,7 @@ import { type EmbeddingsParts, readEmbeddings } from "./handler.ts";
 
 /**
  * Returns the receipt as JSON.
- * @throws Fault that the request would fail with before a provider is called; a block is reported in the receipt
+ * @throws Fault as the request would before the call of a provider; a block is reported in the receipt
  */
 export async function embedDryRun(parts: EmbeddingsParts, context: EdgeContext): Promise<Uint8Array> {
   const { request } = await readEmbeddings(parts, context);

@@ -1,4 +1,4 @@
-/** Serves POST /embeddings: passes the input on as the bytes that the client wrote, and writes the vectors as they come back. */
+/** Serves POST /embeddings: passes the input on as the client's bytes, and writes the vectors unchanged. */
 import type { Client } from "@grpc/grpc-js";
 import type { EmbedRequest, EmbedResponse } from "@sluice/proto/gen/sluice/inference/v1/embed_pb.js";
 import { InferenceService } from "@sluice/proto/gen/sluice/inference/v1/inference_service_pb.js";
@@ -20,20 +20,20 @@ import { warnAboutUnknownFields } from "../turns/unknown-fields.ts";
 import { type EmbeddingsReading, parseEmbeddings } from "./request.ts";
 
 export interface EmbeddingsParts extends EmbeddingsReading {
-  /** Connection to an inference process, another one each time. */
+  /** Connection to an inference process, in rotation. */
   readonly inference: Client;
   readonly token: ServiceToken;
   readonly captures: Captures;
 }
 
-/** A request with the body that it was read from. */
+/** A request with its source body. */
 export interface ReadEmbeddings {
   readonly request: EmbedRequest;
   readonly body: Buffer;
   readonly members: readonly JsonMember[];
 }
 
-/** Time in milliseconds in which the failure of a call that was out of time arrives. */
+/** How long to wait, in milliseconds, past the deadline for inference-svc to report the timeout itself. */
 const graceMs = 1_000;
 
 /** @param admission ends with the request. @throws Fault */
@@ -63,7 +63,7 @@ export async function embed(parts: EmbeddingsParts, context: EdgeContext, admiss
   }
 }
 
-/** The id of the turn comes with its answer, so a request that fails is not captured. */
+/** The turn's id arrives with its answer: failed requests are not captured. */
 function capture(
   { captures }: EmbeddingsParts,
   { caller, requestId, startedAt }: EdgeContext,
@@ -96,7 +96,7 @@ function answerJson(answer: EmbedResponse, compat: Compat): Buffer {
 
 const end = Buffer.from("}");
 
-/** The names of OpenAI's embeddings, and the cost. */
+/** Usage under OpenAI's names for embeddings, with the cost. */
 function usageJson({ usage }: EmbedResponse): string {
   const tokens = usage?.inputTokens ?? 0;
   const cost = usage?.cost && dollars(usage.cost.inputPicoUsd + usage.cost.outputPicoUsd);

@@ -1,4 +1,4 @@
-/** Parses the body of POST /embeddings into the message of its RPC. The input keeps the bytes that the client wrote. */
+/** Parses the body of POST /embeddings into its RPC message. The input stays in the client's bytes. */
 import type { IncomingHttpHeaders } from "node:http";
 import { embeddingsRequest } from "@sluice/proto/contract/request/embeddings.js";
 import { type PreferencesJson, preferencesMessage } from "@sluice/proto/contract/request/preferences.js";
@@ -11,7 +11,7 @@ import { readValue, subtreeBytes } from "../turns/json.ts";
 import { readTimeout, wantsServiceMetadata } from "../turns/prepare.ts";
 import { KnownFields } from "../turns/unknown-fields.ts";
 
-/** Settings of the process by which a request for embeddings is read. */
+/** The process settings for parsing a request. */
 export interface EmbeddingsReading {
   readonly access: Pick<Access, "generation">;
   readonly limits: Pick<Limits, "body_bytes" | "turn_ms">;
@@ -20,7 +20,7 @@ export interface EmbeddingsReading {
 
 const known = new KnownFields(Object.keys(embeddingsRequest.fields));
 
-/** @throws Fault INVALID_REQUEST with every problem but those of the input, which is checked where it is read */
+/** @throws Fault INVALID_REQUEST with every problem except those of the input, which inference-svc checks */
 export function parseEmbeddings(
   { access, limits, compat }: EmbeddingsReading,
   headers: IncomingHttpHeaders,
@@ -52,7 +52,7 @@ export function parseEmbeddings(
   };
 }
 
-/** The fields of a body that its shape has accepted. */
+/** The fields of a body, after its check. */
 interface EmbeddingFields {
   readonly model: string;
   readonly encoding_format?: string | null;

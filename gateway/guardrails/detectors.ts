@@ -1,16 +1,16 @@
-/** Checks that the configuration file has the detectors that a new or changed guardrail names. */
+/** Checks the detectors named in a new or changed guardrail against the configuration file. */
 import type { DetectorRule } from "@sluice/proto/contract/records/detector-rules.js";
 import type { NamedDetector } from "@sluice/proto/runtime/house/detectors.js";
 import { checked } from "@sluice/proto/runtime/validation/problems.js";
 
-/** The body of a request that may name detectors. */
+/** A request body with detectors. */
 export interface NamesDetectors {
   readonly detectors?: readonly Pick<DetectorRule, "detector" | "category">[] | null;
 }
 
 /**
- * Requests to admin-svc over gRPC skip this check, because admin-svc reads no configuration file, and the file may gain the detector later. A rule
- * without its detector counts as failed, and `on_error` of the guardrail decides.
+ * gRPC requests to admin-svc skip this check: admin-svc reads no configuration file, and the file may gain the detector later. A rule without its detector
+ * counts as failed, and the guardrail's `on_error` decides.
  * @throws Fault INVALID_REQUEST
  */
 export function checkDetectors({ detectors }: NamesDetectors, configured: readonly NamedDetector[]): void {

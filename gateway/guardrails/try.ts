@@ -10,7 +10,7 @@ import type { OperationCall } from "../http/context.ts";
 import { checkDetectors } from "./detectors.ts";
 
 const checkTimeoutMs = 10_000;
-/** The process gives a trial 60 s. */
+/** Inference-svc limits a trial to 60 s. */
 const trialTimeoutMs = 65_000;
 
 type Body = Accepted<typeof trialRequest>;

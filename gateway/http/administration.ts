@@ -1,4 +1,4 @@
-/** Calls admin-svc on behalf of a caller, and turns failures of the administration into answers. */
+/** Calls admin-svc on behalf of a caller, and converts administration failures to answers. */
 import { type DescMessage, type MessageInitShape, create } from "@bufbuild/protobuf";
 import type { Forward } from "@sluice/proto/contract/operations/forward.js";
 import { type Operation, basePath } from "@sluice/proto/contract/operations/operation.js";
@@ -12,7 +12,7 @@ import type { OperationCall } from "./context.ts";
 const defaultTimeoutMs = 10_000;
 
 /**
- * Calls admin-svc as the contract describes for the operation. A change that it reports is in force on the next request through this process.
+ * Calls admin-svc as the contract describes for the operation. A reported change takes effect with the next request to this process.
  * @throws Fault
  */
 export async function forwardToAdmin(
@@ -37,7 +37,7 @@ const administrationNouns: ReadonlySet<string | undefined> = new Set(
 
 const absoluteForm = /^https?:\/\/[^/?#]*/i;
 
-/** Whether a URL belongs to the administration, also when no operation has its path or its key was refused. */
+/** Whether a URL belongs to the administration, even without a matching operation or a valid key. */
 export function isAdministration(url: string): boolean {
   const path = url.replace(absoluteForm, "");
   return (
@@ -48,8 +48,8 @@ export function isAdministration(url: string): boolean {
 const retryAfterMs = 1_000;
 
 /**
- * The contract lists neither 408, 413 nor 503 for the administration: too large or too slow a body is a bad request, and an outage is 500 with a
- * header that recommends a retry. Every operation sets a state, so repeating it does no harm.
+ * The contract has no 408, 413 or 503 for the administration: a body too large or too slow is a bad request, and an outage is 500 with a retry header.
+ * Every operation sets a state, so repeating it does no harm.
  */
 export function administrationFault(fault: Fault): Fault {
   const { message, origin, cause } = fault;
@@ -70,7 +70,7 @@ export function administrationFault(fault: Fault): Fault {
 }
 
 /**
- * Returns an answer that has its published shape. Any other answer comes from an admin-svc of a later build, and would be read wrongly.
+ * Returns an answer of the published shape. Any other answer comes from a later build of admin-svc, and would be misread.
  * @throws Fault INTERNAL
  */
 function checkAnswer(answer: JsonObject | undefined, { answer: { content } }: Operation): JsonObject | undefined {

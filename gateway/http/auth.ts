@@ -1,12 +1,12 @@
-/** Reads the key of a request, and refuses headers that two servers could read differently. */
+/** Reads the key of a request, and rejects headers that two servers could read differently. */
 import type { IncomingMessage } from "node:http";
 import type { Socket } from "node:net";
 import { Fault, FaultOrigin, FaultReason } from "@sluice/proto/runtime/fault.js";
 import { parseBearer } from "@sluice/proto/runtime/rpc/caller.js";
 
-/** A key as it was presented. Whether it is valid is decided again for each request. */
+/** A presented key. Its validity is decided again for each request. */
 class PresentedKey {
-  /** Values of the headers that present it. */
+  /** Values of the key headers. */
   readonly headers: string;
   readonly keyHash: string;
 
@@ -16,7 +16,7 @@ class PresentedKey {
   }
 }
 
-/** Property by which a socket remembers the last key that came on it, because checking and hashing a key costs more than comparing it. */
+/** Socket property with the last presented key: comparing it is cheaper than checking and hashing a key. */
 const presentedKey = Symbol("presented key");
 type KeyedSocket = Socket & { [presentedKey]?: PresentedKey };
 
@@ -46,7 +46,7 @@ function presentedHash(request: IncomingMessage): string {
   return keyHash;
 }
 
-/** @param other value of `x-api-key`, by which clients of the Messages format present a key */
+/** @param other value of `x-api-key`, used by clients of the Messages format */
 function otherHash(authorization: string | undefined, other: string): string {
   const { keyHash } = parseBearer(`Bearer ${other}`);
   if (authorization !== undefined && parseBearer(authorization).keyHash !== keyHash) {
@@ -56,10 +56,7 @@ function otherHash(authorization: string | undefined, other: string): string {
 }
 
 const maxHeaders = 100;
-/**
- * Headers that may come once, each with a bit: Node keeps the first of several and other servers the last, so two could be an attempt to mean
- * both.
- */
+/** Headers that may occur only once, each with a bit: of several, Node keeps the first and other servers the last, so a client could exploit the difference. */
 const single: ReadonlyMap<string, number> = new Map([
   ["authorization", 1],
   ["host", 2],

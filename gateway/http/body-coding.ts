@@ -1,4 +1,4 @@
-/** Decodes request bodies that clients have compressed, as Codex does. What comes out is counted, so that a small body cannot grow without limit. */
+/** Decodes compressed request bodies, as sent by Codex. Output bytes are counted: a small body must not grow without limit. */
 import { once } from "node:events";
 import type { IncomingMessage } from "node:http";
 import type { Transform } from "node:stream";
@@ -8,7 +8,7 @@ import { invalid } from "@sluice/proto/runtime/validation/problems.js";
 
 export type CreateDecoder = () => Transform;
 
-/** Node has zstd since 22.15, and the types of version 20 do not know it. */
+/** Node supports zstd since 22.15; the types of version 20 lack it. */
 const { createZstdDecompress } = zlib as { createZstdDecompress?: CreateDecoder };
 
 const decoders: ReadonlyMap<string, CreateDecoder> = new Map<string, CreateDecoder>([
@@ -24,7 +24,7 @@ export const bodyCodings = [...decoders.keys()].filter((name) => name !== "x-gzi
 
 /**
  * The decoder for the body of a request.
- * @returns undefined for a body that is not compressed
+ * @returns undefined for an uncompressed body
  * @throws Fault INVALID_REQUEST for another coding, and for several at once
  */
 export function decoderOf({ headers }: IncomingMessage): CreateDecoder | undefined {
@@ -38,9 +38,9 @@ export function decoderOf({ headers }: IncomingMessage): CreateDecoder | undefin
 
 /**
  * Decodes a body.
- * @param receive reads the body and hands on its chunks; it reads nothing more until a promise that the function returns has settled
- * @param keep takes the decoded chunks, and waits likewise
- * @throws Fault INVALID_REQUEST for bytes that are not of the coding, and whatever `receive` and `keep` throw
+ * @param receive reads the body and passes its chunks on; waits for the returned promise before reading more
+ * @param keep takes the decoded chunks; may return a promise to wait for
+ * @throws Fault INVALID_REQUEST for invalid bytes, and errors of `receive` and `keep`
  */
 export async function decodeBody(
   create: CreateDecoder,
@@ -48,7 +48,7 @@ export async function decodeBody(
   keep: (chunk: Buffer) => Promise<void> | void,
 ): Promise<void> {
   const decoder = create();
-  // A chunk that comes after a failure is written to a decoder that is closed.
+  // A chunk after a failure would be written to a closed decoder.
   decoder.on("error", () => {});
   const received = receive((chunk) => {
     if (!decoder.destroyed && !decoder.write(chunk)) return once(decoder, "drain").then(() => {});

@@ -1,4 +1,4 @@
-/** Reads a JSON body within limits of size and time. A body that its headers already rule out is not read. */
+/** Reads a JSON body within size and time limits. A body already excluded by its headers is not read. */
 import type { Hash } from "node:crypto";
 import type { IncomingMessage } from "node:http";
 import type { Reservation } from "@sluice/proto/runtime/load/byte-budget.js";
@@ -11,27 +11,27 @@ import { type CreateDecoder, decodeBody, decoderOf } from "./body-coding.ts";
 const bodyTimeoutMs = 30_000;
 
 /**
- * Form of Content-Type. JSON has no parameters (RFC 8259), so unknown ones are accepted; a charset other than UTF-8 is refused, because the body
- * may really be encoded in it.
+ * Form of Content-Type. JSON has no parameters (RFC 8259), so unknown ones are accepted; a charset other than UTF-8 is rejected, because the body may
+ * really be encoded in it.
  */
 const jsonType =
   /^application\/json[ \t]*(?:;[ \t]*(?:(?:charset="?utf-?8"?|(?!charset=)[\w.-]+=(?:[\w.-]+|"[^"]*"))[ \t]*)?)*$/i;
 
-/** A body is in memory three times until it is sent to inference-svc: as it was read, in the message, and in the frame of the message. */
+/** Copies of a body in memory until it is sent to inference-svc: as read, in the message, and in the message's frame. */
 const copiesHeld = 3;
 
 const awaited = new WeakMap<IncomingMessage, () => void>();
 
-/** Marks a request whose whole body was taken before Node has noticed its end. */
+/** Marks a request whose whole body was taken before Node noticed its end. */
 const isTaken = Symbol("body is taken");
 type TakenRequest = IncomingMessage & { [isTaken]?: true };
 
-/** Registers a client that waits for `100 Continue` before it sends its body; `send` is called once a handler reads the body. */
+/** Registers a client waiting for `100 Continue`; `send` is called when a handler reads the body. */
 export function deferContinue(request: IncomingMessage, send: () => void): void {
   awaited.set(request, send);
 }
 
-/** Whether the client may have sent body bytes that no handler has read. */
+/** Whether the client may have sent body bytes not yet read by a handler. */
 export function hasUnreadBody(request: TakenRequest): boolean {
   if (request.complete || request[isTaken] === true || awaited.has(request)) return false;
   const { "content-length": length, "transfer-encoding": coding } = request.headers;
@@ -39,11 +39,11 @@ export function hasUnreadBody(request: TakenRequest): boolean {
 }
 
 /**
- * Reads the whole body. Memory is reserved first: all of it when the length is announced, otherwise as the body grows.
- * @param limitBytes above which the body is refused, before it is read when its length is announced
- * @param room memory of the request; when reading fails, the caller has to release it
- * @returns at once when the body has come with its headers
- * @throws Fault INVALID_REQUEST for another type or encoding, PAYLOAD_TOO_LARGE, DEADLINE_EXCEEDED, UNAVAILABLE where no memory is free
+ * Reads the whole body. Memory is reserved first: for all of it when the length is announced, otherwise as the body grows.
+ * @param limitBytes maximum size; an announced larger body is refused unread
+ * @param room memory of the request; the caller must release it when reading fails
+ * @returns at once when the body arrived with its headers
+ * @throws Fault INVALID_REQUEST for another type or encoding, PAYLOAD_TOO_LARGE, DEADLINE_EXCEEDED, UNAVAILABLE when no memory is free
  */
 export function readBody(
   request: IncomingMessage,
@@ -74,18 +74,18 @@ function readReserved(
     : readAnnounced(request, announced, timeoutMs);
 }
 
-/** Takes a body of which every byte is here. */
+/** Takes a completely received body. */
 function takeWhole(request: TakenRequest, limitBytes: number): Buffer {
   const body = (request.read() as Buffer | null) ?? Buffer.alloc(0);
   request[isTaken] = true;
-  // Resuming lets Node notice the end of the request, which it would otherwise keep until the next request of the connection.
+  // Resuming lets Node notice the request's end; otherwise it would keep the request until the connection's next one.
   request.resume();
   if (body.length > limitBytes) throw tooLarge(limitBytes);
   return body;
 }
 
 async function readAnnounced(request: IncomingMessage, length: number, timeoutMs: number): Promise<Buffer> {
-  // A buffer outside the pool that is not zeroed takes no memory until it is written, and every byte of it will be.
+  // A buffer outside the pool, not zeroed, takes no memory until it is written, and every byte of it will be.
   const body = Buffer.allocUnsafeSlow(length);
   let filled = 0;
   await receive(request, length, timeoutMs, (chunk) => {
@@ -124,7 +124,7 @@ async function readCoded(
   return Buffer.concat(chunks);
 }
 
-/** Receives a compressed body. The limit holds for its bytes before and after decoding; the rest of a body that grows above it is not decoded. */
+/** Receives a compressed body. The limit applies before and after decoding; beyond it, decoding stops. */
 function receiveCoded(
   request: IncomingMessage,
   decoder: CreateDecoder,
@@ -155,14 +155,14 @@ export async function digestBody(request: IncomingMessage, limitBytes: number, h
 }
 
 function begin(request: IncomingMessage): void {
-  // A destroyed request emits no further "close", so waiting for it would never end.
+  // A destroyed request emits no further "close": waiting for it would never end.
   if (request.destroyed) throw cutShort();
   if (request.headers.expect === undefined) return;
   awaited.get(request)?.();
   awaited.delete(request);
 }
 
-/** @param keep takes a chunk; nothing more is read until a promise that it returns has settled */
+/** @param keep takes a chunk; reading pauses until its promise settles */
 function receive(
   request: IncomingMessage,
   limitBytes: number,
@@ -189,12 +189,12 @@ function receive(
     const settleEarly = () => settle(cutShort());
     const timer = timeLimits.start(timeoutMs, () => settle(tooSlow(timeoutMs)), undefined);
     request.on("data", take).on("end", settleWhole).on("close", settleEarly);
-    // A reset is reported by "close" as well; without a listener it would be an uncaught error.
+    // A reset is also reported by "close"; without a listener it would be an uncaught error.
     request.on("error", ignoreReset);
   });
 }
 
-/** A function of the module, because the listener stays with the request: one made where the body is read would keep the body as long. */
+/** A module-level function, because the listener stays with the request: a closure made while reading would keep the body in memory as long. */
 const ignoreReset = (): void => {};
 
 /** The value of Content-Length; undefined for a chunked body. */
@@ -211,7 +211,7 @@ function checkHeaders({ headers }: IncomingMessage, limitBytes: number): void {
   if (Number(headers["content-length"] ?? 0) > limitBytes) throw tooLarge(limitBytes);
 }
 
-/** The fault of a request whose client left; its answer reaches no reader. */
+/** The fault of a request after its client left; the answer reaches no reader. */
 export const cutShort = (): Fault => invalid("body", "the connection closed before its end");
 
 export const tooLarge = (limitBytes: number): Fault =>

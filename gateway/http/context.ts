@@ -1,4 +1,4 @@
-/** Types for the data that the gateway has about a request before its handler runs, and for the call that the handler gets. */
+/** Types for the gateway's data about a request before its handler runs, and for the handler's call. */
 import type { IncomingMessage, ServerResponse } from "node:http";
 import type { Client } from "@grpc/grpc-js";
 import type { CheckedRequest } from "@sluice/proto/contract/operations/forward.js";
@@ -18,15 +18,15 @@ import type { Observation } from "./observe.ts";
 export interface RequestCaller {
   readonly keyHash: string;
   readonly requestId: string;
-  /** E-mail address of the person who asks in the console. */
+  /** E-mail address of the person in the console. */
   readonly person?: string | undefined;
   readonly trace: TraceHeaders;
-  /** Memory of this request, released when its answer is out at the latest. */
+  /** Memory of this request, released at the end of its answer at the latest. */
   readonly room: Reservation;
 }
 
 export interface Edge extends Writable<RequestCaller> {
-  /** Form of its failures; undefined for that of /responses. */
+  /** Form of its failures; undefined for the form of /responses. */
   faults?: FaultForm | undefined;
   /** performance.now() at the request line. */
   startedAt: number;
@@ -36,7 +36,7 @@ export interface Edge extends Writable<RequestCaller> {
   path: string;
   /** Pattern of the route, for metrics. */
   route: string;
-  /** Refuses operations that the person in the console may not call; absent for a key, which may call all that its kind permits. */
+  /** Rejects operations forbidden for the person in the console; absent for a key, which may call everything its kind permits. */
   permit?: (operation: Operation) => Promise<void>;
   /** The failure of the request, if it failed. */
   fault: Fault | undefined;
@@ -44,7 +44,7 @@ export interface Edge extends Writable<RequestCaller> {
 
 type Writable<Type> = { -readonly [Name in keyof Type]: Type[Name] };
 
-/** A request under way: the Koa context of most requests, and a TurnCall for those that ask for a turn. */
+/** A request under way: the Koa context of most requests, and a TurnCall for turns. */
 export interface Exchange extends Edge {
   readonly req: IncomingMessage;
   readonly res: ServerResponse;
@@ -52,19 +52,19 @@ export interface Exchange extends Edge {
 
 export type EdgeContext = Koa.ParameterizedContext<Koa.DefaultState, Edge>;
 
-/** Connections and settings that handlers use. */
+/** Connections and settings for handlers. */
 export interface HandlerParts {
   /** Connection to admin-svc. */
   readonly admin: Client;
-  /** Connection to any inference process: all of them hold the same catalogue. */
+  /** Connection to any inference process: all have the same catalogue. */
   readonly inference: Client;
   readonly token: ServiceToken;
   readonly access: Access;
-  /** Detectors of the configuration file, which guardrails can name. */
+  /** Detectors of the configuration file, available to guardrails. */
   readonly detectors: readonly NamedDetector[];
 }
 
-/** A call of an operation; its query and its body have the types that the contract gives them. */
+/** A call of an operation; query and body have the contract's types. */
 export interface OperationCall<Path extends string = string, Query = unknown, Body = unknown>
   extends CheckedRequest<Path, Query, Body> {
   readonly parts: HandlerParts;

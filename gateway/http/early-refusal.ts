@@ -1,10 +1,9 @@
 /**
- * Refuses turns as they come off their socket, for less than half of what it costs to let Node's parser read them first. At five times the
- * load that can be served, four of five requests are refused, and time spent on refusals is missing for the rest.
+ * Refuses turns as they arrive on a socket, at less than half the cost of parsing them with Node first. At five times the sustainable load, four of five
+ * requests are refused, and time spent on refusals is missing for the rest.
  *
- * This happens on connections that were refused before, and while it is certain that the received bytes begin a request. Every other byte goes
- * to Node's parser unchanged: the parser reads a socket like any listener of 'data' once a second listener exists, and stays one for the life of
- * the connection.
+ * This happens only on connections with an earlier refusal, and only if the received bytes certainly begin a request. All other bytes go to Node's parser
+ * unchanged. A second listener of 'data' switches the parser to reading the socket as a listener, for the life of the connection.
  */
 import type { IncomingMessage } from "node:http";
 import type { Socket } from "node:net";
@@ -14,7 +13,7 @@ import { passedOverBytes, refusalText } from "./shed.ts";
 import { countTurnBytes } from "./turn-head.ts";
 
 export interface Shedding extends Pick<Pressure, "overloaded"> {
-  /** Whether a turn of the same key is refused. */
+  /** Whether a turn with the same key is refused. */
   refuses(request: IncomingMessage): boolean;
 }
 type Parse = (bytes: Buffer) => void;
@@ -22,7 +21,7 @@ type Parse = (bytes: Buffer) => void;
 const earlyRefusal = Symbol("early refusal");
 type RefusingSocket = Socket & { [earlyRefusal]?: EarlyRefusal };
 
-/** Prepares the connection of a request that is about to be refused, so that its next request can be refused before it is parsed. */
+/** Prepares the connection of a request about to be refused: its next request can then be refused before parsing. */
 export function refuseEarly(request: IncomingMessage, shedding: Shedding): void {
   const socket: RefusingSocket = request.socket;
   const [parse, ...others] = socket.listeners("data") as Parse[];
@@ -32,7 +31,7 @@ export function refuseEarly(request: IncomingMessage, shedding: Shedding): void 
   socket.on("data", refusal.read).off("data", parse);
 }
 
-/** Takes note of a request whose head Node's parser has read. */
+/** Records a request whose head was parsed by Node. */
 export function noteParsed(request: IncomingMessage): void {
   (request.socket as RefusingSocket)[earlyRefusal]?.parsed(request);
 }
@@ -41,11 +40,11 @@ class EarlyRefusal {
   readonly #socket: Socket;
   readonly #parse: Parse;
   readonly #shedding: Shedding;
-  /** The request whose head was parsed last. */
+  /** The last parsed request. */
   #request: IncomingMessage;
-  /** Bytes of the present request that are still to come: at 0 the next byte begins another request. Undefined when unknown. */
+  /** Bytes still missing from the current request: at 0 the next byte begins another. Undefined when unknown. */
   #left: number | undefined;
-  /** Whether the present request was refused here, so that the rest of its bytes is dropped. */
+  /** Whether the current request was refused here: the rest of its bytes is dropped. */
   #refused = false;
 
   constructor(socket: Socket, parse: Parse, shedding: Shedding, request: IncomingMessage) {
@@ -69,7 +68,7 @@ class EarlyRefusal {
     else this.#handOnTurn(rest, turnBytes);
   };
 
-  /** @returns what follows the request that was refused */
+  /** @returns the bytes after the refused request */
   #passOver(bytes: Buffer): Buffer {
     const left = this.#left ?? 0;
     this.#left = Math.max(0, left - bytes.length);
@@ -77,7 +76,7 @@ class EarlyRefusal {
     return bytes.subarray(left);
   }
 
-  /** A proxy sends requests of several keys on one connection; a request of another key is left to Node's parser. */
+  /** A proxy sends requests of several keys on one connection; a request with another key is left to Node's parser. */
   #isOfSameKey(bytes: Buffer): boolean {
     const { authorization, "x-api-key": other } = this.#request.headers;
     const key = authorization ?? other;
@@ -86,7 +85,7 @@ class EarlyRefusal {
 
   #mayRefuse({ length }: Buffer, turnBytes: number): boolean {
     if (this.#left !== 0 || length > turnBytes || turnBytes > passedOverBytes) return false;
-    // Answers go out in order, and none is written to a client that does not read.
+    // Answers go out in order, and a client that does not read gets none.
     return (
       !firstPendingResponse(this.#socket) && this.#socket.writableLength === 0 && this.#shedding.refuses(this.#request)
     );
@@ -104,8 +103,8 @@ class EarlyRefusal {
   }
 
   /**
-   * When the parser had read its last request to the end, the request that it finds now ends where the head in these bytes says, even if it began
-   * before them: a second length, or chunks, would be an error.
+   * If the parser has finished its last request, its current request ends as the head in these bytes declares, even if it began before them: a second
+   * length, or chunks, would be an error.
    */
   #handOnTurn(bytes: Buffer, turnBytes: number): void {
     const known = this.#left === 0 || this.#request.complete;

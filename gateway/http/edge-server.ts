@@ -1,4 +1,4 @@
-/** The HTTP server of the gateway. Errors that Node would answer by itself are answered in the contract's form. */
+/** The HTTP server of the gateway. Errors answered by Node itself are answered in the contract's form instead. */
 import { type IncomingMessage, type Server, type ServerResponse, createServer } from "node:http";
 import type { Duplex } from "node:stream";
 import { hasOtherVersion, hasUnknownFraming } from "@sluice/proto/runtime/http1/framing.js";
@@ -8,12 +8,12 @@ import { deferContinue } from "./body.ts";
 import { noteParsed } from "./early-refusal.ts";
 import { answerClientError } from "./errors.ts";
 
-/** The error code by which Node's parser reports a transfer coding that it refuses. */
+/** Parser error code for an unsupported transfer coding. */
 const unknownFraming: NodeJS.ErrnoException = Object.assign(new Error("unknown framing"), {
   code: "HPE_INVALID_TRANSFER_ENCODING",
 });
 
-/** The error code by which Node's parser reports a version that it does not read. */
+/** Parser error code for an unsupported HTTP version. */
 const otherVersion: NodeJS.ErrnoException = Object.assign(new Error("other version"), { code: "HPE_INVALID_VERSION" });
 
 export type Handle = (request: IncomingMessage, response: ServerResponse) => void;
@@ -21,7 +21,7 @@ export type Handle = (request: IncomingMessage, response: ServerResponse) => voi
 export function createEdgeServer(handle: Handle): Server {
   const serve: Handle = (request, response) => {
     const { socket } = request;
-    // Bytes after a request whose end is doubtful are not read as a request.
+    // Bytes after a request with a doubtful end are not read as a request.
     if (socket.writableEnded) return;
     const malformation = hasOtherVersion(request)
       ? otherVersion
@@ -36,14 +36,14 @@ export function createEdgeServer(handle: Handle): Server {
     noteParsed(request);
     handle(request, response);
   };
-  // Node answers a missing Host header without a body; http/auth.ts refuses it with one.
+  // Node would answer a missing Host header without a body; http/auth.ts refuses it with one.
   const server = createServer({ requireHostHeader: false, connectionsCheckingInterval }, serve);
-  // "100 Continue" is sent when a handler reads the body, so a bad key is refused before it is sent.
+  // "100 Continue" is sent when a handler reads the body: a bad key is refused before the client sends it.
   server.on("checkContinue", (request: IncomingMessage, response: ServerResponse) => {
     deferContinue(request, () => response.writeContinue());
     serve(request, response);
   });
-  // Other expectations are ignored, as most servers do; Node would answer 417, which the contract does not know.
+  // Other expectations are ignored, as by most servers; Node would answer 417, which is not in the contract.
   server.on("checkExpectation", serve);
   server.on("clientError", answerMalformed);
   return server;
@@ -52,7 +52,7 @@ export function createEdgeServer(handle: Handle): Server {
 function answerMalformed(error: NodeJS.ErrnoException, socket: Duplex): void {
   const response = firstPendingResponse(socket);
   const begun = response?.headersSent === true && !response.writableFinished;
-  // A second answer in the middle of the first would be read as part of it.
+  // A second answer within the first would be read as part of it.
   if (begun) socket.destroy();
   else answerClientError(error, socket);
 }

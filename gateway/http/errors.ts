@@ -1,4 +1,4 @@
-/** Failures on the wire: the contract's body for every status, and headers that tell a client whether to try again. */
+/** Failures on the wire: the contract's body for every status, and headers with retry hints for clients. */
 import type { ServerResponse } from "node:http";
 import type { Duplex } from "node:stream";
 import { Fault, FaultOrigin, FaultReason } from "@sluice/proto/runtime/fault.js";
@@ -9,7 +9,7 @@ import { serviceMetadataMembers } from "@sluice/proto/runtime/responses/service-
 import { hasUnreadBody } from "./body.ts";
 import { bodyCodings } from "./body-coding.ts";
 
-/** Names of Sluice's own answer headers, which CORS lets pages of other origins read. */
+/** Names of Sluice's own answer headers, which CORS exposes to pages of other origins. */
 export const answerHeaders = [
   "x-request-id",
   "x-generation-id",
@@ -25,7 +25,7 @@ export interface AnswerIds {
   readonly generationId?: string;
   /** Second name of `service_metadata`. */
   readonly metadataAlias?: string | undefined;
-  /** JSON of the tokens that withheld answers consumed. */
+  /** JSON of the tokens consumed by withheld answers. */
   readonly usageJson?: string | undefined;
 }
 
@@ -38,7 +38,7 @@ export interface FaultForm {
   readonly body: (fault: Fault, ids: AnswerIds) => Buffer;
 }
 
-/** Answers with a failure. Once headers were sent, it can do no more than close the connection. */
+/** Answers with a failure. Once headers were sent, it can only close the connection. */
 export function writeFault(
   response: ServerResponse,
   fault: Fault,
@@ -72,7 +72,7 @@ export function writeNothing(response: ServerResponse, { requestId }: AnswerIds 
   response.end();
 }
 
-/** Answers with bytes that are JSON already. */
+/** Answers with bytes that are already JSON. */
 export function writeJsonText(response: ServerResponse, body: Uint8Array, ids: AnswerIds = {}, status = 200): void {
   response.writeHead(status, headersOf(body, ids));
   response.end(body);
@@ -98,7 +98,7 @@ export function faultBody(fault: Fault, { metadataAlias, usageJson }: AnswerIds 
 /** Failures of /responses, and of every operation but the other doors. */
 export const responseFaults: FaultForm = { requestIdHeader: undefined, body: faultBody };
 
-/** Retry headers in three spellings, because clients differ in which one they read. */
+/** Retry headers in three spellings, because clients differ in the one they read. */
 function retryHeaders(fault: Fault): Headers {
   const retryAfterMs = Math.ceil(fault.retryAfterMs);
   return {
@@ -107,13 +107,13 @@ function retryHeaders(fault: Fault): Headers {
   };
 }
 
-/** Twice the maximum body: a client that sends more does not read the answer. */
+/** Twice the maximum body: a client sending more does not read the answer. */
 const lingerBytes = 67_108_864;
 const lingerMs = 5_000;
 
 /**
- * Sends the whole answer, and closes the connection when the client has seen it. Closing while bytes are unread resets the connection, and a
- * reset can overtake the answer: the client would see a network error instead of 413.
+ * Sends the whole answer, and closes the connection when the client has received it. Closing with unread bytes resets the connection, and a reset can
+ * overtake the answer: the client would see a network error instead of 413.
  */
 function linger(response: ServerResponse, body: Buffer): void {
   const request = response.req;
@@ -159,10 +159,10 @@ const versionBody = Buffer.from(
 
 const clientMade = { origin: FaultOrigin.CLIENT };
 const rawLingerMs = 1_000;
-/** Sockets that have got an answer to a parse error. */
+/** Sockets already answered after a parse error. */
 const answered = new WeakSet<Duplex>();
 
-/** Formats headers for an answer that is written by hand. */
+/** Formats headers for an answer written by hand. */
 export function fieldLines(headers: Headers): string {
   let lines = "";
   for (const name in headers) lines += `${name}: ${headers[name]}\r\n`;
@@ -170,8 +170,8 @@ export function fieldLines(headers: Headers): string {
 }
 
 /**
- * Handles 'clientError', where no response object exists and the answer is written by hand. Bytes that follow are an error again; they are
- * ignored for a moment, because the client may not have read the answer yet.
+ * Handles 'clientError', where no response object exists and the answer is written by hand. Bytes after the error fail again; they are ignored for a
+ * moment, because the client may not have read the answer yet.
  */
 export function answerClientError(error: NodeJS.ErrnoException, socket: Duplex): void {
   if (error.code === "ECONNRESET") return void socket.destroy();
@@ -180,11 +180,11 @@ export function answerClientError(error: NodeJS.ErrnoException, socket: Duplex):
   answered.add(socket);
   const fault = toClientFault(error);
   const isVersion = isVersionError(error);
-  // No fault has this status: it is not of the contract, which is one of HTTP/1.1.
+  // No fault has this status: it belongs to HTTP/1.1, not to the contract.
   const status = isVersion ? versionRefusal.status : fault.status;
   const body = isVersion ? versionBody : faultBody(fault);
   const lines = fieldLines({ ...headersOf(body, {}), ...retryHeaders(fault), connection: "close" });
-  // The reason phrase is optional and stays empty, because several statuses of the contract have none.
+  // The reason phrase is optional and stays empty, because several of the contract's statuses have none.
   socket.end(Buffer.concat([Buffer.from(`HTTP/1.1 ${status} \r\n${lines}\r\n`), body]));
   const timer = setTimeout(() => socket.destroy(), rawLingerMs);
   socket.on("close", () => clearTimeout(timer));

@@ -1,4 +1,4 @@
-/** The way of every request before its handler and after its answer: it is observed, its key is read, its failure is answered. */
+/** The steps of every request before its handler and after its answer: observation, key, and the answer to failures. */
 import type { Caller } from "@sluice/proto/gen/sluice/admin/v1/access_service_pb.js";
 import { Fault, FaultReason } from "@sluice/proto/runtime/fault.js";
 import type { ByteBudget, Reservation } from "@sluice/proto/runtime/load/byte-budget.js";
@@ -21,7 +21,7 @@ export interface ExchangeParts {
   readonly observer: Observer;
 }
 
-/** Begins to observe a request; `close` has to follow when its response closes. */
+/** Begins to observe a request; `close` must follow when its response closes. */
 export function begin({ observer }: Pick<ExchangeParts, "observer">, exchange: Exchange): void {
   exchange.startedAt = performance.now();
   const { requestId, clientRequestId } = requestIds(exchange.req);
@@ -33,7 +33,7 @@ export function begin({ observer }: Pick<ExchangeParts, "observer">, exchange: E
   exchange.fault = undefined;
 }
 
-/** Notes the outcome of a request, and releases its memory. */
+/** Records the outcome of a request, and releases its memory. */
 export function close(exchange: Exchange): void {
   const { req: request, res: response, fault } = exchange;
   exchange.observation.note({
@@ -47,12 +47,12 @@ export function close(exchange: Exchange): void {
     cause: fault?.cause,
   });
   noteAnswer(request, response, fault);
-  // A request whose key was refused has reserved no memory.
+  // No memory was reserved for a request with a refused key.
   (exchange.room as Reservation | undefined)?.release();
 }
 
 /**
- * Looks up the key of a request. This step precedes all others but the refusal of a path that does not exist.
+ * Looks up the key of a request, as the first step after the refusal of unknown paths.
  * @returns undefined when the key is known to this process
  */
 export function authenticate(parts: ExchangeParts, exchange: Exchange): Promise<void> | undefined {
@@ -63,7 +63,7 @@ export function authenticate(parts: ExchangeParts, exchange: Exchange): Promise<
   return undefined;
 }
 
-/** Goes on as a caller. @param caller undefined when there is no such key @throws Fault UNAUTHENTICATED */
+/** Continues as a caller. @param caller undefined for an unknown key @throws Fault UNAUTHENTICATED */
 export function enter(
   { budget }: ExchangeParts,
   exchange: Exchange,
@@ -74,7 +74,7 @@ export function enter(
   exchange.keyHash = keyHash;
   exchange.caller = caller;
   exchange.room = budget.open(keyHash);
-  // The connection is closed already when the client left while its key was looked up.
+  // The client may have closed the connection during the key's lookup.
   if (exchange.res.closed) exchange.room.release();
   exchange.path = rawPath(exchange.req);
 }

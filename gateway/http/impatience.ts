@@ -1,40 +1,40 @@
 /**
- * Slows and then closes connections whose client goes on asking while it is refused. Refusing costs little, but two hundred connections that
- * repeat a refused request at once take the time of everybody's turns: those took 19 instead of 2.5 ms beside them.
+ * Delays and then closes connections of clients that keep sending requests while they are refused. A refusal costs little, but two hundred connections
+ * repeating refused requests at once slow down everybody's turns: from 2.5 to 19 ms.
  *
- * A client that waits as long as the answer says, or for a moment where it says nothing, is never slowed and never closed. Neither is another
- * client on the same connection, which an ingress shares among all of its clients: a request with other credentials is not slowed.
+ * A client that waits for the retry hint, or for a moment without one, is never delayed and never closed. Neither is another client on the same connection,
+ * which an ingress shares among all its clients: a request with other credentials is not delayed.
  */
 import type { IncomingHttpHeaders, IncomingMessage, ServerResponse } from "node:http";
 import type { Socket } from "node:net";
 import { setTimeout as delay } from "node:timers/promises";
 import type { Fault } from "@sluice/proto/runtime/fault.js";
 
-/** Statuses that asking again at once does not change. A guardrail's 403 is about one prompt, and the next one may pass. */
+/** Statuses for which an immediate retry is useless. A guardrail's 403 is about one prompt, and the next may pass. */
 const refusals: ReadonlySet<number> = new Set([401, 402, 429]);
-/** Pause that a client owes after a refusal without a hint. */
+/** Expected pause after a refusal without a hint. */
 const pauseMs = 1_000;
-/** Part of a hint that has to pass: the client's clock starts when it has read the answer, and its timer may be early. */
+/** Required share of the hint: the client's clock starts when it has read the answer, and its timer may be early. */
 const patience = 0.8;
-/** Requests without a pause that are answered at once, so that a program that meets its limit with a few calls notices nothing. */
+/** Number of hasty requests answered at once: a program that meets its limit with a few calls notices nothing. */
 export const maxUndelayed = 3;
-/** Requests without a pause after which the connection is closed. */
+/** Number of hasty requests after which the connection is closed. */
 export const maxUnheeded = 16;
 const firstDelayMs = 100;
 const maxDelayMs = 1_000;
 
 interface Refused {
   readonly credentials: string;
-  /** performance.now() from which on the client may ask again. */
+  /** performance.now() of the earliest acceptable next request. */
   mayAskAt: number;
-  /** Requests that came earlier than that, one after the other. */
+  /** Consecutive requests before that time. */
   unheeded: number;
 }
 
-/** Connections whose last answer was a refusal. */
+/** Connections with a refusal as their last answer. */
 const refused = new WeakMap<Socket, Refused>();
 
-/** Notes the answer to a request, once it is out. */
+/** Records the answer to a request, once it is sent. */
 export function noteAnswer(
   { socket, headers }: IncomingMessage,
   { statusCode }: ServerResponse,
@@ -51,7 +51,7 @@ export function noteAnswer(
 const credentialsIn = ({ authorization, "x-api-key": key }: IncomingHttpHeaders): string =>
   authorization ?? (typeof key === "string" ? key : "");
 
-/** Called for each request before anything is done for it. @returns undefined when it need not wait */
+/** Called for each request before any other work. @returns undefined when it need not wait */
 export function waitAfterRefusals(
   { socket, headers }: IncomingMessage,
   response: ServerResponse,

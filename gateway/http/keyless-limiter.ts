@@ -1,6 +1,6 @@
 /**
- * Limits requests without a valid key, by address. Beyond a number of requests a minute the answers to an address are delayed: a client that
- * repeats such requests in a loop waits for its answers, and takes no time from requests with a key.
+ * Limits requests without a valid key, by address. Beyond a number of requests per minute the answers to an address are delayed: a client in a loop waits
+ * for its answers, and takes no time from requests with a key.
  */
 import type { IncomingMessage } from "node:http";
 import { setTimeout as delay } from "node:timers/promises";
@@ -9,13 +9,13 @@ import type { FairShares } from "@sluice/proto/runtime/load/fair-shares.js";
 import { Bucket, remainingOf, waitMs } from "@sluice/proto/runtime/limits/bucket.js";
 import { networkOf } from "@sluice/proto/runtime/network.js";
 
-/** Undelayed requests of an address in a minute: enough for several clients behind one proxy, where a page of documentation is one request. */
+/** Undelayed requests per address and minute: enough for several clients behind a proxy, where a page of documentation is one request. */
 const maxPerMinute = 600;
-/** Delay of an answer beyond the limit; it is halved and up to doubled at random, so that delayed answers do not come together. */
+/** Average delay of an answer beyond the limit, randomized from half to double, to spread delayed answers. */
 const delayMs = 1_000;
-/** Maximum of delayed answers for an address: enough for the connections of a client, but not for all requests that it can pipeline. */
+/** Maximum of delayed answers per address: enough for a client's connections, but not for everything it can pipeline. */
 const maxDelayed = 1_024;
-/** Number of remembered addresses from which idle ones are removed. */
+/** Number of remembered addresses at which idle ones are removed. */
 const sweepFrom = 1_024;
 
 interface Address {
@@ -39,7 +39,7 @@ export class KeylessLimiter {
 
   /**
    * Settles when a request without a valid key may be answered.
-   * @returns RATE_LIMITED for an address that has sent too many; the caller decides whether to answer with it
+   * @returns RATE_LIMITED for an address with too many requests; the caller decides whether to answer with it
    */
   async admit(request: IncomingMessage): Promise<Fault | undefined> {
     const refusal = await this.note(request);
@@ -47,7 +47,7 @@ export class KeylessLimiter {
     return refusal;
   }
 
-  /** Counts a request, and delays it when its address has sent too many. Undefined within the limit. */
+  /** Counts a request, and delays it if its address has sent too many. Undefined within the limit. */
   note({ socket }: IncomingMessage): Promise<Fault> | undefined {
     const now = this.#now();
     const address = this.#findAddress(networkOf(socket.remoteAddress ?? ""), now);

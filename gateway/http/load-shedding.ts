@@ -11,7 +11,7 @@ import { shed } from "./shed.ts";
 export interface SheddingParts {
   readonly pressure: Pick<Pressure, "overloaded" | "refuses">;
   readonly pool: {
-    /** Whether a key has as many waiting turns as its share of the turns that may be handed to inference-svc. */
+    /** Whether the waiting turns of a key use up its share of the turns sent to inference-svc. */
     hasItsShareWaiting(keyHash: string): boolean;
   };
   readonly cors: Cors | undefined;
@@ -25,12 +25,12 @@ export class LoadShedding implements Shedding {
     this.#parts = parts;
   }
 
-  /** False while the gateway drains: its answers must be written by Node, which tells every client that the connection ends. */
+  /** False while the gateway drains: Node must write its answers, to announce the end of the connection. */
   get overloaded(): boolean {
     return this.#parts.pressure.overloaded && !this.#parts.lifecycle.draining;
   }
 
-  /** Whether the turn is refused. When the queue is full, a key is refused only if it uses up its share; a client without a key has no share. */
+  /** Whether the turn is refused. When the queue is full, a key is refused only if its share is used up; a client without a key has no share. */
   refuses(request: IncomingMessage): boolean {
     const { pressure, pool } = this.#parts;
     if (!pressure.overloaded) return false;
@@ -38,7 +38,7 @@ export class LoadShedding implements Shedding {
     return pressure.refuses(keyHash === undefined || pool.hasItsShareWaiting(keyHash));
   }
 
-  /** Answers a turn with its refusal, which carries CORS headers, so that pages of other origins can read it. */
+  /** Answers a turn with its refusal, with CORS headers to make it readable for pages of other origins. */
   refuse(request: IncomingMessage, response: ServerResponse, form: FaultForm): void {
     if (request.headers.origin !== undefined) this.#parts.cors?.(request, response);
     refuseEarly(request, this);

@@ -1,4 +1,4 @@
-/** Writes a log line and a metric for every request. Values that a client can invent go into the log, never into a metric label. */
+/** Writes a log line and a metric for every request. Values controlled by clients go into the log, never into a metric label. */
 import type { IncomingMessage } from "node:http";
 import type { LineLog, Logger } from "@sluice/proto/runtime/log/log.js";
 import { member } from "@sluice/proto/runtime/log/text.js";
@@ -10,7 +10,7 @@ export interface RequestNote {
   /** X-Request-Id as the client sent it, when it is well-formed. */
   readonly clientRequestId: string | undefined;
   readonly method: string;
-  /** Id of the trace that the request is part of. */
+  /** Id of the request's trace. */
   readonly traceId?: string;
   /** Pattern of the route, out of a fixed set. */
   readonly route: string;
@@ -23,9 +23,9 @@ export interface RequestNote {
   readonly cause: unknown;
 }
 
-/** Takes the outcome of a request. */
+/** Records the outcome of a request. */
 export interface Observation {
-  /** Trace headers for calls that are made on behalf of the request. */
+  /** Trace headers for calls on behalf of the request. */
   readonly trace: TraceHeaders;
   note(note: RequestNote): void;
 }

@@ -1,4 +1,4 @@
-/** Turns the operations of the contract into routes. Paths, queries and bodies are checked here, once, as the contract describes them. */
+/** Converts the contract's operations to routes. Paths, queries and bodies are checked here, once, as the contract describes them. */
 import type { IncomingMessage } from "node:http";
 import { type Operation, type PathParameter, parameterNames } from "@sluice/proto/contract/operations/operation.js";
 import type { Forwarded } from "@sluice/proto/contract/operations/forward.js";
@@ -17,7 +17,7 @@ type Handler<Described extends Operation> =
     ? (call: OperationCall<Path, Query, Body>) => Promise<object | undefined>
     : never;
 
-/** Every operation that is not forwarded has a handler: a missing handler and one without an operation do not compile. */
+/** Every operation not forwarded has a handler: a missing handler, or a handler without an operation, does not compile. */
 export type Handlers<Operations extends Readonly<Record<string, Operation>>> = {
   readonly [Id in keyof Operations as Operations[Id] extends Forwarded ? never : Id]: Handler<Operations[Id]>;
 };
@@ -42,7 +42,7 @@ export interface Route {
   ) => Promise<object | undefined>;
 }
 
-/** Sorts paths with the fewest parameters first: `/models/count` names no model, and `/models/{model}/endpoints` ends in no slug. */
+/** Sorts paths with the fewest parameters first: `/models/count` is not a model, and `/models/{model}/endpoints` is not a slug. */
 export const implement = <Operations extends Readonly<Record<string, Operation>>>(
   operations: Operations,
   handlers: Handlers<NoInfer<Operations>>,

@@ -1,4 +1,4 @@
-/** Reads the path of a request without normalising it; a segment is decoded exactly once. */
+/** Reads the path of a request without normalizing it; a segment is decoded exactly once. */
 import type { IncomingMessage } from "node:http";
 import { basePath } from "@sluice/proto/contract/operations/operation.js";
 import { invalid } from "@sluice/proto/runtime/validation/problems.js";
@@ -15,7 +15,7 @@ export function pathIn(url: string): string {
 
 /**
  * The path of a request up to its query, undecoded.
- * @throws Fault INVALID_REQUEST when an absolute URL names another host than the Host header
+ * @throws Fault INVALID_REQUEST when an absolute URL has another host than the Host header
  */
 export function rawPath({ url = "", headers }: IncomingMessage): string {
   const [, authority] = url.startsWith("/") ? [] : (absoluteForm.exec(url) ?? []);
@@ -30,7 +30,7 @@ function withoutQuery(url: string): string {
   return query === -1 ? url : url.slice(0, query);
 }
 
-/** The path that a client means whose base URL lacks the base path, or has it twice, or ends in a slash. */
+/** The path meant by a client with a base URL that lacks the base path, repeats it, or ends in a slash. */
 export const underBasePath = (path: string): string =>
   basePath + path.replaceAll(/\/{2,}/g, "/").replace(/^(?:\/(?:api|v1)(?=\/))+|\/$/g, "");
 
@@ -38,8 +38,8 @@ const encoded = /^(?:[!-$&-~]|%[0-9a-fA-F]{2})*$/;
 
 /**
  * Decodes a segment once.
- * @param name under which problems are reported
- * @throws Fault INVALID_REQUEST for anything that decoders disagree about
+ * @param name field name for problems
+ * @throws Fault INVALID_REQUEST for text on which decoders disagree
  */
 export function decodeSegment(segment: string, name: string): string {
   if (!encoded.test(segment)) throw invalid(name, "malformed percent-encoding");

@@ -1,4 +1,4 @@
-/** Documents that are compressed once and answered from memory, in the smallest form that a client takes. */
+/** Documents compressed once and served from memory, in the smallest form the client accepts. */
 import type { IncomingMessage, ServerResponse } from "node:http";
 
 /** A document in a content coding. */
@@ -10,7 +10,7 @@ export interface Representation {
 }
 
 export interface Published {
-  /** Headers of the answer; without a `cache-control` a client asks each time whether its copy is current. */
+  /** Headers of the answer; without `cache-control`, a client revalidates its copy each time. */
   readonly headers: Readonly<Record<string, string>>;
   /** Sorted by size, smallest first. */
   readonly representations: readonly Representation[];
@@ -35,7 +35,7 @@ export function writePublished(
   response.end(request.method === "HEAD" ? undefined : bytes);
 }
 
-/** Picks the smallest representation that the client accepts; the plain one is always acceptable. */
+/** Picks the smallest representation accepted by the client; plain is always acceptable. */
 function negotiate(representations: readonly Representation[], accepted: string | string[] = ""): Representation {
   const codings = String(accepted).toLowerCase().split(",").map(parseCoding);
   const taken = representations.find(({ coding }) => coding === undefined || codings.includes(coding));

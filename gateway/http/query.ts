@@ -1,4 +1,4 @@
-/** Reads the query of a request by the shape that the contract publishes. */
+/** Reads the query of a request by its published shape. */
 import type { IncomingMessage } from "node:http";
 import { checked, invalid } from "@sluice/proto/runtime/validation/problems.js";
 import type { ObjectShape, Shape } from "@sluice/proto/runtime/validation/shape.js";
@@ -6,8 +6,7 @@ import type { ObjectShape, Shape } from "@sluice/proto/runtime/validation/shape.
 type Fields = Readonly<Record<string, Shape>>;
 
 /**
- * In a strict query every parameter is a published one and comes once. In any other an unknown or empty parameter is ignored, and the last of
- * several counts.
+ * In a strict query every parameter is published and occurs once. Otherwise an unknown or empty parameter is ignored, and the last of several counts.
  * @throws Fault INVALID_REQUEST with every problem and its parameter
  */
 export function readQuery({ url = "" }: IncomingMessage, shape: ObjectShape<Fields>): unknown {
@@ -46,7 +45,7 @@ function pairsIn(url: string): [string, string][] {
 
 const encoded = /^(?:[!-$&-~]|%[0-9a-fA-F]{2})*$/;
 
-/** Decodes as forms are encoded: a plus is a space. */
+/** Decodes like form data: a plus is a space. */
 function decode(text: string): string {
   if (!encoded.test(text)) throw invalid("query", "malformed percent-encoding");
   try {
@@ -56,7 +55,7 @@ function decode(text: string): string {
   }
 }
 
-/** A text that is no value of its type stays text, and the shape says what was expected. */
+/** Text that is not of the field's type stays text, and its shape reports the expected type. */
 function parseValue(text: string, field: Shape): unknown {
   const { type } = field.schema(new Map());
   if (type === "integer" && /^-?\d{1,15}$/.test(text)) return Number(text);

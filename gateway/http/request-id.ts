@@ -1,11 +1,11 @@
-/** Ids by which a request can be found in the logs. */
+/** Ids for finding a request in the logs. */
 import type { IncomingMessage } from "node:http";
 import { newId } from "@sluice/proto/runtime/id.js";
 
 const clientForm = /^[\w-]{1,64}$/;
 
 export interface RequestIds {
-  /** Unique id, made by the gateway; every log line has it. */
+  /** Unique id from the gateway, in every log line. */
   readonly requestId: string;
   /** The client's X-Request-Id. It never replaces the gateway's id, because a client can repeat it. */
   readonly clientRequestId: string | undefined;

@@ -1,4 +1,4 @@
-/** Answers turns that are refused under overload. No body is read, no key looked up and no line logged, so that a refusal costs little. */
+/** Answers turns refused under overload. No body is read, no key looked up and no line logged: a refusal must cost little. */
 import type { IncomingMessage, ServerResponse } from "node:http";
 import { Fault, FaultOrigin, FaultReason } from "@sluice/proto/runtime/fault.js";
 import { keepAliveMs } from "@sluice/proto/runtime/http1/server.js";
@@ -6,7 +6,7 @@ import { newId } from "@sluice/proto/runtime/id.js";
 import { refusedMs } from "@sluice/proto/runtime/load/pressure.js";
 import { type FaultForm, faultBody, fieldLines, responseFaults, writeFault } from "./errors.ts";
 
-/** Longest unread body that Node skips to keep the connection; for a longer one, closing the connection is cheaper. */
+/** Maximum unread body that Node skips to keep the connection; beyond it, closing the connection is cheaper. */
 export const passedOverBytes = 65_536;
 
 const overloaded = () =>
@@ -27,11 +27,11 @@ function variableHeaders() {
   };
 }
 
-/** Refuses a request whose head Node's parser has read. */
+/** Refuses a request whose head was parsed by Node. */
 export function shed(request: IncomingMessage, response: ServerResponse, form: FaultForm = responseFaults): void {
   const length = Number(request.headers["content-length"] ?? Number.NaN);
   const stays = response.shouldKeepAlive && !response.hasHeader("connection");
-  // A connection that will be closed is read to the end of its request first.
+  // Before a connection is closed, its request is read to the end.
   if (!(stays && length <= passedOverBytes && form === responseFaults)) {
     return writeFault(response, overloaded(), { requestId: newId("req_") }, form);
   }
@@ -46,8 +46,8 @@ const beginningOf = (connection: Readonly<Record<string, string>>) =>
 const beginning = beginningOf({ connection: "keep-alive", "keep-alive": `timeout=${keepAliveMs / 1_000}` });
 const closing = beginningOf({ connection: "close" });
 
-/** The refusal as text, for a socket that is written to by hand. */
+/** The refusal as text, for a socket written to by hand. */
 export const refusalText = (): string => `${beginning}${fieldLines(variableHeaders())}\r\n${body}`;
 
-/** The refusal as text, for a connection that is closed after it. */
+/** The refusal as text, for a connection closed after it. */
 export const closingRefusalText = (): string => `${closing}${fieldLines(variableHeaders())}\r\n${body}`;

@@ -1,10 +1,10 @@
-/** The pages for people, the console and the API reference, held in memory: the path of a request is looked up among them and never reaches a disk. */
+/** The console and the API reference, held in memory: the path of a request is looked up among them and never reaches a disk. */
 import { existsSync, readFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 import { brotliDecompressSync } from "node:zlib";
 import type { Published } from "./published.ts";
 
-/** A file as the build of the console writes it. */
+/** A file in the console build's output. */
 interface BuiltFile {
   /** Below `/docs/`. */
   readonly path: string;
@@ -36,7 +36,7 @@ const pageHeaders = {
   "cross-origin-resource-policy": "same-origin",
 };
 
-/** Names of files have a hash of their content. */
+/** File names contain a hash of their content. */
 const fileHeaders = {
   "cache-control": "public, max-age=31536000, immutable",
   "cross-origin-resource-policy": "same-origin",
@@ -54,7 +54,7 @@ export class Site {
     return this.#files.get(page);
   }
 
-  /** @param path below `/docs/`; every path but that of a file is a page's */
+  /** @param path below `/docs/`; every path other than a file's is a page's */
   find(path: string): Published | undefined {
     return this.#files.get(path) ?? (path.startsWith("assets/") ? undefined : this.page);
   }

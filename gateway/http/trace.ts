@@ -1,10 +1,10 @@
-/** Records a span for each request, beside its log line and its metric. */
+/** Records a span for each request, in addition to its log line and its metric. */
 import type { IncomingMessage } from "node:http";
 import type { TraceHeaders } from "@sluice/proto/runtime/tracing/context.js";
 import type { Span, Tracing } from "@sluice/proto/runtime/tracing/span.js";
 import type { Observation, Observer, RequestNote } from "./observe.ts";
 
-/** Node joins repeated headers with commas, which makes a repeated traceparent invalid and several tracestates one list. */
+/** Node joins repeated headers with commas: a repeated traceparent becomes invalid, and several tracestates a single list. */
 const headersOf = ({ headers }: IncomingMessage): TraceHeaders => ({
   traceparent: textOf(headers["traceparent"]),
   tracestate: textOf(headers["tracestate"]),
@@ -39,7 +39,7 @@ export class TracedObserver implements Observer {
   }
 }
 
-/** The path itself is left out of the span, because it may name an end user. */
+/** The span does not contain the path itself, because it may contain an end user's id. */
 function end(span: Span, { method, route, status, requestId, errorType }: RequestNote): void {
   span.rename(`${method} ${route}`);
   span.set({

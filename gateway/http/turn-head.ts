@@ -1,25 +1,25 @@
-/** Recognises the head of a turn as nearly every client writes it, without a parser. Heads in any other form are left to Node's parser. */
+/** Recognizes the head of a turn in the form of nearly every client, without a parser. Heads in any other form are left to Node's parser. */
 import { basePath } from "@sluice/proto/contract/operations/operation.js";
 import { createChatCompletion } from "@sluice/proto/contract/operations/chat.js";
 import { createResponse } from "@sluice/proto/contract/operations/responses.js";
 
 export const responsesPath = `${basePath}${createResponse.path}`;
 export const chatPath = `${basePath}${createChatCompletion.path}`;
-/** Turns whose refusals have the form of /responses. */
+/** Turns with refusals in the form of /responses. */
 const requestLines = [responsesPath, chatPath].map((path) => `POST ${path} HTTP/1.1\r\n`);
-/** Longest head that is recognised here; longer ones are rare, and left to Node's parser. */
+/** Maximum head size recognized here; longer heads are rare, and left to Node's parser. */
 const maxHeadBytes = 4_096;
 const end = "\r\n\r\n";
 
-/** Headers that need the parser: framing other than one length, a client that waits for an interim answer, and pages, which need CORS headers. */
+/** Headers that need the parser: framing other than one length, an interim answer, and CORS requests. */
 const uncommon = "content-length:|transfer-encoding:|expect:|upgrade:|origin:|connection:(?! *keep-alive\\r)";
-/** A header line strictly as in RFC 9112, so that no proxy in front and no parser behind can see another request in the same bytes. */
+/** A header line strictly as in RFC 9112: no proxy in front and no parser behind may see another request in the same bytes. */
 const field = `(?!${uncommon})[\\w-]+:[\\t -~\\x80-\\xff]*\\r\\n`;
 const fields = new RegExp(`^(?:${field})*content-length: *(\\d{1,5})\\r\\n(?:${field})*$`, "i");
 
 /**
  * Counts the bytes of a turn, head and body.
- * @param bytes that begin a request
+ * @param bytes the beginning of a request
  * @returns undefined for any other request, for a head in another form, and for a body of 100 kB and more
  */
 export function countTurnBytes(bytes: Buffer): number | undefined {

@@ -1,4 +1,4 @@
-/** Serves requests with an Upgrade header: those that a handler takes leave HTTP, and all others are served as if they had no such header. */
+/** Serves requests with an Upgrade header: accepted ones leave HTTP, all others are served as if they had no such header. */
 import type { IncomingMessage, Server } from "node:http";
 import type { Socket } from "node:net";
 import { hasOtherVersion } from "@sluice/proto/runtime/http1/framing.js";
@@ -6,23 +6,23 @@ import { firstPendingResponse } from "@sluice/proto/runtime/http1/pending-respon
 
 export interface UpgradeHandler {
   takes(request: IncomingMessage): boolean;
-  /** @param head bytes that came after the request */
+  /** @param head bytes received after the request */
   upgrade(request: IncomingMessage, socket: Socket, head: Buffer): Promise<void>;
 }
 
-/** Headers that belong to the upgrade alone. */
+/** Headers only for the upgrade. */
 const upgradeHeaders: ReadonlySet<string> = new Set(["upgrade", "http2-settings"]);
 
 /**
- * Node gives every request with an Upgrade header to the listener once there is one, and common clients ask for `h2c` in each of theirs, so the
- * requests that are not taken go back to Node's parser.
+ * With a listener, Node passes it every request with an Upgrade header, and common clients send `h2c` in each of theirs. Requests without an accepted
+ * upgrade therefore go back to Node's parser.
  */
 export function serveUpgrades(server: Server, handler: UpgradeHandler): void {
   const serve = (request: IncomingMessage, socket: Socket, head: Buffer): void => {
-    // The answers to requests that the client sent before go out first.
+    // The answers to earlier requests of the connection go out first.
     const pending = firstPendingResponse(socket);
     if (pending) return void pending.once("close", () => serve(request, socket, head));
-    // A connection on which a turn was refused early has a listener of its own in the place of the parser's.
+    // After an early refusal, the connection has a separate listener instead of the parser's.
     socket.removeAllListeners("data");
     if (!hasOtherVersion(request) && handler.takes(request)) return void handler.upgrade(request, socket, head);
     socket.unshift(Buffer.concat([headWithoutUpgrade(request), head]));
@@ -34,7 +34,7 @@ export function serveUpgrades(server: Server, handler: UpgradeHandler): void {
   });
 }
 
-/** The head of a request as it was sent, but for the upgrade. */
+/** The head of a request as sent, without the upgrade. */
 function headWithoutUpgrade({ method = "", url = "", httpVersion, rawHeaders }: IncomingMessage): Buffer {
   let head = `${method} ${url} HTTP/${httpVersion}\r\n`;
   for (let index = 0; index < rawHeaders.length; index += 2) {

@@ -1,13 +1,13 @@
 /**
- * Writes an answer whose body is in hand past most of Node's HTTP server, which joins the head from a dozen texts and writes it in two pieces:
- * that took a tenth of the gateway's time and memory. Everything but the plain case is left to Node.
+ * Writes a complete answer while bypassing most of Node's HTTP server, which joins the head from a dozen strings and writes it in two pieces: a tenth of
+ * the gateway's time and memory. Only the plain case is handled here.
  */
 import type { ServerResponse } from "node:http";
 import { MessageBuffer } from "@sluice/proto/runtime/http1/message-buffer.js";
 
 /**
- * The names of the fields by which Node knows a head and that it is written, and of the milliseconds for which it keeps an idle connection: the
- * same in Node 20 to 24. `on-headers` and `morgan` rely on the first one, too.
+ * Node's private fields for a response's head, its written flag and the idle timeout of connections: the same in Node 20 to 24. `on-headers` and `morgan`
+ * rely on the first, too.
  */
 const internals = { head: "_header", isHeadWritten: "_headerSent", keepAliveMs: "_keepAliveTimeout" } as const;
 type Internals = Record<(typeof internals)[keyof typeof internals], unknown>;
@@ -17,7 +17,7 @@ const buffer = new MessageBuffer();
 let second = 0;
 let date = "";
 
-/** Value of the header `date`, made once in a second. */
+/** Value of the header `date`, cached for a second. */
 function dateNow(): string {
   const now = Math.floor(Date.now() / 1000);
   if (now !== second) {
@@ -29,8 +29,8 @@ function dateNow(): string {
 
 /**
  * @param fields lines of the head for this answer, each with its line end
- * @returns false when Node has to write the answer: it has other fields as well, the connection ends with it or waits for another answer, or
- * the body is long. Nothing was written then.
+ * @returns false when Node has to write the answer, with nothing written yet: it has other fields as well, the connection ends with it or waits for another
+ * answer, or the body is long
  */
 export function writeWholeAnswer(response: ServerResponse, fields: string, body: string): boolean {
   const { socket } = response;

@@ -3,11 +3,11 @@ import { lookup } from "node:dns/promises";
 import { isIP } from "node:net";
 import type { Logger } from "@sluice/proto/runtime/log/log.js";
 
-/** Finds host:port of every process that exists now. */
+/** Finds host:port of every existing process. */
 export type Resolve = () => Promise<ReadonlySet<string>>;
 
 /**
- * A failed or empty DNS answer keeps the last good one of that name.
+ * A failed or empty DNS answer keeps the name's last good answer.
  * @param names host:port
  */
 export function createResolver(names: readonly string[], log: Logger): Resolve {

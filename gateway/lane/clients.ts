@@ -1,8 +1,8 @@
-/** Connections to inference processes for calls beside the lanes, such as those for embeddings: each call goes to the next process that can work. */
+/** Connections to inference processes for calls outside the lanes, such as embeddings: calls rotate over the working processes. */
 import type { Client } from "@grpc/grpc-js";
 
 export interface ClientsParts {
-  /** Addresses of the processes that take turns, host:port; the fittest ones. */
+  /** Addresses of processes accepting turns, host:port; only the fittest. */
   readonly addresses: () => readonly string[];
   readonly dial: (address: string) => Client;
   /** Connection to any process, for calls before a process takes turns. */
@@ -18,7 +18,7 @@ export class InferenceClients {
     this.#parts = parts;
   }
 
-  /** The connection for one call. */
+  /** The connection for the next call. */
   get next(): Client {
     const { addresses, dial, any } = this.#parts;
     const known = addresses();
@@ -35,7 +35,7 @@ export class InferenceClients {
     this.#forget([]);
   }
 
-  /** Closes connections to processes that take no turns; calls that are under way end first. */
+  /** Closes connections to processes without turns, after their running calls. */
   #forget(known: readonly string[]): void {
     for (const [address, client] of this.#clients) {
       if (known.includes(address)) continue;

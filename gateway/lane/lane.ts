@@ -1,5 +1,5 @@
 /**
- * A session to one inference process that reconnects by itself: the client's end of the lane.
+ * The client's end of the lane: a session to one inference process, with automatic reconnection.
  *
  * It uses callbacks instead of promises, because it runs for every event of every stream.
  */
@@ -42,7 +42,7 @@ export class Lane {
   readonly #turns = new TurnTable<OpenTurn>();
   #link: Link | undefined;
   #outbox: Outbox<ClientFrame> | undefined;
-  /** Request fields that the process knows, when they are fewer than this build has. */
+  /** The process's known request fields, when they are fewer than this build's. */
   #behind: SupportedFields | undefined;
   #ready = false;
   #failure: Error | undefined;
@@ -51,10 +51,10 @@ export class Lane {
   #stopped = false;
   #nextId = 1;
   #backoffMs = 50;
-  /** Turns that inference-svc has not said to have begun. */
+  /** Turns that inference-svc has not acknowledged yet. */
   readonly waiting: WaitingTurns;
 
-  /** @param waiting turns of all lanes of the gateway that inference-svc has not said to have begun */
+  /** @param waiting unacknowledged turns of all lanes of the gateway */
   constructor(address: string, connect: Connect, waiting = new TurnsByKey(), loop = eventLoop) {
     this.address = address;
     this.#openLink = connect;
@@ -63,17 +63,17 @@ export class Lane {
     this.#connect();
   }
 
-  /** Whether turns may be opened: the process has greeted, and does not drain. */
+  /** Whether turns may be opened: the process has sent its hello, and does not drain. */
   get ready(): boolean {
     return this.#ready;
   }
 
-  /** Whether the process can do none of its work, or not as well as others, for a cause of its own. */
+  /** Whether a problem of the process itself prevents its work, wholly or partly. */
   get hindrance(): "partial" | "whole" | undefined {
     return this.#hindrance;
   }
 
-  /** Error that ended the last session; undefined when it ended in good order. */
+  /** Error at the end of the last session; undefined after an orderly end. */
   get failure(): Error | undefined {
     return this.#failure;
   }
@@ -82,12 +82,12 @@ export class Lane {
     return this.#turns.size;
   }
 
-  /** Path of the first request field that the process does not know; undefined when it knows all. */
+  /** Path of the first request field unknown to the process; undefined when it knows all. */
   findUnknown(request: RunTurnRequest | undefined): string | undefined {
     return this.#behind && request && unsupportedFieldIn(this.#behind, RunTurnRequestSchema, request);
   }
 
-  /** Call it on a ready lane. It keeps the open message, and sets its credit. */
+  /** Call it on a ready lane. It keeps the open message, and fills in its credit. */
   open(open: Open, listener: TurnListener): TurnControl {
     const id = this.#nextId++;
     const turn = new OpenTurn(this, id, open.keyHash, listener);
@@ -120,7 +120,7 @@ export class Lane {
     for (const turn of ending) turn.listener.failed(fault, true);
   }
 
-  /** Ends reconnecting; open turns run to their end. */
+  /** Ends reconnecting; open turns continue to their end. */
   stop(): void {
     this.#stopped = true;
     this.#ready = false;
@@ -195,11 +195,11 @@ export class Lane {
     for (const frame of message.frames) this.#take(frame);
   }
 
-  /** Delivers the event of a frame when its key is due, because a thousand events of other keys may have come in the same message. */
+  /** Delivers the event of a frame when its key is due, because the same message may contain a thousand events of other keys. */
   #take({ turn: id, frame, last }: ServerFrame): void {
     const turn = this.#turns.get(id);
     if (!turn) return;
-    // A failure as the first frame accepts nothing: the turn may go to another process.
+    // A fault as the first frame is no acknowledgement: the turn may go to another process.
     if (!turn.accepted && frame.case !== "fault") {
       turn.accepted = true;
       this.#begun(turn);
@@ -211,7 +211,7 @@ export class Lane {
     });
   }
 
-  /** Catches errors, so that a bug in one turn does not touch the other turns of the same message. */
+  /** Catches errors: a bug in one turn must not affect the other turns of the same message. */
   #deliver(id: number, turn: OpenTurn, frame: ServerFrame["frame"], last: boolean): void {
     try {
       if (last) this.forget(id, false);
@@ -224,7 +224,7 @@ export class Lane {
     }
   }
 
-  /** Ends a draining session once its last turn has ended. */
+  /** Ends a draining session after its last turn. */
   #settle(): void {
     if (!this.#draining || this.#turns.size > 0 || !this.#link) return;
     this.#draining = false;

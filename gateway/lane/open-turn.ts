@@ -1,9 +1,9 @@
-/** A turn on a lane, with the credit by which inference-svc may send its events. */
+/** A turn on a lane, with its credit for events. */
 import type { Batch, ClientFrame } from "@sluice/proto/gen/sluice/inference/v1/session_pb.js";
 import { turnCredit } from "@sluice/proto/runtime/session/outbox.js";
 import type { TurnControl, TurnListener } from "@sluice/proto/runtime/session/turn-listener.js";
 
-/** The lane as its turns use it. */
+/** The lane from the view of its turns. */
 interface TurnCarrier {
   send(turn: number, frame: ClientFrame["frame"]): void;
   forget(turn: number, cancel: boolean): void;
@@ -16,7 +16,7 @@ export class OpenTurn implements TurnControl {
   readonly keyHash: string;
   /** Whether inference-svc may have begun to work on it. */
   isSent = false;
-  /** Whether inference-svc has said so. */
+  /** Whether inference-svc has acknowledged the turn. */
   accepted = false;
   /** Approximate size of the request. */
   requestBytes = 0;

@@ -1,7 +1,7 @@
-/** Logs once for each inference process that it takes no turns, and once that it does again. */
+/** Logs once per inference process when it stops accepting turns, and once when it accepts them again. */
 import type { Logger } from "@sluice/proto/runtime/log/log.js";
 
-/** Delay of the warning: within this time a process that is being replaced is either gone or ready. */
+/** Delay of the warning: within this time a process under replacement is either gone or ready. */
 const warnAfterMs = 10_000;
 
 interface Outage {
@@ -17,7 +17,7 @@ export class Outages {
     this.#log = log;
   }
 
-  /** @param failure that ended the last session */
+  /** @param failure error at the end of the last session */
   look(host: string, isReady: boolean, failure: Error | undefined): void {
     const outage = this.#outages.get(host);
     if (isReady) {

@@ -1,4 +1,4 @@
-/** Keeps a pair of lanes to every inference process, a small and a large one, and picks the process for a turn. */
+/** Keeps two lanes to every inference process, a small and a large one, and picks the process for a turn. */
 import type { Open } from "@sluice/proto/gen/sluice/inference/v1/session_pb.js";
 import type { RunTurnRequest } from "@sluice/proto/gen/sluice/inference/v1/turn_pb.js";
 import { Fault, FaultOrigin, FaultReason } from "@sluice/proto/runtime/fault.js";
@@ -18,10 +18,10 @@ import { unitAt } from "@sluice/proto/runtime/text/unit-at.js";
 
 /** Interval of name resolution: a new pod gets turns within this time. */
 const resolveEveryMs = 5_000;
-/** A sticky session leaves its process when that has a quarter more turns than the average. */
+/** A sticky session leaves its process when the process has a quarter more turns than the average. */
 const loadBound = 1.25;
 
-/** Retry-After for a field that only newer processes know: about as long as replacing a pod takes. */
+/** Retry-After for a field known only to newer processes: about the time to replace a pod. */
 const upgradeMs = 30_000;
 
 /** An inference process with its lanes. */
@@ -41,7 +41,7 @@ class Peer implements TurnProcess {
     return this.small.ready && this.large.ready;
   }
 
-  /** Open turns, and those that have failed lately. */
+  /** Open turns, plus the weight of recent failures. */
   get load(): number {
     return this.small.openTurns + this.large.openTurns + this.#failures.load;
   }
@@ -56,7 +56,7 @@ class Peer implements TurnProcess {
   }
 }
 
-/** Fault during a rolling upgrade: no ready process knows a field of the request yet, and newer ones will be ready soon. */
+/** Fault during a rolling upgrade: no ready process knows a field of the request yet, but newer processes will soon be ready. */
 const unknownYet = (path: string): Fault =>
   new Fault(FaultReason.UNAVAILABLE, `No inference process that is ready knows ${path} yet`, {
     retryAfterMs: upgradeMs,
@@ -88,52 +88,52 @@ export class LanePool {
     this.#timer.unref();
   }
 
-  /** Number of processes that take turns. */
+  /** Number of processes accepting turns. */
   get processes(): number {
     return this.#working().length;
   }
 
-  /** Number of processes that get no turns, or none while others can have them, because something hinders them. */
+  /** Number of hindered processes, which get no turns, or none while others can take them. */
   get hindered(): number {
     return this.#usable().filter(({ small }) => small.hindrance !== undefined).length;
   }
 
-  /** Addresses of the processes that the next turns go to, host:port. */
+  /** Addresses of the processes for the next turns, host:port. */
   get fittest(): readonly string[] {
     return preferUnhindered(this.#working()).map(({ address }) => address);
   }
 
-  /** Addresses of the processes that have sessions, host:port. */
+  /** Addresses of the processes with sessions, host:port. */
   get addresses(): readonly string[] {
     return this.#usable().map(({ address }) => address);
   }
 
-  /** True while at least one process takes turns. */
+  /** True while at least one process accepts turns. */
   get ready(): boolean {
     return this.processes > 0;
   }
 
-  /** Waiting turns of the process that has the fewest of them. */
+  /** Number of waiting turns of the process with the fewest. */
   get waiting(): number {
     const waiting = this.#working().map(({ small, large }) => small.waiting.size + large.waiting.size);
     return waiting.length === 0 ? 0 : Math.min(...waiting);
   }
 
-  /** Whether the waiting turns of a key use up its share of the turns that may be handed to all processes. */
+  /** Whether the waiting turns of a key use up its share of the turns that may be sent to all processes. */
   hasItsShareWaiting(keyHash: string): boolean {
     const share = (maxHanded * this.processes) / this.#waiting.keys;
     return this.#waiting.of(keyHash) >= Math.max(1, share);
   }
 
-  /** Settles when the first process takes turns; until then the gateway is not ready. */
+  /** Settles when the first process accepts turns; until then the gateway is not ready. */
   async greeted(): Promise<void> {
     while (!this.ready) await new Promise((resolve) => setTimeout(resolve, 20));
   }
 
   /**
-   * Opens a turn on the process that its session key points to, otherwise on the one with the fewest open turns.
-   * A turn whose session is lost before it was sent, or that its process could not begin, is opened again elsewhere, unseen by the listener.
-   * @throws Fault UNAVAILABLE when no process is ready that knows all of the request
+   * Opens a turn on the process selected by its session key, or otherwise on the process with the fewest open turns. A turn that its process could not
+   * begin, or whose session was lost before it was sent, is opened again elsewhere, unnoticed by the listener.
+   * @throws Fault UNAVAILABLE when no ready process knows all of the request's fields
    */
   open(open: Open, listener: TurnListener): TurnControl {
     return new PooledTurn(open, listener, this.#places);
@@ -145,8 +145,8 @@ export class LanePool {
   };
 
   /**
-   * Checks a request that any of the processes may get.
-   * @throws Fault UNAVAILABLE when one of them does not know all of it
+   * Checks a request that may go to any process.
+   * @throws Fault UNAVAILABLE when one of them does not know all of its fields
    */
   requireKnown(request: RunTurnRequest): void {
     for (const { small } of this.#usable()) {
@@ -171,7 +171,7 @@ export class LanePool {
     return [...this.#peers.values()].filter(({ isReady }) => isReady);
   }
 
-  /** Usable processes that can do their work. */
+  /** Usable processes able to do their work. */
   #working(): Peer[] {
     return [...this.#peers.values()].filter(({ isReady, small }) => isReady && small.hindrance !== "whole");
   }
@@ -179,7 +179,7 @@ export class LanePool {
   readonly #openLane = (address: string): Lane =>
     new Lane(address, this.#connectorFor(address), this.#waiting, this.#loop);
 
-  /** @param tried after these, only a process without any hindrance is worth a try */
+  /** @param tried processes that failed to begin the turn; after these, only an unhindered process is worth a try */
   #pick(open: Open, tried: readonly Peer[]): Peer {
     const working = this.#working();
     const fit = tried.length === 0 ? preferUnhindered(working) : working.filter((peer) => isFresh(peer, tried));
@@ -204,7 +204,7 @@ export class LanePool {
         peer.small.failure ?? peer.large.failure,
       );
     }
-    // DNS forgets a draining process before its turns have ended, so the remaining processes keep serving until a new one is usable.
+    // DNS drops a draining process before its turns have ended: the remaining processes keep serving until a new one is usable.
     if (!this.#usable().some(({ address }) => found.has(address))) return;
     for (const [address, peer] of this.#peers) {
       if (found.has(address)) continue;
@@ -218,7 +218,7 @@ export class LanePool {
 const sizeOf = ({ request }: Open): "small" | "large" =>
   (request?.inputJson.length ?? 0) > largeInputBytes ? "large" : "small";
 
-/** Processes that nothing hinders; all of them when there is none. */
+/** Unhindered processes; all of them when there is none. */
 function preferUnhindered(peers: readonly Peer[]): readonly Peer[] {
   if (peers.every(({ small }) => small.hindrance === undefined)) return peers;
   const unhindered = peers.filter(({ small }) => small.hindrance === undefined);
@@ -239,8 +239,8 @@ function selectKnowing(peers: readonly Peer[], request: RunTurnRequest | undefin
 }
 
 /**
- * Processes that begin one more turn of a key soon; all of them when there is none. Processes divide their time between keys, so that a key with
- * many turns at a slow one, or many sessions there, would wait for its own turns while others have time.
+ * Processes that will soon begin another turn of a key; all of them when there is none. Processes divide their time between keys: a key with many turns or
+ * sessions at a slow process would wait for its own turns while other processes have time.
  */
 function preferFree(peers: readonly Peer[], size: "small" | "large", keyHash: string): readonly Peer[] {
   const free = peers.filter((peer) => !peer[size].waiting.isFullFor(keyHash));
@@ -253,7 +253,7 @@ function leastLoaded(peers: readonly Peer[]): Peer | undefined {
   return best;
 }
 
-/** Picks the same process for the same key while it lives and is not overloaded. The loss of a process moves only its own keys. */
+/** Picks the same process for the same key while that process lives and is not overloaded. The loss of a process moves only its own keys. */
 function rendezvous(peers: readonly Peer[], key: string): Peer | undefined {
   const total = peers.reduce((sum, peer) => sum + peer.load, 0);
   const bound = Math.ceil(((total + 1) / Math.max(1, peers.length)) * loadBound);
@@ -263,7 +263,7 @@ function rendezvous(peers: readonly Peer[], key: string): Peer | undefined {
   return ranked.find(({ peer }) => peer.load < bound)?.peer ?? leastLoaded(peers);
 }
 
-/** 32-bit FNV-1a with a final mix, without which addresses that differ in one digit would rank alike for every key. */
+/** 32-bit FNV-1a with a final mix; without the mix, addresses that differ in one digit would rank alike for every key. */
 function fnv1a(text: string): number {
   let hash = 0x811c9dc5;
   for (let i = 0; i < text.length; i++) hash = Math.imul(hash ^ unitAt(text, i), 0x01000193);

@@ -1,8 +1,8 @@
 /**
- * A turn that is opened again on another process, unseen by its listener, when its session is lost before it was sent, or when the process says that
- * it could not begin it.
+ * A turn with retries on other processes, unnoticed by its listener: when its session is lost before it was sent, or when the process reports that it could
+ * not begin it.
  *
- * Any other one that was sent is not: whether a lost process has asked the provider nobody can know, and the answer would be paid for twice.
+ * Any other sent turn is not retried: the lost process may already have called the provider, and the answer would be paid for twice.
  */
 import type { Open } from "@sluice/proto/gen/sluice/inference/v1/session_pb.js";
 import type { TurnEvent } from "@sluice/proto/gen/sluice/inference/v1/turn_pb.js";
@@ -10,19 +10,19 @@ import { Fault } from "@sluice/proto/runtime/fault.js";
 import type { TurnControl, TurnListener } from "@sluice/proto/runtime/session/turn-listener.js";
 import { dropContent } from "@sluice/proto/runtime/turns/drop-content.js";
 
-/** Most processes that are tried for one turn. */
+/** Maximum number of processes tried for a turn. */
 const maxTries = 3;
 
-/** An inference process as its turns see it. */
+/** An inference process from the view of its turns. */
 export interface TurnProcess {
   readonly address: string;
-  /** Called when a turn has failed there before any event, for a cause that is not the client's. */
+  /** Called when a turn has failed there before any event, for a reason other than the client. */
   failed(): void;
 }
 
-/** Puts turns on processes. */
+/** Assigns turns to processes. */
 export interface TurnPlaces<Process extends TurnProcess> {
-  /** @param tried processes that could not begin the turn. @throws Fault UNAVAILABLE when no other one is ready */
+  /** @param tried processes that failed to begin the turn. @throws Fault UNAVAILABLE when no other process is ready */
   pick(open: Open, tried: readonly Process[]): Process;
   open(process: Process, open: Open, listener: TurnListener): TurnControl;
 }
@@ -30,12 +30,12 @@ export interface TurnPlaces<Process extends TurnProcess> {
 export class PooledTurn<Process extends TurnProcess> implements TurnListener, TurnControl {
   readonly #listener: TurnListener;
   readonly #places: TurnPlaces<Process>;
-  /** The process that has got the turn. */
+  /** The process of the turn. */
   #process: Process | undefined;
-  /** Processes that could not begin it. */
+  /** Processes that failed to begin it. */
   readonly #tried: Process[] = [];
   #opened = 0;
-  /** Undefined when it cannot be sent again. */
+  /** The turn's message for a retry; undefined when it cannot be retried. */
   #again: Open | undefined;
   #hasEvents = false;
   #control: TurnControl;
@@ -51,7 +51,7 @@ export class PooledTurn<Process extends TurnProcess> implements TurnListener, Tu
     this.#control = this.#open(open);
   }
 
-  /** Inference-svc holds the request from here on. */
+  /** From here on inference-svc holds the request. */
   accepted(): void {
     if (this.#again?.request) dropContent(this.#again.request);
     this.#again = undefined;
@@ -76,7 +76,7 @@ export class PooledTurn<Process extends TurnProcess> implements TurnListener, Tu
     try {
       this.#control = this.#open(again);
     } catch (error) {
-      // The first process has told why; that no other one is left is less to the point.
+      // The first process's reason is more useful than the lack of another process.
       this.#listener.failed(fault.isUnbegun ? fault : Fault.from(error), false);
     }
   }

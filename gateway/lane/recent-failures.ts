@@ -1,20 +1,20 @@
 /**
- * Turns of an inference process that have failed lately. Each counts as several open turns, because a process that fails at once has no open turns, and
- * would get all the others.
+ * Recent failures of an inference process. Each counts as several open turns, because a process that fails at once has no open turns, and would otherwise
+ * get all new turns.
  */
 
-/** Open turns that a failure counts for. With eight clients that never pause, a process that fails at once gets one turn in twenty. */
+/** Open turns per failure. With eight clients that never pause, a process that fails at once gets one turn in twenty. */
 const weight = 4;
-/** Time in which the count falls by half: a process that works again has its share within ten seconds. */
+/** Half-life of the count: a recovered process has its full share again within ten seconds. */
 const halfLifeMs = 2_000;
-/** Below this the count is 0: then the process is tried again. */
+/** Below this, the count is 0: the process is then tried again. */
 const least = 0.5;
 
 export class RecentFailures {
   #count = 0;
   #countedAt = 0;
 
-  /** Load that the failures stand for, in open turns. */
+  /** Load of the failures, in open turns. */
   get load(): number {
     if (this.#count === 0) return 0;
     const now = performance.now();

@@ -1,10 +1,10 @@
-/** Turns of a lane that inference-svc has not said to have begun. A limited number is handed over; the rest wait here, and keys are served in rotation. */
+/** Turns that inference-svc has not acknowledged yet. A limited number is sent; the rest wait here, and keys are served in rotation. */
 import type { Open } from "@sluice/proto/gen/sluice/inference/v1/session_pb.js";
 import { calmWaiting, maxHanded } from "@sluice/proto/runtime/load/pressure.js";
 
 /**
- * Maximum size of requests that are handed to a process before it has reserved memory for them. A larger request is handed over alone. Requests
- * that wait here have their memory reserved.
+ * Maximum bytes of requests sent to a process before it has reserved memory for them. A larger request is sent only by itself. The memory of requests
+ * waiting here is already reserved.
  */
 const maxHandedBytes = 32 * 1024 * 1024;
 
@@ -19,7 +19,7 @@ interface WaitingTurn {
 export class TurnsByKey {
   readonly #counts = new Map<string, number>();
 
-  /** Number of keys that have turns. */
+  /** Number of keys with turns. */
   get keys(): number {
     return this.#counts.size;
   }
@@ -40,11 +40,11 @@ export class TurnsByKey {
 }
 
 export class WaitingTurns {
-  /** Waiting turns by key hash, then by turn id; the key that is due comes first. */
+  /** Held turns by key hash, then by turn id; the next key to serve comes first. */
   readonly #held = new Map<string, Map<number, WaitingTurn>>();
-  /** Turns of all lanes of the gateway, held or handed over. */
+  /** Turns of all lanes of the gateway, held or sent. */
   readonly #waiting: TurnsByKey;
-  /** Turns of this lane that are handed over. */
+  /** Sent turns of this lane. */
   #handedOf = new TurnsByKey();
   #handed = 0;
   #handedBytes = 0;
@@ -55,15 +55,15 @@ export class WaitingTurns {
   }
 
   /**
-   * Whether one more turn of a key would wait for others of that key: more turns wait than the process may have begun without saying so, and the
-   * key has its share of them.
+   * Whether another turn of a key would wait for the key's other turns: more turns wait than the process may have begun without an acknowledgement, and the
+   * key's share of them is used up.
    */
   isFullFor(keyHash: string): boolean {
     if (this.#handed <= calmWaiting) return false;
     return this.#held.has(keyHash) || this.#handedOf.of(keyHash) >= Math.max(1, maxHanded / this.#handedOf.keys);
   }
 
-  /** True when the turn is handed over at once; otherwise it is held until `take` gives it back. */
+  /** True when the turn may be sent at once; otherwise it is held until `take` returns it. */
   add(id: number, open: Open, bytes: number): boolean {
     const { keyHash } = open;
     this.#count(keyHash, 1);
@@ -78,8 +78,8 @@ export class WaitingTurns {
   }
 
   /**
-   * Takes the next turn to hand over; undefined while the maximum is handed over. A key with no turn handed over may exceed the maximum once: a busy
-   * inference process may take seconds to begin the turns of other keys, each of which waits there behind the work of its own key.
+   * Takes the next turn to send; undefined while the maximum is sent. A key without a sent turn may exceed the maximum once: a busy inference process may
+   * take seconds to begin the turns of other keys, and each of them waits behind the work of its own key.
    */
   take(): WaitingTurn | undefined {
     if (this.#handed >= 2 * maxHanded) return undefined;
@@ -97,7 +97,7 @@ export class WaitingTurns {
     return undefined;
   }
 
-  /** Called when a turn that was handed over has been begun or given up. */
+  /** Called when a sent turn has begun or was given up. */
   begun(keyHash: string, bytes: number): void {
     this.#handed--;
     this.#handedBytes -= bytes;
@@ -105,7 +105,7 @@ export class WaitingTurns {
     this.#count(keyHash, -1);
   }
 
-  /** Gives up a held turn. False when it was handed over already. */
+  /** Gives up a held turn. False when it was already sent. */
   drop(id: number, keyHash: string): boolean {
     const ofKey = this.#held.get(keyHash);
     if (!ofKey?.delete(id)) return false;

@@ -1,4 +1,4 @@
-/** Admits or refuses a request by the rate limits of its key. Headers of every answer say what is left of them. */
+/** Admits or refuses a request by the rate limits of its key. Headers of every answer contain the remaining amounts. */
 import type { ServerResponse } from "node:http";
 import type { Caller } from "@sluice/proto/gen/sluice/admin/v1/access_service_pb.js";
 import { Fault, FaultOrigin, FaultReason } from "@sluice/proto/runtime/fault.js";
@@ -31,7 +31,7 @@ export function admit(
 }
 
 /**
- * Counts a request that opens no turn, such as GET /models, against the requests per minute of an inference key. Management keys have no limits.
+ * Counts a request without a turn, such as GET /models, towards the requests per minute of an inference key. Management keys have no limits.
  * @throws Fault RATE_LIMITED
  */
 export async function countReading(limiter: Limiter, caller: Caller, response: ServerResponse): Promise<void> {

@@ -1,4 +1,4 @@
-/** Answers GET /models/{author}/{slug}/endpoints: a model and the endpoints that serve it. */
+/** Answers GET /models/{author}/{slug}/endpoints: a model and its endpoints. */
 import type { Endpoint, Measured } from "@sluice/proto/gen/sluice/inference/v1/catalogue_pb.js";
 import { InferenceService, type Model } from "@sluice/proto/gen/sluice/inference/v1/inference_service_pb.js";
 import { Fault, FaultReason } from "@sluice/proto/runtime/fault.js";
@@ -10,10 +10,10 @@ interface Served {
   readonly endpoints: readonly Endpoint[];
 }
 
-/** Path parameters that name a model: its author and the rest of its slug, or the whole slug in one segment. */
+/** Path parameters of a model: its author and the rest of its slug, or the whole slug in one segment. */
 export type ModelParameters = { readonly author: string; readonly slug: string } | { readonly model: string };
 
-/** @throws Fault NOT_FOUND naming the model */
+/** @throws Fault NOT_FOUND with the model's name */
 export async function findModel(call: CatalogueCall, parameters: ModelParameters): Promise<Served> {
   const slug = "model" in parameters ? parameters.model : `${parameters.author}/${parameters.slug}`;
   const { model, endpoints } = await callCatalogue(call, InferenceService.method.listEndpoints, { model: slug });
@@ -35,7 +35,7 @@ export async function listEndpoints(call: CatalogueCall & { readonly parameters:
   };
 }
 
-/** The status code that clients of public lists read as degraded. */
+/** Status code for "degraded" in public model lists. */
 const inOutageStatus = -2;
 
 function endpointJson(endpoint: Endpoint, model: Model): Record<string, unknown> {
@@ -82,5 +82,5 @@ const percentilesJson = (measured: Measured | undefined): unknown =>
     ? { p50: rounded(measured.p50), p75: rounded(measured.p75), p90: rounded(measured.p90), p99: rounded(measured.p99) }
     : null;
 
-/** Three digits: percentiles are known to within a few per cent. */
+/** Three digits: percentiles are accurate to within a few per cent. */
 const rounded = (value: number): number => Number(value.toPrecision(3));

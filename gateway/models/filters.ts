@@ -7,7 +7,7 @@ import { toAuthor } from "./parts.ts";
 
 export type ModelQuery = Accepted<typeof modelFilters>;
 
-/** All models that the query selects, in its order. The caller cuts the page. */
+/** All models that match the query, in its order. The caller cuts the page. */
 export function selectModels(models: readonly Model[], query: ModelQuery): Model[] {
   const tests = testsOf(query);
   const selected = models.filter((model) => tests.every((passes) => passes(model)));
@@ -65,7 +65,7 @@ function within(min: number | undefined, max: number | undefined, priceOf: (mode
   return [
     (model) => {
       const price = priceOf(model);
-      // Rounding makes 0.1 * 3 equal to 0.3, which it is not as a float.
+      // Rounding corrects float errors, such as 0.1 * 3 differing from 0.3.
       const dollars = Number((Number(price) * million).toPrecision(12));
       return price !== "" && dollars >= (min ?? 0) && dollars <= (max ?? Number.POSITIVE_INFINITY);
     },

@@ -1,4 +1,4 @@
-/** Operations that read the catalogue: /models and /providers. */
+/** Handlers of the catalogue operations: /models and /providers. */
 import type { catalogueOperations } from "@sluice/proto/contract/operations/catalogue.js";
 import type { Handlers } from "../http/operation.ts";
 import { listEndpoints } from "./endpoints.ts";

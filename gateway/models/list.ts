@@ -78,7 +78,7 @@ function modelJson(model: Model): Record<string, unknown> {
   };
 }
 
-/** The first slash separates two segments; every further one belongs to the second and is percent-encoded. */
+/** The first slash separates two segments; further slashes belong to the second and are percent-encoded. */
 function pathOf(id: string): string {
   const [author = "", ...rest] = id.split("/");
   return rest.length === 0 ? author : `${author}/${encodeURIComponent(rest.join("/"))}`;

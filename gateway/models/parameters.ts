@@ -1,4 +1,4 @@
-/** Names of settings in public model lists, which are older than the names in the Responses format. */
+/** Names of settings in public model lists, which are older than the Responses format. */
 import { parameterList } from "@sluice/proto/contract/request/parameters.js";
 
 const names: Readonly<Record<string, readonly string[]>> = {
@@ -13,11 +13,11 @@ const names: Readonly<Record<string, readonly string[]>> = {
   prediction: ["prediction"],
 };
 
-/** A rare parameter is sent only where it is declared. */
+/** A rare parameter is listed only where declared. */
 const rare: ReadonlySet<string> = new Set(parameterList.flatMap(({ name, isRare }) => (isRare ? [name] : [])));
 
 const all = [...new Set(Object.entries(names).flatMap(([name, listed]) => (rare.has(name) ? [] : listed)))];
 
-/** @param unknown that the parameters are not declared, so all are sent. Names that only the configuration file has are left out. */
+/** @param unknown whether the parameters are not declared; all are then sent. Names used only in the configuration file are left out. */
 export const toPublicParameters = (supported: readonly string[], unknown: boolean): readonly string[] =>
   unknown ? all : [...new Set(supported.flatMap((name) => (Object.hasOwn(names, name) ? names[name]! : [])))];

@@ -1,4 +1,4 @@
-/** Calls to the catalogue of inference-svc, and the JSON of members that models and endpoints share. */
+/** Calls to the catalogue of inference-svc, and the JSON members shared by models and endpoints. */
 import {
   type DescMessage,
   type DescMethodUnary,
@@ -11,12 +11,12 @@ import type { Model } from "@sluice/proto/gen/sluice/inference/v1/inference_serv
 import { call as callService, serviceMetadata } from "@sluice/proto/runtime/rpc/dial.js";
 import type { OperationCall } from "../http/context.ts";
 
-/** The members of a call that handlers of the catalogue use. */
+/** The members of a call used by catalogue handlers. */
 export type CatalogueCall = Pick<OperationCall, "parts" | "caller">;
 
 const listTimeoutMs = 2_000;
 
-/** Asks any inference process: all of them hold the same catalogue. @throws Fault */
+/** Calls any inference process: all have the same catalogue. @throws Fault */
 export function callCatalogue<Input extends DescMessage, Output extends DescMessage>(
   { parts: { inference, token }, caller }: CatalogueCall,
   method: DescMethodUnary<Input, Output>,
@@ -57,7 +57,7 @@ interface Rates {
   readonly cacheWrite1h?: string | undefined;
 }
 
-/** Clients take a missing figure of a step from the price below it, so a cache that the step does not price is given the price of its prompt. */
+/** Clients take a missing price of a step from the price below it; a step without a cache price therefore gets its prompt price. */
 function overrideJson({ inputTokens, ...step }: PricingStep, base: Rates): Record<string, unknown> {
   const { prompt, cacheRead = base.cacheRead && prompt, cacheWrite = base.cacheWrite && prompt } = step;
   const cacheWrite1h = step.cacheWrite1h ?? (base.cacheWrite1h && cacheWrite);

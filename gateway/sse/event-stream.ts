@@ -1,20 +1,20 @@
-/** Writes a server-sent event stream to a client: one write for each batch, backpressure, keep-alive comments, one end. */
+/** Writes a server-sent event stream to a client: one write per batch, backpressure, keep-alive comments, one end. */
 import type { ServerResponse } from "node:http";
 import type { Writable } from "node:stream";
 
 /**
- * A keep-alive comment: clients ignore it, and proxies see that the connection lives. It has one line feed, so that it is part of the next event: a
- * second one would end an event without data, at which openai-go up to 3.41 ends the stream.
+ * A keep-alive comment: clients ignore it, and proxies see a live connection. Its single line feed makes it part of the next event: a second would end an
+ * event without data, at which openai-go up to 3.41 ends the stream.
  */
 const comment = ": PROCESSING\n";
-/** A client that accepts no byte for this long is disconnected, because its stream holds memory. */
+/** Time without progress after which a client is disconnected, because its stream holds memory. */
 const stuckMs = 60_000;
 
 /** Makes the events of a stream. */
 export interface EventSource {
-  /** The client does not read: give no more events. */
+  /** The client does not read: make no more events. */
   pause(): void;
-  /** A client that did not read reads again. */
+  /** The client reads again. */
   resume(): void;
 }
 
@@ -24,7 +24,7 @@ export class EventStream {
   readonly #source: EventSource;
   #begun = false;
   #full = false;
-  /** performance.now() of the last write that the socket took. */
+  /** performance.now() of the last write accepted by the socket. */
   #movedAt = 0;
 
   constructor(response: ServerResponse, keepAlive: KeepAlive, source: EventSource) {
@@ -44,7 +44,7 @@ export class EventStream {
     this.write(text, true);
   }
 
-  /** @param joins whether the text is written together with what comes before or after it in the same turn of the event loop */
+  /** @param joins whether the text is joined with text written before or after it in the same turn of the event loop */
   write(text: string, joins = false): void {
     this.#movedAt = performance.now();
     const bytes = Buffer.byteLength(text);
@@ -68,7 +68,7 @@ export class EventStream {
     this.#keepAlive.remove(this);
   }
 
-  /** Called at intervals: writes a comment into a silent stream, and disconnects a client that is stuck. */
+  /** Called at intervals: writes a comment into a silent stream, and disconnects a stuck client. */
   tick(now: number, silenceMs: number): void {
     const silentMs = now - this.#movedAt;
     if (this.#full) {
@@ -77,8 +77,8 @@ export class EventStream {
   }
 
   /**
-   * The connection itself, for a chunk (RFC 9112, 7.1) in one piece where Node would write four. It is Node's to write while an earlier answer of the
-   * connection is not out, and for HTTP/1.0, which has no chunks.
+   * The connection itself, for writing a chunk (RFC 9112, 7.1) in one piece instead of Node's four. The response when Node must write: while an earlier
+   * answer of the connection is not out, and for HTTP/1.0, which has no chunks.
    */
   get #taker(): Writable {
     const { socket, req: request } = this.#response;
@@ -92,7 +92,7 @@ export class EventStream {
   }
 }
 
-/** The encoding that takes Node the least time: a text with as many characters as bytes is ASCII, and copied as it is. */
+/** The encoding fastest for Node: a text with as many characters as bytes is ASCII, and can be copied. */
 export const encodingOf = (text: string, bytes: number): "latin1" | "utf8" =>
   bytes === text.length ? "latin1" : "utf8";
 

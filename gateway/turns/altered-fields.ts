@@ -1,19 +1,19 @@
 /**
- * Fields that decide about an answer and were not sent to the model as they were written, and fields that do not exist where only inference-svc reads
- * them: a header of the answer names them beside the receipt.
+ * Header with the request's altered and unknown fields: fields that affect the answer but were sent to the model in another form, and unknown fields
+ * noticed only by inference-svc. The receipt contains them, too.
  */
 import type { ServerResponse } from "node:http";
 import type { TurnStart } from "@sluice/proto/gen/sluice/inference/v1/turn_pb.js";
 import { type FieldNames, nameField } from "./field-names.ts";
 import { headerPath, unknownFieldWarning, warningHeader } from "./unknown-fields.ts";
 
-/** @param names undefined where the format has the names of the turn */
+/** @param names undefined when the format has the turn's field names */
 export function warnAboutAlteredFields(
   response: ServerResponse,
   { alteredFields }: Pick<TurnStart, "alteredFields">,
   names: FieldNames | undefined,
 ): void {
-  // The head of a stream goes out before its first event when that one is late.
+  // The head of a stream goes out before its first event if the event is late.
   if (alteredFields.length === 0 || response.headersSent) return;
   const warnings = alteredFields.map(({ path, reason }) => {
     const name = headerPath(names ? nameField(path, names) : path);

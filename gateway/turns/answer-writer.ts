@@ -20,7 +20,7 @@ import { unwarn } from "./unknown-fields.ts";
 import type { CapturedTurn } from "./captured-turn.ts";
 import type { Door, DoorTurn, StreamedAnswer, WholeAnswer } from "./door.ts";
 
-/** The call that is answered. */
+/** The call to answer. */
 export interface AnsweredCall {
   readonly res: ServerResponse;
   readonly keyHash: string;
@@ -30,7 +30,7 @@ export interface AnsweredCall {
   readonly captured: CapturedTurn | undefined;
   /** The turn, once it is prepared. */
   prepared: AnsweredTurn | undefined;
-  /** The writer of the answer; the call tells it when the response closes. */
+  /** The writer of the answer; the call notifies it when the response closes. */
   answer: AnswerWriter | undefined;
   /** Called when the turn has begun in inference-svc. */
   accepted(): void;
@@ -38,7 +38,7 @@ export interface AnsweredCall {
   settled(fault: Fault | undefined): void;
 }
 
-/** The parts of a prepared turn that its answer names. */
+/** The parts of a prepared turn named in its answer. */
 export interface AnswerHead {
   readonly door: Door;
   readonly turn: Pick<DoorTurn, "explain" | "names">;
@@ -51,12 +51,12 @@ export interface AnsweredTurn extends AnswerHead {
   readonly request: RunTurnRequest;
 }
 
-/** Memory of an event beside its text until its answer ends. */
+/** Memory of an event in addition to its text, until its answer ends. */
 const pieceBytes = 8;
-/** The texts of events are folded into one, whose characters may take two bytes each. */
+/** The texts of events are folded into one, with up to two bytes per character. */
 const bytesPerCharacter = 2;
 
-/** Memory that events take in the gateway until their answer is out. @param cost of the events on the lane */
+/** Memory of events in the gateway until their answer is out. @param cost of the events on the lane */
 export const measureEvents = (count: number, cost: number): number =>
   pieceBytes * count + bytesPerCharacter * Math.max(0, cost - eventCost * count);
 
@@ -67,7 +67,7 @@ export abstract class AnswerWriter implements TurnListener {
   protected readonly call: AnsweredCall;
   readonly #head: AnswerHead;
   #control: TurnControl | undefined = undefined;
-  /** Counts the answer from the opened turn until the response closes. */
+  /** Memory account of the answer, from the opened turn until the response closes. */
   #held: Account | undefined = undefined;
   #over = false;
   #hasEvents = false;
@@ -77,10 +77,10 @@ export abstract class AnswerWriter implements TurnListener {
     this.#head = head;
   }
 
-  /** @param open opens the turn for this listener; an error that it throws is answered */
+  /** @param open opens the turn for this listener; its errors are answered */
   start(open: (listener: TurnListener) => TurnControl): void {
     const { res: response } = this.call;
-    // The connection is closed already when the client left while its body was read.
+    // The client may have closed the connection while its body was read.
     if (response.closed || response.destroyed) return this.settle();
     this.#held = heldBytes.open(this.call.keyHash, (fault) => this.#overflow(fault));
     try {
@@ -101,7 +101,7 @@ export abstract class AnswerWriter implements TurnListener {
     this.write(events);
   }
 
-  /** The start stands in the first batch, behind what was sent to providers. */
+  /** The start event is in the first batch, after the events about requests sent to providers. */
   #begun(events: readonly TurnEvent[]): void {
     this.#hasEvents = true;
     for (const { event } of events) {
@@ -119,7 +119,7 @@ export abstract class AnswerWriter implements TurnListener {
     this.#control?.cancel();
   }
 
-  /** Ends the largest answer when all of them hold too much memory. One that has ended waits for a client that does not read it. */
+  /** Ends the largest answer when all answers together hold too much memory. An answer already complete waits only for a client that does not read it. */
   #overflow(fault: Fault): void {
     if (this.#over) return void this.call.res.destroy();
     this.#control?.cancel();
@@ -144,7 +144,7 @@ export abstract class AnswerWriter implements TurnListener {
     return this.#over;
   }
 
-  /** @param usageJson of the tokens that were consumed for nothing */
+  /** @param usageJson of tokens consumed by a withheld answer */
   protected refuse(fault: Fault, usageJson: string | undefined): void {
     const { door, generationId, metadataAlias } = this.#head;
     const { res: response, requestId } = this.call;
@@ -154,7 +154,7 @@ export abstract class AnswerWriter implements TurnListener {
 
   /**
    * Writes status 200 and the headers.
-   * @param own names and values in turn, the form that Node writes without looking at it again
+   * @param own alternating names and values, the form Node writes without further checks
    */
   protected begin(own: readonly string[]): void {
     const { door, generationId } = this.#head;
@@ -165,7 +165,7 @@ export abstract class AnswerWriter implements TurnListener {
     response.writeHead(200, headers);
   }
 
-  /** The headers that every answer has, as lines. */
+  /** The headers common to all answers, as lines. */
   protected get headerLines(): string {
     const { door, generationId } = this.#head;
     const { requestId } = this.call;
@@ -208,7 +208,7 @@ export class ObjectWriter extends AnswerWriter {
     if (writeWholeAnswer(this.call.res, `content-type: ${jsonType}\r\n${this.headerLines}`, json)) return;
     const bytes = Buffer.byteLength(json);
     this.begin(["content-type", jsonType, "content-length", String(bytes)]);
-    // Written and ended in two calls, because `end` with a text writes an empty second piece, and two pieces cost more than one.
+    // Two calls, because `end` with a text writes an empty second piece, and two pieces cost more.
     this.call.res.write(json, encodingOf(json, bytes));
     this.call.res.end();
   }
@@ -233,7 +233,7 @@ export class StreamWriter extends AnswerWriter {
   readonly #stream: EventStream;
   #gate: WheelTimer | undefined;
 
-  /** @param gateMs longest time for which status 200 waits for the first event */
+  /** @param gateMs maximum wait of status 200 for the first event */
   constructor(call: AnsweredCall, head: AnswerHead, answer: StreamedAnswer, keepAlive: KeepAlive, gateMs: number) {
     super(call, head);
     this.#answer = answer;

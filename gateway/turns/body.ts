@@ -1,4 +1,4 @@
-/** Scans the body of a turn, and reserves the memory in which its door parses it. */
+/** Scans the body of a turn, and reserves memory for parsing it. */
 import type { IncomingMessage } from "node:http";
 import { setImmediate as nextTurn } from "node:timers/promises";
 import type { Reservation } from "@sluice/proto/runtime/load/byte-budget.js";
@@ -12,14 +12,14 @@ import {
 import type { JsonMember } from "@sluice/proto/runtime/validation/json-span.js";
 import { cutShort } from "../http/body.ts";
 
-/** Conversations and tools that came before. */
+/** Conversations and tools of earlier requests. */
 const scannedArrays = createScannedArrays();
 
 /**
- * Finds the members of a body. A long body is scanned in pieces, so that other requests do not wait for it.
- * @param request the request whose client alone waits for the turn; absent when other clients may share it
+ * Finds the members of a body. A long body is scanned in pieces, to let other requests run in between.
+ * @param request the request of the only client waiting for the turn; absent when other clients may share it
  * @param owner key whose conversations are remembered; absent where none is expected
- * @throws Fault INVALID_REQUEST; when that client has left meanwhile, too
+ * @throws Fault INVALID_REQUEST, also when this client has left meanwhile
  */
 export function scanBody(
   body: Buffer,
@@ -35,13 +35,13 @@ export function scanBody(
   });
 }
 
-/** Bytes of memory for each parsed byte: its text, its value and its echo in the answer, with up to two bytes a character. */
+/** Bytes of memory per parsed byte: its text, its value and its echo in the answer, with up to two bytes per character. */
 const parsedCopies = 6;
 
 /**
  * Reserves memory for parsing a body.
- * @param unparsed member that is passed on unread
- * @returns undefined when the memory is free at once. @throws Fault UNAVAILABLE where no memory is free
+ * @param unparsed member passed on unparsed
+ * @returns undefined when the memory is free at once. @throws Fault UNAVAILABLE when no memory is free
  */
 export function reserveForParsing(
   room: Reservation,

@@ -1,4 +1,4 @@
-/** A call that asks for a turn, from its head to the end of its answer. It stands in for Koa's context, which all other requests have. */
+/** A call for a turn, from its head to the end of its answer. It has the role of Koa's context for other requests. */
 import type { IncomingMessage, ServerResponse } from "node:http";
 import type { Caller } from "@sluice/proto/gen/sluice/admin/v1/access_service_pb.js";
 import type { Fault } from "@sluice/proto/runtime/fault.js";
@@ -36,7 +36,7 @@ export class TurnCall implements Exchange, AnsweredCall {
   /** Gives back the call's place in its rate limits, or in a shared turn. Only the first call of this function has an effect. */
   leave: (tokens?: number) => void = () => {};
   prepared: AnsweredTurn | undefined = undefined;
-  /** The writer of the answer, once the turn is prepared. */
+  /** Releases the memory of the request: the pool has dropped its content. */
   answer: AnswerWriter | undefined = undefined;
 
   constructor(request: IncomingMessage, response: ServerResponse, door: Door) {
@@ -68,7 +68,7 @@ export class TurnCall implements Exchange, AnsweredCall {
     if (this.fault) this.#note(refusals, this.fault);
   }
 
-  /** There is no record for a key that nobody knows. */
+  /** There is no record for an unknown key. */
   #note(refusals: Pick<Refusals, "note">, fault: Fault): void {
     const caller = this.caller as Caller | undefined;
     if (!caller) return;

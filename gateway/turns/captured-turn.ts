@@ -22,9 +22,9 @@ export interface Holder {
   /** @returns false when there is no room for so many bytes */
   hold(bytes: number): boolean;
   release(bytes: number): void;
-  /** Counts a turn whose content was given up for want of memory. */
+  /** Counts a turn whose content was dropped for lack of memory. */
   giveUp(): void;
-  /** Takes the content of a turn that has ended, whose bytes are held. */
+  /** Takes the content of an ended turn; its bytes are already held. */
   push(content: TurnContent): void;
 }
 
@@ -55,7 +55,7 @@ export class CapturedTurn {
       ...(request.user !== undefined && { user: request.user }),
     };
     const kept = Math.min(body.length, maxBytes);
-    // The body may be a part of a larger buffer, which a copy does not keep in memory.
+    // The body may be part of a larger buffer; a copy does not keep that in memory.
     this.#request = this.#hold(kept) ? Buffer.from(body.subarray(0, kept)) : Buffer.alloc(0);
   }
 

@@ -1,6 +1,6 @@
 /**
- * Captures prompts and answers of keys that opt in, and hands them to admin-svc, which encrypts them. Captured content is in memory alone until
- * then: what has no room there, or cannot be delivered, is dropped and counted, and no turn waits for it.
+ * Captures prompts and answers of keys that opt in, and sends them to admin-svc for encryption. Until then captured content is only in memory: it is
+ * dropped and counted when there is no room or delivery fails, and no turn waits for it.
  */
 import type { Client } from "@grpc/grpc-js";
 import { LedgerService, type TurnContent } from "@sluice/proto/gen/sluice/admin/v1/ledger_service_pb.js";
@@ -13,11 +13,11 @@ import type { ServiceToken } from "@sluice/proto/runtime/rpc/service-token.js";
 import { forbidsStorage } from "./storage.ts";
 import { CapturedTurn, type Holder, type ReceivedTurn } from "./captured-turn.ts";
 
-/** Memory of all captured content in this process, of turns that run and of those that wait for admin-svc. */
+/** Memory of all captured content in this process, of running turns and of contents waiting for admin-svc. */
 const maxHeldBytes = 64 * 1024 * 1024;
 /** A message may have 4 MiB, and the content of one turn 2 MiB. */
 const maxBatchBytes = 1024 * 1024;
-/** Most contents that admin-svc takes in one call. */
+/** Maximum contents per call of admin-svc. */
 const maxBatch = 100;
 /** Time to collect contents for one call. */
 const lingerMs = 100;
@@ -33,7 +33,7 @@ export interface CapturesParts {
   readonly settings: () => EdgeSettings["capture"];
 }
 
-/** Reasons that pass by themselves. */
+/** Transient failures. */
 const passing: ReadonlySet<FaultReason> = new Set([FaultReason.UNAVAILABLE, FaultReason.DEADLINE_EXCEEDED]);
 
 export class Captures implements Holder {
@@ -93,7 +93,7 @@ export class Captures implements Holder {
     this.#sendAfter(lingerMs);
   }
 
-  /** Sends what is left, once. */
+  /** Sends the remaining contents, once. */
   async stop(): Promise<void> {
     await this.#sending;
     clearTimeout(this.#timer);
@@ -136,7 +136,7 @@ export class Captures implements Holder {
     return this.#waiting.slice(0, end === -1 ? undefined : end);
   }
 
-  /** A batch is sent again when admin-svc could not be reached. Any other failure would come again, and hold up the contents after it. */
+  /** A batch is sent again when admin-svc was unreachable. Any other failure would repeat, and hold up the contents after it. */
   #failed(contents: readonly TurnContent[], err: unknown): void {
     const isRefused = err instanceof Fault && !passing.has(err.reason);
     if (!this.#failing) this.#parts.log.warn({ err }, "captured content is not stored");

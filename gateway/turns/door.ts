@@ -1,8 +1,8 @@
 /**
- * The contract between the path of a turn and a door: a format in which clients ask for turns and read their answers.
+ * The interface between the path of a turn and a door: a format of requests and answers.
  *
- * A door translates. It converts a body into the request of a turn and the events of that turn into its own answer; keys, limits, memory,
- * idempotency, cancellation and delivery are the same for all doors, and models are inference-svc's.
+ * A door translates. It converts a body into the request of a turn and the turn's events into its own answer; keys, limits, memory, idempotency,
+ * cancellation and delivery are the same for all doors, and models are the business of inference-svc.
  */
 import type { IncomingHttpHeaders } from "node:http";
 import type { RunTurnRequest, TurnEvent } from "@sluice/proto/gen/sluice/inference/v1/turn_pb.js";
@@ -18,23 +18,23 @@ export interface Door {
   readonly name: "responses" | "chat" | "messages";
   /** Path of its operation, with the base path. */
   readonly path: string;
-  /** Member of the body that is passed on without being parsed, so that it needs no memory for that; undefined where all are parsed. */
+  /** Member of the body passed on unparsed, which needs no memory for parsing; undefined when all are parsed. */
   readonly unparsed: string | undefined;
-  /** Headers, in lower case, that decide about the answer beside those that every door reads. Idempotent requests must agree in them. */
+  /** Headers, in lower case, that affect the answer in addition to those read by every door. Idempotent requests must agree in them. */
   readonly decidingHeaders: readonly string[];
   /** Whether its requests may refer to items of earlier answers. */
   readonly refersToItems: boolean;
   readonly faults: FaultForm;
   /**
-   * @param members of the body, whose JSON has been scanned
-   * @throws Fault INVALID_REQUEST with every problem that can be seen here
+   * @param members of the body, after the JSON scan
+   * @throws Fault INVALID_REQUEST with every problem detectable here
    */
   read(body: Buffer, members: readonly JsonMember[], context: DoorContext): DoorTurn;
 }
 
-/** The parts of a request that its body does not tell. */
+/** The parts of a request outside of its body. */
 export interface DoorContext {
-  /** Value of the header `x-session-id`, which counts when the body names no session. */
+  /** Value of the header `x-session-id`, used when the body names no session. */
   readonly sessionId: string | undefined;
   /** Whether `X-Service-Metadata` asks for the receipt. */
   readonly serviceMetadata: boolean;
@@ -44,28 +44,28 @@ export interface DoorContext {
   readonly remember: ItemTaker | undefined;
 }
 
-/** A request that was read, and the forms of its answer. Clients that share a turn each get a fold of their own. */
+/** A parsed request, and the folds for its answer. Each client of a shared turn gets a separate fold. */
 export interface DoorTurn {
   readonly request: RunTurnRequest;
-  /** Puts a failure of the turn into the terms of the format; undefined where clients write the fields of a turn themselves. */
+  /** Translates a failure of the turn into the terms of the format; undefined where clients write the fields of a turn themselves. */
   readonly explain?: (fault: Fault) => Fault;
-  /** Names of the format for the fields of the turn; undefined where they are the same. */
+  /** The format's names for the fields of the turn; undefined where they are the same. */
   readonly names?: FieldNames;
-  /** A fold for an answer without a stream. */
+  /** A fold for an answer without streaming. */
   whole(): WholeAnswer;
-  /** A fold for an answer as a stream. */
+  /** A fold for a streamed answer. */
   stream(): StreamedAnswer;
 }
 
 interface FailingAnswer {
-  /** JSON of the tokens that a turn has consumed before it fails; undefined when they are unknown. */
+  /** JSON of the tokens consumed before the turn failed; undefined when unknown. */
   readonly withheldUsageJson: string | undefined;
 }
 
 /** Folds the events of a turn into one JSON object. */
 export interface WholeAnswer extends FailingAnswer {
   apply(event: TurnEvent["event"]): void;
-  /** The object; undefined before the end of the turn, which is never shown as complete without one. */
+  /** The object; undefined before the end of the turn, without which an answer never counts as complete. */
   json(): string | undefined;
 }
 
@@ -73,10 +73,10 @@ export interface WholeAnswer extends FailingAnswer {
 export interface StreamedAnswer extends FailingAnswer {
   /** Whether the last event was written. */
   readonly over: boolean;
-  /** Returns once what stands before the first event of the turn; status 200 has gone out then. */
+  /** Returns, once, the events before the turn's first event; status 200 has gone out then. */
   open(): string;
-  /** @throws Fault INTERNAL when the events cannot be a stream that clients can follow */
+  /** @throws Fault INTERNAL when the events do not form a valid stream */
   events(events: readonly TurnEvent[]): string;
-  /** Returns the end of a stream whose turn has failed; an empty text when it was over. */
+  /** Returns the end of a stream after a failure; an empty text when it was over. */
   failed(fault: Fault): string;
 }

@@ -1,20 +1,20 @@
-/** Names the fields of a turn as the client's format has them, in failures and receipts that were written behind the gateway. */
+/** Translates field names of a turn to the client's format, in failures and receipts from inference-svc. */
 import type { Fault } from "@sluice/proto/runtime/fault.js";
 import { isObject } from "@sluice/proto/runtime/validation/fields.js";
 
-/** The places in a client's body from which the parts of a turn were made. */
+/** The places in a client's body of the parts of a turn. */
 export interface FieldNames {
-  /** Path of the message or block that became an item of the input. */
+  /** Path of the message or block behind an input item. */
   item(index: number): string | undefined;
-  /** Path of the block that became a part of an item. */
+  /** Path of the block behind a part of an item. */
   part(item: number, part: number): string | undefined;
   tool(index: number): string | undefined;
-  /** Fields of items by their names in the turn; those that are missing have no counterpart. */
+  /** Client names of item fields, by their names in the turn; missing fields have no counterpart. */
   readonly itemFields: Readonly<Record<string, string>>;
   readonly toolFields: Readonly<Record<string, string>>;
-  /** Other fields whose names differ, by their paths in the turn. */
+  /** Other fields with different names, by their paths in the turn. */
   readonly fields: Readonly<Record<string, string>>;
-  /** Beginning of the paths of what the door asks for by itself: no receipt names it. */
+  /** Path prefix of fields added by the door itself: receipts leave them out. */
   readonly added?: string;
 }
 
@@ -45,7 +45,7 @@ function joinField(
   return base === undefined || name === undefined ? base : `${base}.${name}`;
 }
 
-/** The longest beginning with a name of its own counts. */
+/** The longest prefix with a separate name counts. */
 function nameSetting(path: string, fields: Readonly<Record<string, string>>): string {
   for (let end = path.length; end > 0; end = path.lastIndexOf(".", end - 1)) {
     const name = fields[path.slice(0, end)];
@@ -54,7 +54,7 @@ function nameSetting(path: string, fields: Readonly<Record<string, string>>): st
   return path;
 }
 
-/** The fault with the client's names for the fields that it blames. */
+/** The fault with the client's names for its fields. */
 export function nameFaultFields(fault: Fault, names: FieldNames): Fault {
   const { metadata, serviceMetadataJson: receipt } = fault;
   const { param, issues } = metadata ?? {};
@@ -82,14 +82,14 @@ function nameIssue(issue: unknown, names: FieldNames): unknown {
 
 const mentioned = /(?<![\w.])(?:input|tools)\.\d+(?:\.\w+)*/g;
 
-/** @param path that the sentence is about, and may begin with */
+/** @param path subject of the sentence, possibly at its start */
 function nameIn(sentence: string, path: string, names: FieldNames): string {
   const isFirst = path !== "" && sentence.startsWith(path);
   const rest = isFirst ? sentence.slice(path.length) : sentence;
   return (isFirst ? nameField(path, names) : "") + rest.replaceAll(mentioned, (other) => nameField(other, names));
 }
 
-/** The receipt with the client's names for the fields that were not sent. */
+/** The receipt with the client's names for its unsent fields. */
 export function nameReceiptFields(json: Uint8Array, names: FieldNames): Uint8Array {
   const text = Buffer.from(json.buffer, json.byteOffset, json.byteLength).toString();
   if (!text.includes('"not_sent"')) return json;

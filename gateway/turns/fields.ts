@@ -1,9 +1,9 @@
-/** Fields that requests of several formats have under the same name and in the same shape. */
+/** Fields with the same name and shape in several formats. */
 import type { PluginJson } from "@sluice/proto/contract/plugin-messages.js";
 import type { PreferencesJson } from "@sluice/proto/contract/request/preferences.js";
 import { UnsetParameters } from "./parameters.ts";
 
-/** Accepted values by their JSON names. Undefined stands for an absent field. Null, where a format takes it, means the same. */
+/** Accepted values by their JSON names. Undefined means an absent field; null, where a format accepts it, means the same. */
 export class TurnFields extends UnsetParameters {
   readonly model: string | null | undefined = undefined;
   readonly models: string[] | null | undefined = undefined;

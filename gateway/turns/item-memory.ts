@@ -1,4 +1,4 @@
-/** Items of earlier answers to a key, which a format may refer to instead of sending them again. */
+/** Items of earlier answers to a key. A format may refer to them instead of sending them again. */
 import type { ItemTaker } from "@sluice/proto/runtime/responses/object.js";
 import type { Reservation } from "@sluice/proto/runtime/load/byte-budget.js";
 import type { JsonMember } from "@sluice/proto/runtime/validation/json-span.js";
@@ -7,9 +7,9 @@ import { scanBody } from "./body.ts";
 import type { Door } from "./door.ts";
 
 export interface ItemMemory {
-  /** @returns what takes the items of the answer; undefined when they are not remembered */
+  /** @returns the receiver of the answer's items; undefined when they are not remembered */
   taker(keyHash: string): ItemTaker | undefined;
-  /** @returns the body with items in the places of references to them; undefined when it stays as it is */
+  /** @returns the body with items instead of references to them; undefined when it stays unchanged */
   restore(keyHash: string, body: Buffer, members: readonly JsonMember[]): Promise<Buffer | undefined> | undefined;
 }
 
@@ -27,9 +27,9 @@ interface Restoring {
 }
 
 /**
- * Puts earlier items into the places of references to them.
- * @returns undefined when the body stays as it is
- * @throws Fault PAYLOAD_TOO_LARGE when it grows above the limit of bodies; UNAVAILABLE where no memory is free
+ * Replaces references with the earlier items.
+ * @returns undefined when the body stays unchanged
+ * @throws Fault PAYLOAD_TOO_LARGE when it grows above the limit of bodies; UNAVAILABLE when no memory is free
  */
 export function restoreItems(
   { memory, door, keyHash, room, limitBytes }: Restoring,

@@ -1,4 +1,4 @@
-/** Reads values out of a body that the scanner has accepted, and writes texts as JSON. */
+/** Reads values from a scanned body, and writes texts as JSON. */
 import { quote } from "@sluice/proto/runtime/validation/json-bytes.js";
 import type { ByteSpan } from "@sluice/proto/runtime/validation/json-span.js";
 import { unitAt } from "@sluice/proto/runtime/text/unit-at.js";
@@ -31,12 +31,12 @@ export function subtreeBytes(body: Buffer, span: ByteSpan | undefined): Uint8Arr
   return span && !isNullAt(body, span) ? body.subarray(span.start, span.end) : none;
 }
 
-/** Among JSON values, null alone begins with n. */
+/** Of all JSON values, only null begins with n. */
 export const isNullAt = (body: Buffer, { start }: ByteSpan): boolean => body[start] === 0x6e;
 
-/** Longest text for which checking each character is faster than a regular expression. */
+/** Maximum length at which checking each character is faster than a regular expression. */
 const shortLength = 64;
-/** JSON.stringify escapes these: it takes three times as long as the search for them (Node 20). */
+/** JSON.stringify escapes these characters: it takes three times as long as the search for them (Node 20). */
 // oxlint-disable-next-line no-control-regex
 const escaped = /["\\\x00-\x1f\ud800-\udfff]/;
 

@@ -1,12 +1,12 @@
-/** Reads the parameters of a body into the fields of a turn, by the table of the contract. */
+/** Reads the parameters of a body into the fields of a turn, by the contract's table. */
 import { type BodyParameters, type Parameter, parameterList } from "@sluice/proto/contract/request/parameters.js";
 import type { RunTurnRequest } from "@sluice/proto/gen/sluice/inference/v1/turn_pb.js";
 
 interface DoorField {
   readonly row: Parameter;
-  /** Names in the body; the first one with a value counts. */
+  /** Names in the body; the first with a value counts. */
   readonly names: readonly string[];
-  /** Value that counts as absent. */
+  /** Value equivalent to an absent field. */
   readonly unset?: number | undefined;
 }
 
@@ -17,7 +17,7 @@ const fieldsAt = {
     row.messages ? { row, names: [row.messages.name], unset: row.messages.unset } : { row, names: [] },
 };
 
-/** The parameters that the requests of one door have. */
+/** The parameters of one door's requests. */
 class DoorParameters {
   readonly #fields: readonly DoorField[];
   /** Names at the door by those of a turn, where they differ. */

@@ -1,4 +1,4 @@
-/** Prepares the turn of a request that was read, and the writer of its answer. */
+/** Prepares the turn of a parsed request, and the writer of its answer. */
 import type { IncomingHttpHeaders } from "node:http";
 import type { Open } from "@sluice/proto/gen/sluice/inference/v1/session_pb.js";
 import type { RunTurnRequest } from "@sluice/proto/gen/sluice/inference/v1/turn_pb.js";
@@ -25,7 +25,7 @@ export interface TurnParts {
   readonly itemMemory: ItemMemory;
 }
 
-/** A turn that is ready to be opened. */
+/** A turn ready to be opened. */
 export interface PreparedTurn {
   readonly door: Door;
   readonly turn: DoorTurn;
@@ -33,7 +33,7 @@ export interface PreparedTurn {
   readonly generationId: string;
   /** Second name of `service_metadata`. */
   readonly metadataAlias: string | undefined;
-  /** Timeout that the client asked for. */
+  /** Timeout requested by the client. */
   readonly timeoutMs: number | undefined;
 }
 
@@ -49,7 +49,7 @@ export function wantsServiceMetadata(
   return typeof value === "string" && value.toLowerCase() === "enabled";
 }
 
-/** A client that knows the alias `vendor_metadata` sends `X-Vendor-Metadata` or `X-Vendor-Experimental-Metadata`. */
+/** A client aware of the alias `vendor_metadata` sends `X-Vendor-Metadata` or `X-Vendor-Experimental-Metadata`. */
 function underAlias(headers: IncomingHttpHeaders, alias: string): string | string[] | undefined {
   const name = `x-${alias.replaceAll("_", "-")}`;
   return headers[name] ?? headers[name.replace(/metadata$/, "experimental-metadata")];
@@ -60,7 +60,7 @@ export function readTimeout({ "x-request-timeout-ms": text }: IncomingHttpHeader
   return typeof text === "string" && /^[1-9]\d{0,9}$/.test(text) ? Number(text) : undefined;
 }
 
-/** @param remember takes the items of the answer @throws Fault of the door, where the body is no request */
+/** @param remember receives the items of the answer @throws Fault of the door, for an invalid body */
 export function prepareTurn(
   { compat }: Pick<TurnParts, "compat">,
   door: Door,
@@ -109,7 +109,7 @@ export const toOpen = (
   tracestate: trace.tracestate,
 });
 
-/** Captures the turn of a call whose key opts in, unless the request forbids it. */
+/** Captures the turn of a call if its key opts in and the request does not forbid it. */
 export function capture(
   { captures }: Pick<TurnParts, "captures">,
   call: TurnCall,
@@ -121,7 +121,7 @@ export function capture(
   call.captured = captures.begin({ caller, requestId, generationId, startedAt, request, body, members });
 }
 
-/** Creates the writer of the answer, which learns from the call when the response closes. */
+/** Creates the writer of the answer; the call notifies it when the response closes. */
 export function createAnswer(
   { keepAlive, limits }: Pick<TurnParts, "keepAlive" | "limits">,
   call: AnsweredCall,

@@ -1,6 +1,6 @@
 /**
- * Has the turns recorded that this gateway refuses or loses itself: for a limit, for a body that is no request, for want of a process. Any
- * inference process writes them into its spool, with the turns that it runs. The others are recorded where they run.
+ * Records turns refused or lost by this gateway itself: because of a limit, an invalid body, or no available process. Any inference process writes the
+ * records into its spool, together with those of its own turns. All other turns are recorded where they run.
  */
 import type { Client } from "@grpc/grpc-js";
 import { type Caller, FilterAction } from "@sluice/proto/gen/sluice/admin/v1/access_service_pb.js";
@@ -16,7 +16,7 @@ import type { TraceHeaders } from "@sluice/proto/runtime/tracing/context.js";
 import { RefusedTurns } from "@sluice/proto/runtime/turns/refused-turns.js";
 import { type TurnFacts, askedModel, turnOperation } from "@sluice/proto/runtime/turns/turn-facts.js";
 
-/** Records that wait for an inference process; further refusals are counted. */
+/** Maximum records waiting for an inference process; beyond it, refusals are only counted. */
 const maxWaiting = 1_000;
 /** Time to collect records for one call. */
 const lingerMs = 100;
@@ -58,12 +58,12 @@ export class Refusals {
     });
   }
 
-  /** A failure that another process has made is on record there. */
+  /** A failure from another process is already recorded there. */
   note(turn: RefusedTurn): void {
     if (!turn.fault.isForwarded) this.#refused.note(describeRefusal(turn));
   }
 
-  /** Sends what is left, once. */
+  /** Sends the remaining records, once. */
   async stop(): Promise<void> {
     this.#refused.flush();
     await this.#sending;
@@ -88,7 +88,7 @@ export class Refusals {
     }, ms).unref();
   }
 
-  /** A record that comes twice is stored once, so that one whose answer was lost can be sent again. */
+  /** Duplicate records are stored once: a batch without an answer can be sent again. */
   async #send(): Promise<void> {
     const sent = this.#waiting.slice();
     if (sent.length === 0) return;
@@ -128,7 +128,7 @@ function describeRefusal({ caller, fault, request, ...turn }: RefusedTurn): Turn
     guardrailAction: FilterAction.UNSPECIFIED,
     rule: "",
     streamed: request?.stream ?? false,
-    // The second part of a traceparent, which is empty without tracing.
+    // The second part of a traceparent; empty without tracing.
     traceId: turn.trace.traceparent.split("-")[1] ?? "",
     count: 1,
   };

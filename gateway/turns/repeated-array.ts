@@ -1,31 +1,31 @@
 /**
- * Writes an array of a body as another one, such as messages as items of an input. The elements with which an array of the same key has begun
- * before are neither parsed nor checked nor written again.
+ * Converts an array of a body to another array, such as messages to items of an input. Leading elements already seen in an earlier array of the same key
+ * are neither parsed nor checked nor converted again.
  *
- * An element's text may depend on the elements before it, because those are the same as they were then. Nothing else may decide about it.
+ * An element's text may depend on the elements before it, because those are unchanged. It may depend on nothing else.
  */
 import { closeBracket, comma } from "@sluice/proto/runtime/validation/json-bytes.js";
 import { type ByteSpan, type JsonMember, elementAt, elementsOf } from "@sluice/proto/runtime/validation/json-span.js";
 import type { ScannedElement } from "@sluice/proto/runtime/validation/scanned-array.js";
 import { readValue } from "./json.ts";
 
-/** Facts about an element, beside its text, that are needed when it comes again. */
+/** Facts about an element, in addition to its text, for its next occurrence. */
 export interface ElementNote {
-  /** A value that passes all checks, in the place of the element. */
+  /** A value that passes all checks in the element's place. */
   readonly standIn: unknown;
-  /** Number of texts and paths that the note holds. */
+  /** Number of texts and paths in the note. */
   readonly size: number;
 }
 
 /** Bytes of an object with one text or path. */
 const noteBytes = 64;
 
-/** An element that was written before. */
+/** An element converted earlier. */
 class Reading<Note> {
   readonly note: Note;
-  /** The array in which it was written last. */
+  /** The array in which it was last written. */
   bytes: Buffer;
-  /** Place of its text there. A comma, or the bracket of the array, is its last byte. */
+  /** Place of its text there. The last byte is a comma or the array's closing bracket. */
   start: number;
   end: number;
 
@@ -45,7 +45,7 @@ export class RepeatedArray<Note extends ElementNote> {
   readonly #body: Buffer;
   readonly #member: JsonMember;
   #known: readonly Reading<Note>[];
-  /** Notes and texts of the elements after the known ones, for as long as each has a note. */
+  /** Notes and texts of the elements after the known ones, while each element has a note. */
   readonly #notes: Note[] = [];
   readonly #texts: string[] = [];
   #remembers: boolean;
@@ -53,8 +53,8 @@ export class RepeatedArray<Note extends ElementNote> {
   #spans: readonly ByteSpan[] | undefined;
 
   /**
-   * @param member undefined where the body does not have it
-   * @param kind class of the notes: what another format has made of the same bytes is of no use
+   * @param member undefined if absent from the body
+   * @param kind class of the notes: notes of another format for the same bytes are useless
    */
   constructor(body: Buffer, member: JsonMember | undefined, kind: NoteKind<Note>) {
     this.#body = body;
@@ -63,7 +63,7 @@ export class RepeatedArray<Note extends ElementNote> {
     this.#remembers = member?.array?.remember !== undefined;
   }
 
-  /** Number of the first elements that are known. */
+  /** Number of known leading elements. */
   get known(): number {
     return this.#known.length;
   }
@@ -73,7 +73,7 @@ export class RepeatedArray<Note extends ElementNote> {
     return this.#known[index]!.note;
   }
 
-  /** Place after the known elements; that of the array when there are none. */
+  /** Place after the known elements; the array's place when there are none. */
   get unreadFrom(): number {
     const { start, array } = this.#member;
     return this.known === 0 ? start : start + array!.ends[this.known - 1]!;
@@ -89,13 +89,13 @@ export class RepeatedArray<Note extends ElementNote> {
     return this.fill(JSON.parse(zeroed + this.#body.toString("utf8", this.unreadFrom, this.#member.end)));
   }
 
-  /** The value of the member, of which no element counts as known any longer. */
+  /** The value of the member, with all elements treated as unknown from now on. */
   parseAll(): unknown {
     this.#known = [];
     return readValue(this.#body, this.#member);
   }
 
-  /** @param value in which one element stands for all that are known */
+  /** @param value array with one element in the role of all known elements */
   fill(value: unknown): unknown {
     if (this.known === 0) return value;
     const filled = this.#known.map(({ note }) => note.standIn);
@@ -113,9 +113,9 @@ export class RepeatedArray<Note extends ElementNote> {
   }
 
   /**
-   * Adds what the next element is written as.
-   * @param text JSON values, each with a comma after it; empty for an element that is left out
-   * @param note undefined when something else than the elements up to this one decides about its text
+   * Adds the conversion of the next element.
+   * @param text JSON values, each with a comma after it; empty for an omitted element
+   * @param note undefined when its text depends on anything but the elements so far
    */
   add(text: string, note: Note | undefined): void {
     this.#text += text;
@@ -126,9 +126,9 @@ export class RepeatedArray<Note extends ElementNote> {
   }
 
   /**
-   * The array as it was written, when all elements have been added. They are remembered then.
+   * The converted array, after all elements were added. They are then remembered.
    * @param before values before those of the elements, each with a comma after it
-   * @param after values behind them
+   * @param after values after them
    */
   write(before = "", after = ""): Buffer {
     const head = `[${before}`;
@@ -142,7 +142,7 @@ export class RepeatedArray<Note extends ElementNote> {
     return written;
   }
 
-  /** The array, when it was written in the same way before. */
+  /** The whole converted array, if the same array was converted before. */
   #writtenBefore(): Buffer | undefined {
     const [first] = this.#known;
     const last = this.#known.at(-1);
@@ -166,7 +166,7 @@ export class RepeatedArray<Note extends ElementNote> {
     return sum;
   }
 
-  /** Copies at once what stands in one array. */
+  /** Copies consecutive elements of one array together. */
   #copyKnown(target: Buffer, place: number): void {
     const known = this.#known;
     let at = place;
@@ -181,7 +181,7 @@ export class RepeatedArray<Note extends ElementNote> {
     }
   }
 
-  /** @param from place of the first element in the array as it was written */
+  /** @param from place of the first element in the converted array */
   #remember(written: Buffer, from: number): void {
     const { elements, remember } = this.#member.array!;
     let notes = 0;
@@ -217,7 +217,7 @@ function knownAmong<Note>(elements: readonly ScannedElement[], kind: NoteKind<No
 /** Begins an array with one element. */
 const zeroed = "[0";
 
-/** Parses a whole body, but for the elements of these arrays that are known. */
+/** Parses a whole body, except for the known elements of these arrays. */
 export function parseUnread(body: Buffer, arrays: readonly RepeatedArray<ElementNote>[]): unknown {
   const repeated = arrays.filter(({ known }) => known > 0).sort((one, other) => one.start - other.start);
   let text = "";

@@ -1,7 +1,7 @@
 /**
- * Serves turns past Koa, whose context and middleware a turn does not need.
+ * Serves turns without Koa: they do not need its context and middleware.
  *
- * The steps are those of every other request, in the same order. Most of them need not wait, so a promise is made only for those that do.
+ * The steps are those of every other request, in the same order. Most need not wait, so a promise is created only for those that do.
  */
 import type { IncomingMessage, ServerResponse } from "node:http";
 import type { Cors } from "@sluice/proto/runtime/http1/cors.js";
@@ -44,15 +44,15 @@ export class TurnRoute {
     const call = new TurnCall(request, response, door);
     begin(this.#parts, call);
     response.on("close", () => call.closed(this.#parts.refusals));
-    // The next connection goes to a gateway that is ready.
+    // Moves the client to a ready gateway for its next connection.
     if (!this.#parts.lifecycle.ready) response.setHeader("connection", "close");
     this.#parts.cors?.(request, response);
-    // Node's parser has read only the head. One tick later it has read the rest of the bytes that came with it, which is the whole of most bodies.
+    // Node's parser has read only the head. One tick later it has read the other bytes received with it, which for most bodies is all of them.
     process.nextTick(answer, this.#parts, call);
   }
 }
 
-/** Settles once the turn is open; the answer goes on by callbacks. */
+/** Settles once the turn is open; the answer continues by callbacks. */
 async function answer(parts: TurnRouteParts, call: TurnCall): Promise<void> {
   try {
     const slowed = waitAfterRefusals(call.req, call.res);

@@ -1,10 +1,10 @@
-/** Reads the session of a request, which keeps its turns on one provider. */
+/** Reads the session of a request, to keep its turns on one provider. */
 import { isUtf8 } from "node:buffer";
 import type { Problems } from "@sluice/proto/runtime/validation/problems.js";
 import { isLongerThan } from "@sluice/proto/runtime/validation/text.js";
 
 /**
- * @param own value of the field of the body, which takes precedence and has been checked; undefined when it is absent
+ * @param own value of the body's field, already checked, which takes precedence; undefined when absent
  * @param header value of `x-session-id`: header text arrives as one character per byte
  */
 export function readSession(own: unknown, header: string | undefined, problems: Problems): string | undefined {

@@ -1,4 +1,4 @@
-/** Serves turns with an Idempotency-Key: equal requests that run at the same time share one turn. */
+/** Serves turns with an Idempotency-Key: equal concurrent requests share one turn. */
 import { type Hash, createHash } from "node:crypto";
 import { Fault } from "@sluice/proto/runtime/fault.js";
 import type { Compat } from "@sluice/proto/runtime/house-file.js";
@@ -25,7 +25,7 @@ import {
 } from "./prepare.ts";
 import { reserveForParsing, scanBody } from "./body.ts";
 
-/** A prepared turn that further requests can join. */
+/** A prepared turn open to further requests. */
 export type SharedTurn = PreparedTurn & KeyedTurn;
 
 export interface SharedTurnParts extends TurnParts {
@@ -36,7 +36,7 @@ export interface SharedTurnParts extends TurnParts {
 }
 
 /**
- * Joins the turn that runs under this Idempotency-Key, or opens one.
+ * Joins the running turn with this Idempotency-Key, or opens one.
  * @throws Fault while nothing has been written
  */
 export async function createSharedTurn(parts: SharedTurnParts, idempotencyKey: string, call: TurnCall): Promise<void> {
@@ -53,7 +53,7 @@ export async function createSharedTurn(parts: SharedTurnParts, idempotencyKey: s
   }
 }
 
-/** Joins a running turn. The request counts against the rate limit, and opens no turn. Its body is compared and not kept. */
+/** Joins a running turn. The request counts towards the rate limit, and opens no turn. Its body is compared and not kept. */
 async function join(parts: SharedTurnParts, generation: Generation<SharedTurn>, call: TurnCall): Promise<SharedTurn> {
   const { caller: key, req: request } = call;
   await admit(parts.limiter, key, call.res, joinTurn);
@@ -64,7 +64,7 @@ async function join(parts: SharedTurnParts, generation: Generation<SharedTurn>, 
 
 async function lead(parts: SharedTurnParts, generation: Generation<SharedTurn>, call: TurnCall): Promise<SharedTurn> {
   const { caller: key, req: request } = call;
-  // The turn has memory of its own, because its body is sent for others when this client has left.
+  // The turn has a separate memory account: its body is still needed for other clients after this client has left.
   const room = parts.budget.open(key.keyHash);
   let leave = (_tokens?: number) => room.release();
   try {
@@ -104,7 +104,7 @@ function follow(parts: SharedTurnParts, member: JoinedRequest, turn: PreparedTur
   createAnswer(parts, call, turn).start((listener) => member.follow(listener, () => call.res.destroy()));
 }
 
-/** Begins the hash of everything that decides about an answer; the caller adds the body. */
+/** Starts the hash of everything that affects the answer; the caller adds the body. */
 function beginFingerprint({ door, req: { headers } }: TurnCall, compat: Compat): Hash {
   const deciding = [door.path, wantsServiceMetadata(headers, compat), headers["x-session-id"] ?? null];
   for (const name of door.decidingHeaders) deciding.push(String(headers[name] ?? ""));

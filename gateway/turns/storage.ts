@@ -1,8 +1,8 @@
-/** Whether a request forbids Sluice to keep its prompt and its answer. */
+/** Whether a request forbids Sluice to store its prompt and answer. */
 import type { RunTurnRequest } from "@sluice/proto/gen/sluice/inference/v1/turn_pb.js";
 import type { JsonMember } from "@sluice/proto/runtime/validation/json-span.js";
 
-/** Preferences about what providers keep hold for Sluice, too, as does `store: false`. @param members of the body */
+/** Data policies for providers apply to Sluice, too, and so does `store: false`. @param members of the body */
 export function forbidsStorage(
   { provider }: Pick<RunTurnRequest, "provider">,
   body: Buffer,

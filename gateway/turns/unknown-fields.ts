@@ -1,7 +1,4 @@
-/**
- * Fields of a request that the contract does not have. They are ignored, as the contract promises, and named in the receipt and in a header,
- * so that a misspelled setting is noticed.
- */
+/** Unknown fields of a request. They are ignored, as the contract promises, and reported in the receipt and in a header, to reveal misspelled settings. */
 import type { ServerResponse } from "node:http";
 import type { RunTurnRequest, UnknownField } from "@sluice/proto/gen/sluice/inference/v1/turn_pb.js";
 import { editDistance } from "@sluice/proto/runtime/validation/edit-distance.js";
@@ -11,13 +8,13 @@ import type { JsonMember } from "@sluice/proto/runtime/validation/json-span.js";
 export const warningHeader = "x-sluice-warning";
 
 const maxNameLength = 64;
-/** Two letters may be wrong in a long name, one in a short name. */
+/** Maximum edit distance: two letters in a long name, one in a short name. */
 const maxDistance = (name: string): number => (name.length > 5 ? 2 : 1);
 const none: UnknownField[] = [];
 const noBytes = new Uint8Array(0);
 const closingBrace = Buffer.from("}");
 
-/** The fields that the body of a door can have. */
+/** The possible fields of a door's body. */
 export class KnownFields {
   readonly #names: readonly string[];
   readonly #known: ReadonlySet<string>;
@@ -41,7 +38,7 @@ export class KnownFields {
   /** @returns a JSON object of the unknown fields in the client's bytes, within the limits of `extra_json`; empty when there are none */
   extraJson(body: Buffer, members: readonly JsonMember[]): Uint8Array {
     const parts: Buffer[] = [];
-    // Each member stands behind a brace or a comma, and a brace ends the object.
+    // Each member is preceded by a brace or a comma, and a brace ends the object.
     let size = 1;
     for (const { key, start, end } of members) {
       if (this.#known.has(key) || key.length > maxNameLength) continue;
@@ -59,13 +56,13 @@ export class KnownFields {
   }
 }
 
-/** Node refuses to read heads of more than 16 KiB, so 16 paths must be shorter than that together. */
+/** Node rejects heads of more than 16 KiB: 16 paths together must be shorter. */
 const maxPathLength = 256;
 
-/** A path in the characters and the length that a header can have. */
+/** A path limited to the characters and length of a header. */
 export const headerPath = (path: string): string => path.slice(0, maxPathLength).replaceAll(/[^\x20-\x7e]/g, "?");
 
-/** A field, by its path, that nothing reads or that reaches no provider. Names stand in a header. */
+/** A field, by its path, that is unknown or reaches no provider. Names stand in a header. */
 export const unsentField = (path: string): UnknownField => ({
   $typeName: "sluice.inference.v1.UnknownField",
   name: headerPath(path),
@@ -80,13 +77,13 @@ export function warnAboutUnknownFields(
   if (unknownFields.length > 0) response.setHeader(warningHeader, unknownFields.map(warningOf).join(", "));
 }
 
-/** Takes back the warnings about fields that the provider got all the same. */
+/** Removes the warnings about fields that the provider received after all. */
 export function unwarn(
   response: ServerResponse,
   { unknownFields }: Pick<RunTurnRequest, "unknownFields">,
   passed: readonly string[],
 ): void {
-  // The head of a stream goes out before its first event when that one is late.
+  // The head of a stream goes out before its first event if the event is late.
   if (passed.length === 0 || response.headersSent) return;
   response.removeHeader(warningHeader);
   warnAboutUnknownFields(response, { unknownFields: unknownFields.filter(({ name }) => !passed.includes(name)) });

@@ -1,4 +1,4 @@
-/** Stands in for inference-svc while the gateway warms up: a session on which every turn gets the same answer. */
+/** Simulates inference-svc while the gateway warms up: a session with the same answer for every turn. */
 import type { ServerHttp2Stream } from "node:http2";
 import { type MessageInitShape, create } from "@bufbuild/protobuf";
 import { InferenceService } from "@sluice/proto/gen/sluice/inference/v1/inference_service_pb.js";
@@ -71,7 +71,7 @@ function serveSession(http2Stream: ServerHttp2Stream): void {
     drained: () => outbox.drained(),
     closed: () => {},
   });
-  // A turn with an event that cannot be encoded fails, and the warm-up with it.
+  // An event that cannot be encoded fails its turn, and thereby the warm-up.
   const write = (message: SessionResponse) => stream.write(encodeSessionResponse(message, () => {}));
   const outbox = new Outbox<ServerFrame>((frames) =>
     write({ $typeName: "sluice.inference.v1.SessionResponse", frames, draining: false }),
@@ -79,7 +79,7 @@ function serveSession(http2Stream: ServerHttp2Stream): void {
   write(greeting);
 }
 
-/** Sends each batch in a turn of the loop of its own, as batches of a model come one by one. */
+/** Sends each batch in a separate turn of the event loop, like batches of a real model. */
 function answer(outbox: Outbox<ServerFrame>, turn: number, batches: readonly Batch[], index = 0): void {
   const value = batches[index] as Batch;
   const last = index === batches.length - 1;

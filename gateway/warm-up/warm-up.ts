@@ -1,8 +1,8 @@
 /**
- * Answers requests before the process is ready, so that its first ones do not pay for compiling what every request runs.
+ * Serves requests before the process is ready: its first real requests then do not pay for compiling common code.
  *
- * They go through the parts of a gateway of their own in this process: the same code from the HTTP port to the lane, with a policy, limits,
- * metrics and a log that nothing else sees. Everything listens on the loopback address and is gone afterwards.
+ * They pass through a separate gateway in this process: the same code from the HTTP port to the lane, with isolated policy, limits, metrics and log.
+ * Everything listens on the loopback address and is gone afterwards.
  */
 import { Agent, request } from "node:http";
 import { edgeSchema } from "@sluice/proto/runtime/house-file.js";
@@ -18,9 +18,9 @@ import { openGateway } from "../gateway.ts";
 import { responsesPath } from "../http/turn-head.ts";
 import { openInferencePeer } from "./inference-peer.ts";
 
-/** The inference service that answers the requests of a warm-up. */
+/** The inference service for the warm-up's requests. */
 export interface InferencePeer extends Peer {
-  /** Opens sessions to it where it is a real one of this process. */
+  /** Opens sessions to a real inference service of this process. */
   readonly connectHere?: Connect;
 }
 
@@ -65,7 +65,7 @@ export async function warmUp(
   }
 }
 
-/** Settles at the end of the answer. @throws when it is a failure, which would warm only the way of failures */
+/** Settles at the end of the answer. @throws for a failure, which would only warm up the code for failures */
 function ask(options: object, body: Buffer): Promise<void> {
   return new Promise((resolve, reject) => {
     const sent = request(options, (response) => {
@@ -77,7 +77,7 @@ function ask(options: object, body: Buffer): Promise<void> {
   });
 }
 
-/** Headers of three clients, because V8 ties code to the names and the order of the headers that it has seen. */
+/** Headers of three clients, because V8 specializes code for the names and order of headers. */
 function createClients(host: string): readonly object[] {
   const authorization = `Bearer ${mintKey(KeyKind.INFERENCE)}`;
   const type = { "content-type": "application/json" };
@@ -94,7 +94,7 @@ const instructions = "Be brief.";
 const parameters = { type: "object", properties: { word: { type: "string" } }, required: ["word"] };
 const tools = [{ type: "function", name: "look_up", description: "Looks a word up.", parameters }];
 
-/** Half of them stream, half of them have instructions, half of them have a tool. */
+/** Half of them stream, half have instructions, half have a tool. */
 const bodies: readonly Buffer[] = [
   { input: text, instructions, stream: false },
   { input: [{ role: "user", content: [{ type: "input_text", text }] }], stream: true },

@@ -7,7 +7,7 @@ import type { CallableTool, InputItem, NamespaceTool, Tool, ToolReference, TurnR
 export interface DeferredTool {
   readonly tool: CallableTool;
   readonly namespace?: NamespaceTool;
-  /** Set for a tool from an `additional_tools` item, which already shows it to the model. */
+  /** Marks a tool from an `additional_tools` item, which already shows it to the model. */
   readonly brought?: true;
 }
 

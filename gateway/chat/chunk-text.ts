@@ -10,7 +10,7 @@ export class ChunkText {
   #beforeDelta = "";
   #text = "";
 
-  /** Joins the pieces, because a joined text is one object. @param model the slug that chunks name from now on */
+  /** Joins the pieces, because a joined text is one object. @param model the slug in chunks from now on */
   begin(id: string, createdAt: number, model: string): void {
     this.#head = [
       beginning,
@@ -35,14 +35,14 @@ export class ChunkText {
     this.#text += `${this.#beforeDelta}${members}},"logprobs":{"content":${logprobs},"refusal":null},"finish_reason":null}]}\n\n`;
   }
 
-  /** Adds the chunk that ends the message. @param members of the chunk after `choices`, with leading commas */
+  /** Adds the final chunk of the message. @param members of the chunk after `choices`, with leading commas */
   finish(reason: string, members: string): void {
     this.#text += `${this.#beforeDelta}},"finish_reason":"${reason}"}]${members}}\n\n`;
   }
 
   /**
    * Adds the chunk of a failure. Clients such as go-openai recognize it by `error` as the first member.
-   * @param members that begin with `error`, without braces
+   * @param members starting with `error`, without braces
    */
   fail(members: string): void {
     const others = this.#beforeDelta.slice(beginning.length);
@@ -50,8 +50,8 @@ export class ChunkText {
   }
 
   /**
-   * Adds a chunk of usage that nobody asked for. It has a choice, because simple loops read the first choice of each chunk, and an empty one,
-   * because openai-java drops the choices of a chunk with usage. Clients of OpenRouter count tokens by it.
+   * Adds a chunk of usage that the client did not request; clients of OpenRouter count tokens by it. It has a choice, because simple loops read the first
+   * choice of each chunk, and an empty one, because openai-java drops the choices of a chunk with usage.
    */
   usage(members: string): void {
     this.#text += `${this.#beforeDelta}},"finish_reason":null}]${members}}\n\n`;
@@ -62,7 +62,7 @@ export class ChunkText {
     this.#text += `${this.#head}]${members}}\n\n`;
   }
 
-  /** Adds text that is no chunk. */
+  /** Adds text outside of chunks. */
   raw(text: string): void {
     this.#text += text;
   }

@@ -1,6 +1,6 @@
 /**
- * Converts turn events into the chunks of a chat completion. The role comes first; text, reasoning and calls follow as they come, each item's
- * rest at its end; then the finish reason, usage, and [DONE].
+ * Converts turn events to the chunks of a chat completion. The role comes first; text, reasoning and calls follow as they come, the rest of each item at
+ * its end; then the finish reason, usage, and [DONE].
  */
 import type {
   ItemEnd,
@@ -22,19 +22,19 @@ import { StreamedMessage } from "./streamed-message.ts";
 import { StreamedReasoning } from "./streamed-reasoning.ts";
 import { withheldCompletionUsageJson } from "./usage.ts";
 
-/** An item whose pieces are shown while it streams. */
+/** An item shown piece by piece while it streams. */
 type OpenItem = StreamedMessage | StreamedReasoning | StreamedCall;
 
 export class Chunks implements StreamedAnswer {
   readonly #identity: CompletionIdentity;
   readonly #chunks = new ChunkText();
-  /** Items by output index; undefined where nothing of an item is shown while it streams. */
+  /** Items by output index; undefined for items shown only at their end. */
   readonly #items: (OpenItem | undefined)[] = [];
-  /** Output indices of items that have begun and not ended. */
+  /** Output indices of unfinished items. */
   readonly #open = new Set<number>();
   #calls = 0;
   #images = 0;
-  /** The message or reasoning that came last: places in the answer are counted on from it. */
+  /** The last message or reasoning: places in the answer are counted on from it. */
   #message: StreamedMessage | undefined = undefined;
   #reasoning: StreamedReasoning | undefined = undefined;
   #usage: Usage | undefined = undefined;
@@ -74,7 +74,7 @@ export class Chunks implements StreamedAnswer {
     return this.#chunks.take();
   }
 
-  /** Chunks name the model that serves from now on. */
+  /** Chunks contain the serving model from now on. */
   #name(model: string): void {
     const { id, createdAt } = this.#identity;
     this.#chunks.begin(id, createdAt, model);
@@ -149,7 +149,7 @@ export class Chunks implements StreamedAnswer {
     }
     if (!isClientCall(item)) return undefined;
     const number = this.#calls++;
-    // The old form of an answer has room for one call.
+    // The old form of an answer has room for only one call.
     return form.oldCalls && number > 0 ? undefined : new StreamedCall(this.#chunks, item, number, form.oldCalls);
   }
 

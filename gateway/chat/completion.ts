@@ -20,11 +20,11 @@ import { withheldCompletionUsageJson } from "./usage.ts";
 
 export class Completion implements WholeAnswer {
   readonly #identity: CompletionIdentity;
-  /** Slug of the model that serves. */
+  /** Slug of the serving model. */
   #model: string;
   readonly #items: OutputItem[] = [];
   #end: TurnEnd | undefined = undefined;
-  /** Usage of a turn that is about to fail. */
+  /** Usage of a turn about to fail. */
   #usage: Usage | undefined = undefined;
 
   constructor(identity: CompletionIdentity) {
@@ -58,7 +58,7 @@ export class Completion implements WholeAnswer {
   }
 }
 
-/** The message of a completion, put together from the items of an answer. */
+/** The message of a completion, assembled from the items of an answer. */
 class AnswerMessage {
   readonly calls: OutputItem[] = [];
   readonly #hidesReasoning: boolean;
@@ -101,7 +101,7 @@ class AnswerMessage {
     }
   }
 
-  /** @param old whether the first call has the old form, which has room for one */
+  /** @param old whether the first call has the old form, with room for one */
   json(old: boolean): string {
     const { calls } = this;
     const speaks = this.#text !== "" || (calls.length === 0 && this.#refusal === "");

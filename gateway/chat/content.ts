@@ -1,4 +1,4 @@
-/** Writes the parts of messages as parts of input items. */
+/** Converts message parts to parts of input items. */
 import { quoted } from "../turns/json.ts";
 import type { Content, ContentPart } from "./message.ts";
 
@@ -74,7 +74,7 @@ function partJson(part: ContentPart): string {
   }
 }
 
-/** Clients of this format put the address of a file into the field for its bytes. */
+/** Clients of this format put a file's URL into the field for its bytes. */
 const address = /^https?:\/\//i;
 
 function fileMembers({ file_data: data, file_id: id, filename }: File): string {
@@ -82,7 +82,7 @@ function fileMembers({ file_data: data, file_id: id, filename }: File): string {
   return member(field, data) + member("file_id", id) + member("filename", filename);
 }
 
-/** A member with a leading comma; an empty text for an absent one. */
+/** A member with a leading comma; empty for an absent value. */
 export const member = (name: string, value: string | null | undefined): string =>
   value === null || value === undefined ? "" : `,"${name}":${quoted(value)}`;
 

@@ -1,4 +1,4 @@
-/** Writes reasoning as entries of `reasoning_details`, which clients send back unchanged. */
+/** Writes reasoning as entries of `reasoning_details`; clients send them back unchanged. */
 import { quoted } from "../turns/json.ts";
 import { member } from "./content.ts";
 import type { OutputItem } from "./item.ts";
@@ -11,7 +11,7 @@ const fieldOf: Readonly<Record<Kind, string>> = {
   "reasoning.encrypted": "data",
 };
 
-/** Place of a thought in an answer: after its text or before it, and the number of calls before it. */
+/** Place of a reasoning item in an answer: before or after its text, and the number of calls before it. */
 export interface ThoughtPlace {
   readonly afterText: boolean;
   readonly calls: number;
@@ -21,8 +21,8 @@ const first: ThoughtPlace = { afterText: false, calls: 0 };
 const placed = /^(?<id>.*)~(?<text>[01])\.(?<calls>\d{1,4})$/s;
 
 /**
- * The id of a reasoning with its place, which messages of this format have no other field for: clients keep ids, and drop fields that they do not
- * know. The model wants its thoughts back where they were.
+ * The id of a reasoning item with its place, for which messages of this format have no other field: clients keep ids, and drop unknown fields. The model
+ * must get its reasoning back at the same place.
  */
 export const placedId = (id: string, { afterText, calls }: ThoughtPlace): string =>
   afterText || calls > 0 ? `${id}~${afterText ? 1 : 0}.${calls}` : id;
@@ -48,7 +48,7 @@ export function detailJson(kind: Kind, text: string, id: string, index: number, 
 }
 
 /**
- * The reasoning of an item that only its provider can read, where the signature does not stand for it already.
+ * The part of a reasoning item readable only by its provider; empty when the signature already contains it.
  * @param signed whether the signature goes out with the text of the item
  */
 export function sealedPart({ signature, encrypted_content: sealed }: OutputItem, signed: boolean): string {

@@ -10,8 +10,8 @@ import type { CompletionIdentity } from "./identity.ts";
 import { parseChatRequest } from "./request.ts";
 
 /**
- * The header in which OpenAI's SDKs name their language. The accumulator of the one for Go takes the finish reason from the last chunk with a choice, so that
- * a chunk of usage with an empty choice would make it empty.
+ * The header with the language of OpenAI's SDKs. The accumulator of the Go SDK takes the finish reason from the last chunk with a choice: a usage chunk
+ * with an empty choice would erase it.
  */
 const languageHeader = "x-stainless-lang";
 

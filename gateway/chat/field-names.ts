@@ -1,4 +1,4 @@
-/** The fields of a turn by their names in chat completions. */
+/** Maps the fields of a turn to their names in chat completions. */
 import type { FieldNames } from "../turns/field-names.ts";
 import { parametersAt } from "../turns/parameters.ts";
 import type { ChatFields } from "./fields.ts";
@@ -40,7 +40,7 @@ const fields = {
   "text.verbosity": "verbosity",
 };
 
-/** The fields that a request has given decide about the names, which are put together only for a failure or a receipt. */
+/** The names depend on the fields of the request, and are built only for a failure or a receipt. */
 export class ChatFieldNames implements FieldNames {
   readonly itemFields = itemFields;
   readonly #messages: readonly number[];
@@ -50,7 +50,7 @@ export class ChatFieldNames implements FieldNames {
   readonly #bareEffort: boolean;
   readonly #oldChoice: boolean;
 
-  /** @param messages numbers of the messages that the items of the input were made of */
+  /** @param messages numbers of the messages behind the items of the input */
   constructor(messages: readonly number[], given: GivenFields) {
     const { max_completion_tokens: newer, max_tokens: older, reasoning, functions, tools, tool_choice: choice } = given;
     this.#messages = messages;

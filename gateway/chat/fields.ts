@@ -1,4 +1,4 @@
-/** Reads the fields of the body of POST /chat/completions out of its bytes, and checks them. */
+/** Reads the fields of the body of POST /chat/completions from its bytes, and checks them. */
 import { chatRequestShape } from "@sluice/proto/contract/chat/request.js";
 import type { JsonObject } from "@sluice/proto/runtime/validation/fields.js";
 import type { JsonMember } from "@sluice/proto/runtime/validation/json-span.js";
@@ -20,7 +20,7 @@ interface ReasoningSettings extends JsonObject {
   readonly exclude?: boolean | null;
 }
 
-/** The fields of a request that its shape has accepted, by their JSON names. Undefined stands for an absent field. */
+/** The checked fields of a request by their JSON names. Undefined means an absent field. */
 export class ChatFields extends TurnFields {
   readonly messages: readonly ChatMessage[] = [];
   readonly stream_options: { readonly include_usage?: boolean | null } | null | undefined = undefined;
@@ -43,14 +43,14 @@ export class ChatFields extends TurnFields {
 
 const kept: ReadonlySet<string> = new Set(Object.keys(new ChatFields()));
 
-/** Limits how many unknown fields of a hostile body are kept. */
+/** Limits the unknown fields kept of a hostile body. */
 const maxIgnored = 64;
 
-/** The arrays that a conversation repeats. */
+/** The arrays repeated by each request of a conversation. */
 export class ChatArrays {
   readonly messages: RepeatedArray<ChatMessageNote>;
   readonly tools: RepeatedArray<ChatToolNote>;
-  /** Paths of fields that nothing reads. */
+  /** Paths of unknown fields. */
   readonly #ignored: string[] = [];
 
   constructor(body: Buffer, members: readonly JsonMember[]) {
@@ -70,7 +70,7 @@ export class ChatArrays {
     if (this.#ignored.length < maxIgnored) this.#ignored.push(path);
   }
 
-  /** The fields that nothing reads in an element; undefined when there may be others. @param element its path */
+  /** The unknown fields of an element; undefined when there may be others. @param element its path */
   ignoredIn(element: string): readonly string[] | undefined {
     if (this.#ignored.length === 0) return this.#ignored;
     return this.#ignored.length === maxIgnored
@@ -79,7 +79,7 @@ export class ChatArrays {
   }
 }
 
-/** Parses and checks every field, and adds a problem for everything that is wrong. */
+/** Parses and checks every field, and adds a problem for every error. */
 export function readChatFields(
   body: Buffer,
   members: readonly JsonMember[],

@@ -1,4 +1,4 @@
-/** The parts of a completion that do not depend on what the model says. */
+/** The parts of a completion independent of the model's text. */
 import type { TurnEnd, Usage } from "@sluice/proto/gen/sluice/inference/v1/turn_pb.js";
 import { TurnStatus } from "@sluice/proto/gen/sluice/inference/v1/turn_pb.js";
 import { serviceMetadataMembers } from "@sluice/proto/runtime/responses/service-metadata.js";

@@ -1,4 +1,4 @@
-/** Writes messages as the items of an input. */
+/** Converts messages to the items of an input. */
 import { invalid } from "@sluice/proto/runtime/validation/problems.js";
 import { quoted } from "../turns/json.ts";
 import type { RepeatedArray } from "../turns/repeated-array.ts";
@@ -10,20 +10,20 @@ import { thoughtsOf } from "./thoughts.ts";
 
 export interface WrittenInput {
   readonly json: Uint8Array;
-  /** Numbers of the messages that the items were made of. */
+  /** Numbers of the messages behind the items. */
   readonly places: readonly number[];
-  /** Whether reasoning stands in the messages that perhaps only its provider can read. */
+  /** Whether the messages contain reasoning that possibly only its provider can read. */
   readonly hasSealed: boolean;
 }
 
 interface MessageArrays {
   readonly messages: RepeatedArray<ChatMessageNote>;
-  /** Takes the path of a field that reaches no provider. */
+  /** Records the path of a field that reaches no provider. */
   addIgnored(path: string): void;
   ignoredIn(element: string): readonly string[] | undefined;
 }
 
-/** @throws Fault INVALID_REQUEST for a result whose call is not there */
+/** @throws Fault INVALID_REQUEST for a result without its call */
 export function writeInput(messages: readonly ChatMessage[], arrays: MessageArrays): WrittenInput {
   const array = arrays.messages;
   const writer = new InputWriter((path) => arrays.addIgnored(path));
@@ -39,24 +39,24 @@ export function writeInput(messages: readonly ChatMessage[], arrays: MessageArra
 }
 
 class InputWriter {
-  /** Items of the message that is written. */
+  /** Items of the current message. */
   #json = "";
-  /** Number of the message that is written. */
+  /** Number of the current message. */
   #index = 0;
   readonly places: number[] = [];
   hasSealed = false;
-  /** Type of the item for the result, by id of the call. */
+  /** Type of the result item, by call id. */
   readonly #results = new Map<string, string>();
-  /** Calls in the old form, which have no ids, and no results yet. */
+  /** Calls in the old form, without ids, and still without results. */
   readonly #unanswered: { readonly name: string; readonly id: string }[] = [];
   readonly #onIgnored: (path: string) => void;
 
-  /** @param onIgnored takes the paths of fields that reach no provider */
+  /** @param onIgnored called with the path of each field that reaches no provider */
   constructor(onIgnored: (path: string) => void) {
     this.#onIgnored = onIgnored;
   }
 
-  /** Takes note of a message that was written before. */
+  /** Records a message converted in an earlier request. */
   skip(note: ChatMessageNote, index: number): void {
     for (let item = 0; item < note.items; item++) this.places.push(index);
     this.#learn(note, index);
@@ -104,7 +104,7 @@ class InputWriter {
     this.#add(`{"type":"message","role":"${role}","content":${contentJson(content)}${member("name", name)}}`);
   }
 
-  /** The mark of a message is that of its last part. */
+  /** The mark of a message applies to its last part. */
   #marked<Said extends Content | null | undefined>(
     { cache_control: mark }: ChatMessage,
     content: Said,
@@ -171,7 +171,7 @@ class InputWriter {
     if (type === undefined) {
       throw invalid(`messages.${index}.tool_call_id`, "no tool call in the messages before has this id");
     }
-    // The call that it answers has the name.
+    // The name is already in the answered call.
     if (name) this.#ignore("name");
     const output = contentJson(this.#marked(message, message.content!));
     this.#add(`{"type":"${type}","call_id":${quoted(id)},"output":${output}}`);
@@ -184,18 +184,18 @@ class InputWriter {
     this.#add(`{"type":"function_call_output","call_id":${quoted(id)},"output":${contentJson(content ?? "")}}`);
   }
 
-  /** The id of the last call of this function that has no result yet. */
+  /** The id of the last call of this function without a result. */
   #takeCall(name: string): string | undefined {
     const place = this.#unanswered.findLastIndex((call) => call.name === name);
     return place === -1 ? undefined : this.#unanswered.splice(place, 1)[0]!.id;
   }
 }
 
-/** Whether a thought stands before what comes next: the text of the message, or the call with this number. */
+/** Whether the reasoning comes before the next part: the message's text, or the call with this number. */
 const isUpTo = (place: ThoughtPlace, afterText: boolean, calls: number): boolean =>
   (afterText || !place.afterText) && place.calls <= calls;
 
-/** The id is made from the place of the message, so that it stays the same in later requests and the provider's cache finds it. */
+/** The id depends on the message's place: it stays the same in later requests, which the provider's cache needs. */
 const oldCallId = (index: number): string => `call_${index}`;
 
 const dataUrl = /^data:image\/[a-z0-9.+-]+;base64,/i;

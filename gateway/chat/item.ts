@@ -1,4 +1,4 @@
-/** Output items as completions read them. */
+/** Output items in the form needed for completions. */
 export interface Annotation {
   readonly type: string;
   readonly start_index?: number;
@@ -46,7 +46,7 @@ export const isRefusal = ({ type }: OutputPart): boolean => type === "refusal";
 /** The text of a part of any kind. */
 export const shownText = ({ text, refusal }: OutputPart): string => text ?? refusal ?? "";
 
-/** Calls that the client runs. Those of server tools and of providers' own tools are not shown. */
+/** Calls for the client. Those of server tools and providers' tools are not shown. */
 export const isClientCall = ({ type }: OutputItem): boolean => type === "function_call" || type === "custom_tool_call";
 
 /** The image of an item as a URL; undefined for any other item. */
@@ -55,7 +55,7 @@ export function imageUrl({ type, result }: OutputItem): string | undefined {
   return /^(?:https?|data):/i.test(result.slice(0, 6)) ? result : `data:image/${formatOf(result)};base64,${result}`;
 }
 
-/** Formats by the first characters of their base64. */
+/** Image formats by the first characters of their base64. */
 const heads: readonly (readonly [string, string])[] = [
   ["iVBOR", "png"],
   ["/9j/", "jpeg"],
@@ -70,7 +70,7 @@ export const imageJson = (url: string, index: number): string =>
   `{"type":"image_url","image_url":{"url":${JSON.stringify(url)}},"index":${index}}`;
 
 /**
- * A citation in the form of completions; undefined for annotations for which it has none.
+ * A citation in the form of completions; undefined for annotations without a counterpart.
  * @param offset characters of the answer before the part
  */
 export function annotationJson(annotation: Annotation, offset: number): string | undefined {

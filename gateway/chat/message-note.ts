@@ -1,10 +1,10 @@
-/** Facts that later messages, and the turn, need of a message whose items are written already. */
+/** Facts about an already converted message, for later messages and for the turn. */
 import type { ElementNote } from "../turns/repeated-array.ts";
 import type { ChatMessage, ToolCall } from "./message.ts";
 
 interface NotedCall {
   readonly id: string;
-  /** Type of the item for its result. */
+  /** Type of its result item. */
   readonly result: string;
 }
 
@@ -15,13 +15,13 @@ export class ChatMessageNote implements ElementNote {
   /** Number of its items. */
   items = 0;
   readonly calls: readonly NotedCall[];
-  /** Name of the function that it calls in the old form. */
+  /** Name of the function called in the old form. */
   readonly called: string | undefined;
-  /** Name of the function whose result it is, in the old form. */
+  /** Name of the function answered, in the old form. */
   readonly answered: string | undefined;
-  /** Whether its reasoning came in a form in which perhaps only its provider can read it. */
+  /** Whether its reasoning is in a form that possibly only its provider can read. */
   readonly isSealed: boolean;
-  /** Paths of its fields that nothing reads. */
+  /** Paths of its unknown fields. */
   ignored: readonly string[] = [];
 
   constructor({ role, name, tool_calls: calls, function_call: call, reasoning_details: details }: ChatMessage) {

@@ -1,4 +1,4 @@
-/** Messages as their shape accepts them. */
+/** Messages as checked by their shape. */
 import type { JsonObject } from "@sluice/proto/runtime/validation/fields.js";
 
 export interface ContentPart extends JsonObject {
@@ -20,7 +20,7 @@ export interface ToolCall {
   readonly custom?: { readonly name: string; readonly input: string };
 }
 
-/** One entry of `reasoning_details`. */
+/** An entry of `reasoning_details`. */
 export interface ReasoningDetail {
   readonly type: string;
   readonly text?: string | null;

@@ -17,22 +17,22 @@ import { type WrittenInput, writeInput } from "./input.ts";
 import { functionChoiceJson, functionsJson, toolChoiceJson, webSearchJson, writeTools } from "./tools.ts";
 
 export interface ChatHeaders {
-  /** Value of the header `x-session-id`, which counts when the body names no session. */
+  /** Value of the header `x-session-id`, used when the body names no session. */
   readonly sessionId?: string | undefined;
   /** Whether `X-Service-Metadata` asks for the receipt. */
   readonly serviceMetadata: boolean;
-  /** Whether usage that was not asked for would spoil the answer. */
+  /** Whether unrequested usage would break the client. */
   readonly omitsUsage?: boolean;
 }
 
-/** Settings of a request that decide about the form of its answer. */
+/** Settings of a request that affect the form of its answer. */
 export interface AnswerForm {
-  /** Whether a stream ends with a chunk of usage without choices. */
+  /** Whether a stream ends with a usage chunk without choices. */
   readonly wantsUsage: boolean;
-  /** Whether a stream has no usage unless it was asked for. */
+  /** Whether a stream has usage only on request. */
   readonly omitsUsage: boolean;
   readonly hidesReasoning: boolean;
-  /** Whether calls have the old form, because the request had `functions`. */
+  /** Whether calls have the old form, because the request contains `functions`. */
   readonly oldCalls: boolean;
 }
 
@@ -47,7 +47,7 @@ const known = new KnownFields(Object.keys(chatRequestShape.fields));
 
 /**
  * @param members of the body
- * @throws Fault INVALID_REQUEST with every problem that its shape finds, or the first one beyond it
+ * @throws Fault INVALID_REQUEST with every problem in the body's shape, or the first other problem
  */
 export function parseChatRequest(body: Buffer, members: readonly JsonMember[], headers: ChatHeaders): ChatRequest {
   const arrays = new ChatArrays(body, members);
@@ -72,7 +72,7 @@ export function parseChatRequest(body: Buffer, members: readonly JsonMember[], h
   return { request, form, names: new ChatFieldNames(input.places, fields) };
 }
 
-/** Limits how much a client can have repeated in headers and receipts. */
+/** Limits the text a client can have repeated in headers and receipts. */
 const maxUnsent = 16;
 
 const hasFunctions = ({ functions }: ChatFields): boolean => functions !== null && functions !== undefined;
@@ -91,7 +91,7 @@ function buildTurn(
     models: fields.models ?? [],
     inputJson: input.json,
     stream: fields.stream ?? false,
-    // The old form of an answer has room for one call.
+    // The old form of an answer has room for only one call.
     parallelToolCalls: hasFunctions(fields) ? false : (fields.parallel_tool_calls ?? undefined),
     toolsJson: allToolsJson(body, members, fields, arrays),
     toolChoiceJson: choiceJson(fields),
@@ -105,7 +105,7 @@ function buildTurn(
     user: fields.user ?? undefined,
     safetyIdentifier: fields.safety_identifier ?? undefined,
     promptCacheKey: fields.prompt_cache_key ?? undefined,
-    // Groq's word for its standard tier.
+    // Groq's name for its standard tier.
     serviceTier: fields.service_tier === "on_demand" ? "default" : (fields.service_tier ?? ""),
     echoUpstreamBody: fields.debug?.echo_upstream_body ?? false,
     imageConfigJson: bytesOf("image_config"),
@@ -141,7 +141,7 @@ function choiceJson({ tool_choice: choice, function_call: old }: ChatFields): Ui
   return old ? Buffer.from(functionChoiceJson(old)) : none;
 }
 
-/** The schema keeps the bytes that the client wrote. */
+/** The schema stays in the client's bytes. */
 function formatJson(body: Buffer, members: readonly JsonMember[], { response_format: format }: ChatFields): Uint8Array {
   if (!format || format.type === "text") return none;
   const span = spanOf(members, "response_format")!;
@@ -156,7 +156,7 @@ function reasoningJson({ reasoning, reasoning_effort: effort }: ChatFields): Uin
   return Buffer.from(JSON.stringify(effort ? { ...settings, effort } : settings));
 }
 
-/** Reasoning that only its provider can read is asked for where there may be some: this format has no field in which to ask. */
+/** Encrypted reasoning is requested wherever there may be some: this format has no field for the request. */
 function additions(
   { logprobs, reasoning, reasoning_effort: effort }: ChatFields,
   { hasSealed }: WrittenInput,
@@ -169,7 +169,7 @@ function additions(
 
 const compression = "context-compression";
 
-/** `transforms` stands for the plugin context-compression, unless that is given itself. */
+/** `transforms` is an alias of the plugin context-compression; the plugin itself takes precedence. */
 function plugins({ plugins, transforms }: ChatFields): Plugin[] {
   const given = plugins ?? [];
   if (!transforms || given.some(({ id }) => id === compression)) return given.length === 0 ? [] : pluginMessages(given);

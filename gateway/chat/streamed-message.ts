@@ -1,4 +1,4 @@
-/** A message while it streams: its parts follow one another in `content` and `refusal`. */
+/** A message while it streams: its parts are concatenated in `content` and `refusal`. */
 import { codePointLength } from "@sluice/proto/runtime/validation/text.js";
 import { textOf } from "@sluice/proto/runtime/json-text.js";
 import { append } from "@sluice/proto/runtime/text/append.js";
@@ -10,7 +10,7 @@ export class StreamedMessage {
   readonly #chunks: ChunkText;
   /** Characters of `content` before each part. */
   readonly #offsets: number[] = [];
-  /** Number of annotations of each part that were shown. */
+  /** Number of annotations already shown of each part. */
   readonly #annotated: number[] = [];
   #part = -1;
   #isRefusal = false;
@@ -18,7 +18,7 @@ export class StreamedMessage {
   #shown = "";
   #length: number;
 
-  /** @param before the message before this one in the answer */
+  /** @param before the previous message in the answer */
   constructor(chunks: ChunkText, before: StreamedMessage | undefined) {
     this.#chunks = chunks;
     this.#length = before === undefined ? 0 : before.#whole();
@@ -69,13 +69,13 @@ export class StreamedMessage {
     }
   }
 
-  /** The part of a text that was not shown; empty when it begins differently. */
+  /** The unshown rest of a text; empty when it begins differently. */
   #rest(part: number, whole: string): string {
     if (part !== this.#part) return part > this.#part ? whole : "";
     return whole.startsWith(this.#shown) ? whole.slice(this.#shown.length) : "";
   }
 
-  /** Whether text of a part can be shown: none of an earlier part can. */
+  /** Whether text of the part can still be shown: text of an earlier part cannot. */
   #reach(part: number, refusal: boolean): boolean {
     if (part === this.#part) return refusal === this.#isRefusal;
     if (part < this.#part) return false;

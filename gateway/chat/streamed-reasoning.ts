@@ -1,4 +1,4 @@
-/** Reasoning while it streams: as text, and as entries that clients send back. */
+/** Reasoning while it streams: as text, and as entries for clients to send back. */
 import { append } from "@sluice/proto/runtime/text/append.js";
 import { quoted } from "../turns/json.ts";
 import type { ChunkText } from "./chunk-text.ts";
@@ -22,7 +22,7 @@ export class StreamedReasoning {
   /** Index of the last entry with raw reasoning. */
   #textIndex: number | undefined = undefined;
 
-  /** @param before the reasoning before this one in the answer @param place of the reasoning in the answer */
+  /** @param before the previous reasoning in the answer @param place of the reasoning in the answer */
   constructor(chunks: ChunkText, item: OutputItem, before: StreamedReasoning | undefined, place: ThoughtPlace) {
     this.#chunks = chunks;
     this.#id = placedId(item.id, place);
@@ -38,7 +38,7 @@ export class StreamedReasoning {
     this.#grow("reasoning.summary", part, delta);
   }
 
-  /** Shows the rest of the texts, and then by what the provider recognizes its reasoning. */
+  /** Shows the rest of the texts, and then the data by which the provider recognizes its reasoning. */
   finish(item: OutputItem): void {
     const contents = contentOf(item);
     this.#finishParts("reasoning.summary", summariesOf(item).map(shownText));

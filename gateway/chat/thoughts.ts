@@ -1,9 +1,9 @@
-/** Writes the reasoning of an earlier answer as reasoning items. */
+/** Converts the reasoning of an earlier answer to reasoning items. */
 import { member } from "./content.ts";
 import { type ThoughtPlace, readPlacedId } from "./details.ts";
 import type { ChatMessage, ContentPart, ReasoningDetail } from "./message.ts";
 
-/** One reasoning item, put together from its entries. */
+/** A reasoning item, assembled from its entries. */
 class Thought {
   readonly #texts: string[] = [];
   readonly #summaries: string[] = [];
@@ -14,7 +14,7 @@ class Thought {
   #data = "";
   place: ThoughtPlace | undefined = undefined;
 
-  /** Whether an entry can be of this item: it has its id, or, without ids, may follow what the item has already. */
+  /** Whether an entry can belong to this item: it has the same id, or, without ids, its kind may follow the entries so far. */
   takes({ type, id }: ReasoningDetail): boolean {
     if (id && this.#id) return id === this.#id;
     if (type === "reasoning.text") return this.#data === "" && this.#signature === "";
@@ -31,7 +31,7 @@ class Thought {
     else this.#grow(this.#texts, entry.text ?? "", entry.index);
   }
 
-  /** Entries of a stream that have the same index are pieces of one text. */
+  /** Streamed entries with the same index are pieces of one text. */
   #grow(parts: string[], text: string, index: number | null | undefined): void {
     const isPiece = parts.length > 0 && (index === this.#place || typeof index !== "number");
     this.#place = index;
@@ -74,7 +74,7 @@ export function thoughtsOf({
   return [{ json: `{"type":"reasoning","summary":[],"content":${parts}}`, place: beginning }];
 }
 
-/** The thoughts that stand among the parts of a text, as Mistral's models give them. */
+/** The reasoning among the parts of a text, as in answers of Mistral's models. */
 function thinkingIn(content: ChatMessage["content"]): string {
   if (typeof content !== "object" || content === null) return "";
   const textOf = ({ thinking }: ContentPart) =>

@@ -1,4 +1,4 @@
-/** Writes tools and the choice among them in the form of a turn. Parameters keep the bytes that the client wrote. */
+/** Converts tools and the tool choice to the form of a turn. Parameters stay in the client's bytes. */
 import type { JsonObject } from "@sluice/proto/runtime/validation/fields.js";
 import { type ByteSpan, elementsOf, memberOf } from "@sluice/proto/runtime/validation/json-span.js";
 import { quoted } from "../turns/json.ts";
@@ -16,9 +16,9 @@ interface CustomTool {
   readonly format?: { readonly type: string; readonly grammar?: Grammar } | null;
 }
 
-/** A tool that its shape has accepted. */
+/** A checked tool. */
 export interface Tool extends JsonObject {
-  /** Absent of a function of Mistral's clients. */
+  /** Absent from functions of Mistral's clients. */
   readonly type?: string;
   readonly custom?: CustomTool;
   readonly cache_control?: unknown;
@@ -41,9 +41,9 @@ export interface WebSearchOptions {
   readonly user_location?: { readonly approximate: JsonObject } | null;
 }
 
-/** Nothing else has to be known of a tool that is written already. */
+/** Facts about an already converted tool: only its unknown fields are needed. */
 export class ChatToolNote implements ElementNote {
-  /** Paths of its fields that nothing reads. */
+  /** Paths of its unknown fields. */
   readonly ignored: readonly string[];
 
   constructor(ignored: readonly string[]) {
@@ -67,7 +67,7 @@ interface ToolArrays {
   ignoredIn(element: string): readonly string[] | undefined;
 }
 
-/** Writes the tools of a turn, and after them what else stands for a tool, with a comma. */
+/** Writes the tools of a turn, followed by equivalents of tools, with a comma. */
 export function writeTools(body: Buffer, tools: readonly Tool[], arrays: ToolArrays, after: string): Buffer {
   const array = arrays.tools;
   for (let index = array.known; index < tools.length; index++) {
@@ -83,7 +83,7 @@ function toolJson(body: Buffer, { start, end }: ByteSpan, tool: Tool): string {
   const marked = mark ? `"cache_control":${JSON.stringify(mark)},` : "";
   if (type === "function" || type === undefined) {
     const inner = memberOf(body, start, "function")!;
-    // Some clients put the mark into the function.
+    // Some clients put the cache mark into the function.
     const isInside = memberOf(body, inner.start, "cache_control") !== undefined;
     return functionJson(body.toString("utf8", inner.start, inner.end), isInside ? "" : marked);
   }
@@ -91,7 +91,7 @@ function toolJson(body: Buffer, { start, end }: ByteSpan, tool: Tool): string {
 }
 
 /**
- * @param json of an object that has a name, so that a comma can stand before its members
+ * @param json an object with a name: its members may follow a comma
  * @param marked its cache mark as a member with a comma after it
  */
 const functionJson = (json: string, marked = ""): string => `{"type":"function",${marked}${json.slice(1)}`;

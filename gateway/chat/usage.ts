@@ -13,7 +13,7 @@ export function completionUsageJson(value: Usage | undefined): string {
   );
 }
 
-/** Usage of answers that were withheld: sums without details. */
+/** Usage of withheld answers: sums without details. */
 export const withheldCompletionUsageJson = ({ inputTokens, outputTokens, cost }: Usage): string =>
   `{"prompt_tokens":${inputTokens},"completion_tokens":${outputTokens},"total_tokens":${inputTokens + outputTokens}` +
   `${cost ? `,"cost":${totalCost(cost)}` : ""}}`;

@@ -1,9 +1,9 @@
-/** Puts the reasoning of a whole answer together: as one text, and as entries that clients send back. */
+/** Assembles the reasoning of a whole answer: as one text, and as entries for clients to send back. */
 import { quoted } from "../turns/json.ts";
 import { type ThoughtPlace, detailJson, placedId, sealedPart } from "./details.ts";
 import { type OutputItem, contentOf, summariesOf, shownText } from "./item.ts";
 
-/** Stands between parts of reasoning, each of which is a text of its own. */
+/** Separator of reasoning parts, each of which is an independent text. */
 export const betweenParts = "\n\n";
 
 export class WholeReasoning {

@@ -1,4 +1,4 @@
-/** The console: sign-in, or the shell with the page of the address. */
+/** The console: sign-in, or the shell with the current page. */
 import { LocationProvider, Route, Router } from "preact-iso";
 import { AuditPage } from "./audit/page.tsx";
 import { session } from "./api/session.ts";

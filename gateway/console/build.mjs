@@ -1,6 +1,6 @@
 /**
- * Builds the console and the API reference into `dist/site.json`: types of the contract, type check, bundle, and every file compressed. Does nothing when the file was
- * made of the same sources. Needs the build of `proto`.
+ * Builds the console and the API reference into `dist/site.json`: types of the contract, type check, bundle, and every file compressed. Does nothing when
+ * the file is up to date with its sources. Needs the build of `proto`.
  */
 import { createHash } from "node:crypto";
 import { spawn } from "node:child_process";
@@ -15,7 +15,7 @@ const contract = join(root, "..", "..", "proto", "dist", "contract");
 const types = join(root, "gen", "contract.d.ts");
 const target = join(root, "dist", "site.json");
 
-/** @returns whether the built console is made of the present sources */
+/** @returns whether the built console matches the current sources */
 export function isConsoleBuilt() {
   try {
     return JSON.parse(readFileSync(target, "utf8")).sources === digestSources();
@@ -24,13 +24,13 @@ export function isConsoleBuilt() {
   }
 }
 
-/** @param say takes a line about progress when there is something to build */
+/** @param say receives progress lines when there is something to build */
 export async function buildConsole(say = () => {}) {
   if (isConsoleBuilt()) return;
   const sources = digestSources();
   say("building the console, which takes some seconds");
   await writeTypes();
-  // One after the other, since both take 200 MB.
+  // Sequential, since both take 200 MB.
   await check();
   const files = await bundle();
   mkdirSync(dirname(target), { recursive: true });
@@ -54,7 +54,7 @@ const filesIn = (folder, name) =>
     .toSorted()
     .map((path) => join(folder, path));
 
-/** Writes the types of the OpenAPI document, so that a field that the contract does not have does not compile. */
+/** Writes the types of the OpenAPI document: a field missing from the contract then does not compile. */
 async function writeTypes() {
   const { default: openApiTypes, astToString } = await import("openapi-typescript");
   const { openApi } = await import("@sluice/proto/contract/operations/openapi.js");

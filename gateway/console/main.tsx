@@ -1,4 +1,4 @@
-/** Starts the console, or the API reference where it stands alone. */
+/** Starts the console or the standalone API reference. */
 import { render } from "preact";
 import { App } from "./app.tsx";
 import { readSession } from "./api/session.ts";

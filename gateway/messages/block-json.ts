@@ -1,7 +1,7 @@
-/** A content block as JSON, whole and as it begins in a stream. */
+/** A content block as JSON, whole or as the start of a stream. */
 
 export interface BlockJson {
-  /** The block; without its input, where `inputJson` holds it. */
+  /** The block, without its input if `inputJson` is present. */
   readonly json: string;
   readonly inputJson?: string;
 }
@@ -10,6 +10,6 @@ export interface BlockJson {
 export const wholeBlock = ({ json, inputJson }: BlockJson): string =>
   inputJson === undefined ? json : `${json.slice(0, -1)},"input":${inputJson}}`;
 
-/** The beginning of a block whose input follows in deltas. */
+/** The start of a block whose input follows in deltas. */
 export const startedBlock = ({ json, inputJson }: BlockJson): string =>
   inputJson === undefined ? json : `${json.slice(0, -1)},"input":{}}`;

@@ -1,4 +1,4 @@
-/** Writes the events of the blocks of a message, which follow one another and are numbered from 0. */
+/** Writes the events of a message's blocks, which follow one another and are numbered from 0. */
 import { quoted } from "../turns/json.ts";
 import { type BlockJson, startedBlock } from "./block-json.ts";
 
@@ -13,7 +13,7 @@ const deltaTypes: Readonly<Record<DeltaField, string>> = {
 
 export class BlockWriter {
   #text = "";
-  /** Number of the block that is open, or that will be the next one. */
+  /** Number of the open block, or of the next. */
   #block = 0;
 
   event(name: string, json: string): void {
@@ -43,7 +43,7 @@ export class BlockWriter {
     this.event("content_block_stop", `{"type":"content_block_stop","index":${this.#block++}}`);
   }
 
-  /** Writes a block that comes whole. */
+  /** Writes a complete block. */
   whole(block: BlockJson): void {
     this.start(startedBlock(block));
     if (block.inputJson !== undefined) this.delta("partial_json", block.inputJson);

@@ -1,4 +1,4 @@
-/** Finished output items as content blocks. */
+/** Converts finished output items to content blocks. */
 import { wordId } from "@sluice/proto/runtime/foreign-id.js";
 import { type JsonObject, isObject } from "@sluice/proto/runtime/validation/fields.js";
 import { quoted } from "../turns/json.ts";
@@ -6,7 +6,7 @@ import type { BlockJson } from "./block-json.ts";
 import { serverBlocks } from "./server-blocks.ts";
 import { type ThinkingBlock, toThinkingBlock } from "./thinking.ts";
 
-/** @returns the blocks in the order of the item; none for an item that holds nothing */
+/** @returns the blocks in the order of the item; none for an empty item */
 export function toBlocks(item: JsonObject): readonly BlockJson[] {
   switch (item["type"]) {
     case "message":
@@ -28,7 +28,7 @@ export const thinkingJson = (block: ThinkingBlock): string => JSON.stringify(blo
 export const partsOf = ({ content }: JsonObject): readonly JsonObject[] =>
   Array.isArray(content) ? content.filter(isObject) : [];
 
-/** The text of a part of a message, whether it answers or declines. */
+/** The text of a message part, whether an answer or a refusal. */
 export const partText = ({ text, refusal }: JsonObject): string =>
   typeof text === "string" ? text : typeof refusal === "string" ? refusal : "";
 
@@ -38,7 +38,7 @@ export const toolUseHead = ({ call_id: id, name }: JsonObject): string =>
 
 const toolUse = (item: JsonObject): BlockJson => ({ json: toolUseHead(item), inputJson: toInput(item) });
 
-/** Clients require an object. Arguments that are none are the answer of a model that was cut or that is wrong. */
+/** Clients require an object. Arguments of any other form come from a model that was cut off or made an error. */
 function toInput({ type, arguments: json, input }: JsonObject): string {
   if (type === "custom_tool_call") return JSON.stringify({ input });
   const text = typeof json === "string" ? json : "";
@@ -56,7 +56,7 @@ export interface Citation {
   readonly json: string;
 }
 
-/** @param passage the cited text, for sources without an excerpt. @returns undefined for what is no web page */
+/** @param passage the cited text, for sources without an excerpt. @returns undefined for sources other than web pages */
 export function toCitation(annotation: unknown, passage: string): Citation | undefined {
   if (!isObject(annotation) || annotation["type"] !== "url_citation") return undefined;
   const { url, title, start_index: start, end_index: end, content } = annotation;
@@ -71,7 +71,7 @@ export function toCitation(annotation: unknown, passage: string): Citation | und
   return { start, end, json };
 }
 
-/** Each cited passage is a block of its own. */
+/** Each cited passage is a separate block. */
 function textBlocks(part: JsonObject): readonly BlockJson[] {
   const text = partText(part);
   if (text === "") return [];
@@ -113,6 +113,6 @@ function passagesOf(annotations: readonly unknown[]): readonly Passage[] {
   return [...passages.values()].sort((one, other) => one.start - other.start);
 }
 
-/** Clients refuse citations that are null. */
+/** Clients reject `citations: null`. */
 const textJson = (text: string, citations: readonly string[]): string =>
   `{"type":"text","text":${quoted(text)}${citations.length > 0 ? `,"citations":[${citations.join(",")}]` : ""}}`;

@@ -15,7 +15,7 @@ import type { RequestedReasoning } from "./reasoning.ts";
 import type { RepeatedArrays } from "./repeated-arrays.ts";
 import { type McpServer, type MessagesTool, type ToolChoice, isClientTool } from "./tools.ts";
 
-/** A body whose shape has been checked. */
+/** A body with a checked shape. */
 export interface MessagesBody extends RequestedReasoning {
   readonly model?: string;
   readonly models?: string[] | null;
@@ -41,11 +41,11 @@ export interface CheckedMessages {
   readonly fields: MessagesBody;
   readonly betas: string[];
   readonly session: string | undefined;
-  /** Paths of fields within those of the body that nothing reads. */
+  /** Paths of unknown fields below the body's own fields. */
   readonly unread: readonly string[];
 }
 
-/** @throws Fault INVALID_REQUEST with every problem that can be seen here */
+/** @throws Fault INVALID_REQUEST with every problem detectable here */
 export function checkMessages(
   arrays: RepeatedArrays,
   { headers, sessionId }: Pick<DoorContext, "headers" | "sessionId">,
@@ -62,20 +62,17 @@ export function checkMessages(
   return { fields, betas, session, unread: arrays.unread.filter((path) => isUnread(path, fields)) };
 }
 
-/**
- * Whether nothing reads a field that its shape does not know. Fields of the body itself are looked up by their names, and edits of the context
- * reach the provider as they were written.
- */
+/** Whether a field outside of the shape is unknown. Fields of the body itself are looked up by name, and context edits are passed to the provider unchanged. */
 function isUnread(path: string, { tools }: MessagesBody): boolean {
   const [list, index] = path.split(".");
   if (index === undefined || list === "context_management") return false;
-  // A cache mark is read, also that of a tool that is sent as it was written.
+  // A cache mark is known, also on a tool passed on unchanged.
   if (path.includes(".cache_control.")) return true;
   const tool = list === "tools" ? tools?.[Number(index)] : undefined;
   return tool === undefined || !isClientTool(tool);
 }
 
-/** The code by which clients that know threads see that they must send whole conversations. */
+/** The error code that makes clients with threads send whole conversations. */
 function threadRefused(): Fault {
   return new Fault(
     FaultReason.INVALID_REQUEST,
@@ -91,7 +88,7 @@ function threadRefused(): Fault {
   );
 }
 
-/** Names of beta features are passed on as they came. */
+/** Names of beta features are passed on unchanged. */
 function readBetas({ "anthropic-beta": header }: IncomingHttpHeaders, problems: Problems): string[] {
   if (header === undefined) return [];
   const names = [header].flat().flatMap((value) => value.split(",").map((name) => name.trim()));

@@ -1,12 +1,9 @@
-/**
- * Tools that Anthropic's models know by their type and the client runs, as functions
- * (https://platform.claude.com/docs/en/agents-and-tools/tool-use/overview).
- */
+/** Tools that Anthropic's models know by type and clients run, as functions (https://platform.claude.com/docs/en/agents-and-tools/tool-use/overview). */
 import type { ToolFamily } from "@sluice/proto/contract/messages/tools.js";
 import type { JsonObject } from "@sluice/proto/runtime/validation/fields.js";
 
 export interface ClientTool {
-  /** The name that a tool of this type has unless the request names it. */
+  /** Default name of a tool of this type. */
   readonly name: string;
   readonly description: string;
   readonly parameters: JsonObject;

@@ -1,4 +1,4 @@
-/** Messages as input items. */
+/** Converts messages to input items. */
 import type { JsonObject } from "@sluice/proto/runtime/validation/fields.js";
 import { type ByteSpan, elementsOf, memberOf } from "@sluice/proto/runtime/validation/json-span.js";
 import { invalid } from "@sluice/proto/runtime/validation/problems.js";
@@ -14,11 +14,11 @@ export interface Message {
   readonly content: string | readonly Block[];
 }
 
-/** Reads the inputs of calls as the client wrote them, because parsing and writing them again would round their numbers. */
+/** Reads the inputs of calls in the client's text, because parsing and rewriting would round numbers. */
 export class WrittenInputs {
   readonly #body: Buffer;
   readonly #messages: { spanOf(index: number): ByteSpan };
-  /** The message whose blocks were found last: one can have thousands. */
+  /** The message of the last located blocks: it can have thousands. */
   #message = -1;
   #blocks: readonly ByteSpan[] = [];
 
@@ -47,9 +47,9 @@ interface PlacedPart {
 }
 
 export class Conversation {
-  /** The block or message that each item was made of. */
+  /** The block or message behind each item. */
   readonly places: ItemPlace[] = [];
-  /** Names of tools that a search of the client or of the provider found. */
+  /** Names of tools found by a search of the client or the provider. */
   readonly found = new Set<string>();
   /** Paths of fields that reach no provider. */
   readonly unsent: string[] = [];
@@ -66,19 +66,19 @@ export class Conversation {
     this.#inputs = inputs;
   }
 
-  /** Items of the message that was read last, each with a comma after it. */
+  /** Items of the last message read, each with a comma after it. */
   get json(): string {
     return this.#json;
   }
 
-  /** Text and a list of one text are written alike, so that a client that changes between them keeps the provider's cache. */
+  /** Text and a list with a single text give the same item: a client changing between them keeps the provider's cache. */
   readSystem(content: string | readonly Block[], path: string): void {
     this.#begin();
     this.#say("system", this.#parts(content, path), path);
     this.skip(this.#note);
   }
 
-  /** Takes note of a message that was written before. */
+  /** Records a message converted in an earlier request. */
   skip({ places, calls, found, unsent }: MessageNote): void {
     for (const place of places) this.places.push(place);
     for (const id of calls) this.#calls.add(id);
@@ -86,7 +86,7 @@ export class Conversation {
     for (const path of unsent) this.unsent.push(path);
   }
 
-  /** Reads a message, whose items `json` has then. */
+  /** Reads a message; `json` then contains its items. */
   read({ role, content }: Message, index: number): MessageNote {
     this.#begin();
     const message = `messages.${index}`;
@@ -137,7 +137,7 @@ export class Conversation {
     this.#say("user", parts, message);
   }
 
-  /** @throws Fault INVALID_REQUEST for the result of a call that was not made */
+  /** @throws Fault INVALID_REQUEST for a result without its call */
   #result(block: Block, path: string): void {
     const { content = "", cache_control: mark } = block;
     if (!this.#calls.has(block.tool_use_id)) {
@@ -147,7 +147,7 @@ export class Conversation {
     if (Array.isArray(blocks)) this.#noteFound(blocks as readonly Block[]);
     const isPlain = typeof blocks === "string" && (!mark || blocks === "");
     const parts = isPlain ? [] : this.#resultParts(blocks, mark, path);
-    // A mark needs a part, and an empty result has none.
+    // A mark needs a part, but an empty result has none.
     if (mark && parts.length === 0) this.#onUnsent(`${path}.cache_control`);
     // Text without a mark stays text.
     const output = isPlain ? quoted(blocks) : parts.length === 0 ? '""' : partsJson(parts);
@@ -196,7 +196,7 @@ export class Conversation {
     this.#say("assistant", said, at);
   }
 
-  /** Citations of web pages stay with their text; those of documents have no counterpart. */
+  /** Citations of web pages stay with their text; document citations have no counterpart. */
   #saidPart(block: Block, path: string): InputPart {
     if (block.type !== "text")
       return saidText({ type: "text", text: describeCall(block, this.#results.get(block.id)) });
@@ -235,7 +235,7 @@ export class Conversation {
   }
 }
 
-/** The results of calls that the client did not run, by the id of the call; the first of several counts. */
+/** The results of server tool calls, by call id; the first of several counts. */
 function serverResultsIn(blocks: readonly Block[]): ReadonlyMap<string | undefined, Block> {
   const results = new Map<string | undefined, Block>();
   for (const block of blocks) {

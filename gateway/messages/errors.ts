@@ -20,7 +20,7 @@ export function failureJson(fault: Fault, { requestId, metadataAlias, usageJson 
   );
 }
 
-/** Anthropic's own words about a prompt that is too long: Claude Code and others of its clients read the figures in them, and then compact. */
+/** Anthropic's own error text for a prompt beyond the limit: Claude Code and other clients parse its figures, and then compact. */
 const ownWords = /prompt is too long: \d+ tokens > \d+ maximum|exceed context limit: \d+ \+ \d+ > \d+/;
 
 function describeOverflow({ metadata, message }: Fault): string | undefined {

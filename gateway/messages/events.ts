@@ -1,8 +1,8 @@
 /**
- * Converts turn events into the server-sent events of the Messages format.
+ * Converts turn events to the server-sent events of the Messages format.
  *
- * Blocks follow one another: clients take the last one as the one that grows. Events of an item that begins while another is open wait until
- * that one has ended.
+ * Blocks follow one another, since clients take the last block as the growing one. Events of an item that begins while another is open wait for the end of
+ * the open item.
  */
 import type { TurnEvent } from "@sluice/proto/gen/sluice/inference/v1/turn_pb.js";
 import type { Fault } from "@sluice/proto/runtime/fault.js";
@@ -14,7 +14,7 @@ import { type MessageIdentity, MessageState } from "./message.ts";
 import { noteItem } from "./object.ts";
 import { type StreamedItem, streamItem } from "./streamed-item.ts";
 
-/** The output index of the item that an event belongs to; undefined for events of the turn. */
+/** The output index of an event's item; undefined for events of the turn. */
 function indexOf(event: TurnEvent["event"]): number | undefined {
   const { value } = event;
   return value !== undefined && "index" in value ? value.index : undefined;

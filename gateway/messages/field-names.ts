@@ -1,4 +1,4 @@
-/** The fields of a turn by their names in the Messages format. */
+/** Maps the fields of a turn to their names in the Messages format. */
 import type { FieldNames } from "../turns/field-names.ts";
 import { parametersAt } from "../turns/parameters.ts";
 
@@ -50,7 +50,7 @@ const fields = {
   anthropic_betas: "anthropic-beta",
 };
 
-/** @param tools their paths, one for each tool of the turn */
+/** @param tools paths of the tools of the turn */
 export const messageFieldNames = (items: readonly ItemPlace[], tools: readonly string[]): FieldNames => ({
   item: (index) => items[index]?.path,
   part: (item, part) => items[item]?.parts?.[part],

@@ -1,4 +1,4 @@
-/** The parts of a message that its blocks do not tell, in a whole answer and in a stream: identity, model, end, usage. */
+/** The parts of a message outside of its blocks, whole or streamed: identity, model, end, usage. */
 import { type TurnEnd, type TurnEvent, TurnStatus, type Usage } from "@sluice/proto/gen/sluice/inference/v1/turn_pb.js";
 import type { Fault } from "@sluice/proto/runtime/fault.js";
 import { serviceMetadataMembers } from "@sluice/proto/runtime/responses/service-metadata.js";
@@ -19,7 +19,7 @@ export interface MessageIdentity {
 export class MessageState {
   readonly #identity: MessageIdentity;
   #model: string;
-  /** Tokens of the prompt as far as they are known at the beginning. */
+  /** Prompt tokens, as far as known at the beginning. */
   #inputTokens = 0;
   #end: TurnEnd | undefined;
   #usage: Usage | undefined;
@@ -32,7 +32,7 @@ export class MessageState {
     this.#model = identity.model;
   }
 
-  /** Takes an event that belongs to no item. */
+  /** Takes an event outside of items. */
   apply(event: TurnEvent["event"]): void {
     if (event.case === "start") {
       this.#model = event.value.model;
@@ -41,7 +41,7 @@ export class MessageState {
     else if (event.case === "end") this.#end = event.value;
   }
 
-  /** Notes a call that the client has to run. */
+  /** Records a call for the client. */
   called(): void {
     this.#calls = true;
   }
@@ -63,12 +63,12 @@ export class MessageState {
     return this.#json("", '"stop_reason":null,"stop_sequence":null', startUsageJson(this.#inputTokens));
   }
 
-  /** @param content its blocks, as JSON */
+  /** @param content blocks as JSON */
   wholeJson(content: string): string {
     return this.#json(content, this.#stopMembers(), this.#usageJson(), this.#receipt());
   }
 
-  /** Members of the event that ends a message. */
+  /** Members of the message's final event. */
   deltaMembers(): string {
     return `"delta":{${this.#stopMembers()}},"usage":${this.#usageJson()}${this.#receipt()}`;
   }

@@ -1,4 +1,4 @@
-/** Facts that a turn needs of messages and tools that are written already. */
+/** Facts about already converted messages and tools, for the turn. */
 import type { ElementNote } from "../turns/repeated-array.ts";
 import type { ItemPlace } from "./field-names.ts";
 import type { MessagesTool } from "./tools.ts";
@@ -6,15 +6,15 @@ import type { MessagesTool } from "./tools.ts";
 const message = { role: "user", content: "" };
 
 export class MessageNote implements ElementNote {
-  /** The block or message that each of its items was made of. */
+  /** The block or message behind each of its items. */
   readonly places: ItemPlace[] = [];
   /** Ids of the calls of functions. */
   readonly calls: (string | undefined)[] = [];
-  /** Names of tools that a search found. */
+  /** Names of tools found by a search. */
   readonly found: string[] = [];
   /** Paths of fields that reach no provider. */
   readonly unsent: string[] = [];
-  /** Paths of fields that nothing reads. */
+  /** Paths of unknown fields. */
   unread: readonly string[] = [];
 
   get standIn(): object {
@@ -28,10 +28,10 @@ export class MessageNote implements ElementNote {
   }
 }
 
-/** How a tool is offered: to the model, deferred because a search of the request or of the client finds it, or not at all. */
+/** How a tool is offered: to the model, deferred for a search of the request or of the client, or not at all. */
 export type Offer = "shown" | "deferred" | "withheld";
 
-/** A function, which alone among the tools is remembered. */
+/** A function: the only kind of tool that is remembered. */
 export class ToolNote implements ElementNote {
   readonly standIn: MessagesTool;
   /** Depends on the conversation, too. */

@@ -1,4 +1,4 @@
-/** Builds the message that answers POST /messages without a stream. */
+/** Builds the message that answers POST /messages without streaming. */
 import type { TurnEvent } from "@sluice/proto/gen/sluice/inference/v1/turn_pb.js";
 import type { JsonObject } from "@sluice/proto/runtime/validation/fields.js";
 import { textOf } from "@sluice/proto/runtime/json-text.js";
@@ -39,7 +39,7 @@ export class MessageObject implements WholeAnswer {
   }
 }
 
-/** Notes what a finished item says about the end of the message. */
+/** Records the effect of a finished item on the end of the message. */
 export function noteItem(item: JsonObject, state: MessageState): void {
   const { type } = item;
   if (type === "function_call" || type === "custom_tool_call") state.called();

@@ -1,4 +1,4 @@
-/** Content blocks of users and of tool results as parts of the contract. */
+/** Converts content blocks of users and tool results to parts of the contract. */
 import type { JsonObject } from "@sluice/proto/runtime/validation/fields.js";
 import { codePointLength } from "@sluice/proto/runtime/validation/text.js";
 import { quoted } from "../turns/json.ts";
@@ -12,7 +12,7 @@ export interface MediaSource {
   readonly content?: string | readonly Block[];
 }
 
-/** A block whose shape has been checked. */
+/** A block with a checked shape. */
 export interface Block {
   readonly type: string;
   readonly text?: string;
@@ -43,7 +43,7 @@ export function partJson(part: InputPart): string {
   return `{"type":"input_text","text":${quoted(text as string)}}`;
 }
 
-/** Notes a field that reaches no provider. */
+/** Records a field that reaches no provider. */
 export type OnUnsent = (path: string) => void;
 
 /** @param path of the block, for notes */
@@ -124,7 +124,7 @@ function searchResult({ source, title, content }: Block, path: string, onUnsent:
   return [textPart(`Search result: ${title} (${source as string})`), ...blocks.map(({ text }) => textPart(text ?? ""))];
 }
 
-/** Answers cite web pages; documents of the request are not cited. */
+/** Answers cite only web pages, not documents of the request. */
 function noteCitations({ citations }: Block, path: string, onUnsent: OnUnsent): void {
   if ((citations as { readonly enabled?: boolean } | null | undefined)?.enabled === true) onUnsent(`${path}.citations`);
 }

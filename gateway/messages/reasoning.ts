@@ -16,7 +16,7 @@ const adaptiveEffort = "high";
 const showsThoughts = (display: string | null | undefined): boolean =>
   display === "summarized" || display === "updates";
 
-/** An effort without `enabled` is about words and calls as well: it asks for no thoughts. @returns undefined when nothing was asked for */
+/** An effort without `enabled` also applies to text and calls: it does not request reasoning. @returns undefined when nothing was requested */
 export function toReasoning({ thinking, output_config: config }: RequestedReasoning): JsonObject | undefined {
   const effort = config?.effort ?? undefined;
   switch (thinking?.type) {

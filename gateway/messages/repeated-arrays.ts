@@ -1,16 +1,16 @@
-/** The arrays of a body that the requests of a conversation repeat. */
+/** The arrays of a body repeated by each request of a conversation. */
 import type { JsonMember } from "@sluice/proto/runtime/validation/json-span.js";
 import { RepeatedArray, parseUnread } from "../turns/repeated-array.ts";
 import { MessageNote, ToolNote } from "./notes.ts";
 
-/** Limits how many unknown fields of a hostile body are kept. */
+/** Limits the unknown fields kept of a hostile body. */
 const maxUnread = 64;
 
 export class RepeatedArrays {
   readonly messages: RepeatedArray<MessageNote>;
   readonly tools: RepeatedArray<ToolNote>;
   readonly #body: Buffer;
-  /** Paths of fields that nothing reads, in messages first: their field is the first in which there can be any. */
+  /** Paths of unknown fields, those in messages first: messages are the first field with any. */
   readonly #unread: string[] = [];
 
   constructor(body: Buffer, messages: JsonMember | undefined, tools: JsonMember | undefined) {
@@ -22,7 +22,7 @@ export class RepeatedArrays {
     }
   }
 
-  /** The body, with stand-ins in the place of what is known. */
+  /** The body, with stand-ins for known elements. */
   parse(): unknown {
     const { messages, tools } = this;
     const body = parseUnread(this.#body, [messages, tools]) as { messages?: unknown; tools?: unknown };
@@ -39,7 +39,7 @@ export class RepeatedArrays {
     if (this.#unread.length < maxUnread) this.#unread.push(path);
   }
 
-  /** The fields that nothing reads in an element; undefined when there may be others. @param element its path */
+  /** The unknown fields of an element; undefined when there may be others. @param element its path */
   unreadIn(element: string): readonly string[] | undefined {
     if (this.#unread.length === 0) return this.#unread;
     return this.#unread.length === maxUnread

@@ -31,8 +31,8 @@ const none = new Uint8Array();
 const maxUserLength = 256;
 
 /**
- * @param shape the shape of the body: that of a turn, or that of a count of tokens
- * @throws Fault INVALID_REQUEST with every problem that can be seen here
+ * @param shape the shape of the body: of a turn, or of a token count
+ * @throws Fault INVALID_REQUEST with every problem detectable here
  */
 export function parseMessages(
   body: Buffer,
@@ -52,7 +52,7 @@ export function parseMessages(
   return { request, names };
 }
 
-/** Finds parts of a body that are passed on as they were written. */
+/** Finds the parts of a body that are passed on unchanged. */
 class Spans {
   readonly body: Buffer;
   readonly #members: readonly JsonMember[];
@@ -115,7 +115,7 @@ function buildTurn(
   return { request, names: messageFieldNames(conversation.places, tools.paths) };
 }
 
-/** Limits how much a client can have repeated in headers and receipts. */
+/** Limits the text a client can have repeated in headers and receipts. */
 const maxUnsent = 16;
 
 const jsonBytes = (value: unknown): Uint8Array => (value === undefined ? none : Buffer.from(JSON.stringify(value)));
@@ -161,7 +161,7 @@ function readTools(
   return new TurnTools(input, body, arrays, onUnsent);
 }
 
-/** The schema is called `answer`, because the format names none. */
+/** The schema is named `answer`, because the format has no name for it. */
 function toTextFormat({ output_config: config, output_format: older }: MessagesBody, spans: Spans): Uint8Array {
   const schema = config?.format
     ? spans.text("output_config", "format", "schema")
@@ -174,7 +174,7 @@ function toTextFormat({ output_config: config, output_format: older }: MessagesB
 
 const codeOutputs = "code_interpreter_call.outputs";
 
-/** The parts of an answer that this format always has. */
+/** The parts always present in answers of this format. */
 function includes({ texts }: TurnTools): string[] {
   const include = ["reasoning.encrypted_content"];
   if (texts.some((tool) => tool.startsWith('{"type":"web_search"'))) include.push("web_search_call.action.sources");

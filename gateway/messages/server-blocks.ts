@@ -1,4 +1,4 @@
-/** Items of tools that the client does not run, as a call and its result. */
+/** Converts items of tools not run by the client to a call and its result. */
 import { type JsonObject, isObject } from "@sluice/proto/runtime/validation/fields.js";
 import type { BlockJson } from "./block-json.ts";
 import { searchInput } from "@sluice/proto/contract/messages/tool-search.js";
@@ -31,7 +31,7 @@ export function serverBlocks(item: JsonObject): readonly BlockJson[] {
   return [use, { json: JSON.stringify({ type: `${kind}_tool_result`, tool_use_id: id, content }) }];
 }
 
-/** A call in which the provider paused has no result yet. */
+/** A call during which the provider paused has no result yet. */
 const isPaused = ({ type, status }: JsonObject): boolean =>
   status === "in_progress" || (type === "code_interpreter_call" && status === "incomplete");
 
@@ -67,7 +67,7 @@ function webFetch(url: unknown, item: JsonObject): ServerCall {
   return { name, input, content: { type: "web_fetch_result", url: input.url, content: document, retrieved_at: null } };
 }
 
-/** A search that Anthropic made has the name of its tool. */
+/** A search made by Anthropic has the name of its tool. */
 function toolSearch(item: JsonObject): ServerCall {
   const { tool, query, tool_references: found, error } = item;
   if (typeof tool !== "string") return anyCall("service:tool_search", item);
@@ -109,7 +109,7 @@ function mcpBlocks(item: JsonObject, id: string): readonly BlockJson[] {
 
 const own: ReadonlySet<string> = new Set(["type", "id", "status"]);
 
-/** A tool that this format does not have: the result is the item itself. */
+/** A tool without a counterpart in this format: the result is the item itself. */
 function anyCall(type: string, item: JsonObject): ServerCall {
   const name = type.replace(/^[a-z]+:/, "").replace(/_call$/, "");
   const content = Object.fromEntries(Object.entries(item).filter(([field]) => !own.has(field)));

@@ -1,4 +1,4 @@
-/** Calls of tools that clients do not run, with their results, as items of the history. */
+/** Converts calls of tools not run by clients, with their results, to items of the history. */
 import { wordId } from "@sluice/proto/runtime/foreign-id.js";
 import { type JsonObject, isObject } from "@sluice/proto/runtime/validation/fields.js";
 import { isAnthropicSearch } from "@sluice/proto/contract/messages/tool-search.js";
@@ -6,10 +6,10 @@ import type { Block } from "./parts.ts";
 
 const callPrefix = "srvtoolu_";
 
-/** The id of a call in this format, from which `toItemId` restores that of the item. */
+/** The call id in this format; `toItemId` restores the item's id from it. */
 export const toServerCallId = (itemId: string): string => `${callPrefix}${wordId(itemId)}`;
 
-/** Providers expect the prefix that they gave the items of this type. */
+/** Providers expect their own id prefix for items of this type. */
 function toItemId(callId: string, prefix: string): string {
   const id = callId.startsWith(callPrefix) ? callId.slice(callPrefix.length) : callId;
   return id.startsWith(prefix) ? id : `${prefix}${id}`;
@@ -20,7 +20,7 @@ export const isServerResult = ({ type }: Block): boolean => type.endsWith("_tool
 
 export const isServerCall = ({ type }: Block): boolean => type === "server_tool_use" || type === "mcp_tool_use";
 
-/** @param result undefined for a call without one */
+/** @param result undefined for a call without a result */
 export function toServerItem(call: Block, result: Block | undefined): JsonObject | undefined {
   if (call.type === "mcp_tool_use") return mcpCall(call, result);
   switch (call.name) {
@@ -62,7 +62,7 @@ function webSearch(call: Block, result: Block | undefined): JsonObject {
   return {
     type: "web_search_call",
     id: toItemId(call.id ?? "", "ws_"),
-    // A call without a result is one in which the provider paused.
+    // In a call without a result, the provider paused.
     status: Array.isArray(found) ? "completed" : result === undefined ? "in_progress" : "failed",
     action: { type: "search", query, queries: [query], sources },
   };
@@ -91,7 +91,7 @@ function codeExecution(call: Block, result: Block | undefined): JsonObject {
   return {
     type: "code_interpreter_call",
     id: toItemId(call.id ?? "", "ci_"),
-    // A call without a result is one in which the provider paused.
+    // In a call without a result, the provider paused.
     status: result === undefined ? "incomplete" : "completed",
     code: text(input["code"]) || text(input["command"]),
     container_id: "",
@@ -117,7 +117,7 @@ function mcpCall(call: Block, result: Block | undefined): JsonObject {
   };
 }
 
-/** A call that has no item of its own, in words. */
+/** A call without a corresponding item type, as text. */
 export function describeCall(call: Block, result: Block | undefined): string {
   const found = result === undefined ? "" : ` ${JSON.stringify(result.content ?? null)}`;
   return `[${call.name}] ${JSON.stringify(inputOf(call))}${found}`;

@@ -1,4 +1,4 @@
-/** Streams an output item as blocks. A delta that a provider left out is written at the end of the item. */
+/** Streams an output item as blocks. A delta missing from the provider's stream is written at the end of the item. */
 import type { JsonObject } from "@sluice/proto/runtime/validation/fields.js";
 import { append } from "@sluice/proto/runtime/text/append.js";
 import type { BlockWriter } from "./block-writer.ts";
@@ -29,7 +29,7 @@ export function streamItem(item: JsonObject, writer: BlockWriter): StreamedItem 
   }
 }
 
-/** An item whose blocks come whole, at its end. */
+/** An item whose blocks are written whole, at its end. */
 class WholeItem implements StreamedItem {
   protected readonly writer: BlockWriter;
 
@@ -49,11 +49,11 @@ class WholeItem implements StreamedItem {
 const textStart = '{"type":"text","text":""}';
 
 class OpenMessage extends WholeItem {
-  /** Number of the part whose block is open. */
+  /** Number of the part of the open block. */
   #part: number | undefined;
   /** Text by part. */
   readonly #texts: string[] = [];
-  /** Whether the open block has a citation, so that further text belongs into another one. */
+  /** Whether the open block has a citation: further text then needs another block. */
   #cited = false;
 
   override text(_kind: TextKind, part: number, delta: string): void {

@@ -1,19 +1,19 @@
 /**
- * Reasoning items as thinking blocks, and back.
+ * Converts reasoning items to thinking blocks, and back.
  *
- * A signature of Claude travels as it is, so that a conversation can go on at Anthropic itself. Reasoning of other models is sealed into the
- * signature with everything that its item holds beside its text, so that its provider gets the same item again.
+ * Claude's signatures are passed unchanged, so a conversation can continue at Anthropic itself. Reasoning of other models is sealed into the signature,
+ * with all fields of its item except its text: its provider gets the same item again.
  */
 import { createHash } from "node:crypto";
 import { type JsonObject, isObject } from "@sluice/proto/runtime/validation/fields.js";
 
-/** The `format` of reasoning that Claude signs. */
+/** The `format` of reasoning signed by Claude. */
 const claudeFormat = "anthropic-claude-v1";
 
-/** Reasoning that only Claude can read, as inference-svc seals it into `encrypted_content`. */
+/** Prefix of encrypted Claude reasoning, as sealed into `encrypted_content` by inference-svc. */
 const sealedByClaude = `sluice:${claudeFormat}:data:`;
 
-/** Begins a signature that holds an item; the signatures of Claude are bare base64. */
+/** Prefix of a signature with a sealed item; Claude's signatures are bare base64. */
 const itemSeal = "sluice:item:";
 
 const separator = "\n\n";
@@ -41,7 +41,7 @@ export function toThinkingBlock(item: JsonObject): ThinkingBlock | undefined {
 /** Puts a blank line between parts, as a stream does. */
 export const joinThoughts = (texts: readonly string[]): string => texts.join(separator);
 
-/** The text that a stream puts before the first delta of a further part. */
+/** The text before the first delta of a further part in a stream. */
 export const thoughtSeparator = separator;
 
 function signatureOf(
@@ -67,7 +67,7 @@ function signatureOf(
   return itemSeal + Buffer.from(JSON.stringify(held)).toString("base64url");
 }
 
-/** Tells a text from one that a client has changed; a client that means to deceive could as well send reasoning of its own. */
+/** Detects a text changed by a client; a malicious client could as well send made-up reasoning. */
 const digestOf = (text: string): string => createHash("sha256").update(text).digest("base64url").slice(0, 16);
 
 const lengths = (texts: readonly string[]): readonly number[] => texts.map(({ length }) => length);
@@ -95,14 +95,14 @@ export const toRedactedItem = (data: string): JsonObject => ({
 });
 
 /**
- * The item without its signature when a client has changed the text: its provider would refuse it, or read what the text no longer says.
- * @returns undefined for a seal that is damaged
+ * The item, without its signature when a client has changed the text: its provider would reject it, or read text other than the visible one.
+ * @returns undefined for a damaged seal
  */
 function openItem(seal: string, thinking: string): JsonObject | undefined {
   const held = parsed(Buffer.from(seal.slice(itemSeal.length), "base64url").toString());
   if (!isObject(held)) return undefined;
   const { id, format, signature, encrypted_content: encrypted, digest } = held;
-  // A client that keeps no texts has changed none. A seal of an earlier version has no digest.
+  // A client without texts has changed none. A seal of an earlier version has no digest.
   if (thinking !== "" && typeof digest === "string" && digest !== digestOf(thinking))
     return { type: "reasoning", summary: [], content: [{ type: "reasoning_text", text: thinking }] };
   const [summary, content] = split(thinking, lengthsIn(held["summary"]), lengthsIn(held["content"]));
@@ -128,7 +128,7 @@ function parsed(json: string): unknown {
 const lengthsIn = (value: unknown): readonly number[] =>
   Array.isArray(value) ? value.filter((length): length is number => Number.isSafeInteger(length) && length >= 0) : [];
 
-/** Cuts a text into the parts that it was joined from. A text that a client has changed stays in one part. */
+/** Splits a text into the parts it was joined from. A text changed by a client stays in one part. */
 function split(
   text: string,
   summary: readonly number[],

@@ -1,10 +1,10 @@
-/** Tools of the Messages format as tools of the contract. */
+/** Converts tools of the Messages format to tools of the contract. */
 import { type ToolFamily, findToolFamily } from "@sluice/proto/contract/messages/tools.js";
 import type { JsonObject } from "@sluice/proto/runtime/validation/fields.js";
 import { type ByteSpan, memberOf, withMembers } from "@sluice/proto/runtime/validation/json-span.js";
 import { type ClientTool, clientTools } from "./client-tools.ts";
 
-/** A tool whose shape has been checked. */
+/** A tool with a checked shape. */
 export interface MessagesTool {
   readonly type?: string | null;
   readonly name?: string | null;
@@ -42,23 +42,23 @@ export interface ToolChoice {
 const familyOf = ({ type }: MessagesTool): ToolFamily | undefined =>
   typeof type === "string" && type !== "custom" ? findToolFamily(type) : undefined;
 
-/** Whether the tool is known by its type and the client runs it. */
+/** Whether the tool is a known type and run by the client. */
 export function isClientTool(tool: MessagesTool): boolean {
   const family = familyOf(tool);
   return family !== undefined && clientTools[family] !== undefined;
 }
 
-/** Whether the tool is a function that the client describes. */
+/** Whether the tool is a function described by the client. */
 export const isFunction = (tool: MessagesTool): boolean => familyOf(tool) === undefined;
 
-/** Whether the tool is known by its type and runs elsewhere. */
+/** Whether the tool is a known type and run elsewhere. */
 export const isHosted = (tool: MessagesTool): boolean => familyOf(tool) !== undefined && !isClientTool(tool);
 
 /**
  * A tool of the turn.
  * @param span its place in the body
- * @param container id of the container in which code runs
- * @returns undefined for an entry that only configures another one
+ * @param container id of the code container
+ * @returns undefined for an entry that only configures another tool
  */
 export function toTool(
   tool: MessagesTool,
@@ -78,7 +78,7 @@ function schemaJson(body: Buffer, tool: ByteSpan): string {
   return body.toString("utf8", start, end);
 }
 
-/** The tool as the client wrote it; its mark stands beside it. */
+/** The tool in the client's text; its cache mark is stored separately. */
 function typedJson(body: Buffer, tool: ByteSpan): string {
   return withMembers(body.toString("utf8", tool.start, tool.end), {
     cache_control: undefined,
@@ -102,7 +102,7 @@ function toFunction(tool: MessagesTool, schema: string, deferred: boolean): stri
 }
 
 /**
- * Models that were not trained on the tool need its schema; the calls have the same form either way.
+ * Models not trained on the tool need its schema; the calls have the same form either way.
  * @param typed the tool in its own form
  */
 function toClientFunction(tool: MessagesTool, { name, description, parameters }: ClientTool, typed: string): string {
@@ -149,7 +149,7 @@ function toServerTool(family: ToolFamily, tool: MessagesTool, container: string 
   }
 }
 
-/** The version that the client named, for Anthropic itself: later ones can do more. */
+/** The version named by the client, for Anthropic itself: later versions can do more. */
 const versionOf = ({ type }: MessagesTool): JsonObject => ({ anthropic_type: type });
 
 const filled = (domains: readonly string[] | null | undefined): readonly string[] | undefined =>

@@ -1,4 +1,4 @@
-/** Writes the tools of a turn, and remembers the functions among them. */
+/** Writes the tools of a turn, and remembers its functions. */
 import type { OnUnsent } from "./parts.ts";
 import { type Offer, ToolNote } from "./notes.ts";
 import type { RepeatedArrays } from "./repeated-arrays.ts";
@@ -7,20 +7,20 @@ import { type McpServer, type MessagesTool, isFunction, isHosted, toMcp, toTool 
 export interface ToolsInput {
   readonly tools: readonly MessagesTool[];
   readonly servers: readonly McpServer[];
-  /** Name of the tool that must be called. */
+  /** Name of the tool the model must call. */
   readonly chosen: string | undefined;
-  /** Id of the container in which code runs. */
+  /** Id of the code container. */
   readonly container: string | undefined;
-  /** Names of tools that a search found. */
+  /** Names of tools found by a search. */
   readonly found: ReadonlySet<string>;
 }
 
 const none = new Uint8Array();
 
 export class TurnTools {
-  /** Places of the client's tools and servers that the tools of the turn are made of. */
+  /** Paths of the client's tools and servers behind the tools of the turn. */
   readonly paths: string[] = [];
-  /** The tools that were written now; those that were written before are functions. */
+  /** The tools converted now; those converted earlier are functions. */
   readonly texts: string[] = [];
   readonly #input: ToolsInput;
   readonly #body: Buffer;
@@ -51,7 +51,7 @@ export class TurnTools {
     return this.paths.length === 0 ? none : array.write("", servers);
   }
 
-  /** All tools anew where the conversation offers one of them otherwise than before. */
+  /** Reads all tools again if the conversation changes the offer of a known one. */
   #readTools(): readonly MessagesTool[] {
     const array = this.#arrays.tools;
     for (let index = 0; index < array.known; index++) {
@@ -62,14 +62,14 @@ export class TurnTools {
   }
 
   /**
-   * A deferred tool is held back where a search of the request can find it. Where the client searches itself, the model is to know a deferred tool once
-   * a search has named it, and not before; it stays deferred for Anthropic, which shows it to the model at the place of the search.
+   * A deferred tool is held back if a search tool of the request can find it. If the client searches itself, the model must see a deferred tool only after
+   * a search has named it; it stays deferred for Anthropic, which shows it to the model at the place of the search.
    */
   #offerOf({ name, defer_loading: defers }: MessagesTool): Offer {
     const { found, chosen } = this.#input;
     if (defers !== true) return "shown";
     const isChosen = (name ?? "") === chosen;
-    // The items of searches name what they found, so that the tools of all turns are the same and a provider finds them in its cache.
+    // Search items name the tools found: the list of tools stays the same in all turns, and in the provider's cache.
     if (this.#searches) return isChosen ? "shown" : "deferred";
     if (found.has(name ?? "")) return "deferred";
     return isChosen ? "shown" : "withheld";

@@ -1,4 +1,4 @@
-/** Writes `usage` of a message, with all the figures that Anthropic's own answers have and Sluice knows. */
+/** Writes `usage` of a message, with all figures of Anthropic's own answers known to Sluice. */
 import type { Cost, Usage } from "@sluice/proto/gen/sluice/inference/v1/turn_pb.js";
 import { dollars } from "@sluice/proto/runtime/money.js";
 
@@ -6,12 +6,12 @@ import { dollars } from "@sluice/proto/runtime/money.js";
 export const startUsageJson = (inputTokens: number): string =>
   `{"input_tokens":${inputTokens},"cache_creation_input_tokens":0,"cache_read_input_tokens":0,"output_tokens":0}`;
 
-/** Tiers of the contract, in the words of the format. */
+/** Tiers of the contract, by their names in the format. */
 const tierNames: Readonly<Record<string, string>> = { "": "standard", default: "standard" };
 
 /**
- * The format counts cached tokens apart from the input.
- * @param tier the tier that served, once that is known
+ * The format counts cached tokens separately from the input.
+ * @param tier the serving tier, once known
  */
 export function messageUsageJson(usage: Usage | undefined, tier?: string): string {
   if (!usage) return startUsageJson(0);

@@ -1,6 +1,6 @@
-/** Names of the events that stream the text of a call, and the place of that text in the item. */
+/** Names of the events for the text of a call, and the place of this text in the item. */
 
-/** The members of an item in JSON that the stream reads. */
+/** The members of an item in JSON needed for the stream. */
 export interface ItemJson {
   readonly type: string;
   readonly id: string;
@@ -9,14 +9,14 @@ export interface ItemJson {
 }
 
 export interface CallText {
-  /** Type of the event with a piece of the text; `done` is the one with all of it. */
+  /** Type of the event with a piece of the text; `done` is the event with all of it. */
   readonly delta: string;
   readonly done: string;
   /** Name of the text in the payload of `done`. */
   readonly member: string;
-  /** True when the text of a call has events only if it was streamed, and none if the call came whole. */
+  /** Whether the text has events only if it was streamed, and none for a complete call. */
   readonly onlyStreamed: boolean;
-  /** The text of an item; undefined without one. */
+  /** The text of an item; undefined without text. */
   read(item: ItemJson): string | undefined;
   /** The members of the item with the text in them. */
   write(item: ItemJson, text: string): Readonly<Record<string, unknown>>;
@@ -65,7 +65,7 @@ export const callTexts: ReadonlyMap<string, CallText> = new Map([
   ],
 ]);
 
-/** Statuses of unfinished items by type, for types whose statuses do not include `incomplete`. */
+/** Statuses of unfinished items, for types without the status `incomplete`. */
 export const unfinishedStatus: ReadonlyMap<string, string> = new Map([
   ["web_search_call", "failed"],
   ["file_search_call", "failed"],

@@ -1,4 +1,4 @@
-/** The door of POST /responses/compact: a turn that ends in a compaction trigger, and an answer that a client puts in the place of its input. */
+/** The door of POST /responses/compact: a turn with a compaction trigger at its end, and an answer that replaces the client's input. */
 import { basePath } from "@sluice/proto/contract/operations/operation.js";
 import { compactResponse } from "@sluice/proto/contract/operations/compaction.js";
 import type { TurnEnd, TurnEvent, Usage } from "@sluice/proto/gen/sluice/inference/v1/turn_pb.js";
@@ -32,7 +32,7 @@ export const compactDoor: Door = {
 
 const trigger = '{"type":"compaction_trigger"}';
 
-/** The body of POST /responses that asks for the same. */
+/** The equivalent body of POST /responses. */
 function withTrigger(body: Buffer, members: readonly JsonMember[]): Buffer {
   const kept = members.filter(({ key }) => key !== "input");
   const written = kept.map(({ key, start, end }) => `${JSON.stringify(key)}:${body.toString("utf8", start, end)}`);

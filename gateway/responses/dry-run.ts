@@ -18,14 +18,14 @@ export interface DryRunParts {
   readonly access: Access;
   readonly limits: Limits;
   readonly pool: Pick<LanePool, "requireKnown">;
-  /** Connection to any inference process: all decide alike, except where a decision rests on the answers that the process itself had from endpoints. */
+  /** Connection to any inference process: all decide alike, except by their own measurements of endpoints. */
   readonly inference: Client;
   readonly token: ServiceToken;
 }
 
 /**
  * Returns the receipt as JSON.
- * @throws Fault that the turn would fail with before a provider is called; a block is reported in the receipt
+ * @throws Fault as the turn would before the call of a provider; a block is reported in the receipt
  */
 export async function dryRun(
   { access, limits, pool, inference, token }: DryRunParts,

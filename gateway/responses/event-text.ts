@@ -13,7 +13,7 @@ export class EventText {
   }
 
   /**
-   * Adds an event whose head was built in advance.
+   * Adds an event with a prepared head.
    * @param head from `eventHead`
    * @param payload its members without braces, with a leading comma
    */
@@ -21,7 +21,7 @@ export class EventText {
     this.#text += `${head}${this.#sequence++}${payload}}\n\n`;
   }
 
-  /** Adds text that is no event. */
+  /** Adds text outside of events. */
   addRaw(text: string): void {
     this.#text += text;
   }

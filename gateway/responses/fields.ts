@@ -1,4 +1,4 @@
-/** Reads the fields of the body of POST /responses out of its bytes: only those that the gateway itself needs are parsed, each by itself. */
+/** Reads the fields of the body of POST /responses from its bytes: only the gateway's own fields are parsed, each separately. */
 import { requestShape } from "@sluice/proto/contract/request/request.js";
 import type { JsonObject } from "@sluice/proto/runtime/validation/fields.js";
 import type { ByteSpan, JsonMember } from "@sluice/proto/runtime/validation/json-span.js";
@@ -15,7 +15,7 @@ const numbers: ReadonlyMap<string, number> = new Map(shapes.map(([name], number)
 /** Place of each field among the members plus one; 0 for an absent field. Reused, because a body is read without a pause. */
 const places = new Int16Array(shapes.length);
 
-/** Finds the bytes of each field in a request body. Creating the next one ends the use of this one, because all of them share `places`. */
+/** Finds the bytes of each field in a request body. Valid until the next instance is created, because all share `places`. */
 export class FieldSpans {
   readonly #members: readonly JsonMember[];
 
@@ -38,11 +38,11 @@ export class FieldSpans {
   }
 }
 
-/** The fields of a request that its shape has accepted, by their JSON names. Undefined stands for an absent field. */
+/** The checked fields of a request by their JSON names. Undefined means an absent field. */
 export class RequestFields extends TurnFields {
   readonly instructions: string | null | undefined = undefined;
   readonly text: { readonly verbosity?: string | null } | undefined = undefined;
-  /** Settings whose members inference-svc checks. */
+  /** Settings checked by inference-svc. */
   readonly reasoning: JsonObject | null | undefined = undefined;
   readonly include: string[] | null | undefined = undefined;
   readonly modalities: string[] | undefined = undefined;
@@ -52,14 +52,14 @@ export class RequestFields extends TurnFields {
 }
 
 const kept: ReadonlySet<string> = new Set(Object.keys(new RequestFields()));
-/** Subtrees that are passed on as bytes, and checked where they are read. */
+/** Subtrees passed on as bytes, and checked by inference-svc. */
 const passedOn: ReadonlySet<string> = new Set<FieldName>(["input", "tools", "tool_choice"]);
-/** The numbers of all other fields, in the order in which problems are reported. */
+/** The numbers of all other fields, in the order of problem reports. */
 const readHere = shapes.flatMap(([name], number) => (passedOn.has(name) ? [] : [number]));
 
 /**
  * Parses and checks every field that is not passed on.
- * @param textFormat the member `format` of the field `text`, which is passed on
+ * @param textFormat the member `format` of the field `text`, passed on
  */
 export function readFields(
   body: Buffer,

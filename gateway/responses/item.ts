@@ -1,7 +1,7 @@
 /**
- * Streams an output item: its parts open, grow and close, and the delivered text is kept for the case of a failure.
+ * Streams an output item: its parts open, grow and close, and the delivered text is kept in case of a failure.
  *
- * A delta that comes too late, for a part or a text that is closed, is not written as an event; the final item contains it.
+ * A late delta, for a closed part or text, is not written as an event; the final item contains it.
  */
 import type { Annotation, TextDelta } from "@sluice/proto/gen/sluice/inference/v1/turn_pb.js";
 import { textOf } from "@sluice/proto/runtime/json-text.js";
@@ -30,7 +30,7 @@ export class OpenItem {
   readonly #address: string;
   readonly #parts: Part[] = [];
   #open: Part | undefined = undefined;
-  /** The text that a call of this type carries. */
+  /** The text event names of calls of this type. */
   readonly #call: CallText | undefined;
   #callText = "";
   #callDone = false;
@@ -44,7 +44,7 @@ export class OpenItem {
     this.#emit("response.output_item.added", `"output_index":${index},"item":${itemJson}`);
   }
 
-  /** Whether the item waits for functions of the client: then the response ends without its `done`. @param json the item as it stands */
+  /** Whether the item waits for functions of the client: the response then ends without its `done`. @param json the current item */
   isSuspended(json: string): boolean {
     return this.#item.type.endsWith(":subagent") && (JSON.parse(json) as ItemJson).status === "in_progress";
   }
@@ -74,7 +74,7 @@ export class OpenItem {
     this.#events.add(type, payload);
   }
 
-  /** A delta of the text that a call carries. */
+  /** A delta of a call's text. */
   callDelta(delta: string): void {
     if (!this.#call || this.#callDone || delta === "") return;
     this.#callText = append(this.#callText, delta);
@@ -112,7 +112,7 @@ export class OpenItem {
     this.#emit("response.output_item.done", `"output_index":${this.#index},"item":${json}`);
   }
 
-  /** The delivered part of an item that will never be complete. */
+  /** The delivered part of an item that will not be completed. */
   partialJson(): string {
     const parts = (summaries: boolean) =>
       this.#parts.filter(({ kind }) => (kind === "summary_text") === summaries).map(partValue);
@@ -149,7 +149,7 @@ export class OpenItem {
     if (part) this.#grow(part, delta, kind === "output_text" ? ',"logprobs":[]' : "");
   }
 
-  /** Writes a part of a kind that has no events of its own. */
+  /** Writes a part of a kind without specific events. */
   #whole(index: number, json: string): void {
     if (index < this.#siblings("output_text")) return;
     this.#close();
@@ -163,13 +163,13 @@ export class OpenItem {
     return this.#parts.filter((part) => (part.kind === "summary_text") === (kind === "summary_text")).length;
   }
 
-  /** Finds or opens the part for a delta, and closes any other open part first. Undefined when the part is closed already. */
+  /** Finds or opens the part for a delta, and closes any other open part first. Undefined for a part already closed. */
   #part(kind: PartKind, index: number): Part | undefined {
     const open = this.#open;
     if (open && open.kind === kind && open.index === index) return open;
     const siblings = this.#siblings(kind);
     if (index < siblings) return undefined;
-    // Clients append a part at "added" and find it by its number afterwards: an empty one that was left out has to be there.
+    // Clients append a part at "added" and later find it by number: an omitted empty part has to exist.
     for (let number = siblings; number <= index; number++) this.#begin(new Part(kind, number, this.#address));
     return this.#open;
   }

@@ -1,11 +1,11 @@
-/** Writes the input of a body as items that others can stand beside. */
+/** Writes the input of a body as items, to be joined with others. */
 import { openBracket, quote } from "@sluice/proto/runtime/validation/json-bytes.js";
 import type { JsonMember } from "@sluice/proto/runtime/validation/json-span.js";
 import { invalid } from "@sluice/proto/runtime/validation/problems.js";
 
 /**
- * The items without the brackets around them; an empty text without an input. A string is the message that it stands for.
- * @throws Fault INVALID_REQUEST for an input of another type, which would pass for an item among the others
+ * The items without brackets; an empty text without an input. A string becomes the equivalent message.
+ * @throws Fault INVALID_REQUEST for an input of another type, which could be mistaken for an item
  */
 export function itemsIn(body: Buffer, members: readonly JsonMember[]): string {
   const input = members.find(({ key }) => key === "input");

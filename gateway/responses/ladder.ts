@@ -1,5 +1,5 @@
 /**
- * Converts turn events into the server-sent events of the Responses format, in the order of the contract and numbered from 0.
+ * Converts turn events to the server-sent events of the Responses format, in the order of the contract and numbered from 0.
  *
  * Every method returns text of whole events, because some clients drop an event that is cut between its data line and the blank line.
  */
@@ -19,7 +19,7 @@ import { OpenItem } from "./item.ts";
 
 const doneSentinel = "data: [DONE]\n\n";
 
-/** Types of a provider's own progress events. Types that the gateway writes itself do not match. */
+/** Types of a provider's own progress events. The gateway's own types do not match. */
 const nativeType = /^response\.(?!output_item\.|content_part\.)[a-z0-9_]+(?:\.[a-z0-9_]+)+$/;
 
 const disorder = (what: string): Fault =>
@@ -27,7 +27,7 @@ const disorder = (what: string): Fault =>
 
 export class Ladder implements StreamedAnswer {
   readonly #response: ResponseObject;
-  /** Items by output index; undefined once they have ended. */
+  /** Items by output index; undefined after their end. */
   readonly #items: (OpenItem | undefined)[] = [];
   #open = 0;
   readonly #events = new EventText();
@@ -47,19 +47,19 @@ export class Ladder implements StreamedAnswer {
     return this.#response.withheldUsageJson;
   }
 
-  /** Returns created and in_progress once: before the first event, or when the stream must begin without one. */
+  /** Returns created and in_progress once: before the first event, or when the stream must begin without an event. */
   open(): string {
     this.#begin();
     return this.#events.take();
   }
 
-  /** @throws Fault INTERNAL when the events cannot be a stream that clients can follow */
+  /** @throws Fault INTERNAL when the events do not form a valid stream */
   events(events: readonly TurnEvent[]): string {
     for (let index = 0; index < events.length; index++) this.#step(events[index]!.event);
     return this.#events.take();
   }
 
-  /** Returns response.failed with unfinished items as they stand, and then [DONE]. */
+  /** Returns response.failed with unfinished items in their current state, and then [DONE]. */
   failed(fault: Fault): string {
     if (this.#over) return "";
     this.#over = true;
@@ -109,7 +109,7 @@ export class Ladder implements StreamedAnswer {
     }
   }
 
-  /** Refuses a gap in the indices: clients append an item at "added" and find it by its index later, so they would write into the wrong one. */
+  /** Rejects a gap in the indices: clients append an item at "added" and find it by index later, and would write into the wrong item. */
   #beginItem({ index, itemJson }: ItemStart): void {
     const begun = this.#items.length;
     if (index !== begun) throw disorder(`item ${index} begins after ${begun} items`);

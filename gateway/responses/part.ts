@@ -15,7 +15,7 @@ export class Part {
   readonly annotations: unknown[] = [];
   readonly logprobs: unknown[] = [];
 
-  /** @param address JSON members that locate the item */
+  /** @param address JSON members with the location of the item */
   constructor(kind: PartKind, index: number, address: string) {
     this.kind = kind;
     this.index = index;
@@ -23,7 +23,7 @@ export class Part {
     this.beforeDelta = [",", this.position, ',"delta":'].join("");
   }
 
-  /** JSON members that locate the part, with which all its payloads begin. */
+  /** JSON members with the location of the part, at the start of all its payloads. */
   get position(): string {
     return `${this.#address},"${this.kind === "summary_text" ? "summary_index" : "content_index"}":${this.index}`;
   }
@@ -47,10 +47,10 @@ export const deltaHead: Readonly<Record<PartKind, string>> = {
 
 export const isPartKind = (type: unknown): type is PartKind => Object.hasOwn(textStem, String(type));
 
-/** Types of items whose fields `content` and `summary` are lists of parts. In other items they may have any shape, such as the text of a page. */
+/** Types of items whose fields `content` and `summary` are lists of parts. In other items these may have any shape, such as the text of a page. */
 const withParts = { content: ["message", "reasoning"], summary: ["reasoning"] };
 
-/** The parts of a finished item. A member that is no object is left out, because no event can carry it. */
+/** The parts of a finished item. Members other than objects are left out, because no event can carry them. */
 export function partsIn(item: ItemJson, field: "content" | "summary"): readonly Readonly<Record<string, unknown>>[] {
   const list = withParts[field].includes(item.type) ? item[field] : undefined;
   return Array.isArray(list) ? list.filter(isObject) : [];

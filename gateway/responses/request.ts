@@ -1,8 +1,8 @@
 /**
- * Converts the body of POST /responses into a turn: scalars are typed and checked, open-ended subtrees are cut out as the bytes the client wrote.
+ * Converts the body of POST /responses to a turn: scalars are parsed and checked, open-ended subtrees are cut out as the client's bytes.
  *
- * inference-svc checks those subtrees where it reads them; here they are neither parsed nor copied. This runs for every request, so it is
- * written by hand instead of with a schema library.
+ * inference-svc checks those subtrees; here they are neither parsed nor copied. This runs for every request, so it is written by hand instead of with a
+ * schema library.
  */
 import type { RunTurnRequest, UnknownField } from "@sluice/proto/gen/sluice/inference/v1/turn_pb.js";
 import { pluginMessages } from "@sluice/proto/contract/plugin-messages.js";
@@ -21,7 +21,7 @@ import { FieldSpans, type RequestFields, readFields } from "./fields.ts";
 import { refusePrompt } from "./stored-prompt.ts";
 
 export interface RequestHeaders {
-  /** Value of the header `x-session-id`, which counts when the body names no session. */
+  /** Value of the header `x-session-id`, used when the body names no session. */
   readonly sessionId?: string | undefined;
   /** Whether `X-Service-Metadata` asks for the receipt. */
   readonly serviceMetadata: boolean;
@@ -63,12 +63,12 @@ export function parseRequest(
   return { request, echo: buildEcho(request, fields, fillDefaults) };
 }
 
-/** Limits how much a client can have repeated in headers and receipts. */
+/** Limits the text a client can have repeated in headers and receipts. */
 const maxUnsent = 16;
 
 const isObjectAt = (body: Buffer, { start }: ByteSpan): boolean => body[start] === openBrace;
 
-/** A body of another format has its conversation in `messages`. */
+/** A body with `messages` is of another format. */
 const missingInput = (members: readonly JsonMember[]): string =>
   members.some(({ key }) => key === "messages")
     ? "required here; a body with messages belongs to POST /api/v1/chat/completions (OpenAI's format) or POST /api/v1/messages (Anthropic's format)"
@@ -88,7 +88,7 @@ function checkSubtrees(
   const reasoning = spans.of("reasoning");
   const first = input && body[input.start];
   if (input === undefined || isNullAt(body, input)) {
-    // A stored prompt may stand for the input; that none is stored here says more.
+    // A stored prompt may replace the input; the refusal of stored prompts is the more helpful error.
     const prompt = members.find(({ key }) => key === "prompt");
     if (!prompt || !isObjectAt(body, prompt)) problems.add("input", missingInput(members));
   } else if (first !== quote && first !== openBracket) problems.add("input", "must be a string or an array of items");

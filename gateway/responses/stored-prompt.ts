@@ -1,8 +1,8 @@
-/** Refuses requests that name a stored prompt: none is stored. */
+/** Rejects requests with a stored prompt: Sluice stores none. */
 import { Fault, FaultOrigin, FaultReason } from "@sluice/proto/runtime/fault.js";
 import { type JsonObject, isObject } from "@sluice/proto/runtime/validation/fields.js";
 
-/** Call it last, for a request that is valid otherwise. @throws Fault NOT_FOUND */
+/** Call it last, for an otherwise valid request. @throws Fault NOT_FOUND */
 export function refusePrompt({ prompt }: { readonly prompt: JsonObject | null | undefined }): void {
   if (!isObject(prompt)) return;
   throw new Fault(

@@ -1,4 +1,4 @@
-/** The public API on the session of the person: types come from the published contract. */
+/** The public API with the person's session; types come from the published contract. */
 import createClient from "openapi-fetch";
 import type { components, paths } from "../gen/contract.d.ts";
 
@@ -6,7 +6,7 @@ export type Schemas = components["schemas"];
 
 export const base = "/console/api";
 
-/** A refusal, in words for people. */
+/** An error answer, with a message for people. */
 export class ApiError extends Error {
   override readonly name = "ApiError";
   readonly status: number;
@@ -45,7 +45,7 @@ export async function take<Data>(answering: Promise<Answer<Data>>): Promise<Data
   throw new ApiError(response.status, messageIn(error) ?? `The request failed with status ${response.status}.`);
 }
 
-/** The message of a failure's body. */
+/** The error message of an answer's body. */
 export function messageIn(body: unknown): string | undefined {
   const { error } = (body ?? {}) as { readonly error?: { readonly message?: unknown } };
   return typeof error?.message === "string" && error.message !== "" ? error.message : undefined;

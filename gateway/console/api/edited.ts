@@ -1,8 +1,8 @@
-/** The edited part of a form's settings: a save leaves everything else as it is, also what the form cannot show. */
+/** The edited part of a form's settings: saving changes nothing else, not even values the form cannot show. */
 
 /**
- * @param draft settings as the form has them now
- * @param shown settings as the form had them when it was opened
+ * @param draft current settings of the form
+ * @param shown settings of the form when it was opened
  */
 export function edited<Settings extends object>(draft: Settings, shown: Settings): Partial<Settings> {
   const entries = Object.entries(draft) as [keyof Settings, unknown][];

@@ -1,4 +1,4 @@
-/** Lists that are needed as a whole. */
+/** Lists loaded completely. */
 
 interface ListPage<Row> {
   readonly data: readonly Row[];
@@ -7,7 +7,7 @@ interface ListPage<Row> {
 
 const maxPages = 20;
 
-/** Reads a list page by page: at most 2,000 records, beyond which a list of names would be of no use. */
+/** Reads a list page by page, up to 2,000 records: a longer list of names would be of no use. */
 export async function everyPage<Row>(
   load: (query: { offset: number; limit: number }) => Promise<ListPage<Row>>,
 ): Promise<Row[]> {

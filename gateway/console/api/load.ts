@@ -1,16 +1,16 @@
-/** Data of a page: loading, there, or failed. */
+/** Data of a page: loading, loaded, or failed. */
 import { useCallback, useEffect, useRef, useState } from "preact/hooks";
 
 export interface Loaded<Data> {
-  /** The latest answer; it stays while another one is loaded. */
+  /** The latest answer; it stays while the next is loading. */
   readonly data: Data | undefined;
   readonly error: Error | undefined;
   readonly loading: boolean;
-  /** Loads again. Settles when that is done. */
+  /** Loads again. Settles at the end. */
   readonly reload: () => Promise<void>;
 }
 
-/** @param inputs loads again when one of them changes */
+/** @param inputs triggers: loads again when one of them changes */
 export function useLoad<Data>(load: () => Promise<Data>, inputs: readonly unknown[] = []): Loaded<Data> {
   const [state, setState] = useState<{ data?: Data; error?: Error; loading: boolean }>({ loading: true });
   const latest = useRef(0);

@@ -1,4 +1,4 @@
-/** The key of the playground: made when it is needed, good for an hour and a dollar, known to this page alone. */
+/** The playground's key: created on demand, valid for an hour and a dollar, and only in this page's memory. */
 import { api, take } from "./client.ts";
 import { beforeSignOut, session } from "./session.ts";
 
@@ -13,7 +13,7 @@ interface PlaygroundKey {
 
 let current: PlaygroundKey | undefined;
 
-/** @returns a key that is good for another minute at least @throws ApiError */
+/** @returns a key valid for at least another minute @throws ApiError */
 export async function playgroundKey(): Promise<PlaygroundKey> {
   if (current && current.expires - Date.now() > 60_000) return current;
   const expires = Date.now() + lifeMs;
@@ -26,7 +26,7 @@ export async function playgroundKey(): Promise<PlaygroundKey> {
   return (current = { hash: data.hash, secret, expires });
 }
 
-/** Revokes the key, if one was made. */
+/** Revokes the key, if one exists. */
 async function dropPlaygroundKey(): Promise<void> {
   const dropped = current;
   current = undefined;

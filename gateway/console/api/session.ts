@@ -1,8 +1,8 @@
-/** The session of the person who is signed in. */
+/** The session of the signed-in person. */
 import { signal } from "@preact/signals";
 import { onSignedOut, send } from "./client.ts";
 
-/** From the least to the one that may do everything. */
+/** In order, from the lowest role to the highest. */
 const roles = ["viewer", "operator", "admin"] as const;
 
 export type Role = (typeof roles)[number];
@@ -15,20 +15,20 @@ export interface Session {
   /** E-mail address of the person; null for the holder of a management key. */
   readonly person: string | null;
   readonly role: Role;
-  /** Address of a trace, with {trace_id} where its id goes. */
+  /** URL template of a trace, with {trace_id} as the id. */
   readonly trace_url: string | null;
-  /** Page of the proxy that identifies the person, where it signs the person out; null for a session of Sluice's own. */
+  /** Sign-out page of an identifying proxy; null for Sluice's own sessions. */
   readonly sign_out_url: string | null;
 }
 
-/** Undefined until it is known, null when nobody is signed in. */
+/** Undefined until it is known, null without a session. */
 export const session = signal<Session | null | undefined>(undefined);
-/** Whether the person has a role, or one beyond it. */
+/** Whether the person has at least this role. */
 export const may = (needed: Role): boolean => roles.indexOf(session.value?.role ?? "viewer") >= roles.indexOf(needed);
 
-/** Name of the service that signs people in; empty without one. */
+/** Name of the sign-in service; empty without a service. */
 export const signInService = signal("");
-/** Reason for which the sign-in page is shown, beyond that nobody is signed in. */
+/** Reason for showing the sign-in page, other than a missing session. */
 export const signInNote = signal("");
 
 /** Shows the sign-in page, with the reason. */
@@ -66,7 +66,7 @@ export async function signIn(managementKey: string): Promise<void> {
   }
 }
 
-/** Goes to the service that signs people in. @throws ApiError */
+/** Redirects to the sign-in service. @throws ApiError */
 export async function signInThroughService(): Promise<void> {
   const { data } = await send<{ readonly data: { readonly url: string } }>("POST", "/oidc");
   location.assign(data.url);
@@ -78,7 +78,7 @@ const outcomes: Readonly<Record<string, string>> = {
   failed: "The sign-in did not succeed. Try again.",
 };
 
-/** Takes what came of a sign-in at the service out of the address. */
+/** Removes the outcome of a sign-in at the service from the address. */
 function takeOutcome(): void {
   const word = new URLSearchParams(location.search).get("sign_in");
   if (word === null) return;
@@ -86,7 +86,7 @@ function takeOutcome(): void {
   signInNote.value = outcomes[word] ?? "";
 }
 
-/** Tasks that run before a person signs out. */
+/** Tasks to run before a person signs out. */
 const leaving: (() => Promise<void>)[] = [];
 export const beforeSignOut = (leave: () => Promise<void>): void => void leaving.push(leave);
 

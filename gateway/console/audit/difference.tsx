@@ -1,4 +1,4 @@
-/** The fields that a change set, with their values before and after. */
+/** The changed fields with their values before and after. */
 
 interface DifferenceProps {
   readonly before: unknown;

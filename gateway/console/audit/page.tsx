@@ -76,7 +76,7 @@ export function AuditPage() {
 }
 
 function AuditTable({ entries }: { entries: readonly Entry[] }) {
-  // An entry that removed a record names it for the others.
+  // Entries about a record's removal name it for the other entries.
   const names = new Map(entries.flatMap(({ target, target_name: name }) => (name === null ? [] : [[target, name]])));
   return (
     <Table columns={[["Change"], ["Actor", "wide"], ["When"]]}>
@@ -106,7 +106,7 @@ function AuditTable({ entries }: { entries: readonly Entry[] }) {
   );
 }
 
-/** A name with the hash or id under the pointer; without a name, its beginning. */
+/** A name with the hash or id as its tooltip; without a name, the start of the id. */
 const Named = ({ id, name }: { id: string | null; name: string | null | undefined }) =>
   name ? (
     <span title={id ?? undefined}>{name}</span>

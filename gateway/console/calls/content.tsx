@@ -1,4 +1,4 @@
-/** What was asked and answered, where the key captures it. It is read on demand, because every reading goes into the audit log. */
+/** Captured prompt and answer. Loaded on demand, because every reading goes into the audit log. */
 import { useState } from "preact/hooks";
 import type { Schemas } from "../api/client.ts";
 import { useLoad } from "../api/load.ts";

@@ -1,4 +1,4 @@
-/** Requests to models, refused ones among them. */
+/** Requests to models, including refused ones. */
 import { type Schemas, api, take } from "../api/client.ts";
 
 export type Call = Schemas["ListedGeneration"];
@@ -13,7 +13,7 @@ export interface CallFilter {
   readonly user: string;
   readonly request: string;
   readonly session: string;
-  /** Hours back from now; empty: all that is on record. */
+  /** Hours back from now; empty means all records. */
   readonly hours: string;
 }
 
@@ -55,13 +55,13 @@ const given = (text: string): string | undefined => (text.trim() === "" ? undefi
 
 export type CallDetail = Pick<Schemas["Generation"], "provider_responses" | "content_expires_at">;
 
-/** A request with the calls to providers that it took; none where it was refused before. */
+/** A request with its calls to providers; none if it was refused before. */
 export async function loadDetail(id: string): Promise<CallDetail> {
   const { data } = await take(api.GET("/generation", { params: { query: { id } } }));
   return data;
 }
 
-/** The prompt and the answer of a request. The audit log keeps that it was read. */
+/** The prompt and the answer of a request. The audit log records the reading. */
 export async function loadContent(id: string): Promise<Schemas["GenerationContent"]> {
   const { data } = await take(api.GET("/generation/content", { params: { query: { id } } }));
   return data;

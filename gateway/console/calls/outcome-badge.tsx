@@ -1,4 +1,4 @@
-/** How a request ended, in a word and a colour. */
+/** The outcome of a request, as a word and a colour. */
 import type { Call } from "./data.ts";
 
 const tones: Readonly<Record<Call["outcome"], string>> = {

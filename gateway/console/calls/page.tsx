@@ -96,10 +96,10 @@ function Filters({ filter, change }: FiltersProps) {
   );
 }
 
-/** Filters that are folded away until one of them is used. */
+/** Filters folded away until one of them is used. */
 const rare = ["status", "provider", "user", "session", "request"] as const;
 
-/** A choice of names; a key that has none here, such as a revoked one, is listed by the beginning of its hash. */
+/** A choice of key names; a key without a name here, such as a revoked key, is listed by the start of its hash. */
 function KeyField({ value, onValue }: { readonly value: string; readonly onValue: (value: string) => void }) {
   const names = useLoad(loadKeyNames).data ?? new Map<string, string>();
   const others = value === "" || names.has(value) ? [] : [[value, value.slice(0, 12)] as const];

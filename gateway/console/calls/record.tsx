@@ -1,4 +1,4 @@
-/** One request: how it ended and why, what it cost, and every call to a provider that it took. */
+/** A request: its outcome with the reason, its cost, and every call to a provider. */
 import { type Loaded, useLoad } from "../api/load.ts";
 import { session } from "../api/session.ts";
 import { Dialog } from "../parts/dialog.tsx";
@@ -8,7 +8,7 @@ import { ContentPart } from "./content.tsx";
 import { type Call, type CallDetail, loadDetail } from "./data.ts";
 import { OutcomeBadge } from "./outcome-badge.tsx";
 
-/** What went wrong, and the provider's own word for it. */
+/** The error, with the provider's own code. */
 const providerFailure = ({ provider_error: error, provider_code: code }: Call): string | null =>
   code === null ? error : `${error}: ${code}`;
 
@@ -68,7 +68,7 @@ export function CallRecord({ call, onClose }: { call: Call; onClose: () => void 
   );
 }
 
-/** A link where the operator has said where traces are. */
+/** A link, if the operator configured the address of traces. */
 function TraceLink({ id }: { id: string }) {
   const address = session.value?.trace_url;
   if (!address) return <>{id}</>;

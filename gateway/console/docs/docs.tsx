@@ -1,4 +1,4 @@
-/** The API reference where it stands alone, open to everybody: a trial runs with a key that the person types. */
+/** The standalone API reference, public: operations are tried with a key typed by the person. */
 import { signal } from "@preact/signals";
 import { LocationProvider, Route, Router } from "preact-iso";
 import { TextField } from "../parts/field.tsx";
@@ -9,7 +9,7 @@ import { ThemeButton } from "../shell/theme-button.tsx";
 
 export const docsRoot = "/docs";
 
-/** Lives as long as the page, and is stored nowhere. */
+/** In memory only, for the life of the page. */
 const key = signal("");
 
 const caller: Caller = {

@@ -1,4 +1,4 @@
-/** End users: people and systems that requests are made for. */
+/** End users: the people and systems behind requests. */
 import { useState } from "preact/hooks";
 import { type Schemas, api, take } from "../api/client.ts";
 import { useLoad } from "../api/load.ts";
@@ -74,7 +74,7 @@ export function EndUsersPage() {
   );
 }
 
-/** The end users with the highest cost of 30 days; the sums of others are not known apart. */
+/** The end users with the highest cost of 30 days; the others have only a common sum. */
 const loadSpending = async () =>
   (await take(api.GET("/usage/series", { params: { query: { by: "user", limit: 100 } } }))).totals;
 

@@ -1,4 +1,4 @@
-/** Actions of a rule on the text that it matches. */
+/** Actions of a rule on matched text. */
 import type { Action } from "./draft.ts";
 
 export const actions: readonly (readonly [Action, string])[] = [

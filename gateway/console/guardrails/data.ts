@@ -1,4 +1,4 @@
-/** Guardrails and the keys that hold them. */
+/** Guardrails and their assigned keys. */
 import { type Schemas, api, take } from "../api/client.ts";
 import { everyPage } from "../api/lists.ts";
 
@@ -12,11 +12,11 @@ export interface Holder {
   readonly hash: string;
   readonly name: string;
   readonly label: string;
-  /** Whether the key holds this guardrail. */
+  /** Whether the guardrail is assigned to the key. */
   readonly holds: boolean;
 }
 
-/** Every key of the workspace, those that hold the guardrail first. */
+/** Every key of the workspace, assigned keys first. */
 export async function loadHolders(id: string): Promise<Holder[]> {
   const path = { id };
   const [keys, assignments] = await Promise.all([
@@ -29,7 +29,7 @@ export async function loadHolders(id: string): Promise<Holder[]> {
     .toSorted((a, b) => Number(b.holds) - Number(a.holds));
 }
 
-/** Gives the guardrail to some keys, and takes it from others. */
+/** Assigns the guardrail to some keys, and removes it from others. */
 export async function changeHolders(id: string, added: readonly string[], removed: readonly string[]): Promise<void> {
   const params = { path: { id } };
   if (added.length > 0) {

@@ -1,11 +1,11 @@
-/** A guardrail while it is edited. */
+/** A guardrail during editing. */
 import { edited } from "../api/edited.ts";
 import type { Guardrail, GuardrailChange } from "./data.ts";
 
 export type Action = "block" | "redact" | "flag";
 type Builtin = NonNullable<Guardrail["content_filter_builtins"]>[number]["slug"];
 
-/** Built-in detectors and what they look for. */
+/** Built-in detectors and their findings. */
 export const builtins: readonly (readonly [Builtin, string])[] = [
   ["secrets", "Secrets: API keys, tokens, private keys"],
   ["email", "E-mail addresses"],
@@ -40,7 +40,7 @@ export interface GuardrailDraft {
   readonly builtins: Readonly<Partial<Record<Builtin, Action>>>;
   readonly patterns: readonly PatternDraft[];
   readonly rules: readonly RuleDraft[];
-  /** One slug a line. */
+  /** One slug per line. */
   readonly models: string;
   readonly providers: string;
   readonly europe: boolean;
@@ -92,15 +92,15 @@ export const draftOfGuardrail = (guardrail: Guardrail): GuardrailDraft => ({
   everywhere: guardrail.workspace_default,
 });
 
-/** Settings of the guardrail that the draft changes. */
+/** Settings of the guardrail changed by the draft. */
 export const editsIn = (draft: GuardrailDraft, before: Guardrail): GuardrailChange =>
   edited(changeIn(draft, before), changeIn(draftOfGuardrail(before), before));
 
-/** The whole draft in the form of the API, with what the form does not show of the settings that it shows. */
+/** The whole draft in the API's form, including parts of its settings that the form does not show. */
 export function changeIn(draft: GuardrailDraft, before?: Guardrail): GuardrailChange & { name: string } {
   const scopes = new Map((before?.content_filter_builtins ?? []).map((entry) => [entry.slug, entry.scan_scope]));
   const unmatched = [...(before?.judge_rules ?? [])];
-  // Rules of one text keep their labels in their order.
+  // Rules with equal text keep their labels in order.
   const labelOf = (text: string): string | null => {
     const at = unmatched.findIndex(({ rule }) => rule === text);
     return at === -1 ? null : (unmatched.splice(at, 1)[0]?.label ?? null);

@@ -1,4 +1,4 @@
-/** The keys that hold a guardrail, chosen from all keys of the workspace. */
+/** The keys assigned to a guardrail, chosen from all keys of the workspace. */
 import { useState } from "preact/hooks";
 import { useLoad } from "../api/load.ts";
 import { ActionForm } from "../parts/dialog.tsx";
@@ -30,7 +30,7 @@ export function Holders({ id, onChange }: { id: string; onChange: () => unknown 
   );
 }
 
-/** Rows that are drawn at a time; the search finds the rest. */
+/** Maximum rows shown; the search finds the rest. */
 const maxRows = 100;
 
 interface ChoiceProps {

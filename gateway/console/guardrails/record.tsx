@@ -1,4 +1,4 @@
-/** One guardrail: its rules, the keys under it, and its end. */
+/** A guardrail: its rules, its keys, and its deletion. */
 import { useState } from "preact/hooks";
 import { api, take } from "../api/client.ts";
 import { Allowed } from "../parts/allowed.tsx";

@@ -1,4 +1,4 @@
-/** Lists of patterns and of rules in words, to which rows can be added. */
+/** Extensible lists of patterns and of rules in words. */
 import { Icon } from "../parts/icon.tsx";
 import type { Action, PatternDraft, RuleDraft } from "./draft.ts";
 import { actions } from "./actions.ts";

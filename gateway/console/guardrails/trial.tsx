@@ -1,4 +1,4 @@
-/** A text as the guardrail would treat it, with the rules as they stand in the form. */
+/** Applies the form's current rules to a text. */
 import { useState } from "preact/hooks";
 import { type Schemas, api, take } from "../api/client.ts";
 import { ActionForm } from "../parts/dialog.tsx";

@@ -1,4 +1,4 @@
-/** Keys and the guardrails that they hold. */
+/** Keys and their guardrails. */
 import { type Schemas, api, take } from "../api/client.ts";
 import { everyPage } from "../api/lists.ts";
 import { type Guardrail, loadGuardrails } from "../guardrails/data.ts";
@@ -46,7 +46,7 @@ export async function loadKeyNames(): Promise<ReadonlyMap<string, string>> {
   return new Map(keys.map(({ hash, name }) => [hash, name]));
 }
 
-/** Guardrails of the workspace, and which key holds which. */
+/** Guardrails of the workspace, and their assignment to keys. */
 export interface Guarding {
   readonly guardrails: readonly Guardrail[];
   /** Guardrail ids by key hash. */
@@ -61,7 +61,7 @@ export async function loadGuarding(): Promise<Guarding> {
   return { guardrails, held: new Map(assignments.map(({ key_hash: hash, guardrail_id: id }) => [hash, id])) };
 }
 
-/** Gives a key a guardrail, or takes the present one away. */
+/** Changes or removes a key's guardrail. */
 export async function assignGuardrail(hash: string, from: string | undefined, to: string): Promise<void> {
   const body = { key_hashes: [hash] };
   if (to !== "") await take(api.POST("/guardrails/{id}/assignments/keys", { params: { path: { id: to } }, body }));
@@ -69,7 +69,7 @@ export async function assignGuardrail(hash: string, from: string | undefined, to
     await take(api.POST("/guardrails/{id}/assignments/keys/remove", { params: { path: { id: from } }, body }));
 }
 
-/** The state of a key in a word, and its tone. */
+/** The state of a key as a word and a tone. */
 export function stateOf({ disabled, expires_at: expiry }: Key): { readonly word: string; readonly tone: string } {
   if (expiry !== null && Date.parse(expiry) < Date.now()) return { word: "Expired", tone: "warn" };
   return disabled ? { word: "Disabled", tone: "warn" } : { word: "Active", tone: "good" };

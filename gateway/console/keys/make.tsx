@@ -1,4 +1,4 @@
-/** Making a key, and the one time that it is shown. */
+/** Creates a key, and shows its secret once. */
 import { useState } from "preact/hooks";
 import { api, take } from "../api/client.ts";
 import { CopyButton } from "../parts/copy.tsx";
@@ -20,7 +20,7 @@ export function MakeKey({ guardrails, onMade, onClose }: MakeProps) {
     const { external, ...settings } = settingsIn(draft);
     const body = { ...settings, ...(external && { external }) };
     const { data, key } = await take(api.POST("/keys", { body }));
-    // A key is shown before anything else can fail: nobody could read it again.
+    // The key is shown before anything else can fail: its secret cannot be read again.
     setSecret(key);
     onMade();
     if (draft.guardrail === "") return;
@@ -38,7 +38,7 @@ export function MakeKey({ guardrails, onMade, onClose }: MakeProps) {
   );
 }
 
-/** Shows the secret of a key. It is nowhere afterwards. */
+/** Shows the secret of a key, for the only time. */
 export const NewSecret = ({ title, secret, onClose }: { title: string; secret: string; onClose: () => void }) => (
   <Dialog title={title} onClose={onClose}>
     <p>Copy the key now. Only its hash is stored, so it cannot be shown again.</p>

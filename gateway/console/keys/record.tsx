@@ -1,4 +1,4 @@
-/** One key: what it has spent, its settings, and what can be done with it. */
+/** A key: its spending, its settings and its actions. */
 import { useState } from "preact/hooks";
 import { api, take } from "../api/client.ts";
 import { edited } from "../api/edited.ts";
@@ -81,7 +81,7 @@ function Facts({ record }: { record: Key }) {
   );
 }
 
-/** Spending that counts against the budget. */
+/** Spending counted towards the budget. */
 export function spentOf(key: Key): number {
   const { limit, limit_remaining: left } = key;
   return limit === null || limit === undefined || left === null ? key.usage : Math.max(0, limit - left);

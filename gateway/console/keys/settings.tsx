@@ -5,7 +5,7 @@ import { SelectField, TextField } from "../parts/field.tsx";
 import type { Guardrail } from "../guardrails/data.ts";
 import type { Key } from "./data.ts";
 
-/** Texts of the fields; an empty one is unset. */
+/** Texts of the fields; an empty text means unset. */
 export interface KeyDraft {
   readonly name: string;
   readonly limit: string;
@@ -48,7 +48,7 @@ export const draftOf = (key: Key, guardrail: string | undefined): KeyDraft => ({
 
 const text = (value: number | null | undefined): string => (value === null || value === undefined ? "" : String(value));
 
-/** In the form of a datetime-local field, in the time zone of the browser. */
+/** For a datetime-local field, in the browser's time zone. */
 const localTime = (time: Date): string =>
   new Date(time.getTime() - time.getTimezoneOffset() * 60_000).toISOString().slice(0, 16);
 
@@ -57,7 +57,7 @@ type KeySettings = Omit<Schemas["KeyChange"], "disabled" | "name" | "external"> 
   readonly external: { readonly user: string } | null;
 };
 
-/** The draft in the form of the API; null where a field is empty. */
+/** The draft in the API's form; null for an empty field. */
 export const settingsIn = (draft: KeyDraft): KeySettings => ({
   name: draft.name.trim(),
   limit: number(draft.limit),

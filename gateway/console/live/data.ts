@@ -1,4 +1,4 @@
-/** Open turns, as the gateway tells them once a second. */
+/** Open turns, sent by the gateway once a second. */
 import { useEffect, useState } from "preact/hooks";
 import { base, send } from "../api/client.ts";
 import { sessionEnded } from "../api/session.ts";
@@ -16,21 +16,21 @@ export interface OpenTurn {
   readonly user: string;
   readonly open_ms: number;
   readonly first_ms: number | null;
-  /** UTF-16 units that were given out so far. */
+  /** UTF-16 units delivered so far. */
   readonly text_units: number;
   readonly attempts: number;
 }
 
 interface Snapshot {
   readonly total: number;
-  /** Inference processes that gave no answer. */
+  /** Inference processes without an answer. */
   readonly silent: number;
   readonly turns: readonly OpenTurn[];
 }
 
-/** A turn with what it did in the last second. */
+/** A turn with its output of the last second. */
 export interface WatchedTurn extends OpenTurn {
-  /** UTF-16 units in the second before; undefined in the first one. */
+  /** UTF-16 units in the last second; undefined in the first. */
   readonly rate: number | undefined;
 }
 
@@ -38,13 +38,13 @@ export interface Watch {
   readonly total: number;
   readonly silent: number;
   readonly turns: readonly WatchedTurn[];
-  /** Turns that ended while they were watched, latest first. */
+  /** Turns ended during the watch, latest first. */
   readonly ended: readonly OpenTurn[];
 }
 
 const maxEnded = 50;
 
-/** Undefined until the first snapshot; the error says that none comes at present. */
+/** Undefined until the first snapshot. `isCut`: snapshots currently fail. */
 export function useLive(): { readonly watch: Watch | undefined; readonly isCut: boolean } {
   const [watch, setWatch] = useState<Watch>();
   const [isCut, setCut] = useState(false);
@@ -68,7 +68,7 @@ function next(known: Watch | undefined, { total, silent, turns }: Snapshot): Wat
   const before = new Map(known?.turns.map((turn) => [turn.id, turn]));
   const watched = turns.map((turn) => ({ ...turn, rate: rateOf(before.get(turn.id), turn) }));
   const open = new Set(turns.map(({ id }) => id));
-  // A turn beyond the list, or of a process that gave no answer, may still be open.
+  // A turn beyond the list, or of a silent process, may still be open.
   const isWhole = silent === 0 && total === turns.length;
   const gone = isWhole ? [...before.values()].filter(({ id }) => !open.has(id)) : [];
   return { total, silent, turns: watched, ended: [...gone, ...(known?.ended ?? [])].slice(0, maxEnded) };
@@ -79,5 +79,5 @@ function rateOf(before: OpenTurn | undefined, now: OpenTurn): number | undefined
   return ((now.text_units - before.text_units) * 1_000) / (now.open_ms - before.open_ms);
 }
 
-/** @throws ApiError 404 where the turn has ended */
+/** @throws ApiError 404 if the turn has already ended */
 export const endTurn = (id: string): Promise<void> => send("DELETE", `/live/${encodeURIComponent(id)}`);

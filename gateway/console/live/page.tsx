@@ -1,4 +1,4 @@
-/** Requests that are running now, each with its pace, and a button that ends it. */
+/** Running requests, each with its pace, and a button to end it. */
 import { useState } from "preact/hooks";
 import { useLoad } from "../api/load.ts";
 import { Allowed } from "../parts/allowed.tsx";

@@ -42,7 +42,7 @@ export const loadProviders = async (): Promise<readonly Provider[]> => (await ta
 
 const dayMs = 86_400_000;
 
-/** Sums of the last day by id of the provider. */
+/** Sums of the last day by provider id. */
 export async function loadProviderDay(): Promise<ReadonlyMap<string | null, Schemas["UsageTotal"]>> {
   const from = new Date(Date.now() - dayMs).toISOString();
   const { totals } = await take(
@@ -61,7 +61,7 @@ export async function loadEndpoints(author: string, slug: string): Promise<reado
   return (await take(api.GET("/models/{author}/{slug}/endpoints", { params }))).data.endpoints;
 }
 
-/** USD for a million tokens, from the price of one. */
+/** USD per million tokens, from the price per token. */
 export function perMillion(price: string | undefined): string {
   const amount = Number(price ?? 0) * 1_000_000;
   if (amount === 0) return "free";

@@ -1,4 +1,4 @@
-/** One model: every endpoint that serves it, with state, speed and price. */
+/** A model: its endpoints with state, speed and price. */
 import { useLoad } from "../api/load.ts";
 import { Dialog } from "../parts/dialog.tsx";
 import { Empty, Show } from "../parts/state.tsx";

@@ -1,4 +1,4 @@
-/** Models that can be asked, and the providers that serve them. */
+/** Available models and their providers. */
 import { useLocation, useRoute } from "preact-iso";
 import { useState } from "preact/hooks";
 import { useLoad } from "../api/load.ts";

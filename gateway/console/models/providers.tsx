@@ -1,4 +1,4 @@
-/** Providers and whether they answer. */
+/** Providers and their reachability. */
 import { useLoad } from "../api/load.ts";
 import { session } from "../api/session.ts";
 import { Allowed } from "../parts/allowed.tsx";

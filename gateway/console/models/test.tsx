@@ -1,4 +1,4 @@
-/** Asks a provider a short question, to see whether it answers. */
+/** Sends a provider a short prompt, to check whether it answers. */
 import { useState } from "preact/hooks";
 import { api, take } from "../api/client.ts";
 import { say } from "../parts/toast.tsx";

@@ -1,4 +1,4 @@
-/** Says which processes have refused the configuration file, until a good one is in force. */
+/** Lists the processes that rejected the configuration file, until a valid file is in force. */
 import { useEffect } from "preact/hooks";
 import { send } from "../api/client.ts";
 import { useLoad } from "../api/load.ts";
@@ -23,7 +23,7 @@ function Notice() {
   const refusals = useLoad(loadRefusals);
   const { data = [] } = refusals.data ?? {};
   const isRefused = data.length > 0;
-  // Questions without a reason would keep the session of an open page alive for ever.
+  // Polling without a reason would keep the session of an open page alive forever.
   useEffect(() => {
     if (!isRefused) return undefined;
     const timer = setInterval(() => void refusals.reload(), intervalMs);

@@ -53,7 +53,7 @@ export async function loadOverview(): Promise<OverviewData> {
 
 const dateOf = (ms: number): string => new Date(ms).toISOString().slice(0, 10);
 
-/** Keys that have spent at least four fifths of their budget, those with the least left first. */
+/** Keys that have spent at least four fifths of their budget, least remaining first. */
 export function nearLimit(keys: readonly Key[]): Key[] {
   const share = ({ limit, limit_remaining: left }: Key) => (limit && left !== null ? 1 - (left ?? 0) / limit : 0);
   return keys.filter((key) => !key.disabled && share(key) >= 0.8).toSorted((a, b) => share(b) - share(a));

@@ -126,7 +126,7 @@ function TopKeys({ keys }: { keys: readonly Key[] }) {
 
 const noBudget = "402";
 
-/** Number of requests in 30 days that did not fit what was left of a budget. */
+/** Number of requests in 30 days that exceeded the rest of a budget. */
 const refusedByBudget = ({ failures }: OverviewData): number =>
   failures.find(({ value }) => value === noBudget)?.failures ?? 0;
 

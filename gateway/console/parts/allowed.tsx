@@ -1,4 +1,4 @@
-/** Leaves out what the role of the person does not permit. The gateway refuses it in any case. */
+/** Hides what the person's role does not permit. The gateway refuses it in any case. */
 import type { ComponentChildren } from "preact";
 import { type Role, may } from "../api/session.ts";
 

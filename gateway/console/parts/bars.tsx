@@ -1,4 +1,4 @@
-/** Bars over days, stacked where a day has several parts. */
+/** Bars by day, stacked for days with several parts. */
 import { Legend } from "./legend.tsx";
 
 export interface Bar {
@@ -8,10 +8,10 @@ export interface Bar {
 }
 
 interface BarsProps {
-  /** A description of the chart for people who cannot see it. */
+  /** A description of the chart for screen readers. */
   readonly title: string;
   readonly bars: readonly Bar[];
-  /** Names of the parts; one without a legend. */
+  /** Names of the parts; a single part needs no legend. */
   readonly series?: readonly string[];
   readonly format: (value: number) => string;
 }

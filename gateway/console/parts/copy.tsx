@@ -1,4 +1,4 @@
-/** Copies a text, and says so. */
+/** Copies a text, with a confirmation. */
 import { useState } from "preact/hooks";
 import { Icon } from "./icon.tsx";
 

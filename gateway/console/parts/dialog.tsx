@@ -1,4 +1,4 @@
-/** Dialogs: the browser's own, which keep the focus inside and close on Escape. */
+/** Dialogs: the browser's own, with the focus kept inside and Escape to close. */
 import type { ComponentChildren } from "preact";
 import { useEffect, useId, useRef, useState } from "preact/hooks";
 import { Icon } from "./icon.tsx";
@@ -8,7 +8,7 @@ import { Failure } from "./state.tsx";
 interface DialogProps {
   readonly title: string;
   readonly onClose: () => void;
-  /** Whether it stands at the side of the page, for records. */
+  /** Whether it is a panel at the side of the page, for records. */
   readonly side?: boolean;
   readonly children: ComponentChildren;
 }
@@ -41,18 +41,18 @@ interface ActionProps {
   readonly label: string;
   readonly danger?: boolean;
   readonly disabled?: boolean;
-  /** Role without which the action cannot be taken. */
+  /** Role required for the action. */
   readonly needs?: Role;
 }
 
 interface FormProps extends ActionProps {
-  /** The action of the form, which closes when it has succeeded. */
+  /** The action of the form; the form closes after its success. */
   readonly act: () => Promise<unknown>;
   readonly onCancel?: () => void;
   readonly children?: ComponentChildren;
 }
 
-/** A form with one deed. Its failure is told in place. */
+/** A form with one action. A failure is shown in place. */
 export function ActionForm({
   label,
   act,

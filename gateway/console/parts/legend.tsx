@@ -1,4 +1,4 @@
-/** Colours and the names that they stand for. */
+/** Colours and their meanings. */
 export const Legend = ({ names }: { names: readonly string[] }) => (
   <ul class="legend">
     {names.map((name, n) => (

@@ -4,7 +4,7 @@ import { dollars } from "./words.ts";
 
 interface MeterProps {
   readonly spent: number;
-  /** Null where nothing limits it. */
+  /** Null without a limit. */
   readonly limit: number | null;
 }
 

@@ -1,7 +1,7 @@
-/** An amount as people read it, which says all of its places under the pointer. */
+/** A rounded amount, with all digits in its tooltip. */
 import { dollars, exactDollars } from "./words.ts";
 
-/** @param of USD; a decimal where the API gives one, so that no place is lost */
+/** @param of USD; a decimal string if the API returns one, to keep all digits */
 export const Money = ({ of: amount }: { of: number | string }) => (
   <span title={exactDollars(amount)}>{dollars(Number(amount))}</span>
 );

@@ -1,4 +1,4 @@
-/** The frame of a page: its title, what it is about, and what can be done on it. */
+/** The frame of a page: title, subject and actions. */
 import type { ComponentChildren } from "preact";
 import { useEffect } from "preact/hooks";
 
@@ -34,7 +34,7 @@ interface CardProps {
   readonly children: ComponentChildren;
 }
 
-/** @param flush without a margin inside, for tables */
+/** @param flush without inner margins, for tables */
 export const Card = ({ title, aside, flush = false, children }: CardProps) => (
   <section class={flush ? "card flush" : "card"}>
     {title !== undefined && (

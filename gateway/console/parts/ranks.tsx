@@ -1,4 +1,4 @@
-/** The largest of something, each with its share of the largest. */
+/** The largest values, each with its share of the largest. */
 import type { ComponentChildren } from "preact";
 
 export interface Rank {

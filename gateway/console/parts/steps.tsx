@@ -1,4 +1,4 @@
-/** Steps through a list that goes back in time. */
+/** Pages through a list back in time. */
 import { Icon } from "./icon.tsx";
 
 interface StepsProps {

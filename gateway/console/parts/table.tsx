@@ -1,10 +1,7 @@
-/** A table with a head, which scrolls sideways where the window is too narrow for it. */
+/** A table with a head; it scrolls sideways if the window is too narrow. */
 import type { ComponentChildren } from "preact";
 
-/**
- * Title of a column and its classes: `number` is aligned to the right, `wide` is left out in narrow windows, `unseen` has a title for screen
- * readers alone.
- */
+/** Title of a column and its classes: `number` is aligned to the right, `wide` is hidden in narrow windows, `unseen` has a title only for screen readers. */
 export type Column = readonly [title: string, classes?: "number" | "wide" | "wide number" | "unseen"];
 
 interface TableProps {

@@ -1,4 +1,4 @@
-/** A time, relative to now, with the whole of it on demand. */
+/** A time relative to now, with the full time on demand. */
 import { since, wholeTime } from "./words.ts";
 
 export const Time = ({ at }: { at: string }) => (

@@ -1,6 +1,6 @@
-/** Numbers and times as people read them. */
+/** Formats numbers and times for people. */
 
-/** USD with as many places as it takes to see something. */
+/** USD, with enough decimal places to be above zero. */
 export function dollars(amount: number): string {
   if (amount === 0) return "$0.00";
   const places = Math.abs(amount) >= 0.01 ? 2 : Math.min(12, 1 - Math.floor(Math.log10(Math.abs(amount))));
@@ -9,7 +9,7 @@ export function dollars(amount: number): string {
 
 const exact = new Intl.NumberFormat("en-US", { style: "currency", currency: "USD", maximumFractionDigits: 12 });
 
-/** USD with every place that the ledger has. @param amount a decimal, of which a number would lose places */
+/** USD with every digit of the ledger. @param amount a decimal, since a number would lose digits */
 export const exactDollars = (amount: number | string): string => exact.format(amount as Intl.StringNumericLiteral);
 
 /** A count: 12,345 up to a hundred thousand, then 1.2M. */
@@ -52,7 +52,7 @@ interface FirstToken {
   readonly first_token_ms_p95: number | null;
 }
 
-/** The median and the 95th percentile until the first token. */
+/** The median and 95th percentile of the time to the first token. */
 export const firstToken = (sums: FirstToken | undefined): string =>
   sums === undefined || sums.first_token_ms_p50 === null
     ? "–"

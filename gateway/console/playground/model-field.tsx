@@ -1,4 +1,4 @@
-/** A model by its slug, with those of the catalogue to choose from. */
+/** A model's slug, with the catalogue as suggestions. */
 import { useId } from "preact/hooks";
 import type { Model } from "../models/data.ts";
 import { Field } from "../parts/field.tsx";

@@ -88,7 +88,7 @@ function PlanView({ plan }: { plan: Plan | undefined }) {
   );
 }
 
-/** Events that are drawn; a long answer has thousands. */
+/** Maximum events shown; a long answer has thousands. */
 const maxEvents = 300;
 
 const Events = ({ events }: { events: readonly StreamEvent[] }) =>

@@ -1,4 +1,4 @@
-/** Asking a model, with everything that happens on the way. */
+/** Sends a request to a model, and shows every step of its processing. */
 import { useRef, useState } from "preact/hooks";
 import { useLoad } from "../api/load.ts";
 import { playgroundKey } from "../api/playground-key.ts";
@@ -110,7 +110,7 @@ function useRun(guardrail: string) {
   return { outcome, error, busy, send, stop: () => running.current?.abort() };
 }
 
-/** Puts the playground's key under the chosen guardrail. */
+/** Assigns the chosen guardrail to the playground's key. */
 async function hold(guardrail: string, given: { current: string }): Promise<void> {
   if (guardrail === given.current) return;
   const { hash } = await playgroundKey();
@@ -126,7 +126,7 @@ const stream = (request: PlaygroundRequest, signal: AbortSignal, update: Update)
 interface ButtonsProps {
   readonly run: Run;
   readonly draft: PlaygroundDraft;
-  /** Whether the first model of the catalogue had time to become the default. */
+  /** Whether the default model is known: the first of the catalogue. */
   readonly ready: boolean;
 }
 
@@ -169,7 +169,7 @@ function CopyAs({ draft }: { draft: PlaygroundDraft }) {
   );
 }
 
-/** Leaves out JSON that is being typed. */
+/** Leaves out incomplete JSON during typing. */
 function safely(draft: PlaygroundDraft): PlaygroundRequest {
   try {
     return requestOf(draft);

@@ -1,4 +1,4 @@
-/** The request of the playground, and the same in other programs. */
+/** The playground's request, and the equivalent code for other programs. */
 
 export interface PlaygroundRequest {
   readonly model: string;
@@ -20,7 +20,7 @@ export interface PlaygroundDraft {
   readonly plugins: string;
 }
 
-/** @throws SyntaxError with the name of the field whose JSON is wrong */
+/** @throws SyntaxError with the name of the field with invalid JSON */
 export const requestOf = ({ model, input, instructions, max, tools, plugins }: PlaygroundDraft): PlaygroundRequest => ({
   model,
   input,
@@ -47,7 +47,7 @@ const inShell = (text: string): string => `'${text.replaceAll("'", `'\\''`)}'`;
 const indented = (value: unknown, by: number): string =>
   JSON.stringify(value, null, 2).replaceAll("\n", `\n${" ".repeat(by)}`);
 
-/** The request for other programs. The key is theirs, in SLUICE_KEY. */
+/** The request for other programs. Their key is in SLUICE_KEY. */
 export const forms: readonly Form[] = [
   {
     name: "curl",

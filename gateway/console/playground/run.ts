@@ -1,11 +1,11 @@
-/** Runs a request of the playground: first what would happen, then the stream of the answer. */
+/** Runs a request of the playground: first the dry run, then the streamed answer. */
 import { ApiError, type Schemas, messageIn } from "../api/client.ts";
 import { playgroundKey } from "../api/playground-key.ts";
 import type { PlaygroundRequest } from "./request.ts";
 
 export type Plan = Schemas["DryRun"];
 
-/** An event of the stream as it came. */
+/** An event of the stream, as received. */
 export interface StreamEvent {
   readonly type: string;
   /** Milliseconds since the request. */

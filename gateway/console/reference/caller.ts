@@ -1,14 +1,14 @@
-/** The party in whose name the reference tries an operation. */
+/** The identity with which the reference tries an operation. */
 import type { ComponentChildren } from "preact";
 import type { Operation } from "./document.ts";
 
 export interface Caller {
-  /** Address below which the operations are called, without a slash at the end. */
+  /** Base URL of the operations, without a trailing slash. */
   readonly baseFor: (operation: Operation) => string;
-  /** Value of the header `authorization`; undefined where a cookie speaks for the caller. @throws ApiError */
+  /** Value of the header `authorization`; undefined when a cookie authenticates the caller. @throws ApiError */
   readonly authorize: (operation: Operation) => Promise<string | undefined>;
-  /** Says in whose name a trial runs, for people. */
+  /** Describes, for people, the identity of a trial. */
   readonly explain: (operation: Operation) => string;
-  /** Field in which the person names the caller, if any. */
+  /** Field for the caller's key, if any. */
   readonly Field?: () => ComponentChildren;
 }

@@ -1,4 +1,4 @@
-/** The published contract, as the reference shows it. */
+/** The published contract, in the form for the reference. */
 
 export type JsonSchema = Readonly<Record<string, unknown>>;
 
@@ -29,13 +29,13 @@ export interface Operation {
   readonly tag: string;
   readonly summary: string;
   readonly description: string;
-  /** Whether a management key calls it. */
+  /** Whether it is called with a management key. */
   readonly manages: boolean;
   readonly parameters: readonly Parameter[];
   /** Names of the body's fields. */
   readonly fields: readonly string[];
   readonly body: { readonly schema: JsonSchema; readonly example: unknown } | undefined;
-  /** The answers that are no failures. */
+  /** The successful answers. */
   readonly answers: readonly Answer[];
   readonly failures: readonly Answer[];
 }
@@ -71,7 +71,7 @@ interface RawDocument {
   readonly paths: Readonly<Record<string, Readonly<Record<string, RawOperation>>>>;
   readonly components: {
     readonly schemas: Readonly<Record<string, JsonSchema>>;
-    /** The failures that operations refer to. */
+    /** The error answers shared by operations. */
     readonly responses: Readonly<Record<string, RawAnswer>>;
   };
 }
@@ -126,14 +126,14 @@ function toAnswer(status: string, { description = "", content = {} }: RawAnswer)
 
 const lastName = (reference: string): string => reference.slice(reference.lastIndexOf("/") + 1);
 
-/** The schema that a reference names, or the schema itself. */
+/** The referenced schema, or the schema itself. */
 export function resolve(schema: JsonSchema, schemas: Contract["schemas"]): JsonSchema {
   const reference = schema["$ref"];
   if (typeof reference !== "string") return schema;
   return schemas[lastName(reference)] ?? {};
 }
 
-/** The type of a value in a few words. */
+/** The type of a value as a short text. */
 export function typeWords(schema: JsonSchema): string {
   const reference = schema["$ref"];
   if (typeof reference === "string") return lastName(reference);
@@ -145,7 +145,7 @@ export function typeWords(schema: JsonSchema): string {
   return typeof schema["type"] === "string" ? schema["type"] : "any value";
 }
 
-/** The schema that has the fields: the value itself, what it refers to, an entry of it, or its only alternative with fields. */
+/** The schema with the fields: of the value itself, of its reference, of an entry, or of its only alternative with fields. */
 export function fieldsOf(schema: JsonSchema, schemas: Contract["schemas"]): JsonSchema | undefined {
   const found: JsonSchema = resolve(schema, schemas);
   if (found["properties"] !== undefined) return found;

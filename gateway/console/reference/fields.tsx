@@ -1,4 +1,4 @@
-/** The fields of an object, each with its type and what it means; inner objects open on demand. */
+/** The fields of an object with types and descriptions; nested objects open on demand. */
 import { useState } from "preact/hooks";
 import { Prose } from "./prose.tsx";
 import { type Contract, type JsonSchema, fieldsOf, typeWords } from "./document.ts";
@@ -28,7 +28,7 @@ export function Fields({ schema, schemas }: FieldsProps) {
   );
 }
 
-/** Draws the fields once they are asked for: some schemas hold themselves. */
+/** Draws nested fields on demand: some schemas contain themselves. */
 function Inner({ name, schema, schemas }: FieldsProps & { readonly name: string }) {
   const [open, setOpen] = useState(false);
   return (

@@ -1,4 +1,4 @@
-/** The limits of a value in words. */
+/** Describes the limits of a value. */
 import type { JsonSchema } from "./document.ts";
 
 const maxInt32 = 2_147_483_647;

@@ -1,4 +1,4 @@
-/** The reference within the console, where the session of the person tries operations. */
+/** The reference within the console: operations are tried with the person's session. */
 import { base } from "../api/client.ts";
 import { playgroundKey } from "../api/playground-key.ts";
 import type { Caller } from "./caller.ts";

@@ -13,7 +13,7 @@ import { Blocks, Prose } from "./prose.tsx";
 import { Try } from "./try.tsx";
 
 interface ReferenceProps {
-  /** Path of the page, without a slash at the end. */
+  /** Path of the page, without a trailing slash. */
   readonly root: string;
   readonly caller: Caller;
 }

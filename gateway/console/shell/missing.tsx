@@ -1,4 +1,4 @@
-/** The page of an address that has none. */
+/** The page for unknown addresses. */
 import { Empty } from "../parts/state.tsx";
 import { Card, Page } from "../parts/page.tsx";
 

@@ -10,7 +10,7 @@ interface Place {
   readonly path: string;
   readonly name: string;
   readonly icon: IconName;
-  /** Role without which the page is of no use. */
+  /** Role required for the page to be of use. */
   readonly needs?: Role;
 }
 
@@ -51,7 +51,7 @@ export function Shell({ session, children }: { session: Session; children: Compo
   const visited = useRef(path);
   useEffect(() => {
     setOpen(false);
-    // A new page begins where the keyboard and a screen reader go on.
+    // Moves the focus to a new page, for keyboards and screen readers.
     if (visited.current !== path) main.current?.focus();
     visited.current = path;
   }, [path]);

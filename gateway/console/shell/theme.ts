@@ -1,4 +1,4 @@
-/** Light and dark: as the system has it, until a person chooses. */
+/** Light and dark: as set in the system, until a person chooses. */
 import { signal } from "@preact/signals";
 
 type Theme = "light" | "dark";

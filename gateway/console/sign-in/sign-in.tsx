@@ -1,4 +1,4 @@
-/** Signing in at another service, or with a management key. The key is sent once and never stored: what stays is a cookie that no script can read. */
+/** Sign-in with another service, or with a management key. The key is sent once and never stored: only a cookie remains, which scripts cannot read. */
 import { useEffect, useState } from "preact/hooks";
 import { signIn, signInNote, signInService, signInThroughService } from "../api/session.ts";
 import { ActionForm } from "../parts/dialog.tsx";

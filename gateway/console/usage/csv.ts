@@ -1,6 +1,6 @@
-/** Tables as CSV that no spreadsheet takes for formulas. */
+/** Tables as CSV, protected against formula injection. */
 
-/** Spreadsheets run cells that begin so; a quote in front makes them text. Plain numbers stay numbers. */
+/** Spreadsheets execute cells with these first characters; a leading quote makes them text. Plain numbers stay numbers. */
 const formula = /^[=+\-@\t\r]/;
 const plainNumber = /^-?\d+(\.\d+)?$/;
 

@@ -1,4 +1,4 @@
-/** Usage over time, and over the same time before. */
+/** Usage over time, compared with the period before. */
 import { type Schemas, api, take } from "../api/client.ts";
 import type { Bar } from "../parts/bars.tsx";
 
@@ -37,11 +37,11 @@ export interface Usage {
   readonly days: readonly string[];
   readonly points: readonly Point[];
   readonly totals: readonly Total[];
-  /** Totals of as many days before, by value. */
+  /** Totals of the same number of days before, by value. */
   readonly before: ReadonlyMap<string, Total>;
 }
 
-/** The most that a series has by itself. Values beyond it are in "All others". */
+/** Maximum number of values per series. The rest is in "All others". */
 const maxValues = 100;
 
 /** @param length days up to today, in UTC */
@@ -72,7 +72,7 @@ export function nameOf(total: Pick<Total, "value" | "is_other" | "name">): strin
   return total.name ?? total.value ?? "None";
 }
 
-/** Values that have a colour of their own; the rest shares the last one. */
+/** Number of values with a separate colour; the rest shares the last. */
 const maxSeries = 5;
 
 export function barsOf({ days, points, totals }: Usage, measure: Measure): { series: string[]; bars: Bar[] } {

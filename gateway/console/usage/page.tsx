@@ -1,4 +1,4 @@
-/** Usage by day, and what has changed since the time before. */
+/** Usage by day, with changes since the period before. */
 import { useState } from "preact/hooks";
 import { useLoad } from "../api/load.ts";
 import { Bars } from "../parts/bars.tsx";
@@ -124,7 +124,7 @@ const Totals = ({ usage, unit, measure }: { usage: Usage; unit: string; measure:
   </Table>
 );
 
-/** A value that is not listed before is new only if everything from before is listed. */
+/** A value missing from the earlier list is new only if that list is complete. */
 function changeOf(total: Total, before: Usage["before"], measure: Measure) {
   const earlier = before.get(keyOf(total));
   if (earlier === undefined && before.has("other")) return <span class="muted">–</span>;

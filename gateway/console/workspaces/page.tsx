@@ -1,4 +1,4 @@
-/** Workspaces: each with its own keys, guardrails and budget. */
+/** Workspaces, each with separate keys, guardrails and budget. */
 import { useState } from "preact/hooks";
 import { type Schemas, api, take } from "../api/client.ts";
 import { edited } from "../api/edited.ts";
@@ -97,7 +97,7 @@ interface EditorProps {
   readonly onClose: () => void;
 }
 
-/** Texts of the fields in the form of the API; an empty one is unset. */
+/** Texts of the fields in the API's form; an empty text means unset. */
 const settingsIn = ({ name, limit, reset }: Readonly<Record<"name" | "limit" | "reset", string>>) => ({
   name: name.trim(),
   limit: limit === "" ? null : Number(limit),

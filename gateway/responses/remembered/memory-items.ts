@@ -1,10 +1,10 @@
-/** Keeps items in the memory of this process: the oldest go first, of the owner that has too many, or else of all. */
+/** Keeps items in the memory of this process: the oldest are dropped first, either of an owner above its limit, or of all. */
 import type { ItemStore } from "./item-store.ts";
 
 const maxBytes = 64 * 1024 * 1024;
-/** One owner cannot drive out the items of all others. */
+/** Limit per owner: no owner can drive out the items of all others. */
 const maxOwnerBytes = maxBytes / 8;
-/** Memory of an entry beside its item. */
+/** Memory of an entry in addition to its item. */
 const entryBytes = 200;
 
 interface Entry {
@@ -14,18 +14,18 @@ interface Entry {
 }
 
 export class MemoryItems implements ItemStore {
-  /** In the order of their arrival. */
+  /** In order of arrival. */
   readonly #entries = new Map<string, Entry>();
   readonly #ownerBytes = new Map<string, number>();
   readonly #now: () => number;
   #bytes = 0;
 
-  /** @param now milliseconds of a clock that only goes forward */
+  /** @param now milliseconds of a monotonic clock */
   constructor(now: () => number = () => performance.now()) {
     this.#now = now;
   }
 
-  /** Bytes of all items that are kept. */
+  /** Bytes of all items kept. */
   get bytes(): number {
     return this.#bytes;
   }
@@ -52,7 +52,7 @@ export class MemoryItems implements ItemStore {
     this.#entries.clear();
   }
 
-  /** Items of a shorter time may be among those of a longer one; they go when they are the oldest. */
+  /** Items with a shorter lifetime may be among longer-lived ones; they go when they are the oldest. */
   #dropExpired(): void {
     const now = this.#now();
     for (const [name, { expiresAt }] of this.#entries) {

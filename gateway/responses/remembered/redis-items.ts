@@ -1,4 +1,4 @@
-/** Keeps items in Redis, for all gateways together. */
+/** Keeps items in Redis, shared by all gateways. */
 import type { Logger } from "@sluice/proto/runtime/log/log.js";
 import { RedisValues } from "@sluice/proto/runtime/redis-values.js";
 import type { ItemStore } from "./item-store.ts";

@@ -1,4 +1,4 @@
-/** Finds references to earlier items in the input of a body, and puts the items in their places. */
+/** Finds references to earlier items in the input of a body, and replaces them with the items. */
 import { openBracket } from "@sluice/proto/runtime/validation/json-bytes.js";
 import { type ByteSpan, type JsonMember, elementsOf } from "@sluice/proto/runtime/validation/json-span.js";
 
@@ -8,7 +8,7 @@ interface Reference extends ByteSpan {
   readonly id: string;
 }
 
-/** References of the input to items that do not stand before them; an empty list for most bodies. */
+/** References to items missing earlier in the input; an empty list for most bodies. */
 export function findReferences(body: Buffer, members: readonly JsonMember[]): readonly Reference[] {
   const input = members.find(({ key }) => key === "input");
   if (input === undefined || body[input.start] !== openBracket) return [];
@@ -22,14 +22,14 @@ export function findReferences(body: Buffer, members: readonly JsonMember[]): re
   });
 }
 
-/** @param items JSON by id @returns the body with these items in the places of the references to them */
+/** @param items JSON by id @returns the body with these items instead of their references */
 export function withItems(body: Buffer, references: readonly Reference[], items: ReadonlyMap<string, string>): Buffer {
   const parts: Buffer[] = [];
   let at = 0;
   const placed = new Set<string>();
   for (const { id, start, end } of references) {
     const item = items.get(id);
-    // A second reference to an item then names an item of the input.
+    // A second reference then points to an item of the input.
     if (item === undefined || placed.has(id)) continue;
     placed.add(id);
     parts.push(body.subarray(at, start), Buffer.from(item));

@@ -1,6 +1,6 @@
 /**
- * Remembers the items that a key was answered with, so that a client may refer to them by `item_reference` instead of sending them again, as OpenAI's
- * clients do by default. Off unless the configuration says for how long; sealed, and bounded in memory.
+ * Remembers the items of answers to a key: a client may refer to them by `item_reference` instead of sending them again, as OpenAI's clients do by default.
+ * Off unless the configuration sets a duration; encrypted, and bounded in memory.
  */
 import type { EdgeSettings } from "@sluice/proto/runtime/house-file.js";
 import type { ItemTaker } from "@sluice/proto/runtime/responses/object.js";
@@ -13,7 +13,7 @@ import { seal, unseal } from "./sealed-item.ts";
 export interface RememberedItemsParts {
   readonly settings: () => EdgeSettings["responses"];
   readonly token: ServiceToken;
-  /** Opens the store, once it is needed: without the setting there is no connection. */
+  /** Opens the store on first use: without the setting there is no connection. */
   readonly openStore: () => ItemStore;
 }
 
@@ -31,24 +31,24 @@ export class RememberedItems {
     return (this.#opened ??= this.#parts.openStore());
   }
 
-  /** Milliseconds for which items are remembered; 0 when they are not. */
+  /** Lifetime of remembered items in milliseconds; 0 when the feature is off. */
   get #ttlMs(): number {
     const { remember_items: time } = this.#parts.settings();
     return time === undefined ? 0 : Number(time.slice(0, -1)) * (unitMs[time.slice(-1)] as number);
   }
 
-  /** Takes the items of one answer. @returns undefined when items are not remembered */
+  /** Remembers the items of one answer. @returns undefined when the feature is off */
   taker(keyHash: string): ItemTaker | undefined {
     const ttlMs = this.#ttlMs;
     if (ttlMs === 0) return undefined;
-    // It connects while the answer is made.
+    // Connects while the answer is made.
     void this.#store;
     return (items) => {
       for (const item of items) if (item !== undefined) this.#keep(keyHash, item, ttlMs);
     };
   }
 
-  /** Puts remembered items into the places of references to them. @returns undefined when the body stays as it is */
+  /** Replaces references with remembered items. @returns undefined when the body stays unchanged */
   restore(keyHash: string, body: Buffer, members: readonly JsonMember[]): Promise<Buffer | undefined> | undefined {
     if (this.#ttlMs === 0) return undefined;
     const references = findReferences(body, members);

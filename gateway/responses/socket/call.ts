@@ -26,7 +26,7 @@ import { type EventTaker, SocketTurn } from "./turn.ts";
 export interface Connected {
   readonly parts: TurnRouteParts;
   readonly shedding: LoadShedding;
-  /** The request that opened the connection. */
+  /** The upgrade request of the connection. */
   readonly request: IncomingMessage;
   readonly keyHash: string;
 }
@@ -56,17 +56,17 @@ export class SocketCall {
     this.#room = connected.parts.budget.open(connected.keyHash);
   }
 
-  /** Takes the steps of every turn before its body is read. @throws Fault */
+  /** Takes the steps of every turn before its body. @throws Fault */
   async admit({ generates }: CreateFrame): Promise<void> {
     const { parts, shedding, request, keyHash } = this.#connected;
     if (parts.lifecycle.draining) throw draining();
     if (shedding.refuses(request)) throw overloaded();
     const { caller } = await parts.access.resolve(keyHash, undefined, this.#observation.trace);
     if (!caller) throw invalidKey();
-    // A frame that calls no model is no turn.
+    // A frame without generation is not a turn.
     if (generates) this.#caller = caller;
     await eventLoop.turnOf(keyHash);
-    // A frame that calls no model takes no place in the limits.
+    // A frame without generation takes no place in the limits.
     if (!generates) return;
     const admission = await admit(parts.limiter, caller, noHeaders);
     if (this.#isOver) admission.leave();
@@ -120,7 +120,7 @@ export class SocketCall {
     this.#connected.parts.refusals.note({ caller, requestId, trace, door: "responses", fault, durationMs, ...read });
   }
 
-  /** A frame that calls no model has no caller. */
+  /** A frame without generation has no caller. */
   #capture(request: RunTurnRequest, body: Buffer, members: readonly JsonMember[]): CapturedTurn | undefined {
     const caller = this.#caller;
     if (caller?.capturesContent !== true) return undefined;

@@ -1,8 +1,8 @@
 /**
- * A WebSocket on which a client asks for responses, one after the other, and gets the events of each as frames.
+ * A WebSocket for consecutive responses, with the events of each as frames.
  *
- * The connection remembers its last response, so that the next frame needs to bring only the items that are new. That memory is reserved like
- * that of a request, and gone with the connection.
+ * The connection remembers its last response: the next frame needs only the new items. This memory is reserved like that of a request, and released with
+ * the connection.
  */
 import type { Socket } from "node:net";
 import { Fault, FaultOrigin, FaultReason } from "@sluice/proto/runtime/fault.js";
@@ -14,15 +14,15 @@ import { type Connected, SocketCall } from "./call.ts";
 import { itemsIn } from "../items.ts";
 import { type CreateFrame, errorFrame, readFrame, unknownPrevious } from "./frame.ts";
 
-/** Maximum of frames that wait while a response runs. */
+/** Maximum of waiting frames during a response. */
 const maxWaiting = 16;
-/** Interval of pings. A client from which nothing came between two of them is gone, or reads nothing. */
+/** Interval of pings. A client silent between two pings is gone, or reads nothing. */
 const pingMs = 30_000;
 
 /** Close codes of RFC 6455 and of the registry of IANA. */
 const closing = { goingAway: 1_001, policy: 1_008, tryAgainLater: 1_013 } as const;
 
-/** The response that a client can go on from. */
+/** The response a client can continue from. */
 interface Remembered {
   readonly id: string;
   /** JSON of its input and output items, joined by commas. */
@@ -41,7 +41,7 @@ export class ResponseSocket {
   readonly #connected: Connected;
   readonly #socket: WebSocket;
   readonly #stream: Socket;
-  /** Memory of frames that have not arrived whole, and of those that wait. */
+  /** Memory of incomplete and waiting frames. */
   readonly #receiving: Reservation;
   /** Memory of the remembered response. */
   readonly #memory: Reservation;
@@ -98,7 +98,7 @@ export class ResponseSocket {
     }
   }
 
-  /** Begins the response of the frame that has waited longest. */
+  /** Begins the response of the first waiting frame. */
   #next(): void {
     const frame = this.#waiting.shift();
     if (this.#waiting.length === 0) this.#receiving.shrink(this.#receiving.bytes);
@@ -125,7 +125,7 @@ export class ResponseSocket {
     });
   }
 
-  /** JSON of the items of a frame with those that it goes on from. @throws Fault INVALID_REQUEST */
+  /** JSON of a frame's items, after the items of the response it continues. @throws Fault INVALID_REQUEST */
   #wholeInput(frame: CreateFrame): string {
     const { bytes, members, previousId } = frame;
     if (previousId === undefined) return itemsIn(bytes, members);
@@ -133,13 +133,13 @@ export class ResponseSocket {
     return joined(this.#remembered.items, itemsIn(bytes, members));
   }
 
-  /** A response that finds no memory is not remembered: its client sends all items again. */
+  /** Without free memory a response is not remembered: its client then sends all items again. */
   #remember(id: string, items: string): void {
     this.#memory.shrink(this.#memory.bytes);
     this.#remembered = this.#memory.tryGrow(Buffer.byteLength(items)) ? { id, items } : undefined;
   }
 
-  /** Forgets the response that a failed frame went on from: clients then expect to send all items again. */
+  /** Forgets the response a failed frame continued from: clients then expect to send all items again. */
   #forget({ previousId }: CreateFrame): void {
     if (previousId === undefined || previousId !== this.#remembered?.id) return;
     this.#memory.shrink(this.#memory.bytes);

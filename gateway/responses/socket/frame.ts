@@ -1,20 +1,20 @@
-/** Reads the frames of a client, and writes those that answer it outside of a response. */
+/** Reads the frames of a client, and writes answers outside of responses. */
 import { Fault, FaultOrigin, FaultReason } from "@sluice/proto/runtime/fault.js";
 import { scanObject } from "@sluice/proto/runtime/validation/json-scan.js";
 import type { ByteSpan, JsonMember } from "@sluice/proto/runtime/validation/json-span.js";
 import { invalid } from "@sluice/proto/runtime/validation/problems.js";
 
-/** A frame that asks for a response. */
+/** A frame with a request for a response. */
 export interface CreateFrame {
   readonly bytes: Buffer;
   readonly members: readonly JsonMember[];
-  /** False for a frame that only prepares later ones: no model is called. */
+  /** False for a frame that only prepares later frames: no model is called. */
   readonly generates: boolean;
-  /** The response whose items come before the input. */
+  /** The response whose items precede the input. */
   readonly previousId: string | undefined;
 }
 
-/** Members of a frame that are not members of the body of POST /responses, or mean something else there. */
+/** Members of a frame that are missing from the body of POST /responses, or have another meaning there. */
 const ownMembers: ReadonlySet<string> = new Set(["type", "generate", "previous_response_id", "stream", "input"]);
 
 /**
@@ -41,7 +41,7 @@ export function readFrame(bytes: Buffer): CreateFrame | undefined {
   return { bytes, members, generates: generate !== false, previousId };
 }
 
-/** The body of POST /responses that asks for the same. @param items of the whole input */
+/** The equivalent body of POST /responses. @param items of the whole input */
 export function bodyOf({ bytes, members }: CreateFrame, items: string): Buffer {
   const kept = members.filter(({ key }) => !ownMembers.has(key));
   const written = kept.map((member) => `${JSON.stringify(member.key)}:${textOf(bytes, member)}`);
@@ -50,7 +50,7 @@ export function bodyOf({ bytes, members }: CreateFrame, items: string): Buffer {
 
 const textOf = (bytes: Buffer, { start, end }: ByteSpan): string => bytes.toString("utf8", start, end);
 
-/** The fault of a frame that goes on from a response that this connection does not remember. */
+/** The fault of a frame that continues from a response unknown to this connection. */
 export const unknownPrevious = (id: string): Fault =>
   new Fault(
     FaultReason.INVALID_REQUEST,
@@ -58,7 +58,7 @@ export const unknownPrevious = (id: string): Fault =>
     { origin: FaultOrigin.CLIENT, metadata: { code: "previous_response_not_found", param: "previous_response_id" } },
   );
 
-/** The frame that refuses a response which has not begun. */
+/** The frame that refuses a response before its beginning. */
 export function errorFrame(fault: Fault, requestId: string): string {
   const { code = fault.errorType, param = null } = fault.metadata ?? {};
   return JSON.stringify({

@@ -33,12 +33,12 @@ export class ResponseSockets {
     gauge(registry, "sluice_websockets", "Open WebSockets.", () => this.#open.size);
   }
 
-  /** Whether a request asks for a WebSocket at the path of responses. Every other request with an Upgrade header is served as if it had none. */
+  /** Whether a request asks for a WebSocket at the path of responses. Every other request with an Upgrade header is served without an upgrade. */
   takes({ method, url = "", headers }: IncomingMessage): boolean {
     return method === "GET" && headers.upgrade?.toLowerCase() === "websocket" && pathIn(url) === responsesPath;
   }
 
-  /** Opens a WebSocket, or refuses it with an HTTP answer. @param head bytes that came after the request */
+  /** Opens a WebSocket, or refuses it with an HTTP answer. @param head bytes received after the request */
   async upgrade(request: IncomingMessage, socket: Socket, head: Buffer): Promise<void> {
     try {
       const keyHash = await this.#admit(request);
@@ -57,7 +57,7 @@ export class ResponseSockets {
     }
   }
 
-  /** Closes connections whose client waits for nothing; the others close after their response. */
+  /** Closes idle connections; the others close after their response. */
   drain(): void {
     for (const connection of this.#open) connection.drain();
   }

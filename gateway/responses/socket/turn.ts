@@ -17,7 +17,7 @@ import { measureEvents } from "../../turns/answer-writer.ts";
 import type { CapturedTurn } from "../../turns/captured-turn.ts";
 import { Ladder } from "../ladder.ts";
 
-/** The connection as its response uses it. */
+/** The connection from the view of its response. */
 export interface EventTaker {
   send(frames: readonly string[]): void;
   /** Called once, at the end. @param fault undefined after an answer @param refused whether no event was sent */
@@ -31,7 +31,7 @@ const endless = () =>
 
 const dataField = "data: ";
 
-/** The data of each event in the text of a stream. The text that ends a stream is no event. */
+/** The data of each event in the text of a stream. The stream's end marker is not an event. */
 function dataOf(text: string): string[] {
   const frames: string[] = [];
   for (const block of text.split("\n\n")) {
@@ -52,7 +52,7 @@ export class SocketTurn implements TurnListener {
   #begun = false;
   #over = false;
 
-  /** @param captured takes the answer where the key captures content */
+  /** @param captured receives the answer if the key captures content */
   constructor(
     taker: EventTaker,
     identity: ResponseIdentity,
@@ -70,12 +70,12 @@ export class SocketTurn implements TurnListener {
     return this.#object.id;
   }
 
-  /** JSON of the items of a response that has ended, joined by commas. */
+  /** JSON of the items of an ended response, joined by commas. */
   get items(): string {
     return this.#object.output.join(",");
   }
 
-  /** @param keyHash of the key whose answer it is */
+  /** @param keyHash of the answered key */
   start(keyHash: string, open: (listener: TurnListener) => TurnControl): void {
     this.#held = heldBytes.open(keyHash, (fault) => {
       this.#control?.cancel();
@@ -100,21 +100,21 @@ export class SocketTurn implements TurnListener {
     this.#finish(fault);
   }
 
-  /** Answers without a model, with an output that is empty. */
+  /** Answers without a model, with an empty output. */
   prepare(): void {
     const value = create(TurnEndSchema, { status: TurnStatus.COMPLETED, serviceTier: "default" });
     this.#send(this.#ladder.events([create(TurnEventSchema, { event: { case: "end", value } })]));
     this.ended();
   }
 
-  /** Ends the turn without a word, because its client has left. */
+  /** Ends the turn silently, because its client has left. */
   abandon(): void {
     this.#over = true;
     this.#held?.release();
     this.#control?.cancel();
   }
 
-  /** Ends the response as one that has failed. */
+  /** Ends the response as failed. */
   cancel(): void {
     this.#control?.cancel();
     if (!this.#over) this.failed(cancelled());

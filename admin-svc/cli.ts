@@ -9,7 +9,7 @@ import {
   printVersion,
   runAsProgram,
   runCommand,
-} from "@sluice/proto/runtime/cli.js";
+} from "@sluice/proto/lib/process/cli.js";
 import type { Kysely } from "kysely";
 import { alerts } from "./cli/alerts.ts";
 import { audit } from "./cli/audit.ts";

@@ -1,6 +1,6 @@
 /** Environment of admin-svc. */
-import { commonEnvironment, port } from "@sluice/proto/runtime/config.js";
-import { KeyKind, kindOfKey } from "@sluice/proto/runtime/key.js";
+import { commonEnvironment, port } from "@sluice/proto/lib/process/environment.js";
+import { KeyKind, kindOfKey } from "@sluice/proto/lib/ids/key.js";
 import { z } from "zod";
 
 const keyOf = (kind: KeyKind, prefix: string) =>

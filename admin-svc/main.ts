@@ -1,11 +1,11 @@
 /** Entry point of admin-svc. */
-import { readEnvironment, withOwnToken } from "@sluice/proto/runtime/config.js";
-import { LiveFile } from "@sluice/proto/runtime/house/live.js";
-import { type LoadedSinks, loadSinks } from "@sluice/proto/runtime/house/sinks/sinks.js";
-import type { Logger } from "@sluice/proto/runtime/log/log.js";
-import type { Registry } from "@sluice/proto/runtime/metrics.js";
-import { serveProbes } from "@sluice/proto/runtime/probes.js";
-import { openProcess } from "@sluice/proto/runtime/process-parts.js";
+import { readEnvironment, withOwnToken } from "@sluice/proto/lib/process/environment.js";
+import { LiveFile } from "@sluice/proto/config/live.js";
+import { type LoadedSinks, loadSinks } from "@sluice/proto/config/sinks/sinks.js";
+import type { Logger } from "@sluice/proto/lib/log/log.js";
+import type { Registry } from "@sluice/proto/lib/metrics/metrics.js";
+import { serveProbes } from "@sluice/proto/lib/process/probes.js";
+import { openProcess } from "@sluice/proto/lib/process/process-parts.js";
 import type { AddressInfo } from "node:net";
 import { openAdmin } from "./admin.ts";
 import { type Settings, environment } from "./config.ts";

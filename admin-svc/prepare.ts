@@ -1,5 +1,5 @@
 /** Makes a database ready to serve: waits for it, migrates it to this build's schema, and registers the operator's keys. */
-import type { Logger } from "@sluice/proto/runtime/log/log.js";
+import type { Logger } from "@sluice/proto/lib/log/log.js";
 import type { Kysely } from "kysely";
 import { setTimeout as delay } from "node:timers/promises";
 import { migrate } from "./store/postgres/migrate.ts";

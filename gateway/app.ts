@@ -5,12 +5,12 @@
  * paths. Handlers write their answers themselves. A turn never enters Koa: `turns/route.ts` takes it through the same steps.
  */
 import type { IncomingMessage, ServerResponse } from "node:http";
-import { createEmbeddings, dryRunEmbeddings } from "@sluice/proto/contract/operations/embeddings.js";
-import { countInputTokens } from "@sluice/proto/contract/operations/input-tokens.js";
-import { countMessageTokens } from "@sluice/proto/contract/operations/messages.js";
-import { dryRunResponse } from "@sluice/proto/contract/operations/responses.js";
-import { Fault, FaultReason } from "@sluice/proto/runtime/fault.js";
-import { eventLoop } from "@sluice/proto/runtime/load/fair-shares.js";
+import { createEmbeddings, dryRunEmbeddings } from "./contract/operations/embeddings.ts";
+import { countInputTokens } from "./contract/operations/input-tokens.ts";
+import { countMessageTokens } from "./contract/operations/messages.ts";
+import { dryRunResponse } from "./contract/operations/responses.ts";
+import { Fault, FaultReason } from "@sluice/proto/lib/faults/fault.js";
+import { eventLoop } from "@sluice/proto/lib/load/fair-shares.js";
 import Koa from "koa";
 import { embedDryRun } from "./embeddings/dry-run.ts";
 import { embed } from "./embeddings/handler.ts";

@@ -1,5 +1,5 @@
 /** Environment of the gateway. */
-import { addresses, commonEnvironment, host, port, redisUrl, warmUpMs } from "@sluice/proto/runtime/config.js";
+import { addresses, commonEnvironment, host, port, redisUrl, warmUpMs } from "@sluice/proto/lib/process/environment.js";
 import { z } from "zod";
 
 export const environment = z.object({

@@ -1,8 +1,8 @@
 /** Entry point of the gateway. */
-import { endOnConfigError, readEnvironment, withOwnToken } from "@sluice/proto/runtime/config.js";
-import { openProcess } from "@sluice/proto/runtime/process-parts.js";
-import { outliveErrors } from "@sluice/proto/runtime/uncaught.js";
-import { warmBeforeReady } from "@sluice/proto/runtime/warm-up/before-ready.js";
+import { endOnConfigError, readEnvironment, withOwnToken } from "@sluice/proto/lib/process/environment.js";
+import { openProcess } from "@sluice/proto/lib/process/process-parts.js";
+import { outliveErrors } from "@sluice/proto/lib/process/uncaught.js";
+import { warmBeforeReady } from "@sluice/proto/lib/warm-up/before-ready.js";
 import { environment } from "./config.ts";
 import { openService } from "./service.ts";
 import { warmUp } from "./warm-up/warm-up.ts";

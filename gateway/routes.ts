@@ -1,10 +1,10 @@
 /** Routes of the operations with one JSON object as the answer: the contract defines their paths, and this table their handlers. */
 import Router from "@koa/router";
 import { type Operation, basePath } from "@sluice/proto/contract/operations/operation.js";
-import { recordOperations } from "@sluice/proto/contract/operations/operations.js";
-import { Fault, FaultOrigin, FaultReason } from "@sluice/proto/runtime/fault.js";
-import { KeyKind } from "@sluice/proto/runtime/key.js";
-import type { Limiter } from "@sluice/proto/runtime/limits/limiter.js";
+import { recordOperations } from "./contract/operations/operations.ts";
+import { Fault, FaultOrigin, FaultReason } from "@sluice/proto/lib/faults/fault.js";
+import { KeyKind } from "@sluice/proto/lib/ids/key.js";
+import type { Limiter } from "@sluice/proto/lib/limits/limiter.js";
 import type Koa from "koa";
 import { type NamesDetectors, checkDetectors } from "./guardrails/detectors.ts";
 import { tryGuardrail } from "./guardrails/try.ts";

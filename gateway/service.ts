@@ -1,9 +1,9 @@
 /** The gateway of a process, by the settings of its environment and the configuration file. */
-import { edgeFiles, loadEdge } from "@sluice/proto/runtime/house-file.js";
-import { LiveFile } from "@sluice/proto/runtime/house/live.js";
-import { serveProbes } from "@sluice/proto/runtime/probes.js";
-import type { ProcessParts } from "@sluice/proto/runtime/process-parts.js";
-import type { Connect } from "@sluice/proto/runtime/session/link.js";
+import { edgeFiles, loadEdge } from "@sluice/proto/config/config-file.js";
+import { LiveFile } from "@sluice/proto/config/live.js";
+import { serveProbes } from "@sluice/proto/lib/process/probes.js";
+import type { ProcessParts } from "@sluice/proto/lib/process/process-parts.js";
+import type { Connect } from "@sluice/proto/lib/lane/link.js";
 import type { Settings } from "./config.ts";
 import { openGateway } from "./gateway.ts";
 

@@ -1,15 +1,15 @@
 /** Admits a turn for a resolved key, or refuses it. */
 import type { RunTurnRequest } from "@sluice/proto/gen/sluice/inference/v1/turn_pb.js";
-import type { Resolved } from "@sluice/proto/runtime/policy/access.js";
-import { Fault, FaultOrigin, FaultReason } from "@sluice/proto/runtime/fault.js";
-import type { Hindrance } from "@sluice/proto/runtime/hindrances.js";
-import { newUuid } from "@sluice/proto/runtime/id.js";
-import { KeyKind } from "@sluice/proto/runtime/key.js";
-import type { Account } from "@sluice/proto/runtime/load/held-bytes.js";
-import { refusedMs } from "@sluice/proto/runtime/load/pressure.js";
-import { invalidKey } from "@sluice/proto/runtime/rpc/caller.js";
-import type { Span } from "@sluice/proto/runtime/tracing/span.js";
-import { doorWord } from "@sluice/proto/runtime/turns/turn-facts.js";
+import type { Resolved } from "@sluice/proto/lib/policy/access.js";
+import { Fault, FaultOrigin, FaultReason } from "@sluice/proto/lib/faults/fault.js";
+import type { Hindrance } from "@sluice/proto/lib/process/hindrances.js";
+import { newUuid } from "@sluice/proto/lib/ids/id.js";
+import { KeyKind } from "@sluice/proto/lib/ids/key.js";
+import type { Account } from "@sluice/proto/lib/load/held-bytes.js";
+import { refusedMs } from "@sluice/proto/lib/load/pressure.js";
+import { invalidKey } from "@sluice/proto/lib/rpc/caller.js";
+import type { Span } from "@sluice/proto/lib/tracing/span.js";
+import { doorWord } from "@sluice/proto/lib/turns/turn-facts.js";
 import { Scope } from "./turn/scope.ts";
 import { TurnState } from "./turn/state.ts";
 import { StageEvents, Trace } from "./turn/trace.ts";

@@ -1,5 +1,5 @@
 /** Asks the endpoints of a model: fallback between endpoints around each attempt, and the budget and the ledger within it. */
-import type { Logger } from "@sluice/proto/runtime/log/log.js";
+import type { Logger } from "@sluice/proto/lib/log/log.js";
 import type { FileReader } from "./files/texts.ts";
 import type { Budgets } from "./ledger/budget.ts";
 import { budgeted } from "./ledger/hold.ts";

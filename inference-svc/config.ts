@@ -7,7 +7,7 @@ import {
   redisUrl,
   secret,
   warmUpMs,
-} from "@sluice/proto/runtime/config.js";
+} from "@sluice/proto/lib/process/environment.js";
 import { z } from "zod";
 
 export const environment = z.object({

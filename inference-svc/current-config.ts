@@ -1,5 +1,5 @@
 /** The configuration file that is in force, and its catalogue. A reload replaces both; a turn goes on with those that it began with. */
-import type { HouseFile } from "@sluice/proto/runtime/house-file.js";
+import type { HouseFile } from "@sluice/proto/config/config-file.js";
 import { Catalog } from "./routing/catalog.ts";
 
 export class CurrentConfig {

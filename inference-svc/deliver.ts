@@ -1,5 +1,5 @@
 /** Delivers an answer to the client of a turn, with one promise for all of its batches. */
-import { Fault } from "@sluice/proto/runtime/fault.js";
+import { Fault } from "@sluice/proto/lib/faults/fault.js";
 import type { Trace } from "./turn/trace.ts";
 import { type Answer, type Batch, type Outcome, type TurnEvent, commits } from "./turn/turn.ts";
 import { type EngineTurn, toWire } from "./wire.ts";

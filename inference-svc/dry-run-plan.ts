@@ -1,5 +1,5 @@
 /** Plans a dry run: the features that apply, in the order of the stack, over the dry kit. No model, service or web page is reached. */
-import { Fault, FaultReason } from "@sluice/proto/runtime/fault.js";
+import { Fault, FaultReason } from "@sluice/proto/lib/faults/fault.js";
 import type { EndpointFeature } from "./ask.ts";
 import type { DryKit, Feature } from "./kit.ts";
 import type { Endpoint } from "./routing/catalog.ts";

@@ -4,11 +4,11 @@
  */
 import { errorMembers } from "@sluice/proto/contract/operations/errors.js";
 import type { RunTurnRequest } from "@sluice/proto/gen/sluice/inference/v1/turn_pb.js";
-import { Fault, FaultReason } from "@sluice/proto/runtime/fault.js";
-import { heldBytes } from "@sluice/proto/runtime/load/held-bytes.js";
-import type { LineLog, Logger } from "@sluice/proto/runtime/log/log.js";
-import { member } from "@sluice/proto/runtime/log/text.js";
-import { dollars } from "@sluice/proto/runtime/money.js";
+import { Fault, FaultReason } from "@sluice/proto/lib/faults/fault.js";
+import { heldBytes } from "@sluice/proto/lib/load/held-bytes.js";
+import type { LineLog, Logger } from "@sluice/proto/lib/log/log.js";
+import { member } from "@sluice/proto/lib/log/text.js";
+import { dollars } from "@sluice/proto/lib/ledger/money.js";
 import { admit } from "./admission.ts";
 import type { Requester } from "./turn/requester.ts";
 import type { PlanDryRun } from "./dry-run-plan.ts";

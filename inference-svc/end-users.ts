@@ -1,7 +1,7 @@
 /** Refuses requests of end users that are registered and not active, where the configuration file says `end_users: {enforce: true}`. */
 import type { Caller } from "@sluice/proto/gen/sluice/admin/v1/access_service_pb.js";
-import type { Access } from "@sluice/proto/runtime/policy/access.js";
-import { Fault, FaultOrigin, FaultReason } from "@sluice/proto/runtime/fault.js";
+import type { Access } from "@sluice/proto/lib/policy/access.js";
+import { Fault, FaultOrigin, FaultReason } from "@sluice/proto/lib/faults/fault.js";
 
 export interface EndUserDeps {
   readonly access: Pick<Access, "inactiveEndUsers">;

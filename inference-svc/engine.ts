@@ -1,13 +1,13 @@
 /** Runs turns for all handlers: resolves the policy, checks the request, drives the stack and records the outcome. */
 import type { Caller } from "@sluice/proto/gen/sluice/admin/v1/access_service_pb.js";
 import type { RunTurnRequest } from "@sluice/proto/gen/sluice/inference/v1/turn_pb.js";
-import type { ByteBudget } from "@sluice/proto/runtime/load/byte-budget.js";
-import { heldBytes } from "@sluice/proto/runtime/load/held-bytes.js";
-import type { Access } from "@sluice/proto/runtime/policy/access.js";
-import { Fault, FaultOrigin, FaultReason } from "@sluice/proto/runtime/fault.js";
-import type { Hindrances } from "@sluice/proto/runtime/hindrances.js";
-import { dropContent } from "@sluice/proto/runtime/turns/drop-content.js";
-import { type Registry, gauge } from "@sluice/proto/runtime/metrics.js";
+import type { ByteBudget } from "@sluice/proto/lib/load/byte-budget.js";
+import { heldBytes } from "@sluice/proto/lib/load/held-bytes.js";
+import type { Access } from "@sluice/proto/lib/policy/access.js";
+import { Fault, FaultOrigin, FaultReason } from "@sluice/proto/lib/faults/fault.js";
+import type { Hindrances } from "@sluice/proto/lib/process/hindrances.js";
+import { dropContent } from "@sluice/proto/lib/turns/drop-content.js";
+import { type Registry, gauge } from "@sluice/proto/lib/metrics/metrics.js";
 import { admit, hindered, overloaded } from "./admission.ts";
 import { AnswerDelivery } from "./deliver.ts";
 import type { Requester } from "./turn/requester.ts";

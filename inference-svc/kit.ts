@@ -1,8 +1,8 @@
 /** The kit: what the layers of the stack are made of, and the smaller kit of dry runs, which can reach no model, no service and no web page. */
-import type { AlignmentSettings } from "@sluice/proto/runtime/house/alignment.js";
-import type { FusionPresets } from "@sluice/proto/runtime/house/routers.js";
-import type { JudgeSettings } from "@sluice/proto/runtime/house/internal-models.js";
-import type { InternalModels } from "@sluice/proto/runtime/house-file.js";
+import type { AlignmentSettings } from "@sluice/proto/config/alignment.js";
+import type { FusionPresets } from "@sluice/proto/config/routers.js";
+import type { JudgeSettings } from "@sluice/proto/config/internal-models.js";
+import type { InternalModels } from "@sluice/proto/config/config-file.js";
 import { type AskParts, type EndpointFeature, buildAsk } from "./ask.ts";
 import type { FileReader } from "./files/texts.ts";
 import type { RunParts } from "./fusion/run.ts";

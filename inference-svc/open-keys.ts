@@ -4,10 +4,10 @@
  * The policy watch names changed keys, and each is resolved like for a new turn. A changed guardrail applies from the next turn on.
  */
 import type { Caller } from "@sluice/proto/gen/sluice/admin/v1/access_service_pb.js";
-import type { Access } from "@sluice/proto/runtime/policy/access.js";
-import type { Fault } from "@sluice/proto/runtime/fault.js";
-import { invalidKey } from "@sluice/proto/runtime/rpc/caller.js";
-import { Places } from "@sluice/proto/runtime/session/places.js";
+import type { Access } from "@sluice/proto/lib/policy/access.js";
+import type { Fault } from "@sluice/proto/lib/faults/fault.js";
+import { invalidKey } from "@sluice/proto/lib/rpc/caller.js";
+import { Places } from "@sluice/proto/lib/lane/places.js";
 import type { Cancellable } from "./turn/signal.ts";
 
 /** Concurrent lookups: a change of everything must not resolve thousands of keys at once. */

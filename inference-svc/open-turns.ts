@@ -1,7 +1,7 @@
 /** Open turns as administrators see them, and as they end them. */
 import type { OpenTurn as WireTurn } from "@sluice/proto/gen/sluice/inference/v1/inference_service_pb.js";
-import { Fault, FaultOrigin, FaultReason } from "@sluice/proto/runtime/fault.js";
-import { Places } from "@sluice/proto/runtime/session/places.js";
+import { Fault, FaultOrigin, FaultReason } from "@sluice/proto/lib/faults/fault.js";
+import { Places } from "@sluice/proto/lib/lane/places.js";
 import type { AnswerDelivery } from "./deliver.ts";
 import type { Scope } from "./turn/scope.ts";
 import type { Cancellable } from "./turn/signal.ts";

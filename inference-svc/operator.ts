@@ -11,9 +11,9 @@ import {
   printVersion,
   runAsProgram,
   runCommand,
-} from "@sluice/proto/runtime/cli.js";
-import { ConfigError } from "@sluice/proto/runtime/config.js";
-import { version } from "@sluice/proto/runtime/version.js";
+} from "@sluice/proto/lib/process/cli.js";
+import { ConfigError } from "@sluice/proto/lib/process/environment.js";
+import { version } from "@sluice/proto/lib/process/version.js";
 import { checkConfig } from "./operator/check-config.ts";
 import type { OperatorCommand, OperatorTerminal } from "./operator/configuration.ts";
 import { testProvider } from "./operator/test-provider.ts";

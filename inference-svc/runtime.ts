@@ -3,9 +3,9 @@
  * them. A reload replaces all of it at once; a turn goes on with what it began with.
  */
 import { isDeepStrictEqual } from "node:util";
-import type { HouseFile } from "@sluice/proto/runtime/house-file.js";
-import type { DetectorSettings } from "@sluice/proto/runtime/house/detectors.js";
-import type { Logger } from "@sluice/proto/runtime/log/log.js";
+import type { HouseFile } from "@sluice/proto/config/config-file.js";
+import type { DetectorSettings } from "@sluice/proto/config/detectors.js";
+import type { Logger } from "@sluice/proto/lib/log/log.js";
 import type { PlanDryRun } from "./dry-run-plan.ts";
 import type { DocumentReaders } from "./files/documents/readers.ts";
 import { FileReader } from "./files/texts.ts";

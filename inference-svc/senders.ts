@@ -1,9 +1,9 @@
 /** Authenticates senders of messages by their headers, before the message is read. */
 import type { IncomingHttpHeaders } from "node:http";
-import type { Access } from "@sluice/proto/runtime/policy/access.js";
-import { type Sender, trusted } from "@sluice/proto/runtime/rpc/admission.js";
-import { invalidKey, isServiceToken, parseBearer, serviceTokenHeader } from "@sluice/proto/runtime/rpc/caller.js";
-import type { ServiceToken } from "@sluice/proto/runtime/rpc/service-token.js";
+import type { Access } from "@sluice/proto/lib/policy/access.js";
+import { type Sender, trusted } from "@sluice/proto/lib/rpc/admission.js";
+import { invalidKey, isServiceToken, parseBearer, serviceTokenHeader } from "@sluice/proto/lib/rpc/caller.js";
+import type { ServiceToken } from "@sluice/proto/lib/rpc/service-token.js";
 
 /** @throws Fault UNAUTHENTICATED, UNAVAILABLE */
 export const senderResolver =

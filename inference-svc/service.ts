@@ -1,11 +1,11 @@
 /** The inference service of a process, by the settings of its environment and the configuration file. */
-import { type LeftOut, type LoadedHouse, loadHouse } from "@sluice/proto/runtime/house-file.js";
-import { LiveFile } from "@sluice/proto/runtime/house/live.js";
-import { readSeed } from "@sluice/proto/runtime/house/seed.js";
-import type { Logger } from "@sluice/proto/runtime/log/log.js";
-import { serveProbes } from "@sluice/proto/runtime/probes.js";
-import type { ProcessParts } from "@sluice/proto/runtime/process-parts.js";
-import type { Connect } from "@sluice/proto/runtime/session/link.js";
+import { type LeftOut, type LoadedHouse, loadHouse } from "@sluice/proto/config/config-file.js";
+import { LiveFile } from "@sluice/proto/config/live.js";
+import { readSeed } from "@sluice/proto/config/seed.js";
+import type { Logger } from "@sluice/proto/lib/log/log.js";
+import { serveProbes } from "@sluice/proto/lib/process/probes.js";
+import type { ProcessParts } from "@sluice/proto/lib/process/process-parts.js";
+import type { Connect } from "@sluice/proto/lib/lane/link.js";
 import type { Settings } from "./config.ts";
 import { openInference } from "./inference.ts";
 import { leaveOutBroken, loadSdkPackages } from "./upstream/ai-sdk/load.ts";

@@ -9,7 +9,7 @@ import {
   TurnStatus,
   type Usage as WireUsage,
 } from "@sluice/proto/gen/sluice/inference/v1/turn_pb.js";
-import { eventCost } from "@sluice/proto/runtime/session/outbox.js";
+import { eventCost } from "@sluice/proto/lib/lane/outbox.js";
 import type { Cancellable } from "./turn/signal.ts";
 import type { DroppedField } from "./turn/trace.ts";
 import type { Batch, Outcome, TurnEvent } from "./turn/turn.ts";

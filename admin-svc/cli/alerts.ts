@@ -1,6 +1,6 @@
 /** alerts: list, retry, test. */
-import { CommandError, UsageError, printable, readArguments, table } from "@sluice/proto/runtime/cli.js";
-import { shownAlert } from "@sluice/proto/contract/records/alerts.js";
+import { CommandError, UsageError, printable, readArguments, table } from "@sluice/proto/lib/process/cli.js";
+import { shownAlert } from "../rules/alerts.ts";
 import { setTimeout as delay } from "node:timers/promises";
 import { type AlertRow, addTestAlert, findAlert, listAlerts, retryAlerts } from "../store/alerts/outbox.ts";
 import { type Commands, flag, json, text, time } from "./terminal.ts";

@@ -1,5 +1,5 @@
 /** audit: list, verify. */
-import { CommandError, UsageError, readArguments, table } from "@sluice/proto/runtime/cli.js";
+import { CommandError, UsageError, readArguments, table } from "@sluice/proto/lib/process/cli.js";
 import { type AuditState, auditStates } from "../store/audit-check.ts";
 import { readAuditFilter } from "../rules/audit.ts";
 import { type AuditRow, listAudit } from "../store/audit-list.ts";

@@ -1,6 +1,6 @@
 /** bootstrap: prepares a database for the first start, as a job that may run any number of times. */
-import { type Command, UsageError, readArguments } from "@sluice/proto/runtime/cli.js";
-import { KeyKind, kindOfKey, mintKey } from "@sluice/proto/runtime/key.js";
+import { type Command, UsageError, readArguments } from "@sluice/proto/lib/process/cli.js";
+import { KeyKind, kindOfKey, mintKey } from "@sluice/proto/lib/ids/key.js";
 import { createFirstKey, registerKey } from "../store/first-key.ts";
 import { grantRuntime, runtimeRole } from "../store/postgres/roles.ts";
 import { type AdminTerminal, json } from "./terminal.ts";

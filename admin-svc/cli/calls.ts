@@ -2,7 +2,7 @@
 import { shownGeneration } from "@sluice/proto/contract/records/usage-record.js";
 import { shownTurn } from "@sluice/proto/contract/records/generations.js";
 import { GetGenerationResponseSchema } from "@sluice/proto/gen/sluice/admin/v1/usage_service_pb.js";
-import { CommandError, UsageError, printable, readArguments, table } from "@sluice/proto/runtime/cli.js";
+import { CommandError, UsageError, printable, readArguments, table } from "@sluice/proto/lib/process/cli.js";
 import { create } from "@bufbuild/protobuf";
 import type { Kysely } from "kysely";
 import { type GenerationsQuery, pageOfTurns } from "../store/ledger/turn-pages.ts";

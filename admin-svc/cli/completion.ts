@@ -1,5 +1,5 @@
 /** completion: prints the shell script for completing commands and options, derived from the commands. */
-import { type Command, UsageError, namedArguments } from "@sluice/proto/runtime/cli.js";
+import { type Command, UsageError, namedArguments } from "@sluice/proto/lib/process/cli.js";
 import type { AdminTerminal, Commands } from "./terminal.ts";
 
 /** Possible completions: nouns, verbs by noun, options by command. */

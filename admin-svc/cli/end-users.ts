@@ -1,8 +1,8 @@
 /** end-users: create, list, show, activate, deactivate, erase. An end user exists only when registered, never because a request names it. */
-import { type Command, CommandError, printable, readArguments, table } from "@sluice/proto/runtime/cli.js";
+import { type Command, CommandError, printable, readArguments, table } from "@sluice/proto/lib/process/cli.js";
 import type { Kysely } from "kysely";
-import { checked } from "@sluice/proto/runtime/validation/problems.js";
-import { checkEndUser } from "@sluice/proto/runtime/validation/text.js";
+import { checked } from "@sluice/proto/lib/validation/problems.js";
+import { checkEndUser } from "@sluice/proto/lib/validation/text.js";
 import type { Author } from "../store/audit.ts";
 import type { Database } from "../store/database.ts";
 import { eraseEndUser } from "../store/erasure.ts";

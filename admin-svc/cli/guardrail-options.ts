@@ -1,5 +1,5 @@
 /** Options of the command line for the settings of a guardrail. */
-import { UsageError, namedArguments, requiredOption } from "@sluice/proto/runtime/cli.js";
+import { UsageError, namedArguments, requiredOption } from "@sluice/proto/lib/process/cli.js";
 import { parseArgs } from "node:util";
 import type { BuiltinFilter, ContentFilter } from "@sluice/proto/contract/records/content-filters.js";
 import type { DetectorRule } from "@sluice/proto/contract/records/detector-rules.js";

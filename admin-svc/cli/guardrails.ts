@@ -1,5 +1,5 @@
 /** guardrails: create, put, list, show, update, delete, try, assign, unassign, assignments. */
-import { CommandError, UsageError, printable, readArguments, table } from "@sluice/proto/runtime/cli.js";
+import { CommandError, UsageError, printable, readArguments, table } from "@sluice/proto/lib/process/cli.js";
 import { parseArgs } from "node:util";
 import type { StoredGuardrailSettings } from "@sluice/proto/contract/records/guardrail-record.js";
 import { type GuardrailSettingName, unsetGuardrail } from "@sluice/proto/contract/records/guardrails.js";

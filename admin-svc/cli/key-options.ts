@@ -1,5 +1,5 @@
 /** Options of the command line for the settings of a key. */
-import { UsageError, readArguments } from "@sluice/proto/runtime/cli.js";
+import { UsageError, readArguments } from "@sluice/proto/lib/process/cli.js";
 import type { KeySettings } from "@sluice/proto/contract/records/key-record.js";
 import { type KeySettingName, keySettingRows } from "@sluice/proto/contract/records/key-settings.js";
 import { checkKeySettings } from "../rules/key.ts";

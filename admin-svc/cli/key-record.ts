@@ -1,5 +1,5 @@
 /** Key records as tables and JSON. */
-import { printable, table } from "@sluice/proto/runtime/cli.js";
+import { printable, table } from "@sluice/proto/lib/process/cli.js";
 import type { KeyRow, ListedKey } from "../store/keys.ts";
 import type { Spending } from "../store/ledger/spending.ts";
 import { time } from "./terminal.ts";

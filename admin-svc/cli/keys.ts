@@ -1,9 +1,9 @@
 /** keys: mint, create, put, list, show, update, revoke, rotate. A key is shown when it is made and never again. */
-import { CommandError, UsageError, readArguments, requiredOption } from "@sluice/proto/runtime/cli.js";
+import { CommandError, UsageError, readArguments, requiredOption } from "@sluice/proto/lib/process/cli.js";
 import type { KeySettings } from "@sluice/proto/contract/records/key-record.js";
 import { keyOrders } from "@sluice/proto/contract/records/keys.js";
-import { KeyKind, hashKey, mintKey } from "@sluice/proto/runtime/key.js";
-import { checked } from "@sluice/proto/runtime/validation/problems.js";
+import { KeyKind, hashKey, mintKey } from "@sluice/proto/lib/ids/key.js";
+import { checked } from "@sluice/proto/lib/validation/problems.js";
 import { keyRotation } from "@sluice/proto/contract/operations/keys.js";
 import { readKeySearch } from "../rules/key.ts";
 import { listKeys } from "../store/key-list.ts";

@@ -1,5 +1,5 @@
 /** ledger: check, holds, release, repair. */
-import { CommandError, UsageError, readArguments, table } from "@sluice/proto/runtime/cli.js";
+import { CommandError, UsageError, readArguments, table } from "@sluice/proto/lib/process/cli.js";
 import { type HoldRow, listHolds, releaseCharge } from "../store/ledger/holds.ts";
 import { type LedgerState, ledgerState } from "../store/ledger/ledger-check.ts";
 import { backfills, pendingBackfills } from "../store/ledger/backfills.ts";

@@ -1,5 +1,5 @@
 /** put: creates or changes a record by its external id, in a running Sluice. */
-import { type Command, CommandError } from "@sluice/proto/runtime/cli.js";
+import { type Command, CommandError } from "@sluice/proto/lib/process/cli.js";
 import type { AdminTerminal } from "./terminal.ts";
 
 const asks = "asks a running Sluice: set SLUICE_URL and SLUICE_MANAGEMENT_KEY";

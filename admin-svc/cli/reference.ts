@@ -1,5 +1,5 @@
 /** Chooses the only record named by an argument: by its id, by the beginning of its id, or by its name. */
-import { CommandError, printable } from "@sluice/proto/runtime/cli.js";
+import { CommandError, printable } from "@sluice/proto/lib/process/cli.js";
 
 export interface Candidate {
   readonly id: string;

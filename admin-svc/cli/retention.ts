@@ -1,5 +1,5 @@
 /** retention: run. */
-import { UsageError, readArguments } from "@sluice/proto/runtime/cli.js";
+import { UsageError, readArguments } from "@sluice/proto/lib/process/cli.js";
 import { removeOld } from "../store/ledger/retention.ts";
 import { type Commands, commandLine, text } from "./terminal.ts";
 

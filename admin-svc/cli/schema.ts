@@ -1,5 +1,5 @@
 /** schema: migrate. */
-import { namedArguments } from "@sluice/proto/runtime/cli.js";
+import { namedArguments } from "@sluice/proto/lib/process/cli.js";
 import { sql } from "kysely";
 import { grantRuntime } from "../store/postgres/roles.ts";
 import type { Commands } from "./terminal.ts";

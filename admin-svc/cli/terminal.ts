@@ -1,8 +1,8 @@
 /** The context of an admin-svc command: its database, and the workspace given by `--workspace`. */
-import { type Command, CommandError, type Terminal, UsageError } from "@sluice/proto/runtime/cli.js";
-import { givenTime } from "@sluice/proto/contract/records.js";
-import { Fault, FaultReason } from "@sluice/proto/runtime/fault.js";
-import { Problems } from "@sluice/proto/runtime/validation/problems.js";
+import { type Command, CommandError, type Terminal, UsageError } from "@sluice/proto/lib/process/cli.js";
+import { givenTime } from "@sluice/proto/contract/records/record-shapes.js";
+import { Fault, FaultReason } from "@sluice/proto/lib/faults/fault.js";
+import { Problems } from "@sluice/proto/lib/validation/problems.js";
 import type { Kysely } from "kysely";
 import type { Author } from "../store/audit.ts";
 import { type Database, defaultWorkspaceId } from "../store/database.ts";

@@ -6,7 +6,7 @@ import {
   type Percentiles,
   type UsagePoint,
 } from "@sluice/proto/gen/sluice/admin/v1/usage_service_pb.js";
-import { type Command, UsageError, printable, readArguments, table } from "@sluice/proto/runtime/cli.js";
+import { type Command, UsageError, printable, readArguments, table } from "@sluice/proto/lib/process/cli.js";
 import { getUsageSeries } from "../store/ledger/series-answer.ts";
 import { usd } from "./key-record.ts";
 import { type AdminTerminal, asUsage, json, text, timeGiven } from "./terminal.ts";

@@ -1,6 +1,6 @@
 /** usage: show, series. */
-import type { PayerWord } from "@sluice/proto/runtime/call-operation.js";
-import { UsageError, readArguments, table } from "@sluice/proto/runtime/cli.js";
+import type { PayerWord } from "@sluice/proto/lib/ledger/call-operation.js";
+import { UsageError, readArguments, table } from "@sluice/proto/lib/process/cli.js";
 import { type UsageSums, type UsageUnit, usageSums, usageUnits } from "../store/ledger/usage-sums.ts";
 import { usd } from "./key-record.ts";
 import { findKeyHash, keyHelp } from "./key-reference.ts";

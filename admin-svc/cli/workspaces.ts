@@ -1,7 +1,7 @@
 /** workspaces: create, put, list, update. */
-import { CommandError, UsageError, readArguments, requiredOption, table } from "@sluice/proto/runtime/cli.js";
+import { CommandError, UsageError, readArguments, requiredOption, table } from "@sluice/proto/lib/process/cli.js";
 import { type WorkspaceSettings, checkWorkspaceSettings } from "../rules/workspace.ts";
-import type { ResetInterval } from "@sluice/proto/contract/records.js";
+import type { ResetInterval } from "@sluice/proto/contract/records/record-shapes.js";
 import { type WorkspaceAccount, workspaceAccounts } from "../store/ledger/spending.ts";
 import {
   type WorkspaceRow,

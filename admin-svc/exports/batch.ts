@@ -1,5 +1,5 @@
 /** A batch in the JSON of `GET /generations`. */
-import type { JsonObject } from "@sluice/proto/runtime/validation/fields.js";
+import type { JsonObject } from "@sluice/proto/lib/validation/fields.js";
 import type { Batch } from "../store/exports/cursors.ts";
 
 export interface ExportedBatch {

@@ -1,6 +1,6 @@
 /** Exports: any process of admin-svc delivers turns to sinks, in the order of their records. */
 import { shownTurn } from "@sluice/proto/contract/records/generations.js";
-import type { ExportSettings } from "@sluice/proto/runtime/house/sinks/exports.js";
+import type { ExportSettings } from "@sluice/proto/config/sinks/exports.js";
 import { backoffMs } from "../sinks/backoff.ts";
 import { type ExportMetrics, exportMetrics } from "../sinks/metrics.ts";
 import type { SinkParts } from "../sinks/parts.ts";

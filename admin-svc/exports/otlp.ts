@@ -1,7 +1,7 @@
 /** A batch as log records of OpenTelemetry, in JSON over HTTP. Attributes have the same names as in traces. */
-import type { OtlpSettings } from "@sluice/proto/runtime/house/sinks/exports.js";
-import type { JsonObject } from "@sluice/proto/runtime/validation/fields.js";
-import { version } from "@sluice/proto/runtime/version.js";
+import type { OtlpSettings } from "@sluice/proto/config/sinks/exports.js";
+import type { JsonObject } from "@sluice/proto/lib/validation/fields.js";
+import { version } from "@sluice/proto/lib/process/version.js";
 import type { Message } from "../sinks/post.ts";
 import type { ExportedBatch } from "./batch.ts";
 

@@ -1,8 +1,8 @@
 /** A batch as an object of JSON lines in a bucket. Its name contains the bounds of the batch, so a repetition replaces it. */
 import { promisify } from "node:util";
 import { gzip } from "node:zlib";
-import type { S3Settings } from "@sluice/proto/runtime/house/sinks/exports.js";
-import { openSigner } from "@sluice/proto/runtime/aws-signature.js";
+import type { S3Settings } from "@sluice/proto/config/sinks/exports.js";
+import { openSigner } from "@sluice/proto/lib/aws/signature.js";
 import type { Message } from "../sinks/post.ts";
 import type { ExportedBatch } from "./batch.ts";
 

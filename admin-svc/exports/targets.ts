@@ -1,5 +1,5 @@
 /** Converts a batch of turns to a message for each kind of sink. */
-import type { ExportSettings } from "@sluice/proto/runtime/house/sinks/exports.js";
+import type { ExportSettings } from "@sluice/proto/config/sinks/exports.js";
 import type { Message } from "../sinks/post.ts";
 import { webhookMessage } from "../sinks/webhook.ts";
 import type { ExportedBatch } from "./batch.ts";

@@ -1,7 +1,7 @@
 /** Checks the filters of an audit search, over gRPC and on the command line. */
 import { auditFilter } from "@sluice/proto/contract/records/audit.js";
-import { checked } from "@sluice/proto/runtime/validation/problems.js";
-import { object } from "@sluice/proto/runtime/validation/shape.js";
+import { checked } from "@sluice/proto/lib/validation/problems.js";
+import { object } from "@sluice/proto/lib/validation/shape.js";
 
 /** The unparsed filter: times are ISO 8601 texts. */
 export interface GivenAuditFilter {

@@ -1,6 +1,6 @@
 /** Checks an external id, given to a record by another program. */
 import { externalId } from "@sluice/proto/contract/operations/operation.js";
-import { checked, invalid } from "@sluice/proto/runtime/validation/problems.js";
+import { checked, invalid } from "@sluice/proto/lib/validation/problems.js";
 
 /** @throws Fault INVALID_REQUEST when a record is named twice */
 export function checkOnlyExternalId(externalId: string, other: string, field: string): void {

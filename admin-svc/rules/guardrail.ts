@@ -1,7 +1,7 @@
 /** Checks the settings of a guardrail. */
 import type { GuardrailSettings } from "@sluice/proto/contract/records/guardrail-record.js";
 import { guardrailSettings } from "@sluice/proto/contract/records/guardrails.js";
-import { checked } from "@sluice/proto/runtime/validation/problems.js";
+import { checked } from "@sluice/proto/lib/validation/problems.js";
 import { amountOf } from "./amount.ts";
 import { findPatternErrors } from "./patterns.ts";
 

@@ -2,9 +2,9 @@
 import type { KeySettings } from "@sluice/proto/contract/records/key-record.js";
 import { keySettingRows } from "@sluice/proto/contract/records/key-settings.js";
 import { type KeySort, keySearch, keySettings } from "@sluice/proto/contract/records/keys.js";
-import { checked } from "@sluice/proto/runtime/validation/problems.js";
-import type { JsonObject } from "@sluice/proto/runtime/validation/fields.js";
-import { object } from "@sluice/proto/runtime/validation/shape.js";
+import { checked } from "@sluice/proto/lib/validation/problems.js";
+import type { JsonObject } from "@sluice/proto/lib/validation/fields.js";
+import { object } from "@sluice/proto/lib/validation/shape.js";
 import { amountOf } from "./amount.ts";
 
 const form = /^[0-9a-f]{64}$/;

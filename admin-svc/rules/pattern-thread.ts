@@ -1,6 +1,6 @@
 /** Worker thread for compiling patterns: receives a list of patterns, answers with the error of each. */
-import { compilePattern } from "@sluice/proto/runtime/pattern/pattern.js";
-import { PatternError } from "@sluice/proto/runtime/pattern/refusal.js";
+import { compilePattern } from "@sluice/proto/lib/pattern/pattern.js";
+import { PatternError } from "@sluice/proto/lib/pattern/refusal.js";
 import { parentPort } from "node:worker_threads";
 
 parentPort?.on("message", (patterns: readonly string[]) => parentPort?.postMessage(patterns.map(complaintAbout)));

@@ -15,7 +15,7 @@ import {
   type UsageRecord,
   UsageRecordSchema,
 } from "@sluice/proto/gen/sluice/admin/v1/ledger_service_pb.js";
-import { type Problems, checked } from "@sluice/proto/runtime/validation/problems.js";
+import { type Problems, checked } from "@sluice/proto/lib/validation/problems.js";
 
 const maxRecords = 500;
 const maxText = 1_024;

@@ -1,9 +1,9 @@
 /** Checks the settings of a workspace. */
-import type { ResetInterval } from "@sluice/proto/contract/records.js";
+import type { ResetInterval } from "@sluice/proto/contract/records/record-shapes.js";
 import { workspaceSettings } from "@sluice/proto/contract/records/workspaces.js";
-import type { JsonObject } from "@sluice/proto/runtime/validation/fields.js";
-import { checked } from "@sluice/proto/runtime/validation/problems.js";
-import { object } from "@sluice/proto/runtime/validation/shape.js";
+import type { JsonObject } from "@sluice/proto/lib/validation/fields.js";
+import { checked } from "@sluice/proto/lib/validation/problems.js";
+import { object } from "@sluice/proto/lib/validation/shape.js";
 import { amountOf } from "./amount.ts";
 
 /** Settings of a workspace; an absent setting stays unchanged. */

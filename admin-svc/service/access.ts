@@ -18,10 +18,10 @@ import {
   ResolveKeyResponseSchema,
   type WatchPolicyRequest,
 } from "@sluice/proto/gen/sluice/admin/v1/access_service_pb.js";
-import { Fault, FaultReason } from "@sluice/proto/runtime/fault.js";
-import { maxFurtherKeys } from "@sluice/proto/runtime/policy/key-batches.js";
-import { requireServiceToken } from "@sluice/proto/runtime/rpc/caller.js";
-import { legacyPeers, unsupportedFieldIn } from "@sluice/proto/runtime/rpc/supported-fields.js";
+import { Fault, FaultReason } from "@sluice/proto/lib/faults/fault.js";
+import { maxFurtherKeys } from "@sluice/proto/lib/policy/key-batches.js";
+import { requireServiceToken } from "@sluice/proto/lib/rpc/caller.js";
+import { legacyPeers, unsupportedFieldIn } from "@sluice/proto/lib/rpc/supported-fields.js";
 import { type ResolvedKey, resolveKeys } from "../store/access.ts";
 import { inactiveEndUsers } from "../store/end-users.ts";
 import type { EnforcedGuardrail } from "../store/guardrail-columns.ts";

@@ -10,7 +10,7 @@ import {
   ListKeyAssignmentsResponseSchema,
   UnassignKeysResponseSchema,
 } from "@sluice/proto/gen/sluice/admin/v1/guardrail_service_pb.js";
-import { Fault, FaultReason } from "@sluice/proto/runtime/fault.js";
+import { Fault, FaultReason } from "@sluice/proto/lib/faults/fault.js";
 import { isGuardrailId } from "../rules/guardrail.ts";
 import { checkKeyHashes } from "../rules/key-hashes.ts";
 import { isKeyHash } from "../rules/key.ts";

@@ -12,8 +12,8 @@ import {
   ListAuditResponseSchema,
   VerifyAuditResponseSchema,
 } from "@sluice/proto/gen/sluice/admin/v1/audit_service_pb.js";
-import { Fault, FaultReason } from "@sluice/proto/runtime/fault.js";
-import { invalid } from "@sluice/proto/runtime/validation/problems.js";
+import { Fault, FaultReason } from "@sluice/proto/lib/faults/fault.js";
+import { invalid } from "@sluice/proto/lib/validation/problems.js";
 import { readAuditFilter } from "../rules/audit.ts";
 import { type AuditState, auditStates } from "../store/audit-check.ts";
 import { type AuditPlace, type AuditRow, listAudit } from "../store/audit-list.ts";

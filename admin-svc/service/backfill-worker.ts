@@ -1,6 +1,6 @@
 /** Fills the past after an upgrade: one portion after the other, with a pause as long as the portion took, which leaves half of a connection's time. */
-import type { Logger } from "@sluice/proto/runtime/log/log.js";
-import { type Registry, labelledGauge } from "@sluice/proto/runtime/metrics.js";
+import type { Logger } from "@sluice/proto/lib/log/log.js";
+import { type Registry, labelledGauge } from "@sluice/proto/lib/metrics/metrics.js";
 import type { Kysely } from "kysely";
 import type { Database } from "../store/database.ts";
 import { isForbidden } from "../store/postgres/failure.ts";

@@ -1,8 +1,8 @@
 /** Authorizes administrative operations. */
-import type { ServiceToken } from "@sluice/proto/runtime/rpc/service-token.js";
+import type { ServiceToken } from "@sluice/proto/lib/rpc/service-token.js";
 import type { HandlerContext } from "@connectrpc/connect";
-import { Fault, FaultReason } from "@sluice/proto/runtime/fault.js";
-import { callerKeyHash, invalidKey, personIn, requestIdIn } from "@sluice/proto/runtime/rpc/caller.js";
+import { Fault, FaultReason } from "@sluice/proto/lib/faults/fault.js";
+import { callerKeyHash, invalidKey, personIn, requestIdIn } from "@sluice/proto/lib/rpc/caller.js";
 import type { Kysely } from "kysely";
 import { AccountError } from "../store/account.ts";
 import type { Author } from "../store/audit.ts";

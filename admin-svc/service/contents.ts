@@ -6,9 +6,9 @@ import {
   type TurnContent,
   TurnContentSchema,
 } from "@sluice/proto/gen/sluice/admin/v1/ledger_service_pb.js";
-import { Fault, FaultReason } from "@sluice/proto/runtime/fault.js";
-import { type CaptureSettings, parseCaptureKey } from "@sluice/proto/runtime/house/sinks/capture.js";
-import { checked, invalid } from "@sluice/proto/runtime/validation/problems.js";
+import { Fault, FaultReason } from "@sluice/proto/lib/faults/fault.js";
+import { type CaptureSettings, parseCaptureKey } from "@sluice/proto/config/sinks/capture.js";
+import { checked, invalid } from "@sluice/proto/lib/validation/problems.js";
 import { openContent, sealContent } from "../rules/content-cipher.ts";
 import type { ContentRow } from "../store/contents.ts";
 

@@ -1,7 +1,7 @@
 /** Dependencies of the services. */
 import type { ConfigRefusal } from "@sluice/proto/gen/sluice/common/v1/configuration_pb.js";
-import type { CaptureSettings } from "@sluice/proto/runtime/house/sinks/capture.js";
-import type { ServiceToken } from "@sluice/proto/runtime/rpc/service-token.js";
+import type { CaptureSettings } from "@sluice/proto/config/sinks/capture.js";
+import type { ServiceToken } from "@sluice/proto/lib/rpc/service-token.js";
 import type { Kysely } from "kysely";
 import type { Alerts } from "../sinks/alerts.ts";
 import type { Database } from "../store/database.ts";

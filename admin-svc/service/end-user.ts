@@ -12,9 +12,9 @@ import {
   ListEndUsersResponseSchema,
   UpdateEndUserResponseSchema,
 } from "@sluice/proto/gen/sluice/admin/v1/end_user_service_pb.js";
-import { Fault, FaultReason } from "@sluice/proto/runtime/fault.js";
-import { checked, invalid } from "@sluice/proto/runtime/validation/problems.js";
-import { checkEndUser } from "@sluice/proto/runtime/validation/text.js";
+import { Fault, FaultReason } from "@sluice/proto/lib/faults/fault.js";
+import { checked, invalid } from "@sluice/proto/lib/validation/problems.js";
+import { checkEndUser } from "@sluice/proto/lib/validation/text.js";
 import { type EndUserRow, createEndUser, findEndUser, pageOfEndUsers, updateEndUser } from "../store/end-users.ts";
 import type { Author } from "../store/audit.ts";
 import { administering, reporting } from "./caller.ts";

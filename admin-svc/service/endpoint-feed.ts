@@ -3,8 +3,8 @@
  * admin-svc. News are hints: they may be lost, and a process that sends too many is ignored for a while.
  */
 import { randomUUID } from "node:crypto";
-import type { Logger } from "@sluice/proto/runtime/log/log.js";
-import type { News } from "@sluice/proto/runtime/policy/watch.js";
+import type { Logger } from "@sluice/proto/lib/log/log.js";
+import type { News } from "@sluice/proto/lib/policy/watch.js";
 import type { Watcher } from "./watcher.ts";
 
 /** Enough for an outage of a provider with a hundred endpoints. */

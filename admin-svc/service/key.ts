@@ -22,9 +22,9 @@ import {
   RotateKeyResponseSchema,
   UpdateKeyResponseSchema,
 } from "@sluice/proto/gen/sluice/admin/v1/key_service_pb.js";
-import { Fault, FaultReason } from "@sluice/proto/runtime/fault.js";
-import { mintKey } from "@sluice/proto/runtime/key.js";
-import { checked } from "@sluice/proto/runtime/validation/problems.js";
+import { Fault, FaultReason } from "@sluice/proto/lib/faults/fault.js";
+import { mintKey } from "@sluice/proto/lib/ids/key.js";
+import { checked } from "@sluice/proto/lib/validation/problems.js";
 import { checkExternalId } from "../rules/external-id.ts";
 import { checkKeySettings, isKeyHash, readKeySearch } from "../rules/key.ts";
 import { pageOfKeys } from "../store/key-list.ts";

@@ -14,7 +14,7 @@ import {
   SettleHoldsResponseSchema,
   SumTaskSpendingResponseSchema,
 } from "@sluice/proto/gen/sluice/admin/v1/ledger_service_pb.js";
-import { requireServiceToken } from "@sluice/proto/runtime/rpc/caller.js";
+import { requireServiceToken } from "@sluice/proto/lib/rpc/caller.js";
 import type { Kysely } from "kysely";
 import {
   checkProcess,

@@ -1,5 +1,5 @@
 /** Translates an outage of the database into a Fault with a retry hint of one second. */
-import { Fault, FaultOrigin, FaultReason } from "@sluice/proto/runtime/fault.js";
+import { Fault, FaultOrigin, FaultReason } from "@sluice/proto/lib/faults/fault.js";
 import { isOutage } from "../store/postgres/failure.ts";
 
 const retryAfterMs = 1_000;

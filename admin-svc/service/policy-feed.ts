@@ -5,13 +5,13 @@
  * arrival counts. Heartbeats follow readings of the log instead of a clock, so a process without its database falls silent instead of vouching for a policy
  * it cannot know.
  */
-import type { Logger } from "@sluice/proto/runtime/log/log.js";
-import { Counter, type Registry, gauge } from "@sluice/proto/runtime/metrics.js";
+import type { Logger } from "@sluice/proto/lib/log/log.js";
+import { Counter, type Registry, gauge } from "@sluice/proto/lib/metrics/metrics.js";
 import type { PolicyReading } from "../store/postgres/policy-listener.ts";
 import type { PolicyChange } from "../store/policy.ts";
 import { Watcher, unnamedProcess } from "./watcher.ts";
 
-/** Time for which a process serves on its last policy without news (proto/runtime/policy/access.ts). */
+/** Time for which a process serves on its last policy without news (proto/lib/policy/access.ts). */
 const cutOffMs = 300_000;
 /** Limit after which the answer to a write is sent, acknowledged or not. */
 const acknowledgeLimitMs = 1_000;

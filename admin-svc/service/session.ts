@@ -17,11 +17,11 @@ import {
   SessionSchema,
   type SessionService,
 } from "@sluice/proto/gen/sluice/admin/v1/session_service_pb.js";
-import { isRole } from "@sluice/proto/runtime/policy/role.js";
-import { Fault, FaultReason } from "@sluice/proto/runtime/fault.js";
-import { randomBase62 } from "@sluice/proto/runtime/id.js";
-import { hashKey } from "@sluice/proto/runtime/key.js";
-import { requestIdIn, requireServiceToken } from "@sluice/proto/runtime/rpc/caller.js";
+import { isRole } from "@sluice/proto/lib/policy/role.js";
+import { Fault, FaultReason } from "@sluice/proto/lib/faults/fault.js";
+import { randomBase62 } from "@sluice/proto/lib/ids/id.js";
+import { hashKey } from "@sluice/proto/lib/ids/key.js";
+import { requestIdIn, requireServiceToken } from "@sluice/proto/lib/rpc/caller.js";
 import { isKeyHash } from "../rules/key.ts";
 import { consoleKey, findKeyOfPeople } from "../store/console/key.ts";
 import {

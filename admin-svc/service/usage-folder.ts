@@ -1,5 +1,5 @@
 /** Keeps the sums by hour and day up to date with the ledger: a tenth of a second after a batch, and every second for batches of dead processes. */
-import type { Logger } from "@sluice/proto/runtime/log/log.js";
+import type { Logger } from "@sluice/proto/lib/log/log.js";
 import type { Kysely } from "kysely";
 import { setTimeout as delay } from "node:timers/promises";
 import type { Database } from "../store/database.ts";

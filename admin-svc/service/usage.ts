@@ -10,9 +10,9 @@ import {
   ListActivityResponseSchema,
   type UsageService,
 } from "@sluice/proto/gen/sluice/admin/v1/usage_service_pb.js";
-import { callOperations } from "@sluice/proto/runtime/call-operation.js";
-import { Fault, FaultReason } from "@sluice/proto/runtime/fault.js";
-import { invalid } from "@sluice/proto/runtime/validation/problems.js";
+import { callOperations } from "@sluice/proto/lib/ledger/call-operation.js";
+import { Fault, FaultReason } from "@sluice/proto/lib/faults/fault.js";
+import { invalid } from "@sluice/proto/lib/validation/problems.js";
 import { checkActivityFilter } from "../rules/usage-records.ts";
 import { contentExpiry, readContent } from "../store/contents.ts";
 import { workspaceAccounts } from "../store/ledger/spending.ts";

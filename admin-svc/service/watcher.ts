@@ -4,8 +4,8 @@ import {
   type WatchPolicyResponse,
   WatchPolicyResponseSchema,
 } from "@sluice/proto/gen/sluice/admin/v1/access_service_pb.js";
-import type { News } from "@sluice/proto/runtime/policy/watch.js";
-import { supportedFieldsOf } from "@sluice/proto/runtime/rpc/supported-fields.js";
+import type { News } from "@sluice/proto/lib/policy/watch.js";
+import { supportedFieldsOf } from "@sluice/proto/lib/rpc/supported-fields.js";
 import { administrationServices } from "./administration.ts";
 
 const knows = supportedFieldsOf(...administrationServices.flatMap(({ methods }) => methods.map(({ input }) => input)));

@@ -2,7 +2,7 @@
 import { create } from "@bufbuild/protobuf";
 import { timestampFromDate } from "@bufbuild/protobuf/wkt";
 import type { ServiceImpl } from "@connectrpc/connect";
-import type { ResetInterval } from "@sluice/proto/contract/records.js";
+import type { ResetInterval } from "@sluice/proto/contract/records/record-shapes.js";
 import {
   CreateWorkspaceResponseSchema,
   GetWorkspaceResponseSchema,
@@ -13,8 +13,8 @@ import {
   WorkspaceSchema,
   type WorkspaceService,
 } from "@sluice/proto/gen/sluice/admin/v1/workspace_service_pb.js";
-import { Fault, FaultReason } from "@sluice/proto/runtime/fault.js";
-import { invalid } from "@sluice/proto/runtime/validation/problems.js";
+import { Fault, FaultReason } from "@sluice/proto/lib/faults/fault.js";
+import { invalid } from "@sluice/proto/lib/validation/problems.js";
 import { checkExternalId } from "../rules/external-id.ts";
 import { type WorkspaceSettings, checkWorkspaceSettings } from "../rules/workspace.ts";
 import { externalIdsOf, putByExternalId } from "../store/external-ids.ts";

@@ -1,6 +1,6 @@
 /** Alerts: written to an outbox in the transactions of the ledger, and delivered from it by any process of admin-svc. */
-import { shownAlert } from "@sluice/proto/contract/records/alerts.js";
-import type { AlertSettings } from "@sluice/proto/runtime/house/sinks/alerts.js";
+import { shownAlert } from "../rules/alerts.ts";
+import type { AlertSettings } from "@sluice/proto/config/sinks/alerts.js";
 import { type AlertCounts, type AlertRow, claimAlerts, countAlerts, settleAlert } from "../store/alerts/outbox.ts";
 import { noteCrossings } from "../store/alerts/crossings.ts";
 import { type GuardrailSink, noteHits } from "../store/alerts/hits.ts";

@@ -1,5 +1,5 @@
 /** Metrics of deliveries to sinks. Names of sinks come from the configuration file, so there are few. */
-import { Counter, type Registry, labelledGauge } from "@sluice/proto/runtime/metrics.js";
+import { Counter, type Registry, labelledGauge } from "@sluice/proto/lib/metrics/metrics.js";
 import type { AlertCounts } from "../store/alerts/outbox.ts";
 import type { ExportLag } from "../store/exports/cursors.ts";
 

@@ -1,7 +1,7 @@
 /** Parts shared by the deliveries to sinks. */
-import type { SinkSettings } from "@sluice/proto/runtime/house/sinks/sinks.js";
-import type { Logger } from "@sluice/proto/runtime/log/log.js";
-import type { Registry } from "@sluice/proto/runtime/metrics.js";
+import type { SinkSettings } from "@sluice/proto/config/sinks/sinks.js";
+import type { Logger } from "@sluice/proto/lib/log/log.js";
+import type { Registry } from "@sluice/proto/lib/metrics/metrics.js";
 import type { Kysely } from "kysely";
 import type { Database } from "../store/database.ts";
 

@@ -1,5 +1,5 @@
 /** Repeats a piece of work until the process ends. */
-import type { Logger } from "@sluice/proto/runtime/log/log.js";
+import type { Logger } from "@sluice/proto/lib/log/log.js";
 import { setTimeout as delay } from "node:timers/promises";
 
 const pauseMs = 1_000;

@@ -1,5 +1,5 @@
 /** Messages to incoming webhooks of Slack, and of services with the same format. */
-import type { JsonObject } from "@sluice/proto/runtime/validation/fields.js";
+import type { JsonObject } from "@sluice/proto/lib/validation/fields.js";
 import type { AlertRow } from "../store/alerts/outbox.ts";
 import type { Message } from "./post.ts";
 

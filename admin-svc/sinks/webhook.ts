@@ -1,6 +1,6 @@
 /** Messages to webhooks, signed according to Standard Webhooks (https://www.standardwebhooks.com). */
 import { createHmac } from "node:crypto";
-import { parseWebhookSecret } from "@sluice/proto/runtime/house/sinks/common.js";
+import { parseWebhookSecret } from "@sluice/proto/config/sinks/common.js";
 import type { Message } from "./post.ts";
 
 export interface WebhookSettings {

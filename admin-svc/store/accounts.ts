@@ -1,5 +1,5 @@
 /** The remaining amounts of the budgets that apply to a key: its own, its guardrails', and its workspace's. */
-import { pico } from "@sluice/proto/runtime/money.js";
+import { pico } from "@sluice/proto/lib/ledger/money.js";
 import { type Kysely, type RawBuilder, sql } from "kysely";
 import type { Database } from "./database.ts";
 import { reservedSums } from "./ledger/holds.ts";

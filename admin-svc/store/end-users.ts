@@ -2,7 +2,7 @@
 import { type Kysely, type RawBuilder, type Transaction, sql } from "kysely";
 import { type Author, recordAudit } from "./audit.ts";
 import type { Database } from "./database.ts";
-import { endUsersOf } from "@sluice/proto/runtime/policy/questions.js";
+import { endUsersOf } from "@sluice/proto/lib/policy/questions.js";
 import { type Page, type Paged, readTogether } from "./page.ts";
 import { type PolicyChange, recordChange } from "./policy.ts";
 import { transact } from "./postgres/transaction.ts";

@@ -1,6 +1,6 @@
 /** Creates the first management key of a workspace; in the default workspace it is a key of the account. */
 import { type Kysely, type Transaction, sql } from "kysely";
-import { KeyKind, kindOfKey } from "@sluice/proto/runtime/key.js";
+import { KeyKind, kindOfKey } from "@sluice/proto/lib/ids/key.js";
 import type { Author } from "./audit.ts";
 import { type Database, defaultWorkspaceId } from "./database.ts";
 import { type ChangedKey, type KeyRow, type NewKey, addKey } from "./keys.ts";

@@ -2,7 +2,7 @@
 import type { GuardrailSettings } from "@sluice/proto/contract/records/guardrail-record.js";
 import { type GuardrailSettingName, unsetGuardrail } from "@sluice/proto/contract/records/guardrails.js";
 import type { RoutingPolicyChange } from "@sluice/proto/contract/records/routing-policy.js";
-import type { JsonObject } from "@sluice/proto/runtime/validation/fields.js";
+import type { JsonObject } from "@sluice/proto/lib/validation/fields.js";
 import type { Selectable, Updateable } from "kysely";
 import type { GuardrailsTable } from "./tables/administration.ts";
 

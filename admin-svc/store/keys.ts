@@ -1,7 +1,7 @@
 /** API keys. Only their hashes are stored. */
 import type { KeySettings } from "@sluice/proto/contract/records/key-record.js";
 import { type KeySettingName, unsetKey } from "@sluice/proto/contract/records/key-settings.js";
-import { KeyKind, hashKey, kindOfKey } from "@sluice/proto/runtime/key.js";
+import { KeyKind, hashKey, kindOfKey } from "@sluice/proto/lib/ids/key.js";
 import { type Kysely, type Selectable, type Transaction, type UpdateObject, sql } from "kysely";
 import { requireAccount } from "./account.ts";
 import { type Author, difference, isSame } from "./audit.ts";

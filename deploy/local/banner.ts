@@ -1,5 +1,5 @@
 /** Text for the person starting Sluice: its address, the keys, and a working request. */
-import type { LeftOut } from "@sluice/proto/runtime/house-file.js";
+import type { LeftOut } from "@sluice/proto/config/config-file.js";
 import { type Hosts, type Ports, baseUrlOf, isOpen, reachable } from "./ports.ts";
 import type { Credential, Credentials } from "./secrets.ts";
 

@@ -1,6 +1,6 @@
 /** The model in the banner's first request. */
-import type { ModelSettings } from "@sluice/proto/runtime/house-file.js";
-import { echoModel } from "@sluice/proto/runtime/house/seeded.js";
+import type { ModelSettings } from "@sluice/proto/config/config-file.js";
+import { echoModel } from "@sluice/proto/config/seeded.js";
 
 /**
  * Cheapest model with text answers, so trying Sluice costs next to nothing; models without a price come last. The built-in model is chosen when there is no

@@ -4,7 +4,7 @@
  */
 import { rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { makePrivateFolder } from "@sluice/proto/runtime/private-folder.js";
+import { makePrivateFolder } from "@sluice/proto/lib/process/private-folder.js";
 import { readJson, writePrivateJson } from "./files.ts";
 import { type Hosts, type Ports, baseUrlOf } from "./ports.ts";
 import { commandOf, isAlive, signal, waitUntilGone } from "./processes.ts";

@@ -1,7 +1,7 @@
 /** Entry point of `npm start`: starts Postgres and the services, and prints the banner. */
 import { join } from "node:path";
-import { loadHouse } from "@sluice/proto/runtime/house-file.js";
-import { readSeed } from "@sluice/proto/runtime/house/seed.js";
+import { loadHouse } from "@sluice/proto/config/config-file.js";
+import { readSeed } from "@sluice/proto/config/seed.js";
 import { banner } from "./banner.ts";
 import { firstModel } from "./first-model.ts";
 import { RecordKeeper } from "./house-record.ts";

@@ -8,10 +8,10 @@ import { warmUp } from "@sluice/gateway/warm-up/warm-up.js";
 import { environment as inferenceEnvironment } from "@sluice/inference-svc/config.js";
 import { openService as openInference } from "@sluice/inference-svc/service.js";
 import { openWarmUpService } from "@sluice/inference-svc/warm-up/service.js";
-import { endOnConfigError, readEnvironment, withOwnToken } from "@sluice/proto/runtime/config.js";
-import { openBeside, openProcess } from "@sluice/proto/runtime/process-parts.js";
-import { outliveErrors } from "@sluice/proto/runtime/uncaught.js";
-import { warmBeforeReady } from "@sluice/proto/runtime/warm-up/before-ready.js";
+import { endOnConfigError, readEnvironment, withOwnToken } from "@sluice/proto/lib/process/environment.js";
+import { openBeside, openProcess } from "@sluice/proto/lib/process/process-parts.js";
+import { outliveErrors } from "@sluice/proto/lib/process/uncaught.js";
+import { warmBeforeReady } from "@sluice/proto/lib/warm-up/before-ready.js";
 import { join } from "node:path";
 
 /** Environment of a service. SLUICE_TLS_DIR of this program holds a folder of certificates for each service. */

@@ -1,7 +1,7 @@
 /** Keys and secrets: values from the operator take precedence, all others are created once and kept in the data folder. */
 import { randomBytes } from "node:crypto";
 import { join } from "node:path";
-import { KeyKind, mintKey } from "@sluice/proto/runtime/key.js";
+import { KeyKind, mintKey } from "@sluice/proto/lib/ids/key.js";
 import { readJson, writePrivateJson } from "./files.ts";
 import type { Settings } from "./settings.ts";
 

@@ -1,6 +1,6 @@
 /** The three services as child processes. Each receives only the settings it needs. */
-import { signInVariables } from "@sluice/proto/runtime/house/console/sign-in.js";
-import { secretVariables, sinkVariables } from "@sluice/proto/runtime/house/sinks/sinks.js";
+import { signInVariables } from "@sluice/proto/config/console/sign-in.js";
+import { secretVariables, sinkVariables } from "@sluice/proto/config/sinks/sinks.js";
 import { get } from "node:http";
 import { join, resolve } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";

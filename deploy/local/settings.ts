@@ -3,8 +3,8 @@ import { existsSync } from "node:fs";
 import { availableParallelism } from "node:os";
 import { join, resolve } from "node:path";
 import { fileURLToPath } from "node:url";
-import { host, internalHost, milliseconds, readEnvironment, secret } from "@sluice/proto/runtime/config.js";
-import { KeyKind, kindOfKey } from "@sluice/proto/runtime/key.js";
+import { host, internalHost, milliseconds, readEnvironment, secret } from "@sluice/proto/lib/process/environment.js";
+import { KeyKind, kindOfKey } from "@sluice/proto/lib/ids/key.js";
 import { z } from "zod";
 import { type Replicas, chooseReplicas } from "./replicas.ts";
 

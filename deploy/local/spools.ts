@@ -1,7 +1,7 @@
 /** The folders for records of inference processes until they are delivered: one per process, by its number. */
 import { readdirSync, renameSync } from "node:fs";
 import { dirname, join } from "node:path";
-import { makePrivateFolder } from "@sluice/proto/runtime/private-folder.js";
+import { makePrivateFolder } from "@sluice/proto/lib/process/private-folder.js";
 
 export const spoolFolder = (dataDir: string, replica: number): string => join(dataDir, "spool", String(replica));
 

@@ -1,5 +1,5 @@
 /** Finds environment variables similar to a variable of Sluice, probably misspelled and otherwise silently ignored. */
-import { editDistance } from "@sluice/proto/runtime/validation/edit-distance.js";
+import { editDistance } from "@sluice/proto/lib/validation/edit-distance.js";
 
 /** Variables of single services, unused by the supervisor; test/deploy/settings.test.ts keeps the list complete. */
 const serviceVariables = [

@@ -10,8 +10,8 @@ import type {
   TurnEvent,
   Usage,
 } from "@sluice/proto/gen/sluice/inference/v1/turn_pb.js";
-import { Fault, FaultOrigin, FaultReason } from "@sluice/proto/runtime/fault.js";
-import { textOf } from "@sluice/proto/runtime/json-text.js";
+import { Fault, FaultOrigin, FaultReason } from "@sluice/proto/lib/faults/fault.js";
+import { textOf } from "@sluice/proto/lib/json/text.js";
 import type { StreamedAnswer } from "../turns/door.ts";
 import { ChunkText, doneSentinel } from "./chunk-text.ts";
 import { faultMembers } from "./failure.ts";

@@ -1,7 +1,7 @@
 /** Folds the events of a turn into the object of a chat completion. */
 import type { TurnEnd, TurnEvent, Usage } from "@sluice/proto/gen/sluice/inference/v1/turn_pb.js";
-import { codePointLength } from "@sluice/proto/runtime/validation/text.js";
-import { textOf } from "@sluice/proto/runtime/json-text.js";
+import { codePointLength } from "@sluice/proto/lib/validation/text.js";
+import { textOf } from "@sluice/proto/lib/json/text.js";
 import type { WholeAnswer } from "../turns/door.ts";
 import { quoted } from "../turns/json.ts";
 import { type CompletionIdentity, closingMembers, usageMember, finishReason } from "./identity.ts";

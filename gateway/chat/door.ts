@@ -1,5 +1,5 @@
 /** The door of chat completions. */
-import { newId } from "@sluice/proto/runtime/id.js";
+import { newId } from "@sluice/proto/lib/ids/id.js";
 import { responseFaults } from "../http/errors.ts";
 import { chatPath } from "../http/turn-head.ts";
 import { nameFaultFields } from "../turns/field-names.ts";

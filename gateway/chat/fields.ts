@@ -1,9 +1,9 @@
 /** Reads the fields of the body of POST /chat/completions from its bytes, and checks them. */
-import { chatRequestShape } from "@sluice/proto/contract/chat/request.js";
-import type { JsonObject } from "@sluice/proto/runtime/validation/fields.js";
-import type { JsonMember } from "@sluice/proto/runtime/validation/json-span.js";
-import type { Problems } from "@sluice/proto/runtime/validation/problems.js";
-import { type Shape, checkShape } from "@sluice/proto/runtime/validation/shape.js";
+import { chatRequestShape } from "../contract/chat/request.ts";
+import type { JsonObject } from "@sluice/proto/lib/validation/fields.js";
+import type { JsonMember } from "@sluice/proto/lib/json/span.js";
+import type { Problems } from "@sluice/proto/lib/validation/problems.js";
+import { type Shape, checkShape } from "@sluice/proto/lib/validation/shape.js";
 import { TurnFields } from "../turns/fields.ts";
 import { readValue } from "../turns/json.ts";
 import { RepeatedArray } from "../turns/repeated-array.ts";

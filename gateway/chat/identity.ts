@@ -1,9 +1,9 @@
 /** The parts of a completion independent of the model's text. */
 import type { TurnEnd, Usage } from "@sluice/proto/gen/sluice/inference/v1/turn_pb.js";
 import { TurnStatus } from "@sluice/proto/gen/sluice/inference/v1/turn_pb.js";
-import { serviceMetadataMembers } from "@sluice/proto/runtime/responses/service-metadata.js";
+import { serviceMetadataMembers } from "@sluice/proto/lib/responses/service-metadata.js";
 import { type FieldNames, nameReceiptFields } from "../turns/field-names.ts";
-import { textOf } from "@sluice/proto/runtime/json-text.js";
+import { textOf } from "@sluice/proto/lib/json/text.js";
 import type { AnswerForm } from "./request.ts";
 import { completionUsageJson } from "./usage.ts";
 

@@ -1,5 +1,5 @@
 /** Converts messages to the items of an input. */
-import { invalid } from "@sluice/proto/runtime/validation/problems.js";
+import { invalid } from "@sluice/proto/lib/validation/problems.js";
 import { quoted } from "../turns/json.ts";
 import type { RepeatedArray } from "../turns/repeated-array.ts";
 import { answerContentJson, contentJson, member } from "./content.ts";

@@ -1,5 +1,5 @@
 /** Messages as checked by their shape. */
-import type { JsonObject } from "@sluice/proto/runtime/validation/fields.js";
+import type { JsonObject } from "@sluice/proto/lib/validation/fields.js";
 
 export interface ContentPart extends JsonObject {
   readonly type: string;

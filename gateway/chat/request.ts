@@ -1,11 +1,11 @@
 /** Converts the body of POST /chat/completions into a turn. */
-import { chatRequestShape } from "@sluice/proto/contract/chat/request.js";
-import { type PluginJson, pluginMessages } from "@sluice/proto/contract/plugin-messages.js";
+import { chatRequestShape } from "../contract/chat/request.ts";
+import { type PluginJson, pluginMessages } from "@sluice/proto/contract/plugins/plugin-messages.js";
 import { preferencesMessage } from "@sluice/proto/contract/request/preferences.js";
 import type { Plugin, RunTurnRequest } from "@sluice/proto/gen/sluice/inference/v1/turn_pb.js";
-import { emptyRunTurnRequest } from "@sluice/proto/runtime/session/gen/codec.js";
-import { type JsonMember, memberOf } from "@sluice/proto/runtime/validation/json-span.js";
-import { Problems } from "@sluice/proto/runtime/validation/problems.js";
+import { emptyRunTurnRequest } from "@sluice/proto/lib/lane/gen/codec.js";
+import { type JsonMember, memberOf } from "@sluice/proto/lib/json/span.js";
+import { Problems } from "@sluice/proto/lib/validation/problems.js";
 import { subtreeBytes } from "../turns/json.ts";
 import { parametersAt } from "../turns/parameters.ts";
 import { readSession } from "../turns/session.ts";

@@ -1,5 +1,5 @@
 /** A call for the client while it streams: its id and name first, then the pieces of its arguments. */
-import { append } from "@sluice/proto/runtime/text/append.js";
+import { append } from "@sluice/proto/lib/text/append.js";
 import { quoted } from "../turns/json.ts";
 import type { ChunkText } from "./chunk-text.ts";
 import type { OutputItem } from "./item.ts";

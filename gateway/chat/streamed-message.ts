@@ -1,7 +1,7 @@
 /** A message while it streams: its parts are concatenated in `content` and `refusal`. */
-import { codePointLength } from "@sluice/proto/runtime/validation/text.js";
-import { textOf } from "@sluice/proto/runtime/json-text.js";
-import { append } from "@sluice/proto/runtime/text/append.js";
+import { codePointLength } from "@sluice/proto/lib/validation/text.js";
+import { textOf } from "@sluice/proto/lib/json/text.js";
+import { append } from "@sluice/proto/lib/text/append.js";
 import { quoted } from "../turns/json.ts";
 import type { ChunkText } from "./chunk-text.ts";
 import { type Annotation, type OutputItem, annotationJson, contentOf, isRefusal, shownText } from "./item.ts";

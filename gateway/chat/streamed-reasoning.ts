@@ -1,5 +1,5 @@
 /** Reasoning while it streams: as text, and as entries for clients to send back. */
-import { append } from "@sluice/proto/runtime/text/append.js";
+import { append } from "@sluice/proto/lib/text/append.js";
 import { quoted } from "../turns/json.ts";
 import type { ChunkText } from "./chunk-text.ts";
 import { type ThoughtPlace, detailJson, placedId, sealedPart } from "./details.ts";

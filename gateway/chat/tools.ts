@@ -1,6 +1,6 @@
 /** Converts tools and the tool choice to the form of a turn. Parameters stay in the client's bytes. */
-import type { JsonObject } from "@sluice/proto/runtime/validation/fields.js";
-import { type ByteSpan, elementsOf, memberOf } from "@sluice/proto/runtime/validation/json-span.js";
+import type { JsonObject } from "@sluice/proto/lib/validation/fields.js";
+import { type ByteSpan, elementsOf, memberOf } from "@sluice/proto/lib/json/span.js";
 import { quoted } from "../turns/json.ts";
 import type { ElementNote, RepeatedArray } from "../turns/repeated-array.ts";
 import { member } from "./content.ts";

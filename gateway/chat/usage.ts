@@ -1,6 +1,6 @@
 /** Writes `usage` of a completion: the tokens of a turn and their cost. */
 import type { Usage } from "@sluice/proto/gen/sluice/inference/v1/turn_pb.js";
-import { chargeMembers, totalCost } from "@sluice/proto/runtime/responses/charges.js";
+import { chargeMembers, totalCost } from "@sluice/proto/lib/responses/charges.js";
 
 /** `null` when no usage is known. */
 export function completionUsageJson(value: Usage | undefined): string {

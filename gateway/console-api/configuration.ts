@@ -4,8 +4,8 @@ import type { Client } from "@grpc/grpc-js";
 import { SessionService } from "@sluice/proto/gen/sluice/admin/v1/session_service_pb.js";
 import type { ConfigRefusal } from "@sluice/proto/gen/sluice/common/v1/configuration_pb.js";
 import { InferenceService } from "@sluice/proto/gen/sluice/inference/v1/inference_service_pb.js";
-import { type OnBehalf, call, serviceMetadata } from "@sluice/proto/runtime/rpc/dial.js";
-import type { ServiceToken } from "@sluice/proto/runtime/rpc/service-token.js";
+import { type OnBehalf, call, serviceMetadata } from "@sluice/proto/lib/rpc/dial.js";
+import type { ServiceToken } from "@sluice/proto/lib/rpc/service-token.js";
 import type { LiveTurns } from "./live.ts";
 
 const timeoutMs = 1_000;

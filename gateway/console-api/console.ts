@@ -1,15 +1,15 @@
 /** Answers below `/console`: the pages of the console, its sessions, and the operations of `/api/v1` for the holder of a session. */
 import type { OpenSessionResponse, Session } from "@sluice/proto/gen/sluice/admin/v1/session_service_pb.js";
 import { basePath } from "@sluice/proto/contract/operations/operation.js";
-import { neededRole } from "@sluice/proto/runtime/policy/role.js";
-import { Fault, FaultOrigin, FaultReason } from "@sluice/proto/runtime/fault.js";
-import { KeyKind, hashKey, kindOfKey } from "@sluice/proto/runtime/key.js";
-import { callbackPath } from "@sluice/proto/runtime/house/console/section.js";
-import { eventLoop } from "@sluice/proto/runtime/load/fair-shares.js";
-import { invalidKey } from "@sluice/proto/runtime/rpc/caller.js";
-import { scanObject } from "@sluice/proto/runtime/validation/json-scan.js";
-import { checked } from "@sluice/proto/runtime/validation/problems.js";
-import { object, string } from "@sluice/proto/runtime/validation/shape.js";
+import { neededRole } from "@sluice/proto/lib/policy/role.js";
+import { Fault, FaultOrigin, FaultReason } from "@sluice/proto/lib/faults/fault.js";
+import { KeyKind, hashKey, kindOfKey } from "@sluice/proto/lib/ids/key.js";
+import { callbackPath } from "@sluice/proto/config/console/section.js";
+import { eventLoop } from "@sluice/proto/lib/load/fair-shares.js";
+import { invalidKey } from "@sluice/proto/lib/rpc/caller.js";
+import { scanObject } from "@sluice/proto/lib/json/scan.js";
+import { checked } from "@sluice/proto/lib/validation/problems.js";
+import { object, string } from "@sluice/proto/lib/validation/shape.js";
 import { site } from "../http/site.ts";
 import { readBody } from "../http/body.ts";
 import type { EdgeContext, HandlerParts } from "../http/context.ts";

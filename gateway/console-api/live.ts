@@ -11,8 +11,8 @@ import {
   type ListOpenTurnsResponse,
   type OpenTurn,
 } from "@sluice/proto/gen/sluice/inference/v1/inference_service_pb.js";
-import { type OnBehalf, call, serviceMetadata } from "@sluice/proto/runtime/rpc/dial.js";
-import type { ServiceToken } from "@sluice/proto/runtime/rpc/service-token.js";
+import { type OnBehalf, call, serviceMetadata } from "@sluice/proto/lib/rpc/dial.js";
+import type { ServiceToken } from "@sluice/proto/lib/rpc/service-token.js";
 
 const intervalMs = 1_000;
 /** Slower processes are left out of the snapshot. */

@@ -1,7 +1,7 @@
 /** The two steps of an OpenID Connect sign-in, as browser requests. */
-import { callbackPath } from "@sluice/proto/runtime/house/console/section.js";
-import { Fault, FaultReason } from "@sluice/proto/runtime/fault.js";
-import type { Logger } from "@sluice/proto/runtime/log/log.js";
+import { callbackPath } from "@sluice/proto/config/console/section.js";
+import { Fault, FaultReason } from "@sluice/proto/lib/faults/fault.js";
+import type { Logger } from "@sluice/proto/lib/log/log.js";
 import type { EdgeContext } from "../http/context.ts";
 import { writeJson } from "../http/errors.ts";
 import type { KeylessLimiter } from "../http/keyless-limiter.ts";

@@ -1,6 +1,6 @@
 /** Sign-in with OpenID Connect: authorization code with PKCE, state and nonce. The gateway stores nothing between the two steps. */
-import type { OidcSettings } from "@sluice/proto/runtime/house/console/section.js";
-import { Fault, FaultOrigin, FaultReason } from "@sluice/proto/runtime/fault.js";
+import type { OidcSettings } from "@sluice/proto/config/console/section.js";
+import { Fault, FaultOrigin, FaultReason } from "@sluice/proto/lib/faults/fault.js";
 import {
   ClientSecretBasic,
   ClientSecretPost,

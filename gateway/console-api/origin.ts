@@ -1,6 +1,6 @@
 /** Refuses requests of other pages that carry a person's cookie. */
 import type { IncomingMessage } from "node:http";
-import { Fault, FaultOrigin, FaultReason } from "@sluice/proto/runtime/fault.js";
+import { Fault, FaultOrigin, FaultReason } from "@sluice/proto/lib/faults/fault.js";
 
 const reads: ReadonlySet<string | undefined> = new Set(["GET", "HEAD"]);
 

@@ -1,6 +1,6 @@
 /** People identified by other services, and the rules for their roles. */
-import type { PersonRule } from "@sluice/proto/runtime/house/console/section.js";
-import { Fault, FaultOrigin, FaultReason } from "@sluice/proto/runtime/fault.js";
+import type { PersonRule } from "@sluice/proto/config/console/section.js";
+import { Fault, FaultOrigin, FaultReason } from "@sluice/proto/lib/faults/fault.js";
 
 /** A person as identified by a service. */
 export interface Identity {

@@ -1,8 +1,8 @@
 /** Limits people in the console to their roles. */
-import { type Role, isRole, permits } from "@sluice/proto/runtime/policy/role.js";
+import { type Role, isRole, permits } from "@sluice/proto/lib/policy/role.js";
 import type { Session } from "@sluice/proto/gen/sluice/admin/v1/session_service_pb.js";
-import { Fault, FaultOrigin, FaultReason } from "@sluice/proto/runtime/fault.js";
-import type { OnBehalf } from "@sluice/proto/runtime/rpc/dial.js";
+import { Fault, FaultOrigin, FaultReason } from "@sluice/proto/lib/faults/fault.js";
+import type { OnBehalf } from "@sluice/proto/lib/rpc/dial.js";
 import type { Sessions } from "./sessions.ts";
 
 /** Sessions of an admin-svc without roles are all administrators'. A role unknown to this build counts as the lowest. */

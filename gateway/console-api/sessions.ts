@@ -8,9 +8,9 @@ import {
   type Session,
   SessionService,
 } from "@sluice/proto/gen/sluice/admin/v1/session_service_pb.js";
-import { hashKey } from "@sluice/proto/runtime/key.js";
-import { type OnBehalf, call, serviceMetadata } from "@sluice/proto/runtime/rpc/dial.js";
-import type { ServiceToken } from "@sluice/proto/runtime/rpc/service-token.js";
+import { hashKey } from "@sluice/proto/lib/ids/key.js";
+import { type OnBehalf, call, serviceMetadata } from "@sluice/proto/lib/rpc/dial.js";
+import type { ServiceToken } from "@sluice/proto/lib/rpc/service-token.js";
 import type { KnownPerson } from "./people.ts";
 
 const timeoutMs = 5_000;

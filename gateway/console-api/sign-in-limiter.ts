@@ -4,8 +4,8 @@
  */
 import type { IncomingMessage } from "node:http";
 import { setTimeout as delay } from "node:timers/promises";
-import { Fault, FaultOrigin, FaultReason } from "@sluice/proto/runtime/fault.js";
-import { networkOf } from "@sluice/proto/runtime/network.js";
+import { Fault, FaultOrigin, FaultReason } from "@sluice/proto/lib/faults/fault.js";
+import { networkOf } from "@sluice/proto/lib/limits/client-network.js";
 
 const maxFailures = 10;
 const windowMs = 60_000;

@@ -1,7 +1,7 @@
 /** A reverse proxy for the sign-in of people, with the person of each request in a header. */
 import type { IncomingMessage } from "node:http";
 import { BlockList, isIPv6 } from "node:net";
-import type { TrustedHeaderSettings } from "@sluice/proto/runtime/house/console/section.js";
+import type { TrustedHeaderSettings } from "@sluice/proto/config/console/section.js";
 import { type KnownPerson, identityOf, knownPerson, refused } from "./people.ts";
 
 const section = "console.trusted_header";

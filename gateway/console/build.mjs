@@ -1,6 +1,6 @@
 /**
  * Builds the console and the API reference into `dist/site.json`: types of the contract, type check, bundle, and every file compressed. Does nothing when
- * the file is up to date with its sources. Needs the build of `proto`.
+ * the file is up to date with its sources. Needs the builds of `proto` and `gateway`.
  */
 import { createHash } from "node:crypto";
 import { spawn } from "node:child_process";
@@ -11,7 +11,7 @@ import { promisify } from "node:util";
 import { brotliCompress, gzip } from "node:zlib";
 
 const root = dirname(fileURLToPath(import.meta.url));
-const contract = join(root, "..", "..", "proto", "dist", "contract");
+const contracts = ["proto", "gateway"].map((room) => join(root, "..", "..", room, "dist", "contract"));
 const types = join(root, "gen", "contract.d.ts");
 const target = join(root, "dist", "site.json");
 
@@ -40,7 +40,7 @@ export async function buildConsole(say = () => {}) {
 
 function digestSources() {
   const hash = createHash("sha256");
-  for (const file of [...filesIn(root, /^(?!dist|gen|node_modules|pictures)/), ...filesIn(contract, /\.js$/)]) {
+  for (const file of [...filesIn(root, /^(?!dist|gen|node_modules|pictures)/), ...contracts.flatMap((folder) => filesIn(folder, /\.js$/))]) {
     hash.update(`${file}\0`).update(readFileSync(file)).update("\0");
   }
   return hash.digest("hex");
@@ -57,7 +57,7 @@ const filesIn = (folder, name) =>
 /** Writes the types of the OpenAPI document: a field missing from the contract then does not compile. */
 async function writeTypes() {
   const { default: openApiTypes, astToString } = await import("openapi-typescript");
-  const { openApi } = await import("@sluice/proto/contract/operations/openapi.js");
+  const { openApi } = await import("@sluice/gateway/contract/operations/openapi.js");
   mkdirSync(dirname(types), { recursive: true });
   writeFileSync(types, astToString(await openApiTypes(JSON.parse(JSON.stringify(openApi())))));
 }

@@ -5,7 +5,7 @@
 import { createHash } from "node:crypto";
 import type { IncomingMessage, ServerResponse } from "node:http";
 import { brotliCompressSync, constants, gzipSync } from "node:zlib";
-import { openApi } from "@sluice/proto/contract/operations/openapi.js";
+import { openApi } from "../contract/operations/openapi.ts";
 import { type Published, writePublished } from "../http/published.ts";
 import { site } from "../http/site.ts";
 

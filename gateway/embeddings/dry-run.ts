@@ -1,6 +1,6 @@
 /** Serves POST /embeddings/dry-run: shows how POST /embeddings would decide about the same body. */
 import { InferenceService } from "@sluice/proto/gen/sluice/inference/v1/inference_service_pb.js";
-import { call, serviceMetadata } from "@sluice/proto/runtime/rpc/dial.js";
+import { call, serviceMetadata } from "@sluice/proto/lib/rpc/dial.js";
 import type { EdgeContext } from "../http/context.ts";
 import { warnAboutUnknownFields } from "../turns/unknown-fields.ts";
 import { type EmbeddingsParts, readEmbeddings } from "./handler.ts";

@@ -1,7 +1,7 @@
 /** Checks the detectors named in a new or changed guardrail against the configuration file. */
 import type { DetectorRule } from "@sluice/proto/contract/records/detector-rules.js";
-import type { NamedDetector } from "@sluice/proto/runtime/house/detectors.js";
-import { checked } from "@sluice/proto/runtime/validation/problems.js";
+import type { NamedDetector } from "@sluice/proto/config/detectors.js";
+import { checked } from "@sluice/proto/lib/validation/problems.js";
 
 /** A request body with detectors. */
 export interface NamesDetectors {

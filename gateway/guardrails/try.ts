@@ -4,8 +4,8 @@ import type { trialRequest } from "@sluice/proto/contract/request/guardrail-tria
 import { newGuardrailMessage } from "@sluice/proto/contract/records/guardrail-record.js";
 import { GuardrailService } from "@sluice/proto/gen/sluice/admin/v1/guardrail_service_pb.js";
 import { InferenceService } from "@sluice/proto/gen/sluice/inference/v1/inference_service_pb.js";
-import { call, serviceMetadata } from "@sluice/proto/runtime/rpc/dial.js";
-import type { Accepted } from "@sluice/proto/runtime/validation/shape.js";
+import { call, serviceMetadata } from "@sluice/proto/lib/rpc/dial.js";
+import type { Accepted } from "@sluice/proto/lib/validation/shape.js";
 import type { OperationCall } from "../http/context.ts";
 import { checkDetectors } from "./detectors.ts";
 

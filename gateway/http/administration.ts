@@ -2,11 +2,11 @@
 import { type DescMessage, type MessageInitShape, create } from "@bufbuild/protobuf";
 import type { Forward } from "@sluice/proto/contract/operations/forward.js";
 import { type Operation, basePath } from "@sluice/proto/contract/operations/operation.js";
-import { operations } from "@sluice/proto/contract/operations/operations.js";
-import { Fault, FaultOrigin, FaultReason } from "@sluice/proto/runtime/fault.js";
-import { call, serviceMetadata } from "@sluice/proto/runtime/rpc/dial.js";
-import type { JsonObject } from "@sluice/proto/runtime/validation/fields.js";
-import { checked } from "@sluice/proto/runtime/validation/problems.js";
+import { operations } from "../contract/operations/operations.ts";
+import { Fault, FaultOrigin, FaultReason } from "@sluice/proto/lib/faults/fault.js";
+import { call, serviceMetadata } from "@sluice/proto/lib/rpc/dial.js";
+import type { JsonObject } from "@sluice/proto/lib/validation/fields.js";
+import { checked } from "@sluice/proto/lib/validation/problems.js";
 import type { OperationCall } from "./context.ts";
 
 const defaultTimeoutMs = 10_000;

@@ -1,8 +1,8 @@
 /** Reads the key of a request, and rejects headers that two servers could read differently. */
 import type { IncomingMessage } from "node:http";
 import type { Socket } from "node:net";
-import { Fault, FaultOrigin, FaultReason } from "@sluice/proto/runtime/fault.js";
-import { parseBearer } from "@sluice/proto/runtime/rpc/caller.js";
+import { Fault, FaultOrigin, FaultReason } from "@sluice/proto/lib/faults/fault.js";
+import { parseBearer } from "@sluice/proto/lib/rpc/caller.js";
 
 /** A presented key. Its validity is decided again for each request. */
 class PresentedKey {

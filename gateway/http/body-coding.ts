@@ -3,8 +3,8 @@ import { once } from "node:events";
 import type { IncomingMessage } from "node:http";
 import type { Transform } from "node:stream";
 import zlib from "node:zlib";
-import { Fault } from "@sluice/proto/runtime/fault.js";
-import { invalid } from "@sluice/proto/runtime/validation/problems.js";
+import { Fault } from "@sluice/proto/lib/faults/fault.js";
+import { invalid } from "@sluice/proto/lib/validation/problems.js";
 
 export type CreateDecoder = () => Transform;
 

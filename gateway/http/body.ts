@@ -1,10 +1,10 @@
 /** Reads a JSON body within size and time limits. A body already excluded by its headers is not read. */
 import type { Hash } from "node:crypto";
 import type { IncomingMessage } from "node:http";
-import type { Reservation } from "@sluice/proto/runtime/load/byte-budget.js";
-import { Fault, FaultOrigin, FaultReason } from "@sluice/proto/runtime/fault.js";
-import { timeLimits } from "@sluice/proto/runtime/timer-wheel.js";
-import { invalid } from "@sluice/proto/runtime/validation/problems.js";
+import type { Reservation } from "@sluice/proto/lib/load/byte-budget.js";
+import { Fault, FaultOrigin, FaultReason } from "@sluice/proto/lib/faults/fault.js";
+import { timeLimits } from "@sluice/proto/lib/time/timer-wheel.js";
+import { invalid } from "@sluice/proto/lib/validation/problems.js";
 import { type CreateDecoder, decodeBody, decoderOf } from "./body-coding.ts";
 
 /** A body of 32 MiB takes 27 s at 10 Mbit/s; slower is an attack more often than a client. */

@@ -7,8 +7,8 @@
  */
 import type { IncomingMessage } from "node:http";
 import type { Socket } from "node:net";
-import { firstPendingResponse } from "@sluice/proto/runtime/http1/pending-responses.js";
-import type { Pressure } from "@sluice/proto/runtime/load/pressure.js";
+import { firstPendingResponse } from "@sluice/proto/lib/http1/pending-responses.js";
+import type { Pressure } from "@sluice/proto/lib/load/pressure.js";
 import { passedOverBytes, refusalText } from "./shed.ts";
 import { countTurnBytes } from "./turn-head.ts";
 

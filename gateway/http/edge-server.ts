@@ -1,9 +1,9 @@
 /** The HTTP server of the gateway. Errors answered by Node itself are answered in the contract's form instead. */
 import { type IncomingMessage, type Server, type ServerResponse, createServer } from "node:http";
 import type { Duplex } from "node:stream";
-import { hasOtherVersion, hasUnknownFraming } from "@sluice/proto/runtime/http1/framing.js";
-import { firstPendingResponse, addPendingResponse } from "@sluice/proto/runtime/http1/pending-responses.js";
-import { connectionsCheckingInterval, ignoreInput } from "@sluice/proto/runtime/http1/server.js";
+import { hasOtherVersion, hasUnknownFraming } from "@sluice/proto/lib/http1/framing.js";
+import { firstPendingResponse, addPendingResponse } from "@sluice/proto/lib/http1/pending-responses.js";
+import { connectionsCheckingInterval, ignoreInput } from "@sluice/proto/lib/http1/server.js";
 import { deferContinue } from "./body.ts";
 import { noteParsed } from "./early-refusal.ts";
 import { answerClientError } from "./errors.ts";

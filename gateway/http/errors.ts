@@ -1,11 +1,11 @@
 /** Failures on the wire: the contract's body for every status, and headers with retry hints for clients. */
 import type { ServerResponse } from "node:http";
 import type { Duplex } from "node:stream";
-import { Fault, FaultOrigin, FaultReason } from "@sluice/proto/runtime/fault.js";
-import { isVersionError, versionRefusal } from "@sluice/proto/runtime/http1/framing.js";
-import { rateLimitHeaderNames } from "@sluice/proto/runtime/limits/decision.js";
+import { Fault, FaultOrigin, FaultReason } from "@sluice/proto/lib/faults/fault.js";
+import { isVersionError, versionRefusal } from "@sluice/proto/lib/http1/framing.js";
+import { rateLimitHeaderNames } from "@sluice/proto/lib/limits/decision.js";
 import { errorMembers, openAiTypeOf } from "@sluice/proto/contract/operations/errors.js";
-import { serviceMetadataMembers } from "@sluice/proto/runtime/responses/service-metadata.js";
+import { serviceMetadataMembers } from "@sluice/proto/lib/responses/service-metadata.js";
 import { hasUnreadBody } from "./body.ts";
 import { bodyCodings } from "./body-coding.ts";
 

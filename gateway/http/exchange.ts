@@ -1,9 +1,9 @@
 /** The steps of every request before its handler and after its answer: observation, key, and the answer to failures. */
 import type { Caller } from "@sluice/proto/gen/sluice/admin/v1/access_service_pb.js";
-import { Fault, FaultReason } from "@sluice/proto/runtime/fault.js";
-import type { ByteBudget, Reservation } from "@sluice/proto/runtime/load/byte-budget.js";
-import type { Access } from "@sluice/proto/runtime/policy/access.js";
-import { invalidKey } from "@sluice/proto/runtime/rpc/caller.js";
+import { Fault, FaultReason } from "@sluice/proto/lib/faults/fault.js";
+import type { ByteBudget, Reservation } from "@sluice/proto/lib/load/byte-budget.js";
+import type { Access } from "@sluice/proto/lib/policy/access.js";
+import { invalidKey } from "@sluice/proto/lib/rpc/caller.js";
 import { administrationFault, isAdministration } from "./administration.ts";
 import { readKeyHash } from "./auth.ts";
 import type { Exchange } from "./context.ts";

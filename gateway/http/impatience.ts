@@ -8,7 +8,7 @@
 import type { IncomingHttpHeaders, IncomingMessage, ServerResponse } from "node:http";
 import type { Socket } from "node:net";
 import { setTimeout as delay } from "node:timers/promises";
-import type { Fault } from "@sluice/proto/runtime/fault.js";
+import type { Fault } from "@sluice/proto/lib/faults/fault.js";
 
 /** Statuses for which an immediate retry is useless. A guardrail's 403 is about one prompt, and the next may pass. */
 const refusals: ReadonlySet<number> = new Set([401, 402, 429]);

@@ -4,10 +4,10 @@
  */
 import type { IncomingMessage } from "node:http";
 import { setTimeout as delay } from "node:timers/promises";
-import { Fault, FaultOrigin, FaultReason } from "@sluice/proto/runtime/fault.js";
-import type { FairShares } from "@sluice/proto/runtime/load/fair-shares.js";
-import { Bucket, remainingOf, waitMs } from "@sluice/proto/runtime/limits/bucket.js";
-import { networkOf } from "@sluice/proto/runtime/network.js";
+import { Fault, FaultOrigin, FaultReason } from "@sluice/proto/lib/faults/fault.js";
+import type { FairShares } from "@sluice/proto/lib/load/fair-shares.js";
+import { Bucket, remainingOf, waitMs } from "@sluice/proto/lib/limits/bucket.js";
+import { networkOf } from "@sluice/proto/lib/limits/client-network.js";
 
 /** Undelayed requests per address and minute: enough for several clients behind a proxy, where a page of documentation is one request. */
 const maxPerMinute = 600;

@@ -1,8 +1,8 @@
 /** Refuses turns while the process is overloaded. Administration and probes are never refused. */
 import type { IncomingMessage, ServerResponse } from "node:http";
-import type { Cors } from "@sluice/proto/runtime/http1/cors.js";
-import type { Lifecycle } from "@sluice/proto/runtime/lifecycle.js";
-import type { Pressure } from "@sluice/proto/runtime/load/pressure.js";
+import type { Cors } from "@sluice/proto/lib/http1/cors.js";
+import type { Lifecycle } from "@sluice/proto/lib/process/lifecycle.js";
+import type { Pressure } from "@sluice/proto/lib/load/pressure.js";
 import { findKeyHash } from "./auth.ts";
 import type { FaultForm } from "./errors.ts";
 import { type Shedding, refuseEarly } from "./early-refusal.ts";

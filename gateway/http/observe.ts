@@ -1,9 +1,9 @@
 /** Writes a log line and a metric for every request. Values controlled by clients go into the log, never into a metric label. */
 import type { IncomingMessage } from "node:http";
-import type { LineLog, Logger } from "@sluice/proto/runtime/log/log.js";
-import { member } from "@sluice/proto/runtime/log/text.js";
-import { Counter, Histogram, type Registry } from "@sluice/proto/runtime/metrics.js";
-import { type TraceHeaders, untraced } from "@sluice/proto/runtime/tracing/context.js";
+import type { LineLog, Logger } from "@sluice/proto/lib/log/log.js";
+import { member } from "@sluice/proto/lib/log/text.js";
+import { Counter, Histogram, type Registry } from "@sluice/proto/lib/metrics/metrics.js";
+import { type TraceHeaders, untraced } from "@sluice/proto/lib/tracing/context.js";
 
 export interface RequestNote {
   readonly requestId: string;

@@ -2,9 +2,9 @@
 import type { IncomingMessage } from "node:http";
 import { type Operation, type PathParameter, parameterNames } from "@sluice/proto/contract/operations/operation.js";
 import type { Forwarded } from "@sluice/proto/contract/operations/forward.js";
-import { Fault, FaultOrigin, FaultReason } from "@sluice/proto/runtime/fault.js";
-import { scanObject } from "@sluice/proto/runtime/validation/json-scan.js";
-import { checked } from "@sluice/proto/runtime/validation/problems.js";
+import { Fault, FaultOrigin, FaultReason } from "@sluice/proto/lib/faults/fault.js";
+import { scanObject } from "@sluice/proto/lib/json/scan.js";
+import { checked } from "@sluice/proto/lib/validation/problems.js";
 import { forwardToAdmin } from "./administration.ts";
 import { readBody } from "./body.ts";
 import type { HandlerParts, OperationCall, RequestCaller } from "./context.ts";

@@ -1,7 +1,7 @@
 /** Reads the path of a request without normalizing it; a segment is decoded exactly once. */
 import type { IncomingMessage } from "node:http";
 import { basePath } from "@sluice/proto/contract/operations/operation.js";
-import { invalid } from "@sluice/proto/runtime/validation/problems.js";
+import { invalid } from "@sluice/proto/lib/validation/problems.js";
 
 const absoluteForm = /^https?:\/\/([^/?#]*)([^?]*)/i;
 

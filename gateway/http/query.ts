@@ -1,7 +1,7 @@
 /** Reads the query of a request by its published shape. */
 import type { IncomingMessage } from "node:http";
-import { checked, invalid } from "@sluice/proto/runtime/validation/problems.js";
-import type { ObjectShape, Shape } from "@sluice/proto/runtime/validation/shape.js";
+import { checked, invalid } from "@sluice/proto/lib/validation/problems.js";
+import type { ObjectShape, Shape } from "@sluice/proto/lib/validation/shape.js";
 
 type Fields = Readonly<Record<string, Shape>>;
 

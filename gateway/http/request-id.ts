@@ -1,6 +1,6 @@
 /** Ids for finding a request in the logs. */
 import type { IncomingMessage } from "node:http";
-import { newId } from "@sluice/proto/runtime/id.js";
+import { newId } from "@sluice/proto/lib/ids/id.js";
 
 const clientForm = /^[\w-]{1,64}$/;
 

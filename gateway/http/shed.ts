@@ -1,9 +1,9 @@
 /** Answers turns refused under overload. No body is read, no key looked up and no line logged: a refusal must cost little. */
 import type { IncomingMessage, ServerResponse } from "node:http";
-import { Fault, FaultOrigin, FaultReason } from "@sluice/proto/runtime/fault.js";
-import { keepAliveMs } from "@sluice/proto/runtime/http1/server.js";
-import { newId } from "@sluice/proto/runtime/id.js";
-import { refusedMs } from "@sluice/proto/runtime/load/pressure.js";
+import { Fault, FaultOrigin, FaultReason } from "@sluice/proto/lib/faults/fault.js";
+import { keepAliveMs } from "@sluice/proto/lib/http1/server.js";
+import { newId } from "@sluice/proto/lib/ids/id.js";
+import { refusedMs } from "@sluice/proto/lib/load/pressure.js";
 import { type FaultForm, faultBody, fieldLines, responseFaults, writeFault } from "./errors.ts";
 
 /** Maximum unread body that Node skips to keep the connection; beyond it, closing the connection is cheaper. */

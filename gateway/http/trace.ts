@@ -1,7 +1,7 @@
 /** Records a span for each request, in addition to its log line and its metric. */
 import type { IncomingMessage } from "node:http";
-import type { TraceHeaders } from "@sluice/proto/runtime/tracing/context.js";
-import type { Span, Tracing } from "@sluice/proto/runtime/tracing/span.js";
+import type { TraceHeaders } from "@sluice/proto/lib/tracing/context.js";
+import type { Span, Tracing } from "@sluice/proto/lib/tracing/span.js";
 import type { Observation, Observer, RequestNote } from "./observe.ts";
 
 /** Node joins repeated headers with commas: a repeated traceparent becomes invalid, and several tracestates a single list. */

@@ -1,7 +1,7 @@
 /** Recognizes the head of a turn in the form of nearly every client, without a parser. Heads in any other form are left to Node's parser. */
 import { basePath } from "@sluice/proto/contract/operations/operation.js";
-import { createChatCompletion } from "@sluice/proto/contract/operations/chat.js";
-import { createResponse } from "@sluice/proto/contract/operations/responses.js";
+import { createChatCompletion } from "../contract/operations/chat.ts";
+import { createResponse } from "../contract/operations/responses.ts";
 
 export const responsesPath = `${basePath}${createResponse.path}`;
 export const chatPath = `${basePath}${createChatCompletion.path}`;

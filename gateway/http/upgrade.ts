@@ -1,8 +1,8 @@
 /** Serves requests with an Upgrade header: accepted ones leave HTTP, all others are served as if they had no such header. */
 import type { IncomingMessage, Server } from "node:http";
 import type { Socket } from "node:net";
-import { hasOtherVersion } from "@sluice/proto/runtime/http1/framing.js";
-import { firstPendingResponse } from "@sluice/proto/runtime/http1/pending-responses.js";
+import { hasOtherVersion } from "@sluice/proto/lib/http1/framing.js";
+import { firstPendingResponse } from "@sluice/proto/lib/http1/pending-responses.js";
 
 export interface UpgradeHandler {
   takes(request: IncomingMessage): boolean;

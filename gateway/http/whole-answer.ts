@@ -3,7 +3,7 @@
  * the gateway's time and memory. Only the plain case is handled here.
  */
 import type { ServerResponse } from "node:http";
-import { MessageBuffer } from "@sluice/proto/runtime/http1/message-buffer.js";
+import { MessageBuffer } from "@sluice/proto/lib/http1/message-buffer.js";
 
 /**
  * Node's private fields for a response's head, its written flag and the idle timeout of connections: the same in Node 20 to 24. `on-headers` and `morgan`

@@ -1,7 +1,7 @@
 /** Resolves names to addresses of inference processes: a headless service has an address for each process. */
 import { lookup } from "node:dns/promises";
 import { isIP } from "node:net";
-import type { Logger } from "@sluice/proto/runtime/log/log.js";
+import type { Logger } from "@sluice/proto/lib/log/log.js";
 
 /** Finds host:port of every existing process. */
 export type Resolve = () => Promise<ReadonlySet<string>>;

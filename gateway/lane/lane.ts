@@ -11,19 +11,19 @@ import type {
   SessionResponse,
 } from "@sluice/proto/gen/sluice/inference/v1/session_pb.js";
 import { type RunTurnRequest, RunTurnRequestSchema } from "@sluice/proto/gen/sluice/inference/v1/turn_pb.js";
-import { Fault, FaultOrigin, FaultReason } from "@sluice/proto/runtime/fault.js";
-import { type FairShares, eventLoop } from "@sluice/proto/runtime/load/fair-shares.js";
-import type { Connect, Link } from "@sluice/proto/runtime/session/link.js";
-import { Outbox, measureOpen, turnCredit } from "@sluice/proto/runtime/session/outbox.js";
+import { Fault, FaultOrigin, FaultReason } from "@sluice/proto/lib/faults/fault.js";
+import { type FairShares, eventLoop } from "@sluice/proto/lib/load/fair-shares.js";
+import type { Connect, Link } from "@sluice/proto/lib/lane/link.js";
+import { Outbox, measureOpen, turnCredit } from "@sluice/proto/lib/lane/outbox.js";
 import {
   type SupportedFields,
   supportedByPeer,
   isBehind,
   supportedFieldsOf,
   unsupportedFieldIn,
-} from "@sluice/proto/runtime/rpc/supported-fields.js";
-import type { TurnControl, TurnListener } from "@sluice/proto/runtime/session/turn-listener.js";
-import { TurnTable } from "@sluice/proto/runtime/session/turn-table.js";
+} from "@sluice/proto/lib/rpc/supported-fields.js";
+import type { TurnControl, TurnListener } from "@sluice/proto/lib/lane/turn-listener.js";
+import { TurnTable } from "@sluice/proto/lib/lane/turn-table.js";
 import { OpenTurn } from "./open-turn.ts";
 import { TurnsByKey, WaitingTurns } from "./waiting.ts";
 

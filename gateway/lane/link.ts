@@ -1,13 +1,13 @@
 /** Carries a lane over a Session stream. */
 import { InferenceService } from "@sluice/proto/gen/sluice/inference/v1/inference_service_pb.js";
 import type { SessionRequest } from "@sluice/proto/gen/sluice/inference/v1/session_pb.js";
-import { ClientStream, type ClientStreamListener } from "@sluice/proto/runtime/rpc/client-stream.js";
-import { pathOf } from "@sluice/proto/runtime/rpc/dial.js";
-import type { ServiceToken } from "@sluice/proto/runtime/rpc/service-token.js";
-import { decodeSessionResponse } from "@sluice/proto/runtime/session/decode-response.js";
-import { writeSessionRequest } from "@sluice/proto/runtime/session/encode-request.js";
-import type { Connect, Link, LinkListener } from "@sluice/proto/runtime/session/link.js";
-import type { TlsPeer } from "@sluice/proto/runtime/tls/client.js";
+import { ClientStream, type ClientStreamListener } from "@sluice/proto/lib/rpc/client-stream.js";
+import { pathOf } from "@sluice/proto/lib/rpc/dial.js";
+import type { ServiceToken } from "@sluice/proto/lib/rpc/service-token.js";
+import { decodeSessionResponse } from "@sluice/proto/lib/lane/decode-response.js";
+import { writeSessionRequest } from "@sluice/proto/lib/lane/encode-request.js";
+import type { Connect, Link, LinkListener } from "@sluice/proto/lib/lane/link.js";
+import type { TlsPeer } from "@sluice/proto/lib/tls/client.js";
 
 const path = pathOf(InferenceService.method.session);
 

@@ -1,7 +1,7 @@
 /** A turn on a lane, with its credit for events. */
 import type { Batch, ClientFrame } from "@sluice/proto/gen/sluice/inference/v1/session_pb.js";
-import { turnCredit } from "@sluice/proto/runtime/session/outbox.js";
-import type { TurnControl, TurnListener } from "@sluice/proto/runtime/session/turn-listener.js";
+import { turnCredit } from "@sluice/proto/lib/lane/outbox.js";
+import type { TurnControl, TurnListener } from "@sluice/proto/lib/lane/turn-listener.js";
 
 /** The lane from the view of its turns. */
 interface TurnCarrier {

@@ -1,5 +1,5 @@
 /** Logs once per inference process when it stops accepting turns, and once when it accepts them again. */
-import type { Logger } from "@sluice/proto/runtime/log/log.js";
+import type { Logger } from "@sluice/proto/lib/log/log.js";
 
 /** Delay of the warning: within this time a process under replacement is either gone or ready. */
 const warnAfterMs = 10_000;

@@ -1,20 +1,20 @@
 /** Keeps two lanes to every inference process, a small and a large one, and picks the process for a turn. */
 import type { Open } from "@sluice/proto/gen/sluice/inference/v1/session_pb.js";
 import type { RunTurnRequest } from "@sluice/proto/gen/sluice/inference/v1/turn_pb.js";
-import { Fault, FaultOrigin, FaultReason } from "@sluice/proto/runtime/fault.js";
-import type { Logger } from "@sluice/proto/runtime/log/log.js";
-import { maxHanded } from "@sluice/proto/runtime/load/pressure.js";
-import { type FairShares, eventLoop } from "@sluice/proto/runtime/load/fair-shares.js";
-import type { Connect } from "@sluice/proto/runtime/session/link.js";
-import { largeInputBytes } from "@sluice/proto/runtime/session/outbox.js";
+import { Fault, FaultOrigin, FaultReason } from "@sluice/proto/lib/faults/fault.js";
+import type { Logger } from "@sluice/proto/lib/log/log.js";
+import { maxHanded } from "@sluice/proto/lib/load/pressure.js";
+import { type FairShares, eventLoop } from "@sluice/proto/lib/load/fair-shares.js";
+import type { Connect } from "@sluice/proto/lib/lane/link.js";
+import { largeInputBytes } from "@sluice/proto/lib/lane/outbox.js";
 import type { Resolve } from "./addresses.ts";
 import { Lane } from "./lane.ts";
-import type { TurnControl, TurnListener } from "@sluice/proto/runtime/session/turn-listener.js";
+import type { TurnControl, TurnListener } from "@sluice/proto/lib/lane/turn-listener.js";
 import { Outages } from "./outages.ts";
 import { PooledTurn, type TurnPlaces, type TurnProcess } from "./pooled-turn.ts";
 import { RecentFailures } from "./recent-failures.ts";
 import { TurnsByKey } from "./waiting.ts";
-import { unitAt } from "@sluice/proto/runtime/text/unit-at.js";
+import { unitAt } from "@sluice/proto/lib/text/unit-at.js";
 
 /** Interval of name resolution: a new pod gets turns within this time. */
 const resolveEveryMs = 5_000;

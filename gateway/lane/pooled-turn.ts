@@ -6,9 +6,9 @@
  */
 import type { Open } from "@sluice/proto/gen/sluice/inference/v1/session_pb.js";
 import type { TurnEvent } from "@sluice/proto/gen/sluice/inference/v1/turn_pb.js";
-import { Fault } from "@sluice/proto/runtime/fault.js";
-import type { TurnControl, TurnListener } from "@sluice/proto/runtime/session/turn-listener.js";
-import { dropContent } from "@sluice/proto/runtime/turns/drop-content.js";
+import { Fault } from "@sluice/proto/lib/faults/fault.js";
+import type { TurnControl, TurnListener } from "@sluice/proto/lib/lane/turn-listener.js";
+import { dropContent } from "@sluice/proto/lib/turns/drop-content.js";
 
 /** Maximum number of processes tried for a turn. */
 const maxTries = 3;

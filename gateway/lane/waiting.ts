@@ -1,6 +1,6 @@
 /** Turns that inference-svc has not acknowledged yet. A limited number is sent; the rest wait here, and keys are served in rotation. */
 import type { Open } from "@sluice/proto/gen/sluice/inference/v1/session_pb.js";
-import { calmWaiting, maxHanded } from "@sluice/proto/runtime/load/pressure.js";
+import { calmWaiting, maxHanded } from "@sluice/proto/lib/load/pressure.js";
 
 /**
  * Maximum bytes of requests sent to a process before it has reserved memory for them. A larger request is sent only by itself. The memory of requests

@@ -1,10 +1,10 @@
 /** Admits or refuses a request by the rate limits of its key. Headers of every answer contain the remaining amounts. */
 import type { ServerResponse } from "node:http";
 import type { Caller } from "@sluice/proto/gen/sluice/admin/v1/access_service_pb.js";
-import { Fault, FaultOrigin, FaultReason } from "@sluice/proto/runtime/fault.js";
-import { KeyKind } from "@sluice/proto/runtime/key.js";
-import { type Ask, readOnly } from "@sluice/proto/runtime/limits/decision.js";
-import type { Admission, Limiter } from "@sluice/proto/runtime/limits/limiter.js";
+import { Fault, FaultOrigin, FaultReason } from "@sluice/proto/lib/faults/fault.js";
+import { KeyKind } from "@sluice/proto/lib/ids/key.js";
+import { type Ask, readOnly } from "@sluice/proto/lib/limits/decision.js";
+import type { Admission, Limiter } from "@sluice/proto/lib/limits/limiter.js";
 
 /** Takes the rate limit headers of an answer. */
 type LimitHeaders = Pick<ServerResponse, "headersSent" | "setHeader">;

@@ -1,6 +1,6 @@
 /** Converts finished output items to content blocks. */
-import { wordId } from "@sluice/proto/runtime/foreign-id.js";
-import { type JsonObject, isObject } from "@sluice/proto/runtime/validation/fields.js";
+import { wordId } from "@sluice/proto/lib/ids/foreign-id.js";
+import { type JsonObject, isObject } from "@sluice/proto/lib/validation/fields.js";
 import { quoted } from "../turns/json.ts";
 import type { BlockJson } from "./block-json.ts";
 import { serverBlocks } from "./server-blocks.ts";

@@ -1,12 +1,12 @@
 /** Checks the body and the headers of POST /messages. */
 import type { IncomingHttpHeaders } from "node:http";
-import { asksForThread } from "@sluice/proto/contract/messages/request.js";
-import type { PluginJson } from "@sluice/proto/contract/plugin-messages.js";
+import { asksForThread } from "../contract/messages/request.ts";
+import type { PluginJson } from "@sluice/proto/contract/plugins/plugin-messages.js";
 import { anthropicBetas } from "@sluice/proto/contract/request/extensions.js";
 import type { PreferencesJson } from "@sluice/proto/contract/request/preferences.js";
-import { Fault, FaultOrigin, FaultReason } from "@sluice/proto/runtime/fault.js";
-import { Problems } from "@sluice/proto/runtime/validation/problems.js";
-import { type Shape, checkShape } from "@sluice/proto/runtime/validation/shape.js";
+import { Fault, FaultOrigin, FaultReason } from "@sluice/proto/lib/faults/fault.js";
+import { Problems } from "@sluice/proto/lib/validation/problems.js";
+import { type Shape, checkShape } from "@sluice/proto/lib/validation/shape.js";
 import type { DoorContext } from "../turns/door.ts";
 import { readSession } from "../turns/session.ts";
 import type { Message } from "./conversation.ts";

@@ -1,6 +1,6 @@
 /** Tools that Anthropic's models know by type and clients run, as functions (https://platform.claude.com/docs/en/agents-and-tools/tool-use/overview). */
-import type { ToolFamily } from "@sluice/proto/contract/messages/tools.js";
-import type { JsonObject } from "@sluice/proto/runtime/validation/fields.js";
+import type { ToolFamily } from "../contract/messages/tools.ts";
+import type { JsonObject } from "@sluice/proto/lib/validation/fields.js";
 
 export interface ClientTool {
   /** Default name of a tool of this type. */

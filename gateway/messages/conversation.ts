@@ -1,7 +1,7 @@
 /** Converts messages to input items. */
-import type { JsonObject } from "@sluice/proto/runtime/validation/fields.js";
-import { type ByteSpan, elementsOf, memberOf } from "@sluice/proto/runtime/validation/json-span.js";
-import { invalid } from "@sluice/proto/runtime/validation/problems.js";
+import type { JsonObject } from "@sluice/proto/lib/validation/fields.js";
+import { type ByteSpan, elementsOf, memberOf } from "@sluice/proto/lib/json/span.js";
+import { invalid } from "@sluice/proto/lib/validation/problems.js";
 import { quoted } from "../turns/json.ts";
 import { MessageNote } from "./notes.ts";
 import { type Block, type OnUnsent, type InputPart, isWebCitation, partJson, saidText, toParts } from "./parts.ts";

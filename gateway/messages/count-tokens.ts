@@ -1,5 +1,5 @@
 /** Serves POST /messages/count_tokens. */
-import { countTokensRequest } from "@sluice/proto/contract/messages/request.js";
+import { countTokensRequest } from "../contract/messages/request.ts";
 import type { EdgeContext } from "../http/context.ts";
 import { writeJson } from "../http/errors.ts";
 import { type CountTokensParts, countTokens } from "../turns/count-tokens.ts";

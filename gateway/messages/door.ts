@@ -1,7 +1,7 @@
 /** The door of Anthropic's Messages format. */
-import { createMessage } from "@sluice/proto/contract/operations/messages.js";
+import { createMessage } from "../contract/operations/messages.ts";
 import { basePath } from "@sluice/proto/contract/operations/operation.js";
-import { newId } from "@sluice/proto/runtime/id.js";
+import { newId } from "@sluice/proto/lib/ids/id.js";
 import type { Door } from "../turns/door.ts";
 import { messagesFaults } from "./errors.ts";
 import { nameFaultFields } from "../turns/field-names.ts";

@@ -1,8 +1,8 @@
 /** Failures in Anthropic's form: `{"type": "error", "error": {"type", "message"}, "request_id"}`. */
-import { errorTypeOf } from "@sluice/proto/contract/messages/error.js";
-import type { Fault } from "@sluice/proto/runtime/fault.js";
+import { errorTypeOf } from "../contract/messages/error.ts";
+import type { Fault } from "@sluice/proto/lib/faults/fault.js";
 import type { AnswerIds, FaultForm } from "../http/errors.ts";
-import { serviceMetadataMembers } from "@sluice/proto/runtime/responses/service-metadata.js";
+import { serviceMetadataMembers } from "@sluice/proto/lib/responses/service-metadata.js";
 
 /** The members of a failure, in an answer and in a stream. */
 export function failureJson(fault: Fault, { requestId, metadataAlias, usageJson }: AnswerIds = {}): string {

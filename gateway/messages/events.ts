@@ -5,9 +5,9 @@
  * the open item.
  */
 import type { TurnEvent } from "@sluice/proto/gen/sluice/inference/v1/turn_pb.js";
-import type { Fault } from "@sluice/proto/runtime/fault.js";
-import type { JsonObject } from "@sluice/proto/runtime/validation/fields.js";
-import { textOf } from "@sluice/proto/runtime/json-text.js";
+import type { Fault } from "@sluice/proto/lib/faults/fault.js";
+import type { JsonObject } from "@sluice/proto/lib/validation/fields.js";
+import { textOf } from "@sluice/proto/lib/json/text.js";
 import type { StreamedAnswer } from "../turns/door.ts";
 import { BlockWriter } from "./block-writer.ts";
 import { type MessageIdentity, MessageState } from "./message.ts";

@@ -1,7 +1,7 @@
 /** The parts of a message outside of its blocks, whole or streamed: identity, model, end, usage. */
 import { type TurnEnd, type TurnEvent, TurnStatus, type Usage } from "@sluice/proto/gen/sluice/inference/v1/turn_pb.js";
-import type { Fault } from "@sluice/proto/runtime/fault.js";
-import { serviceMetadataMembers } from "@sluice/proto/runtime/responses/service-metadata.js";
+import type { Fault } from "@sluice/proto/lib/faults/fault.js";
+import { serviceMetadataMembers } from "@sluice/proto/lib/responses/service-metadata.js";
 import { type FieldNames, nameReceiptFields } from "../turns/field-names.ts";
 import { failureJson } from "./errors.ts";
 import { messageUsageJson, startUsageJson } from "./usage.ts";

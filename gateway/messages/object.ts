@@ -1,7 +1,7 @@
 /** Builds the message that answers POST /messages without streaming. */
 import type { TurnEvent } from "@sluice/proto/gen/sluice/inference/v1/turn_pb.js";
-import type { JsonObject } from "@sluice/proto/runtime/validation/fields.js";
-import { textOf } from "@sluice/proto/runtime/json-text.js";
+import type { JsonObject } from "@sluice/proto/lib/validation/fields.js";
+import { textOf } from "@sluice/proto/lib/json/text.js";
 import type { WholeAnswer } from "../turns/door.ts";
 import { wholeBlock } from "./block-json.ts";
 import { partsOf, toBlocks } from "./blocks.ts";

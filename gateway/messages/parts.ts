@@ -1,6 +1,6 @@
 /** Converts content blocks of users and tool results to parts of the contract. */
-import type { JsonObject } from "@sluice/proto/runtime/validation/fields.js";
-import { codePointLength } from "@sluice/proto/runtime/validation/text.js";
+import type { JsonObject } from "@sluice/proto/lib/validation/fields.js";
+import { codePointLength } from "@sluice/proto/lib/validation/text.js";
 import { quoted } from "../turns/json.ts";
 
 export interface MediaSource {

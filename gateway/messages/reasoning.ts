@@ -1,5 +1,5 @@
 /** `thinking` and `output_config.effort` as settings of reasoning. */
-import type { JsonObject } from "@sluice/proto/runtime/validation/fields.js";
+import type { JsonObject } from "@sluice/proto/lib/validation/fields.js";
 
 export interface RequestedReasoning {
   readonly thinking?: {

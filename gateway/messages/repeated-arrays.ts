@@ -1,5 +1,5 @@
 /** The arrays of a body repeated by each request of a conversation. */
-import type { JsonMember } from "@sluice/proto/runtime/validation/json-span.js";
+import type { JsonMember } from "@sluice/proto/lib/json/span.js";
 import { RepeatedArray, parseUnread } from "../turns/repeated-array.ts";
 import { MessageNote, ToolNote } from "./notes.ts";
 

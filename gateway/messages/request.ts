@@ -1,14 +1,14 @@
 /** Converts the body of POST /messages into a turn. */
-import { messagesRequest } from "@sluice/proto/contract/messages/request.js";
-import { pluginMessages } from "@sluice/proto/contract/plugin-messages.js";
+import { messagesRequest } from "../contract/messages/request.ts";
+import { pluginMessages } from "@sluice/proto/contract/plugins/plugin-messages.js";
 import { preferencesMessage } from "@sluice/proto/contract/request/preferences.js";
 import type { RunTurnRequest, UnknownField } from "@sluice/proto/gen/sluice/inference/v1/turn_pb.js";
-import { emptyRunTurnRequest } from "@sluice/proto/runtime/session/gen/codec.js";
-import type { ByteSpan, JsonMember } from "@sluice/proto/runtime/validation/json-span.js";
-import { memberOf } from "@sluice/proto/runtime/validation/json-span.js";
-import { invalid } from "@sluice/proto/runtime/validation/problems.js";
-import type { Shape } from "@sluice/proto/runtime/validation/shape.js";
-import { isLongerThan } from "@sluice/proto/runtime/validation/text.js";
+import { emptyRunTurnRequest } from "@sluice/proto/lib/lane/gen/codec.js";
+import type { ByteSpan, JsonMember } from "@sluice/proto/lib/json/span.js";
+import { memberOf } from "@sluice/proto/lib/json/span.js";
+import { invalid } from "@sluice/proto/lib/validation/problems.js";
+import type { Shape } from "@sluice/proto/lib/validation/shape.js";
+import { isLongerThan } from "@sluice/proto/lib/validation/text.js";
 import type { DoorContext } from "../turns/door.ts";
 import type { FieldNames } from "../turns/field-names.ts";
 import { parametersAt } from "../turns/parameters.ts";

@@ -1,7 +1,7 @@
 /** Converts items of tools not run by the client to a call and its result. */
-import { type JsonObject, isObject } from "@sluice/proto/runtime/validation/fields.js";
+import { type JsonObject, isObject } from "@sluice/proto/lib/validation/fields.js";
 import type { BlockJson } from "./block-json.ts";
-import { searchInput } from "@sluice/proto/contract/messages/tool-search.js";
+import { searchInput } from "@sluice/proto/contract/tools/tool-search.js";
 import { toServerCallId } from "./server-history.ts";
 
 interface ServerCall {

@@ -1,7 +1,7 @@
 /** Converts calls of tools not run by clients, with their results, to items of the history. */
-import { wordId } from "@sluice/proto/runtime/foreign-id.js";
-import { type JsonObject, isObject } from "@sluice/proto/runtime/validation/fields.js";
-import { isAnthropicSearch } from "@sluice/proto/contract/messages/tool-search.js";
+import { wordId } from "@sluice/proto/lib/ids/foreign-id.js";
+import { type JsonObject, isObject } from "@sluice/proto/lib/validation/fields.js";
+import { isAnthropicSearch } from "@sluice/proto/contract/tools/tool-search.js";
 import type { Block } from "./parts.ts";
 
 const callPrefix = "srvtoolu_";

@@ -1,6 +1,6 @@
 /** Streams an output item as blocks. A delta missing from the provider's stream is written at the end of the item. */
-import type { JsonObject } from "@sluice/proto/runtime/validation/fields.js";
-import { append } from "@sluice/proto/runtime/text/append.js";
+import type { JsonObject } from "@sluice/proto/lib/validation/fields.js";
+import { append } from "@sluice/proto/lib/text/append.js";
 import type { BlockWriter } from "./block-writer.ts";
 import { partText, partsOf, thinkingJson, toBlocks, toCitation, toolUseHead } from "./blocks.ts";
 import { thoughtSeparator, toThinkingBlock } from "./thinking.ts";

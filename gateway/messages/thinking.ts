@@ -5,7 +5,7 @@
  * with all fields of its item except its text: its provider gets the same item again.
  */
 import { createHash } from "node:crypto";
-import { type JsonObject, isObject } from "@sluice/proto/runtime/validation/fields.js";
+import { type JsonObject, isObject } from "@sluice/proto/lib/validation/fields.js";
 
 /** The `format` of reasoning signed by Claude. */
 const claudeFormat = "anthropic-claude-v1";

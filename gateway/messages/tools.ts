@@ -1,7 +1,7 @@
 /** Converts tools of the Messages format to tools of the contract. */
-import { type ToolFamily, findToolFamily } from "@sluice/proto/contract/messages/tools.js";
-import type { JsonObject } from "@sluice/proto/runtime/validation/fields.js";
-import { type ByteSpan, memberOf, withMembers } from "@sluice/proto/runtime/validation/json-span.js";
+import { type ToolFamily, findToolFamily } from "../contract/messages/tools.ts";
+import type { JsonObject } from "@sluice/proto/lib/validation/fields.js";
+import { type ByteSpan, memberOf, withMembers } from "@sluice/proto/lib/json/span.js";
 import { type ClientTool, clientTools } from "./client-tools.ts";
 
 /** A tool with a checked shape. */

@@ -1,6 +1,6 @@
 /** Writes `usage` of a message, with all figures of Anthropic's own answers known to Sluice. */
 import type { Cost, Usage } from "@sluice/proto/gen/sluice/inference/v1/turn_pb.js";
-import { dollars } from "@sluice/proto/runtime/money.js";
+import { dollars } from "@sluice/proto/lib/ledger/money.js";
 
 /** Tokens before the provider has counted. @param inputTokens an estimate */
 export const startUsageJson = (inputTokens: number): string =>

@@ -1,7 +1,7 @@
 /** Answers GET /models/{author}/{slug}/endpoints: a model and its endpoints. */
 import type { Endpoint, Measured } from "@sluice/proto/gen/sluice/inference/v1/catalogue_pb.js";
 import { InferenceService, type Model } from "@sluice/proto/gen/sluice/inference/v1/inference_service_pb.js";
-import { Fault, FaultReason } from "@sluice/proto/runtime/fault.js";
+import { Fault, FaultReason } from "@sluice/proto/lib/faults/fault.js";
 import { toPublicParameters } from "./parameters.ts";
 import { type CatalogueCall, architectureJson, callCatalogue, pricingJson } from "./parts.ts";
 

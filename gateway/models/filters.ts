@@ -1,7 +1,7 @@
 /** Selects and sorts models by the query of GET /models. */
 import type { Model } from "@sluice/proto/gen/sluice/inference/v1/inference_service_pb.js";
-import type { modelFilters, modelSorts } from "@sluice/proto/contract/catalogue/model-filters.js";
-import type { Accepted } from "@sluice/proto/runtime/validation/shape.js";
+import type { modelFilters, modelSorts } from "../contract/catalogue/model-filters.ts";
+import type { Accepted } from "@sluice/proto/lib/validation/shape.js";
 import { toPublicParameters } from "./parameters.ts";
 import { toAuthor } from "./parts.ts";
 

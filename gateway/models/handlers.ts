@@ -1,5 +1,5 @@
 /** Handlers of the catalogue operations: /models and /providers. */
-import type { catalogueOperations } from "@sluice/proto/contract/operations/catalogue.js";
+import type { catalogueOperations } from "../contract/operations/catalogue.ts";
 import type { Handlers } from "../http/operation.ts";
 import { listEndpoints } from "./endpoints.ts";
 import { countModels, getModel, listModels } from "./list.ts";

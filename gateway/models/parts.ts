@@ -8,7 +8,7 @@ import {
 } from "@bufbuild/protobuf";
 import type { Pricing, PricingStep } from "@sluice/proto/gen/sluice/inference/v1/catalogue_pb.js";
 import type { Model } from "@sluice/proto/gen/sluice/inference/v1/inference_service_pb.js";
-import { call as callService, serviceMetadata } from "@sluice/proto/runtime/rpc/dial.js";
+import { call as callService, serviceMetadata } from "@sluice/proto/lib/rpc/dial.js";
 import type { OperationCall } from "../http/context.ts";
 
 /** The members of a call used by catalogue handlers. */

@@ -2,7 +2,7 @@
 import type { Provider } from "@sluice/proto/gen/sluice/inference/v1/catalogue_pb.js";
 import { create } from "@bufbuild/protobuf";
 import { InferenceService } from "@sluice/proto/gen/sluice/inference/v1/inference_service_pb.js";
-import { call, serviceMetadata } from "@sluice/proto/runtime/rpc/dial.js";
+import { call, serviceMetadata } from "@sluice/proto/lib/rpc/dial.js";
 import type { OperationCall } from "../http/context.ts";
 import { type CatalogueCall, callCatalogue } from "./parts.ts";
 

@@ -1,14 +1,14 @@
 /** The door of POST /responses/compact: a turn with a compaction trigger at its end, and an answer that replaces the client's input. */
 import { basePath } from "@sluice/proto/contract/operations/operation.js";
-import { compactResponse } from "@sluice/proto/contract/operations/compaction.js";
+import { compactResponse } from "../contract/operations/compaction.ts";
 import type { TurnEnd, TurnEvent, Usage } from "@sluice/proto/gen/sluice/inference/v1/turn_pb.js";
-import { scanObject } from "@sluice/proto/runtime/validation/json-scan.js";
-import type { JsonMember } from "@sluice/proto/runtime/validation/json-span.js";
-import { invalid } from "@sluice/proto/runtime/validation/problems.js";
-import { serviceMetadataMembers } from "@sluice/proto/runtime/responses/service-metadata.js";
-import { textOf } from "@sluice/proto/runtime/json-text.js";
-import type { ResponseIdentity } from "@sluice/proto/runtime/responses/identity.js";
-import { usageJson, withheldUsageJson } from "@sluice/proto/runtime/responses/usage.js";
+import { scanObject } from "@sluice/proto/lib/json/scan.js";
+import type { JsonMember } from "@sluice/proto/lib/json/span.js";
+import { invalid } from "@sluice/proto/lib/validation/problems.js";
+import { serviceMetadataMembers } from "@sluice/proto/lib/responses/service-metadata.js";
+import { textOf } from "@sluice/proto/lib/json/text.js";
+import type { ResponseIdentity } from "@sluice/proto/lib/responses/identity.js";
+import { usageJson, withheldUsageJson } from "@sluice/proto/lib/responses/usage.js";
 import { responseFaults } from "../http/errors.ts";
 import type { Door, WholeAnswer } from "../turns/door.ts";
 import { readResponse } from "./door.ts";

@@ -1,8 +1,8 @@
 /** The door of the Responses format. */
 import type { RunTurnRequest } from "@sluice/proto/gen/sluice/inference/v1/turn_pb.js";
-import type { JsonMember } from "@sluice/proto/runtime/validation/json-span.js";
-import { type ResponseIdentity, identifyResponse } from "@sluice/proto/runtime/responses/identity.js";
-import { ResponseObject } from "@sluice/proto/runtime/responses/object.js";
+import type { JsonMember } from "@sluice/proto/lib/json/span.js";
+import { type ResponseIdentity, identifyResponse } from "@sluice/proto/lib/responses/identity.js";
+import { ResponseObject } from "@sluice/proto/lib/responses/object.js";
 import { responseFaults } from "../http/errors.ts";
 import { responsesPath } from "../http/turn-head.ts";
 import type { Door, DoorContext } from "../turns/door.ts";

@@ -1,11 +1,11 @@
 /** Serves POST /responses/dry-run: shows how POST /responses would decide about the same body. */
-import type { ServiceToken } from "@sluice/proto/runtime/rpc/service-token.js";
+import type { ServiceToken } from "@sluice/proto/lib/rpc/service-token.js";
 import type { IncomingMessage, ServerResponse } from "node:http";
 import type { Client } from "@grpc/grpc-js";
 import { InferenceService } from "@sluice/proto/gen/sluice/inference/v1/inference_service_pb.js";
-import type { Access } from "@sluice/proto/runtime/policy/access.js";
-import type { Limits } from "@sluice/proto/runtime/house-file.js";
-import { call, serviceMetadata } from "@sluice/proto/runtime/rpc/dial.js";
+import type { Access } from "@sluice/proto/lib/policy/access.js";
+import type { Limits } from "@sluice/proto/config/config-file.js";
+import { call, serviceMetadata } from "@sluice/proto/lib/rpc/dial.js";
 import type { RequestCaller } from "../http/context.ts";
 import { readBody } from "../http/body.ts";
 import type { LanePool } from "../lane/pool.ts";

@@ -1,9 +1,9 @@
 /** Reads the fields of the body of POST /responses from its bytes: only the gateway's own fields are parsed, each separately. */
 import { requestShape } from "@sluice/proto/contract/request/request.js";
-import type { JsonObject } from "@sluice/proto/runtime/validation/fields.js";
-import type { ByteSpan, JsonMember } from "@sluice/proto/runtime/validation/json-span.js";
-import type { Problems } from "@sluice/proto/runtime/validation/problems.js";
-import type { Shape } from "@sluice/proto/runtime/validation/shape.js";
+import type { JsonObject } from "@sluice/proto/lib/validation/fields.js";
+import type { ByteSpan, JsonMember } from "@sluice/proto/lib/json/span.js";
+import type { Problems } from "@sluice/proto/lib/validation/problems.js";
+import type { Shape } from "@sluice/proto/lib/validation/shape.js";
 import { TurnFields } from "../turns/fields.ts";
 import { readValue } from "../turns/json.ts";
 

@@ -4,8 +4,8 @@
  * A late delta, for a closed part or text, is not written as an event; the final item contains it.
  */
 import type { Annotation, TextDelta } from "@sluice/proto/gen/sluice/inference/v1/turn_pb.js";
-import { textOf } from "@sluice/proto/runtime/json-text.js";
-import { append } from "@sluice/proto/runtime/text/append.js";
+import { textOf } from "@sluice/proto/lib/json/text.js";
+import { append } from "@sluice/proto/lib/text/append.js";
 import { quoted } from "../turns/json.ts";
 import { type CallText, type ItemJson, callTexts, unfinishedStatus } from "./call-text.ts";
 import type { EventText } from "./event-text.ts";

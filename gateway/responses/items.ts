@@ -1,7 +1,7 @@
 /** Writes the input of a body as items, to be joined with others. */
-import { openBracket, quote } from "@sluice/proto/runtime/validation/json-bytes.js";
-import type { JsonMember } from "@sluice/proto/runtime/validation/json-span.js";
-import { invalid } from "@sluice/proto/runtime/validation/problems.js";
+import { openBracket, quote } from "@sluice/proto/lib/json/bytes.js";
+import type { JsonMember } from "@sluice/proto/lib/json/span.js";
+import { invalid } from "@sluice/proto/lib/validation/problems.js";
 
 /**
  * The items without brackets; an empty text without an input. A string becomes the equivalent message.

@@ -10,9 +10,9 @@ import type {
   TextDelta,
   TurnEvent,
 } from "@sluice/proto/gen/sluice/inference/v1/turn_pb.js";
-import { Fault, FaultOrigin, FaultReason } from "@sluice/proto/runtime/fault.js";
-import { textOf } from "@sluice/proto/runtime/json-text.js";
-import type { ResponseObject } from "@sluice/proto/runtime/responses/object.js";
+import { Fault, FaultOrigin, FaultReason } from "@sluice/proto/lib/faults/fault.js";
+import { textOf } from "@sluice/proto/lib/json/text.js";
+import type { ResponseObject } from "@sluice/proto/lib/responses/object.js";
 import type { StreamedAnswer } from "../turns/door.ts";
 import { EventText } from "./event-text.ts";
 import { OpenItem } from "./item.ts";

@@ -1,5 +1,5 @@
 /** A part of a message or of a reasoning item while it streams, and the names of its events. */
-import { isObject } from "@sluice/proto/runtime/validation/fields.js";
+import { isObject } from "@sluice/proto/lib/validation/fields.js";
 import type { ItemJson } from "./call-text.ts";
 import { eventHead } from "./event-text.ts";
 

@@ -5,14 +5,14 @@
  * schema library.
  */
 import type { RunTurnRequest, UnknownField } from "@sluice/proto/gen/sluice/inference/v1/turn_pb.js";
-import { pluginMessages } from "@sluice/proto/contract/plugin-messages.js";
+import { pluginMessages } from "@sluice/proto/contract/plugins/plugin-messages.js";
 import { preferencesMessage } from "@sluice/proto/contract/request/preferences.js";
-import { emptyRunTurnRequest } from "@sluice/proto/runtime/session/gen/codec.js";
-import { openBrace, openBracket, quote } from "@sluice/proto/runtime/validation/json-bytes.js";
-import { type JsonMember, type ByteSpan, memberOf } from "@sluice/proto/runtime/validation/json-span.js";
-import { Problems } from "@sluice/proto/runtime/validation/problems.js";
+import { emptyRunTurnRequest } from "@sluice/proto/lib/lane/gen/codec.js";
+import { openBrace, openBracket, quote } from "@sluice/proto/lib/json/bytes.js";
+import { type JsonMember, type ByteSpan, memberOf } from "@sluice/proto/lib/json/span.js";
+import { Problems } from "@sluice/proto/lib/validation/problems.js";
 import { requestShape } from "@sluice/proto/contract/request/request.js";
-import { type Echo, buildEcho } from "@sluice/proto/runtime/responses/echo.js";
+import { type Echo, buildEcho } from "@sluice/proto/lib/responses/echo.js";
 import { isNullAt, subtreeBytes } from "../turns/json.ts";
 import { parametersAt } from "../turns/parameters.ts";
 import { readSession } from "../turns/session.ts";

@@ -1,6 +1,6 @@
 /** Rejects requests with a stored prompt: Sluice stores none. */
-import { Fault, FaultOrigin, FaultReason } from "@sluice/proto/runtime/fault.js";
-import { type JsonObject, isObject } from "@sluice/proto/runtime/validation/fields.js";
+import { Fault, FaultOrigin, FaultReason } from "@sluice/proto/lib/faults/fault.js";
+import { type JsonObject, isObject } from "@sluice/proto/lib/validation/fields.js";
 
 /** Call it last, for an otherwise valid request. @throws Fault NOT_FOUND */
 export function refusePrompt({ prompt }: { readonly prompt: JsonObject | null | undefined }): void {

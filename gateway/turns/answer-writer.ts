@@ -5,13 +5,13 @@
  */
 import type { ServerResponse } from "node:http";
 import type { RunTurnRequest, TurnEvent } from "@sluice/proto/gen/sluice/inference/v1/turn_pb.js";
-import { Fault, FaultOrigin, FaultReason } from "@sluice/proto/runtime/fault.js";
-import type { TokenMeter } from "@sluice/proto/runtime/limits/meter.js";
-import { generationIdHeader } from "@sluice/proto/runtime/rpc/caller.js";
-import { type Account, heldBytes } from "@sluice/proto/runtime/load/held-bytes.js";
-import { eventCost } from "@sluice/proto/runtime/session/outbox.js";
-import type { TurnControl, TurnListener } from "@sluice/proto/runtime/session/turn-listener.js";
-import { type WheelTimer, timeLimits } from "@sluice/proto/runtime/timer-wheel.js";
+import { Fault, FaultOrigin, FaultReason } from "@sluice/proto/lib/faults/fault.js";
+import type { TokenMeter } from "@sluice/proto/lib/limits/meter.js";
+import { generationIdHeader } from "@sluice/proto/lib/rpc/caller.js";
+import { type Account, heldBytes } from "@sluice/proto/lib/load/held-bytes.js";
+import { eventCost } from "@sluice/proto/lib/lane/outbox.js";
+import type { TurnControl, TurnListener } from "@sluice/proto/lib/lane/turn-listener.js";
+import { type WheelTimer, timeLimits } from "@sluice/proto/lib/time/timer-wheel.js";
 import { writeFault } from "../http/errors.ts";
 import { writeWholeAnswer } from "../http/whole-answer.ts";
 import { EventStream, type KeepAlive, encodingOf } from "../sse/event-stream.ts";

@@ -1,15 +1,15 @@
 /** Scans the body of a turn, and reserves memory for parsing it. */
 import type { IncomingMessage } from "node:http";
 import { setImmediate as nextTurn } from "node:timers/promises";
-import type { Reservation } from "@sluice/proto/runtime/load/byte-budget.js";
-import { createScannedArrays } from "@sluice/proto/runtime/validation/json-elements.js";
+import type { Reservation } from "@sluice/proto/lib/load/byte-budget.js";
+import { createScannedArrays } from "@sluice/proto/lib/json/elements.js";
 import {
   pieceBytes,
   scanObject,
   scanObjectInPieces,
   scanRepeated,
-} from "@sluice/proto/runtime/validation/json-scan.js";
-import type { JsonMember } from "@sluice/proto/runtime/validation/json-span.js";
+} from "@sluice/proto/lib/json/scan.js";
+import type { JsonMember } from "@sluice/proto/lib/json/span.js";
 import { cutShort } from "../http/body.ts";
 
 /** Conversations and tools of earlier requests. */

@@ -1,10 +1,10 @@
 /** A call for a turn, from its head to the end of its answer. It has the role of Koa's context for other requests. */
 import type { IncomingMessage, ServerResponse } from "node:http";
 import type { Caller } from "@sluice/proto/gen/sluice/admin/v1/access_service_pb.js";
-import type { Fault } from "@sluice/proto/runtime/fault.js";
-import type { TokenMeter } from "@sluice/proto/runtime/limits/meter.js";
-import type { Reservation } from "@sluice/proto/runtime/load/byte-budget.js";
-import { type TraceHeaders, untraced } from "@sluice/proto/runtime/tracing/context.js";
+import type { Fault } from "@sluice/proto/lib/faults/fault.js";
+import type { TokenMeter } from "@sluice/proto/lib/limits/meter.js";
+import type { Reservation } from "@sluice/proto/lib/load/byte-budget.js";
+import { type TraceHeaders, untraced } from "@sluice/proto/lib/tracing/context.js";
 import type { Exchange } from "../http/context.ts";
 import type { FaultForm } from "../http/errors.ts";
 import { close } from "../http/exchange.ts";

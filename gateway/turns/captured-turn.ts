@@ -2,7 +2,7 @@
 import type { Caller } from "@sluice/proto/gen/sluice/admin/v1/access_service_pb.js";
 import type { TurnContent } from "@sluice/proto/gen/sluice/admin/v1/ledger_service_pb.js";
 import type { RunTurnRequest } from "@sluice/proto/gen/sluice/inference/v1/turn_pb.js";
-import type { JsonMember } from "@sluice/proto/runtime/validation/json-span.js";
+import type { JsonMember } from "@sluice/proto/lib/json/span.js";
 
 /** The turn as it was received. */
 export interface ReceivedTurn {

@@ -4,12 +4,12 @@
  */
 import type { Client } from "@grpc/grpc-js";
 import { LedgerService, type TurnContent } from "@sluice/proto/gen/sluice/admin/v1/ledger_service_pb.js";
-import { Fault, FaultReason } from "@sluice/proto/runtime/fault.js";
-import type { EdgeSettings } from "@sluice/proto/runtime/house-file.js";
-import type { Logger } from "@sluice/proto/runtime/log/log.js";
-import { Counter, type Registry, gauge } from "@sluice/proto/runtime/metrics.js";
-import { call, serviceMetadata } from "@sluice/proto/runtime/rpc/dial.js";
-import type { ServiceToken } from "@sluice/proto/runtime/rpc/service-token.js";
+import { Fault, FaultReason } from "@sluice/proto/lib/faults/fault.js";
+import type { EdgeSettings } from "@sluice/proto/config/config-file.js";
+import type { Logger } from "@sluice/proto/lib/log/log.js";
+import { Counter, type Registry, gauge } from "@sluice/proto/lib/metrics/metrics.js";
+import { call, serviceMetadata } from "@sluice/proto/lib/rpc/dial.js";
+import type { ServiceToken } from "@sluice/proto/lib/rpc/service-token.js";
 import { forbidsStorage } from "./storage.ts";
 import { CapturedTurn, type Holder, type ReceivedTurn } from "./captured-turn.ts";
 

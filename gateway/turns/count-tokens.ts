@@ -1,11 +1,11 @@
 /** Estimates how many tokens the prompt of a turn has. No turn is opened, and no provider is called. */
 import type { Client } from "@grpc/grpc-js";
 import { InferenceService } from "@sluice/proto/gen/sluice/inference/v1/inference_service_pb.js";
-import { Fault } from "@sluice/proto/runtime/fault.js";
-import type { Limits } from "@sluice/proto/runtime/house-file.js";
-import { call, serviceMetadata } from "@sluice/proto/runtime/rpc/dial.js";
-import type { ServiceToken } from "@sluice/proto/runtime/rpc/service-token.js";
-import type { JsonMember } from "@sluice/proto/runtime/validation/json-span.js";
+import { Fault } from "@sluice/proto/lib/faults/fault.js";
+import type { Limits } from "@sluice/proto/config/config-file.js";
+import { call, serviceMetadata } from "@sluice/proto/lib/rpc/dial.js";
+import type { ServiceToken } from "@sluice/proto/lib/rpc/service-token.js";
+import type { JsonMember } from "@sluice/proto/lib/json/span.js";
 import { readBody } from "../http/body.ts";
 import type { Exchange } from "../http/context.ts";
 import type { DoorTurn } from "./door.ts";

@@ -6,10 +6,10 @@
  */
 import type { IncomingHttpHeaders } from "node:http";
 import type { RunTurnRequest, TurnEvent } from "@sluice/proto/gen/sluice/inference/v1/turn_pb.js";
-import type { Fault } from "@sluice/proto/runtime/fault.js";
-import type { Compat } from "@sluice/proto/runtime/house-file.js";
-import type { ItemTaker } from "@sluice/proto/runtime/responses/object.js";
-import type { JsonMember } from "@sluice/proto/runtime/validation/json-span.js";
+import type { Fault } from "@sluice/proto/lib/faults/fault.js";
+import type { Compat } from "@sluice/proto/config/config-file.js";
+import type { ItemTaker } from "@sluice/proto/lib/responses/object.js";
+import type { JsonMember } from "@sluice/proto/lib/json/span.js";
 import type { FaultForm } from "../http/errors.ts";
 import type { FieldNames } from "./field-names.ts";
 

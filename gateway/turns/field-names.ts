@@ -1,6 +1,6 @@
 /** Translates field names of a turn to the client's format, in failures and receipts from inference-svc. */
-import type { Fault } from "@sluice/proto/runtime/fault.js";
-import { isObject } from "@sluice/proto/runtime/validation/fields.js";
+import type { Fault } from "@sluice/proto/lib/faults/fault.js";
+import { isObject } from "@sluice/proto/lib/validation/fields.js";
 
 /** The places in a client's body of the parts of a turn. */
 export interface FieldNames {

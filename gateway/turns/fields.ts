@@ -1,5 +1,5 @@
 /** Fields with the same name and shape in several formats. */
-import type { PluginJson } from "@sluice/proto/contract/plugin-messages.js";
+import type { PluginJson } from "@sluice/proto/contract/plugins/plugin-messages.js";
 import type { PreferencesJson } from "@sluice/proto/contract/request/preferences.js";
 import { UnsetParameters } from "./parameters.ts";
 

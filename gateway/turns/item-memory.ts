@@ -1,7 +1,7 @@
 /** Items of earlier answers to a key. A format may refer to them instead of sending them again. */
-import type { ItemTaker } from "@sluice/proto/runtime/responses/object.js";
-import type { Reservation } from "@sluice/proto/runtime/load/byte-budget.js";
-import type { JsonMember } from "@sluice/proto/runtime/validation/json-span.js";
+import type { ItemTaker } from "@sluice/proto/lib/responses/object.js";
+import type { Reservation } from "@sluice/proto/lib/load/byte-budget.js";
+import type { JsonMember } from "@sluice/proto/lib/json/span.js";
 import { tooLarge } from "../http/body.ts";
 import { scanBody } from "./body.ts";
 import type { Door } from "./door.ts";

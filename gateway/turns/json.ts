@@ -1,7 +1,7 @@
 /** Reads values from a scanned body, and writes texts as JSON. */
-import { quote } from "@sluice/proto/runtime/validation/json-bytes.js";
-import type { ByteSpan } from "@sluice/proto/runtime/validation/json-span.js";
-import { unitAt } from "@sluice/proto/runtime/text/unit-at.js";
+import { quote } from "@sluice/proto/lib/json/bytes.js";
+import type { ByteSpan } from "@sluice/proto/lib/json/span.js";
+import { unitAt } from "@sluice/proto/lib/text/unit-at.js";
 
 /** Parses one value of a body. */
 export function readValue(body: Buffer, { start, end }: ByteSpan): unknown {

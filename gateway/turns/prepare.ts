@@ -2,11 +2,11 @@
 import type { IncomingHttpHeaders } from "node:http";
 import type { Open } from "@sluice/proto/gen/sluice/inference/v1/session_pb.js";
 import type { RunTurnRequest } from "@sluice/proto/gen/sluice/inference/v1/turn_pb.js";
-import type { Access } from "@sluice/proto/runtime/policy/access.js";
-import type { Compat, Limits } from "@sluice/proto/runtime/house-file.js";
-import type { ItemTaker } from "@sluice/proto/runtime/responses/object.js";
-import { newId } from "@sluice/proto/runtime/id.js";
-import type { JsonMember } from "@sluice/proto/runtime/validation/json-span.js";
+import type { Access } from "@sluice/proto/lib/policy/access.js";
+import type { Compat, Limits } from "@sluice/proto/config/config-file.js";
+import type { ItemTaker } from "@sluice/proto/lib/responses/object.js";
+import { newId } from "@sluice/proto/lib/ids/id.js";
+import type { JsonMember } from "@sluice/proto/lib/json/span.js";
 import type { RequestCaller } from "../http/context.ts";
 import type { KeepAlive } from "../sse/event-stream.ts";
 import { type AnswerWriter, type AnsweredCall, ObjectWriter, StreamWriter } from "./answer-writer.ts";

@@ -7,14 +7,14 @@ import { type Caller, FilterAction } from "@sluice/proto/gen/sluice/admin/v1/acc
 import { TurnOutcome, type TurnRecord } from "@sluice/proto/gen/sluice/admin/v1/ledger_service_pb.js";
 import { InferenceService } from "@sluice/proto/gen/sluice/inference/v1/inference_service_pb.js";
 import type { RunTurnRequest } from "@sluice/proto/gen/sluice/inference/v1/turn_pb.js";
-import type { Fault } from "@sluice/proto/runtime/fault.js";
-import { newId } from "@sluice/proto/runtime/id.js";
-import type { Logger } from "@sluice/proto/runtime/log/log.js";
-import { call, serviceMetadata } from "@sluice/proto/runtime/rpc/dial.js";
-import type { ServiceToken } from "@sluice/proto/runtime/rpc/service-token.js";
-import type { TraceHeaders } from "@sluice/proto/runtime/tracing/context.js";
-import { RefusedTurns } from "@sluice/proto/runtime/turns/refused-turns.js";
-import { type TurnFacts, askedModel, turnOperation } from "@sluice/proto/runtime/turns/turn-facts.js";
+import type { Fault } from "@sluice/proto/lib/faults/fault.js";
+import { newId } from "@sluice/proto/lib/ids/id.js";
+import type { Logger } from "@sluice/proto/lib/log/log.js";
+import { call, serviceMetadata } from "@sluice/proto/lib/rpc/dial.js";
+import type { ServiceToken } from "@sluice/proto/lib/rpc/service-token.js";
+import type { TraceHeaders } from "@sluice/proto/lib/tracing/context.js";
+import { RefusedTurns } from "@sluice/proto/lib/turns/refused-turns.js";
+import { type TurnFacts, askedModel, turnOperation } from "@sluice/proto/lib/turns/turn-facts.js";
 
 /** Maximum records waiting for an inference process; beyond it, refusals are only counted. */
 const maxWaiting = 1_000;

@@ -4,9 +4,9 @@
  *
  * An element's text may depend on the elements before it, because those are unchanged. It may depend on nothing else.
  */
-import { closeBracket, comma } from "@sluice/proto/runtime/validation/json-bytes.js";
-import { type ByteSpan, type JsonMember, elementAt, elementsOf } from "@sluice/proto/runtime/validation/json-span.js";
-import type { ScannedElement } from "@sluice/proto/runtime/validation/scanned-array.js";
+import { closeBracket, comma } from "@sluice/proto/lib/json/bytes.js";
+import { type ByteSpan, type JsonMember, elementAt, elementsOf } from "@sluice/proto/lib/json/span.js";
+import type { ScannedElement } from "@sluice/proto/lib/json/scanned-array.js";
 import { readValue } from "./json.ts";
 
 /** Facts about an element, in addition to its text, for its next occurrence. */

@@ -4,15 +4,15 @@
  * The steps are those of every other request, in the same order. Most need not wait, so a promise is created only for those that do.
  */
 import type { IncomingMessage, ServerResponse } from "node:http";
-import type { Cors } from "@sluice/proto/runtime/http1/cors.js";
-import type { Lifecycle } from "@sluice/proto/runtime/lifecycle.js";
-import { TokenMeter } from "@sluice/proto/runtime/limits/meter.js";
-import { eventLoop } from "@sluice/proto/runtime/load/fair-shares.js";
+import type { Cors } from "@sluice/proto/lib/http1/cors.js";
+import type { Lifecycle } from "@sluice/proto/lib/process/lifecycle.js";
+import { TokenMeter } from "@sluice/proto/lib/limits/meter.js";
+import { eventLoop } from "@sluice/proto/lib/load/fair-shares.js";
 import { readBody } from "../http/body.ts";
 import { type ExchangeParts, authenticate, begin, fail } from "../http/exchange.ts";
 import { waitAfterRefusals } from "../http/impatience.ts";
 import { LoadShedding, type SheddingParts } from "../http/load-shedding.ts";
-import { readIdempotencyKey } from "@sluice/proto/runtime/idempotency/in-flight.js";
+import { readIdempotencyKey } from "@sluice/proto/lib/idempotency/in-flight.js";
 import type { LanePool } from "../lane/pool.ts";
 import { admit } from "../limits/admission.ts";
 import { TurnCall } from "./call.ts";

@@ -1,7 +1,7 @@
 /** Reads the session of a request, to keep its turns on one provider. */
 import { isUtf8 } from "node:buffer";
-import type { Problems } from "@sluice/proto/runtime/validation/problems.js";
-import { isLongerThan } from "@sluice/proto/runtime/validation/text.js";
+import type { Problems } from "@sluice/proto/lib/validation/problems.js";
+import { isLongerThan } from "@sluice/proto/lib/validation/text.js";
 
 /**
  * @param own value of the body's field, already checked, which takes precedence; undefined when absent

@@ -1,14 +1,14 @@
 /** Serves turns with an Idempotency-Key: equal concurrent requests share one turn. */
 import { type Hash, createHash } from "node:crypto";
-import { Fault } from "@sluice/proto/runtime/fault.js";
-import type { Compat } from "@sluice/proto/runtime/house-file.js";
-import type { Generation, JoinedRequest, KeyedTurn } from "@sluice/proto/runtime/idempotency/generation.js";
-import type { InFlight } from "@sluice/proto/runtime/idempotency/in-flight.js";
-import type { ByteBudget } from "@sluice/proto/runtime/load/byte-budget.js";
-import { joinTurn } from "@sluice/proto/runtime/limits/decision.js";
-import type { Limiter } from "@sluice/proto/runtime/limits/limiter.js";
-import { TokenMeter } from "@sluice/proto/runtime/limits/meter.js";
-import { metered } from "@sluice/proto/runtime/limits/metered.js";
+import { Fault } from "@sluice/proto/lib/faults/fault.js";
+import type { Compat } from "@sluice/proto/config/config-file.js";
+import type { Generation, JoinedRequest, KeyedTurn } from "@sluice/proto/lib/idempotency/generation.js";
+import type { InFlight } from "@sluice/proto/lib/idempotency/in-flight.js";
+import type { ByteBudget } from "@sluice/proto/lib/load/byte-budget.js";
+import { joinTurn } from "@sluice/proto/lib/limits/decision.js";
+import type { Limiter } from "@sluice/proto/lib/limits/limiter.js";
+import { TokenMeter } from "@sluice/proto/lib/limits/meter.js";
+import { metered } from "@sluice/proto/lib/limits/metered.js";
 import { digestBody, readBody } from "../http/body.ts";
 import type { LanePool } from "../lane/pool.ts";
 import { admit } from "../limits/admission.ts";

@@ -1,6 +1,6 @@
 /** Whether a request forbids Sluice to store its prompt and answer. */
 import type { RunTurnRequest } from "@sluice/proto/gen/sluice/inference/v1/turn_pb.js";
-import type { JsonMember } from "@sluice/proto/runtime/validation/json-span.js";
+import type { JsonMember } from "@sluice/proto/lib/json/span.js";
 
 /** Data policies for providers apply to Sluice, too, and so does `store: false`. @param members of the body */
 export function forbidsStorage(

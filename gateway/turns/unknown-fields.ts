@@ -1,9 +1,9 @@
 /** Unknown fields of a request. They are ignored, as the contract promises, and reported in the receipt and in a header, to reveal misspelled settings. */
 import type { ServerResponse } from "node:http";
 import type { RunTurnRequest, UnknownField } from "@sluice/proto/gen/sluice/inference/v1/turn_pb.js";
-import { editDistance } from "@sluice/proto/runtime/validation/edit-distance.js";
+import { editDistance } from "@sluice/proto/lib/validation/edit-distance.js";
 import { maxExtraBytes, maxExtraFields } from "@sluice/proto/contract/request/extra-fields.js";
-import type { JsonMember } from "@sluice/proto/runtime/validation/json-span.js";
+import type { JsonMember } from "@sluice/proto/lib/json/span.js";
 
 export const warningHeader = "x-sluice-warning";
 

@@ -15,15 +15,15 @@ import {
   TurnEventSchema,
   TurnStatus,
 } from "@sluice/proto/gen/sluice/inference/v1/turn_pb.js";
-import type { ProcessParts } from "@sluice/proto/runtime/process-parts.js";
-import { pathOf } from "@sluice/proto/runtime/rpc/dial.js";
-import { maxMessageBytes } from "@sluice/proto/runtime/rpc/serve.js";
-import { ServerStream } from "@sluice/proto/runtime/rpc/server-stream.js";
-import { supportedFieldsOf } from "@sluice/proto/runtime/rpc/supported-fields.js";
-import { decodeSessionRequest } from "@sluice/proto/runtime/session/decode-request.js";
-import { encodeSessionResponse } from "@sluice/proto/runtime/session/encode-response.js";
-import { Outbox, eventCost } from "@sluice/proto/runtime/session/outbox.js";
-import { type Peer, openPeer } from "@sluice/proto/runtime/warm-up/peer.js";
+import type { ProcessParts } from "@sluice/proto/lib/process/process-parts.js";
+import { pathOf } from "@sluice/proto/lib/rpc/dial.js";
+import { maxMessageBytes } from "@sluice/proto/lib/rpc/serve.js";
+import { ServerStream } from "@sluice/proto/lib/rpc/server-stream.js";
+import { supportedFieldsOf } from "@sluice/proto/lib/rpc/supported-fields.js";
+import { decodeSessionRequest } from "@sluice/proto/lib/lane/decode-request.js";
+import { encodeSessionResponse } from "@sluice/proto/lib/lane/encode-response.js";
+import { Outbox, eventCost } from "@sluice/proto/lib/lane/outbox.js";
+import { type Peer, openPeer } from "@sluice/proto/lib/warm-up/peer.js";
 
 const word = " another";
 const words = 5;

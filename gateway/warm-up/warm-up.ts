@@ -5,14 +5,14 @@
  * Everything listens on the loopback address and is gone afterwards.
  */
 import { Agent, request } from "node:http";
-import { edgeSchema } from "@sluice/proto/runtime/house-file.js";
-import { KeyKind, mintKey } from "@sluice/proto/runtime/key.js";
-import type { ProcessParts } from "@sluice/proto/runtime/process-parts.js";
-import type { Connect } from "@sluice/proto/runtime/session/link.js";
-import { openAdminPeer } from "@sluice/proto/runtime/warm-up/admin-peer.js";
-import { createWarmUpParts } from "@sluice/proto/runtime/warm-up/parts.js";
-import { type Peer, loopback } from "@sluice/proto/runtime/warm-up/peer.js";
-import { repeat } from "@sluice/proto/runtime/warm-up/repeat.js";
+import { edgeSchema } from "@sluice/proto/config/config-file.js";
+import { KeyKind, mintKey } from "@sluice/proto/lib/ids/key.js";
+import type { ProcessParts } from "@sluice/proto/lib/process/process-parts.js";
+import type { Connect } from "@sluice/proto/lib/lane/link.js";
+import { openAdminPeer } from "@sluice/proto/lib/warm-up/admin-peer.js";
+import { createWarmUpParts } from "@sluice/proto/lib/warm-up/parts.js";
+import { type Peer, loopback } from "@sluice/proto/lib/warm-up/peer.js";
+import { repeat } from "@sluice/proto/lib/warm-up/repeat.js";
 import type { Settings } from "../config.ts";
 import { openGateway } from "../gateway.ts";
 import { responsesPath } from "../http/turn-head.ts";

@@ -4,9 +4,9 @@
  * The short form is sealed, so a client can neither read nor change it. Every model can go on from it, because it becomes text before
  * anything else sees the request.
  */
-import { Fault, FaultOrigin, FaultReason } from "@sluice/proto/runtime/fault.js";
-import { newId } from "@sluice/proto/runtime/id.js";
-import { invalid } from "@sluice/proto/runtime/validation/problems.js";
+import { Fault, FaultOrigin, FaultReason } from "@sluice/proto/lib/faults/fault.js";
+import { newId } from "@sluice/proto/lib/ids/id.js";
+import { invalid } from "@sluice/proto/lib/validation/problems.js";
 import type { Feature } from "../kit.ts";
 import type { StateSeal } from "../tools/models/sealed-state.ts";
 import { generated, readToEnd } from "../turn/answers.ts";

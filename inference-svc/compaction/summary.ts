@@ -1,5 +1,5 @@
 /** The short form of a conversation: how a model is asked for it, and the text in which a later turn reads it. */
-import { isObject } from "@sluice/proto/runtime/validation/fields.js";
+import { isObject } from "@sluice/proto/lib/validation/fields.js";
 import { writeTranscript } from "../tools/models/transcript.ts";
 import { bareRequest } from "../turn/bare-request.ts";
 import type { InputItem, TurnRequest } from "../turn/request.ts";

@@ -1,6 +1,6 @@
 /** Errors of reading a file. */
-import { Fault, FaultOrigin, FaultReason } from "@sluice/proto/runtime/fault.js";
-import { invalid } from "@sluice/proto/runtime/validation/problems.js";
+import { Fault, FaultOrigin, FaultReason } from "@sluice/proto/lib/faults/fault.js";
+import { invalid } from "@sluice/proto/lib/validation/problems.js";
 
 /** The file itself is at fault; the message completes its path. */
 export class FileProblem extends Error {

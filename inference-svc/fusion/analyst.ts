@@ -1,7 +1,7 @@
 /** The analyst: one model compares what the panel has said, in a form that can be read, and decides nothing. */
 import { createHash } from "node:crypto";
 import { fusionAnalysis } from "@sluice/proto/contract/items/service-items.js";
-import { Problems } from "@sluice/proto/runtime/validation/problems.js";
+import { Problems } from "@sluice/proto/lib/validation/problems.js";
 import { quoteEvidence } from "../internal/quoted-data.ts";
 import { objectIn } from "../internal/verdict.ts";
 import { throwIfAborted } from "../turn/abort.ts";

@@ -1,5 +1,5 @@
 /** Presets of fusion for a configuration file that has none: panels of the models with the best scores. */
-import type { FusionPresets } from "@sluice/proto/runtime/house/routers.js";
+import type { FusionPresets } from "@sluice/proto/config/routers.js";
 import type { Catalog, CatalogModel } from "../routing/catalog.ts";
 
 const panelSize = 3;

@@ -1,6 +1,6 @@
 /** Options of a fusion run: from the plugin `fusion`, and from the tool `service:fusion`, which takes precedence. */
 import type { FusionPlugin } from "@sluice/proto/gen/sluice/inference/v1/turn_pb.js";
-import type { JsonObject } from "@sluice/proto/runtime/validation/fields.js";
+import type { JsonObject } from "@sluice/proto/lib/validation/fields.js";
 import type { Reasoning, TurnRequest } from "../turn/request.ts";
 
 /** Options that passed their shape; absent means unset. */

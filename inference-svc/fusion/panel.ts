@@ -1,5 +1,5 @@
 /** The panel: several models answer the same request beside each other, and what one of them does is no matter of the others. */
-import { Fault } from "@sluice/proto/runtime/fault.js";
+import { Fault } from "@sluice/proto/lib/faults/fault.js";
 import { throwIfAborted } from "../turn/abort.ts";
 import type { InputItem, TurnRequest } from "../turn/request.ts";
 import type { Trace } from "../turn/trace.ts";

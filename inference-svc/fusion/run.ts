@@ -1,5 +1,5 @@
 /** One fusion run: the panel answers, the analyst compares, and the answering model reads both. */
-import { type JsonObject, isObject } from "@sluice/proto/runtime/validation/fields.js";
+import { type JsonObject, isObject } from "@sluice/proto/lib/validation/fields.js";
 import { quoteData } from "../internal/quoted-data.ts";
 import { truncateMiddle } from "../turn/truncate.ts";
 import type { ItemEvent } from "../turn/progress-buffer.ts";

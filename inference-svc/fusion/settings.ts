@@ -1,8 +1,8 @@
 /** Settings of a fusion run: the request's options take precedence over the preset, and the preset over the defaults. */
 import { serviceTools } from "@sluice/proto/contract/tools/service-tools.js";
-import type { FusionPresets, PresetName } from "@sluice/proto/runtime/house/routers.js";
-import type { JsonObject } from "@sluice/proto/runtime/validation/fields.js";
-import { Problems } from "@sluice/proto/runtime/validation/problems.js";
+import type { FusionPresets, PresetName } from "@sluice/proto/config/routers.js";
+import type { JsonObject } from "@sluice/proto/lib/validation/fields.js";
+import { Problems } from "@sluice/proto/lib/validation/problems.js";
 import type { HostedTool, TurnRequest } from "../turn/request.ts";
 import type { Scope } from "../turn/scope.ts";
 import type { FusionOptions } from "./options.ts";

@@ -1,5 +1,5 @@
 /** The 403 of a blocked request or answer. */
-import { Fault, FaultOrigin, FaultReason } from "@sluice/proto/runtime/fault.js";
+import { Fault, FaultOrigin, FaultReason } from "@sluice/proto/lib/faults/fault.js";
 import type { Applied } from "../turn/applied-guardrails.ts";
 
 /** A matched block rule and the key's guardrail it belongs to. */

@@ -3,7 +3,7 @@
  * seconds on ten megabytes of brackets.
  */
 import type { Yielding } from "../turn/time-slice.ts";
-import { unitAt } from "@sluice/proto/runtime/text/unit-at.js";
+import { unitAt } from "@sluice/proto/lib/text/unit-at.js";
 
 /** UTF-16 units per step: 1 ms here, and at worst 4 ms in the native parser. */
 const unitsPerStep = 16_384;

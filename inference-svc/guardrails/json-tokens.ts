@@ -1,6 +1,6 @@
 /** Finds the strings, member names and other scalars of a JSON text. */
 import type { Yielding } from "../turn/time-slice.ts";
-import { unitAt } from "@sluice/proto/runtime/text/unit-at.js";
+import { unitAt } from "@sluice/proto/lib/text/unit-at.js";
 
 /** The kind of a token; `name` is the name of an object's member. */
 export type JsonTokenKind = "string" | "name" | "scalar";

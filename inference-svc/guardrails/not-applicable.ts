@@ -1,5 +1,5 @@
 /** The refusal for a guardrail that could not scan. It is not a block: an outage must never look like a finding. */
-import { Fault, FaultOrigin, FaultReason } from "@sluice/proto/runtime/fault.js";
+import { Fault, FaultOrigin, FaultReason } from "@sluice/proto/lib/faults/fault.js";
 
 /** Retry hint after a detector or judge service gave no answer. */
 export const serviceRetryMs = 1_000;

@@ -9,12 +9,12 @@ import {
   type FilterAction,
   ScanScope,
 } from "@sluice/proto/gen/sluice/admin/v1/access_service_pb.js";
-import type { Finder } from "@sluice/proto/runtime/pattern/finder.js";
+import type { Finder } from "@sluice/proto/lib/pattern/finder.js";
 import { type Applied, isAudit } from "../turn/applied-guardrails.ts";
 import type { BuiltinDetector } from "./detectors/detector.ts";
 import { builtinDetectors } from "./detectors/registry.ts";
 import { injectionScorer } from "./detectors/scorer/index.ts";
-import { compileStoredPattern } from "@sluice/proto/runtime/pattern/pattern.js";
+import { compileStoredPattern } from "@sluice/proto/lib/pattern/pattern.js";
 import { guardrailUnavailable } from "./not-applicable.ts";
 
 /** A pattern or built-in detector to scan for, and the action to take. */

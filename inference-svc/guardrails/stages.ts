@@ -1,5 +1,5 @@
 /** Builds the receipt stages of guardrails: names and counts, never the matched text. */
-import type { TextSpan } from "@sluice/proto/runtime/pattern/finder.js";
+import type { TextSpan } from "@sluice/proto/lib/pattern/finder.js";
 import type { RuleMatch, Stage } from "../turn/trace.ts";
 import { isAudit } from "../turn/applied-guardrails.ts";
 import { type ScanFailure, type FilterRule, failsOpen } from "./policy.ts";

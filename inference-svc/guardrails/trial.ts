@@ -1,5 +1,5 @@
 /** Tries a guardrail on a text: runs the layers of every turn around a turn whose request or answer is that text. */
-import { Fault, FaultReason } from "@sluice/proto/runtime/fault.js";
+import { Fault, FaultReason } from "@sluice/proto/lib/faults/fault.js";
 import { generated, WholeAnswer } from "../turn/answers.ts";
 import { bareRequest } from "../turn/bare-request.ts";
 import type { Scope } from "../turn/scope.ts";

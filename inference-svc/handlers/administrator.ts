@@ -1,10 +1,10 @@
 /** Requires a management key, for calls of administrators to this service. */
 import type { Caller } from "@sluice/proto/gen/sluice/admin/v1/access_service_pb.js";
-import { Fault, FaultReason } from "@sluice/proto/runtime/fault.js";
-import { KeyKind } from "@sluice/proto/runtime/key.js";
-import type { Access } from "@sluice/proto/runtime/policy/access.js";
-import { callerKeyHash, invalidKey } from "@sluice/proto/runtime/rpc/caller.js";
-import type { ServiceToken } from "@sluice/proto/runtime/rpc/service-token.js";
+import { Fault, FaultReason } from "@sluice/proto/lib/faults/fault.js";
+import { KeyKind } from "@sluice/proto/lib/ids/key.js";
+import type { Access } from "@sluice/proto/lib/policy/access.js";
+import { callerKeyHash, invalidKey } from "@sluice/proto/lib/rpc/caller.js";
+import type { ServiceToken } from "@sluice/proto/lib/rpc/service-token.js";
 
 export interface AdministratorDeps {
   readonly access: Access;

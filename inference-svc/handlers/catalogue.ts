@@ -1,5 +1,5 @@
 /** The catalogue, for clients with an API key and for our own gateways, and for administrators what it lacks. */
-import type { ServiceToken } from "@sluice/proto/runtime/rpc/service-token.js";
+import type { ServiceToken } from "@sluice/proto/lib/rpc/service-token.js";
 import { create } from "@bufbuild/protobuf";
 import type { HandlerContext, ServiceImpl } from "@connectrpc/connect";
 import {
@@ -9,13 +9,13 @@ import {
   ListModelsResponseSchema,
   ListProvidersResponseSchema,
 } from "@sluice/proto/gen/sluice/inference/v1/inference_service_pb.js";
-import type { LeftOut } from "@sluice/proto/runtime/house-file.js";
-import { leftOutReason } from "@sluice/proto/runtime/house/left-out.js";
-import type { Access } from "@sluice/proto/runtime/policy/access.js";
-import { Fault, FaultOrigin, FaultReason } from "@sluice/proto/runtime/fault.js";
-import { readOnly } from "@sluice/proto/runtime/limits/decision.js";
-import type { Limiter } from "@sluice/proto/runtime/limits/limiter.js";
-import { isServiceToken, parseBearer, serviceTokenHeader } from "@sluice/proto/runtime/rpc/caller.js";
+import type { LeftOut } from "@sluice/proto/config/config-file.js";
+import { leftOutReason } from "@sluice/proto/config/left-out.js";
+import type { Access } from "@sluice/proto/lib/policy/access.js";
+import { Fault, FaultOrigin, FaultReason } from "@sluice/proto/lib/faults/fault.js";
+import { readOnly } from "@sluice/proto/lib/limits/decision.js";
+import type { Limiter } from "@sluice/proto/lib/limits/limiter.js";
+import { isServiceToken, parseBearer, serviceTokenHeader } from "@sluice/proto/lib/rpc/caller.js";
 import { requireManager } from "./administrator.ts";
 import { admitDirectly } from "./direct-admission.ts";
 import type { EndpointRecords } from "../routing/records/endpoint-record.ts";

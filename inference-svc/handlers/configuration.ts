@@ -6,8 +6,8 @@ import {
   FindConfigRefusalResponseSchema,
   type InferenceService,
 } from "@sluice/proto/gen/sluice/inference/v1/inference_service_pb.js";
-import { requireServiceToken } from "@sluice/proto/runtime/rpc/caller.js";
-import type { ServiceToken } from "@sluice/proto/runtime/rpc/service-token.js";
+import { requireServiceToken } from "@sluice/proto/lib/rpc/caller.js";
+import type { ServiceToken } from "@sluice/proto/lib/rpc/service-token.js";
 
 export interface ConfigurationDeps {
   readonly token: ServiceToken;

@@ -6,13 +6,13 @@ import {
   type InferenceService,
 } from "@sluice/proto/gen/sluice/inference/v1/inference_service_pb.js";
 import { RunTurnRequestSchema } from "@sluice/proto/gen/sluice/inference/v1/turn_pb.js";
-import { checkScalars } from "@sluice/proto/contract/scalars.js";
-import type { Limiter } from "@sluice/proto/runtime/limits/limiter.js";
-import type { ByteBudget } from "@sluice/proto/runtime/load/byte-budget.js";
-import type { Access } from "@sluice/proto/runtime/policy/access.js";
-import { callerKeyHash, invalidKey, isServiceToken, serviceTokenHeader } from "@sluice/proto/runtime/rpc/caller.js";
-import type { ServiceToken } from "@sluice/proto/runtime/rpc/service-token.js";
-import { Problems } from "@sluice/proto/runtime/validation/problems.js";
+import { checkScalars } from "./scalars.ts";
+import type { Limiter } from "@sluice/proto/lib/limits/limiter.js";
+import type { ByteBudget } from "@sluice/proto/lib/load/byte-budget.js";
+import type { Access } from "@sluice/proto/lib/policy/access.js";
+import { callerKeyHash, invalidKey, isServiceToken, serviceTokenHeader } from "@sluice/proto/lib/rpc/caller.js";
+import type { ServiceToken } from "@sluice/proto/lib/rpc/service-token.js";
+import { Problems } from "@sluice/proto/lib/validation/problems.js";
 import { measureRequest } from "../estimate/memory.ts";
 import { estimateInputTokens, measureInput } from "../estimate/tokens.ts";
 import { fusionSlug } from "../fusion/slug.ts";

@@ -6,13 +6,13 @@ import {
   type InferenceService,
 } from "@sluice/proto/gen/sluice/inference/v1/inference_service_pb.js";
 import { type RunTurnRequest, RunTurnRequestSchema } from "@sluice/proto/gen/sluice/inference/v1/turn_pb.js";
-import { Fault, FaultOrigin, FaultReason } from "@sluice/proto/runtime/fault.js";
-import type { Compat } from "@sluice/proto/runtime/house-file.js";
-import { textOf } from "@sluice/proto/runtime/json-text.js";
-import { type Echo, buildEcho } from "@sluice/proto/runtime/responses/echo.js";
-import { ResponseObject } from "@sluice/proto/runtime/responses/object.js";
-import type { JsonObject } from "@sluice/proto/runtime/validation/fields.js";
-import { invalid } from "@sluice/proto/runtime/validation/problems.js";
+import { Fault, FaultOrigin, FaultReason } from "@sluice/proto/lib/faults/fault.js";
+import type { Compat } from "@sluice/proto/config/config-file.js";
+import { textOf } from "@sluice/proto/lib/json/text.js";
+import { type Echo, buildEcho } from "@sluice/proto/lib/responses/echo.js";
+import { ResponseObject } from "@sluice/proto/lib/responses/object.js";
+import type { JsonObject } from "@sluice/proto/lib/validation/fields.js";
+import { invalid } from "@sluice/proto/lib/validation/problems.js";
 import { type RunningTurn, openDirectTurn } from "./direct-turn.ts";
 import type { SharedTurnDeps } from "./shared-turn.ts";
 

@@ -1,10 +1,10 @@
 /** Rate limits of requests that come here without a gateway; a gateway has counted those that come through it. */
 import type { Caller } from "@sluice/proto/gen/sluice/admin/v1/access_service_pb.js";
-import type { Access } from "@sluice/proto/runtime/policy/access.js";
-import { KeyKind } from "@sluice/proto/runtime/key.js";
-import { type Ask, readOnly } from "@sluice/proto/runtime/limits/decision.js";
-import type { Admission, Limiter } from "@sluice/proto/runtime/limits/limiter.js";
-import { invalidKey } from "@sluice/proto/runtime/rpc/caller.js";
+import type { Access } from "@sluice/proto/lib/policy/access.js";
+import { KeyKind } from "@sluice/proto/lib/ids/key.js";
+import { type Ask, readOnly } from "@sluice/proto/lib/limits/decision.js";
+import type { Admission, Limiter } from "@sluice/proto/lib/limits/limiter.js";
+import { invalidKey } from "@sluice/proto/lib/rpc/caller.js";
 
 export interface DirectAdmission extends Pick<Admission, "countsTokens" | "leave"> {
   /** The key with its policy. */

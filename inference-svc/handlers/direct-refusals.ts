@@ -1,9 +1,9 @@
 /** Has the turns recorded that are refused before the engine sees them, for callers that come without a gateway. */
 import type { HandlerContext } from "@connectrpc/connect";
 import type { RunTurnRequest } from "@sluice/proto/gen/sluice/inference/v1/turn_pb.js";
-import { Fault } from "@sluice/proto/runtime/fault.js";
-import { newId } from "@sluice/proto/runtime/id.js";
-import { requestIdIn } from "@sluice/proto/runtime/rpc/caller.js";
+import { Fault } from "@sluice/proto/lib/faults/fault.js";
+import { newId } from "@sluice/proto/lib/ids/id.js";
+import { requestIdIn } from "@sluice/proto/lib/rpc/caller.js";
 import type { LedgerTurns } from "../observe/ledger-turns.ts";
 
 export interface DirectRefusals {

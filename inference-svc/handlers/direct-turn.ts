@@ -5,13 +5,13 @@ import {
   type TurnEvent,
 } from "@sluice/proto/gen/sluice/inference/v1/turn_pb.js";
 import type { HandlerContext } from "@connectrpc/connect";
-import { checkScalars } from "@sluice/proto/contract/scalars.js";
-import { readIdempotencyKey } from "@sluice/proto/runtime/idempotency/in-flight.js";
-import { TokenMeter } from "@sluice/proto/runtime/limits/meter.js";
-import { metered } from "@sluice/proto/runtime/limits/metered.js";
-import { callerKeyHash, generationIdHeader } from "@sluice/proto/runtime/rpc/caller.js";
-import { unknownFieldIn } from "@sluice/proto/runtime/rpc/supported-fields.js";
-import { Problems } from "@sluice/proto/runtime/validation/problems.js";
+import { checkScalars } from "./scalars.ts";
+import { readIdempotencyKey } from "@sluice/proto/lib/idempotency/in-flight.js";
+import { TokenMeter } from "@sluice/proto/lib/limits/meter.js";
+import { metered } from "@sluice/proto/lib/limits/metered.js";
+import { callerKeyHash, generationIdHeader } from "@sluice/proto/lib/rpc/caller.js";
+import { unknownFieldIn } from "@sluice/proto/lib/rpc/supported-fields.js";
+import { Problems } from "@sluice/proto/lib/validation/problems.js";
 import { overloaded } from "../admission.ts";
 import { admitDirectly } from "./direct-admission.ts";
 import { type AdmittedTurn, type DirectCall, DirectTurn, type DirectTurnDeps, openInEngine } from "./direct-call.ts";

@@ -8,15 +8,15 @@ import {
   type InferenceService,
 } from "@sluice/proto/gen/sluice/inference/v1/inference_service_pb.js";
 import { type RunTurnRequest, RunTurnRequestSchema } from "@sluice/proto/gen/sluice/inference/v1/turn_pb.js";
-import { checkScalars } from "@sluice/proto/contract/scalars.js";
-import { newId } from "@sluice/proto/runtime/id.js";
-import type { Limiter } from "@sluice/proto/runtime/limits/limiter.js";
-import type { Access } from "@sluice/proto/runtime/policy/access.js";
-import { callerKeyHash, isServiceToken, requestIdIn, serviceTokenHeader } from "@sluice/proto/runtime/rpc/caller.js";
-import type { ServiceToken } from "@sluice/proto/runtime/rpc/service-token.js";
-import { untraced } from "@sluice/proto/runtime/tracing/context.js";
-import { currentSpan } from "@sluice/proto/runtime/tracing/rpc.js";
-import { Problems } from "@sluice/proto/runtime/validation/problems.js";
+import { checkScalars } from "./scalars.ts";
+import { newId } from "@sluice/proto/lib/ids/id.js";
+import type { Limiter } from "@sluice/proto/lib/limits/limiter.js";
+import type { Access } from "@sluice/proto/lib/policy/access.js";
+import { callerKeyHash, isServiceToken, requestIdIn, serviceTokenHeader } from "@sluice/proto/lib/rpc/caller.js";
+import type { ServiceToken } from "@sluice/proto/lib/rpc/service-token.js";
+import { untraced } from "@sluice/proto/lib/tracing/context.js";
+import { currentSpan } from "@sluice/proto/lib/tracing/rpc.js";
+import { Problems } from "@sluice/proto/lib/validation/problems.js";
 import type { CurrentConfig } from "../current-config.ts";
 import type { DryRun, DryRunParts } from "../dry-run.ts";
 import type { PlanDryRun } from "../dry-run-plan.ts";

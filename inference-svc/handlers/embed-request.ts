@@ -4,7 +4,7 @@ import { embeddingsRequest } from "@sluice/proto/contract/request/embeddings.js"
 import { preferencesJson } from "@sluice/proto/contract/request/preferences.js";
 import type { EmbedRequest } from "@sluice/proto/gen/sluice/inference/v1/embed_pb.js";
 import { type RunTurnRequest, RunTurnRequestSchema } from "@sluice/proto/gen/sluice/inference/v1/turn_pb.js";
-import { Problems } from "@sluice/proto/runtime/validation/problems.js";
+import { Problems } from "@sluice/proto/lib/validation/problems.js";
 import type { CurrentConfig } from "../current-config.ts";
 import type { EngineDeps } from "../engine.ts";
 import { parseEmbedding } from "../turn/parse/embedding.ts";

@@ -7,10 +7,10 @@ import {
   EmbedResponseSchema,
 } from "@sluice/proto/gen/sluice/inference/v1/embed_pb.js";
 import type { InferenceService } from "@sluice/proto/gen/sluice/inference/v1/inference_service_pb.js";
-import { newId } from "@sluice/proto/runtime/id.js";
-import { TokenMeter } from "@sluice/proto/runtime/limits/meter.js";
-import { callerKeyHash, isServiceToken, requestIdIn, serviceTokenHeader } from "@sluice/proto/runtime/rpc/caller.js";
-import { traceHeadersOf } from "@sluice/proto/runtime/tracing/rpc.js";
+import { newId } from "@sluice/proto/lib/ids/id.js";
+import { TokenMeter } from "@sluice/proto/lib/limits/meter.js";
+import { callerKeyHash, isServiceToken, requestIdIn, serviceTokenHeader } from "@sluice/proto/lib/rpc/caller.js";
+import { traceHeadersOf } from "@sluice/proto/lib/tracing/rpc.js";
 import { overloaded } from "../admission.ts";
 import type { CurrentConfig } from "../current-config.ts";
 import { PassedAnswer } from "../turn/answers.ts";

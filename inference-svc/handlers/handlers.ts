@@ -1,9 +1,9 @@
 /** The InferenceService of this process: RunTurn, CreateResponse, Session, DryRun, CountTokens, Embed, DryRunEmbed and the catalogue, all over one engine. */
 import type { ConnectRouter } from "@connectrpc/connect";
 import { InferenceService } from "@sluice/proto/gen/sluice/inference/v1/inference_service_pb.js";
-import { pathOf } from "@sluice/proto/runtime/rpc/dial.js";
-import type { InternalCalls } from "@sluice/proto/runtime/rpc/internal-streams.js";
-import type { Connect } from "@sluice/proto/runtime/session/link.js";
+import { pathOf } from "@sluice/proto/lib/rpc/dial.js";
+import type { InternalCalls } from "@sluice/proto/lib/rpc/internal-streams.js";
+import type { Connect } from "@sluice/proto/lib/lane/link.js";
 import { type CatalogueDeps, catalogueHandlers } from "./catalogue.ts";
 import { type ConfigurationDeps, findConfigRefusalHandler } from "./configuration.ts";
 import { type CountTokensDeps, countTokensHandler } from "./count-tokens.ts";

@@ -6,7 +6,7 @@ import {
   type InferenceService,
   ListOpenTurnsResponseSchema,
 } from "@sluice/proto/gen/sluice/inference/v1/inference_service_pb.js";
-import { requireServiceToken } from "@sluice/proto/runtime/rpc/caller.js";
+import { requireServiceToken } from "@sluice/proto/lib/rpc/caller.js";
 import type { OpenTurns } from "../open-turns.ts";
 import { type AdministratorDeps, requireManager } from "./administrator.ts";
 

@@ -1,7 +1,7 @@
 /** Lets a call pull the events of a turn: one batch at a time, and the next one only when the last has been dealt with. */
 import type { TurnEvent } from "@sluice/proto/gen/sluice/inference/v1/turn_pb.js";
-import type { Fault } from "@sluice/proto/runtime/fault.js";
-import type { TurnControl, TurnListener } from "@sluice/proto/runtime/session/turn-listener.js";
+import type { Fault } from "@sluice/proto/lib/faults/fault.js";
+import type { TurnControl, TurnListener } from "@sluice/proto/lib/lane/turn-listener.js";
 
 export class PulledTurn implements TurnListener {
   #control: TurnControl | undefined;

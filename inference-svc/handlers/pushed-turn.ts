@@ -1,6 +1,6 @@
 /** Pushes a turn of the engine to a listener, which can pause and cancel it. */
-import { Fault } from "@sluice/proto/runtime/fault.js";
-import type { TurnControl, TurnListener } from "@sluice/proto/runtime/session/turn-listener.js";
+import { Fault } from "@sluice/proto/lib/faults/fault.js";
+import type { TurnControl, TurnListener } from "@sluice/proto/lib/lane/turn-listener.js";
 import { TurnAbort, type TurnSignal } from "../turn/signal.ts";
 import type { EngineTurn, WireBatch } from "../wire.ts";
 import { deadlineExceeded, turnOver } from "./time-limit.ts";

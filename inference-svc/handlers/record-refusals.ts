@@ -5,9 +5,9 @@ import {
   type InferenceService,
   RecordRefusalsResponseSchema,
 } from "@sluice/proto/gen/sluice/inference/v1/inference_service_pb.js";
-import { Fault, FaultOrigin, FaultReason } from "@sluice/proto/runtime/fault.js";
-import { requireServiceToken } from "@sluice/proto/runtime/rpc/caller.js";
-import type { ServiceToken } from "@sluice/proto/runtime/rpc/service-token.js";
+import { Fault, FaultOrigin, FaultReason } from "@sluice/proto/lib/faults/fault.js";
+import { requireServiceToken } from "@sluice/proto/lib/rpc/caller.js";
+import type { ServiceToken } from "@sluice/proto/lib/rpc/service-token.js";
 import type { Ledger } from "../ledger/ledger.ts";
 
 export interface RecordRefusalsDeps {

@@ -1,15 +1,15 @@
 /** Session: one stream that carries many turns of one of our own gateways. */
 import type { ServerHttp2Stream } from "node:http2";
 import type { Open, SessionResponse } from "@sluice/proto/gen/sluice/inference/v1/session_pb.js";
-import { Fault, FaultReason } from "@sluice/proto/runtime/fault.js";
-import type { Hindrances } from "@sluice/proto/runtime/hindrances.js";
-import type { Logger } from "@sluice/proto/runtime/log/log.js";
-import { type ServerStreamListener, ServerStream } from "@sluice/proto/runtime/rpc/server-stream.js";
-import { maxMessageBytes } from "@sluice/proto/runtime/rpc/serve.js";
-import { decodeSessionRequest } from "@sluice/proto/runtime/session/decode-request.js";
-import { encodeSessionResponse } from "@sluice/proto/runtime/session/encode-response.js";
-import type { Connect } from "@sluice/proto/runtime/session/link.js";
-import { timeLimits } from "@sluice/proto/runtime/timer-wheel.js";
+import { Fault, FaultReason } from "@sluice/proto/lib/faults/fault.js";
+import type { Hindrances } from "@sluice/proto/lib/process/hindrances.js";
+import type { Logger } from "@sluice/proto/lib/log/log.js";
+import { type ServerStreamListener, ServerStream } from "@sluice/proto/lib/rpc/server-stream.js";
+import { maxMessageBytes } from "@sluice/proto/lib/rpc/serve.js";
+import { decodeSessionRequest } from "@sluice/proto/lib/lane/decode-request.js";
+import { encodeSessionResponse } from "@sluice/proto/lib/lane/encode-response.js";
+import type { Connect } from "@sluice/proto/lib/lane/link.js";
+import { timeLimits } from "@sluice/proto/lib/time/timer-wheel.js";
 import type { Engine } from "../engine.ts";
 import { LocalSession } from "../lane/local-session.ts";
 import { type MessageSink, ServerLane, type TurnRunner } from "../lane/server-lane.ts";

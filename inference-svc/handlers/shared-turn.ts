@@ -2,12 +2,12 @@
 import { createHash } from "node:crypto";
 import { toBinary } from "@bufbuild/protobuf";
 import { RunTurnRequestSchema } from "@sluice/proto/gen/sluice/inference/v1/turn_pb.js";
-import { Fault, FaultOrigin, FaultReason } from "@sluice/proto/runtime/fault.js";
-import type { Generation } from "@sluice/proto/runtime/idempotency/generation.js";
-import type { InFlight } from "@sluice/proto/runtime/idempotency/in-flight.js";
-import { joinTurn } from "@sluice/proto/runtime/limits/decision.js";
-import { TokenMeter } from "@sluice/proto/runtime/limits/meter.js";
-import { metered } from "@sluice/proto/runtime/limits/metered.js";
+import { Fault, FaultOrigin, FaultReason } from "@sluice/proto/lib/faults/fault.js";
+import type { Generation } from "@sluice/proto/lib/idempotency/generation.js";
+import type { InFlight } from "@sluice/proto/lib/idempotency/in-flight.js";
+import { joinTurn } from "@sluice/proto/lib/limits/decision.js";
+import { TokenMeter } from "@sluice/proto/lib/limits/meter.js";
+import { metered } from "@sluice/proto/lib/limits/metered.js";
 import { admitDirectly } from "./direct-admission.ts";
 import { type AdmittedTurn, type DirectCall, DirectTurn, type DirectTurnDeps, openInEngine } from "./direct-call.ts";
 import { timeLimitMs } from "./time-limit.ts";

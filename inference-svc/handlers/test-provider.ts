@@ -6,8 +6,8 @@ import {
   type TestProviderResponse,
   TestProviderResponseSchema,
 } from "@sluice/proto/gen/sluice/inference/v1/inference_service_pb.js";
-import { Fault, FaultOrigin, FaultReason } from "@sluice/proto/runtime/fault.js";
-import { invalid } from "@sluice/proto/runtime/validation/problems.js";
+import { Fault, FaultOrigin, FaultReason } from "@sluice/proto/lib/faults/fault.js";
+import { invalid } from "@sluice/proto/lib/validation/problems.js";
 import type { CurrentConfig } from "../current-config.ts";
 import { type TryOptions, type Tried, findTarget, tryProvider } from "../operator/try-provider.ts";
 import { type AdministratorDeps, requireManager } from "./administrator.ts";

@@ -1,7 +1,7 @@
 /** The time that a turn may take when its client names none. */
 import type { RunTurnRequest } from "@sluice/proto/gen/sluice/inference/v1/turn_pb.js";
-import { Fault, FaultOrigin, FaultReason } from "@sluice/proto/runtime/fault.js";
-import type { HouseFile } from "@sluice/proto/runtime/house-file.js";
+import { Fault, FaultOrigin, FaultReason } from "@sluice/proto/lib/faults/fault.js";
+import type { HouseFile } from "@sluice/proto/config/config-file.js";
 
 /** The configuration file's time limits; read for each turn, because a reload replaces them. */
 export interface TimeLimits {

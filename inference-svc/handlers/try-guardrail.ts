@@ -7,11 +7,11 @@ import {
   type InferenceService,
   TryGuardrailResponseSchema,
 } from "@sluice/proto/gen/sluice/inference/v1/inference_service_pb.js";
-import { Fault, FaultReason } from "@sluice/proto/runtime/fault.js";
-import { newId, newUuid } from "@sluice/proto/runtime/id.js";
-import { heldBytes } from "@sluice/proto/runtime/load/held-bytes.js";
-import { requestIdIn } from "@sluice/proto/runtime/rpc/caller.js";
-import { checked } from "@sluice/proto/runtime/validation/problems.js";
+import { Fault, FaultReason } from "@sluice/proto/lib/faults/fault.js";
+import { newId, newUuid } from "@sluice/proto/lib/ids/id.js";
+import { heldBytes } from "@sluice/proto/lib/load/held-bytes.js";
+import { requestIdIn } from "@sluice/proto/lib/rpc/caller.js";
+import { checked } from "@sluice/proto/lib/validation/problems.js";
 import type { Side } from "../guardrails/policy.ts";
 import type { TryGuardrail } from "../guardrails/trial.ts";
 import { Scope } from "../turn/scope.ts";

@@ -6,8 +6,8 @@ import {
   type ProviderPreferences,
   ProviderPreferencesSchema,
 } from "@sluice/proto/gen/sluice/inference/v1/turn_pb.js";
-import { Fault, FaultReason } from "@sluice/proto/runtime/fault.js";
-import { newUuid } from "@sluice/proto/runtime/id.js";
+import { Fault, FaultReason } from "@sluice/proto/lib/faults/fault.js";
+import { newUuid } from "@sluice/proto/lib/ids/id.js";
 import type { TextFormat, TurnRequest } from "../turn/request.ts";
 import { Scope } from "../turn/scope.ts";
 import { TurnState } from "../turn/state.ts";

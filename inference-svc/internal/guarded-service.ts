@@ -1,6 +1,6 @@
 /** Asks a service within a circuit breaker, and says in words for models why there is no answer. */
-import { Fault } from "@sluice/proto/runtime/fault.js";
-import type { Logger } from "@sluice/proto/runtime/log/log.js";
+import { Fault } from "@sluice/proto/lib/faults/fault.js";
+import type { Logger } from "@sluice/proto/lib/log/log.js";
 import { throwIfAborted } from "../turn/abort.ts";
 import type { TurnSignal } from "../turn/signal.ts";
 import { Circuit } from "./circuit.ts";

@@ -1,7 +1,7 @@
 /** Asks a model that judges, within its time limits: with bounded concurrency, retries, a circuit breaker, and a cache of its answers. */
 import { createHash } from "node:crypto";
-import { Fault, FaultReason } from "@sluice/proto/runtime/fault.js";
-import type { JudgeSettings } from "@sluice/proto/runtime/house/internal-models.js";
+import { Fault, FaultReason } from "@sluice/proto/lib/faults/fault.js";
+import type { JudgeSettings } from "@sluice/proto/config/internal-models.js";
 import { throwIfAborted } from "../turn/abort.ts";
 import type { TurnSignal } from "../turn/signal.ts";
 import type { Turn } from "../turn/turn.ts";

@@ -2,7 +2,7 @@
  * Asks a model whether a text breaks a rule. A judge that cannot be asked, or that does not answer in the form it was asked for, gives no
  * verdict, which is never the same as a good one.
  */
-import type { JudgeSettings } from "@sluice/proto/runtime/house/internal-models.js";
+import type { JudgeSettings } from "@sluice/proto/config/internal-models.js";
 import type { TextFormat } from "../turn/request.ts";
 import type { Purpose } from "../turn/trace.ts";
 import type { Turn } from "../turn/turn.ts";

@@ -1,5 +1,5 @@
 /** Metered calls: calls to services without a model, which are recorded like calls to models, and paid for where the service has a price. */
-import type { OperationWord } from "@sluice/proto/runtime/call-operation.js";
+import type { OperationWord } from "@sluice/proto/lib/ledger/call-operation.js";
 import type { Scope } from "../turn/scope.ts";
 import type { TurnSignal } from "../turn/signal.ts";
 

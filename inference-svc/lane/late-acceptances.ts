@@ -6,8 +6,8 @@
  * knows, it keeps the request in memory, and counts the turn among those that this process has yet to begin.
  */
 import type { Open } from "@sluice/proto/gen/sluice/inference/v1/session_pb.js";
-import { calmWaiting } from "@sluice/proto/runtime/load/pressure.js";
-import { measureOpen } from "@sluice/proto/runtime/session/outbox.js";
+import { calmWaiting } from "@sluice/proto/lib/load/pressure.js";
+import { measureOpen } from "@sluice/proto/lib/lane/outbox.js";
 
 /** Number of untold turns at which the gateway is told: long turns of which it does not know must not keep it in a state of overload. */
 const maxUntold = calmWaiting;

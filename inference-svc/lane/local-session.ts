@@ -3,8 +3,8 @@
  * took half of the processor time of a request that is alone, and a fifth of that of a request of 20 KB under load (Node 20, 2026-11-27).
  */
 import type { SessionRequest, SessionResponse } from "@sluice/proto/gen/sluice/inference/v1/session_pb.js";
-import type { Logger } from "@sluice/proto/runtime/log/log.js";
-import type { Link, LinkListener } from "@sluice/proto/runtime/session/link.js";
+import type { Logger } from "@sluice/proto/lib/log/log.js";
+import type { Link, LinkListener } from "@sluice/proto/lib/lane/link.js";
 import type { MessageSink, ServerLane } from "./server-lane.ts";
 
 export interface LocalSessionDeps {

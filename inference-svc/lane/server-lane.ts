@@ -12,11 +12,11 @@ import type {
   SessionResponse,
 } from "@sluice/proto/gen/sluice/inference/v1/session_pb.js";
 import { RunTurnRequestSchema } from "@sluice/proto/gen/sluice/inference/v1/turn_pb.js";
-import type { Hindrance } from "@sluice/proto/runtime/hindrances.js";
-import { type FairShares, eventLoop } from "@sluice/proto/runtime/load/fair-shares.js";
-import { Outbox } from "@sluice/proto/runtime/session/outbox.js";
-import { supportedFieldsOf } from "@sluice/proto/runtime/rpc/supported-fields.js";
-import { TurnTable } from "@sluice/proto/runtime/session/turn-table.js";
+import type { Hindrance } from "@sluice/proto/lib/process/hindrances.js";
+import { type FairShares, eventLoop } from "@sluice/proto/lib/load/fair-shares.js";
+import { Outbox } from "@sluice/proto/lib/lane/outbox.js";
+import { supportedFieldsOf } from "@sluice/proto/lib/rpc/supported-fields.js";
+import { TurnTable } from "@sluice/proto/lib/lane/turn-table.js";
 import { LateAcceptances } from "./late-acceptances.ts";
 import { type FrameCarrier, LastBatch, ServerTurn } from "./server-turn.ts";
 

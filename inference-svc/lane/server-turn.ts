@@ -1,9 +1,9 @@
 /** A turn of a session: the engine writes into it, and the lane carries what it says to the gateway. */
 import type { Open, ServerFrame } from "@sluice/proto/gen/sluice/inference/v1/session_pb.js";
 import type { TurnEvent as WireEvent } from "@sluice/proto/gen/sluice/inference/v1/turn_pb.js";
-import { Fault } from "@sluice/proto/runtime/fault.js";
-import { type Outbox, turnCredit } from "@sluice/proto/runtime/session/outbox.js";
-import type { WheelTimer } from "@sluice/proto/runtime/timer-wheel.js";
+import { Fault } from "@sluice/proto/lib/faults/fault.js";
+import { type Outbox, turnCredit } from "@sluice/proto/lib/lane/outbox.js";
+import type { WheelTimer } from "@sluice/proto/lib/time/timer-wheel.js";
 import { TurnAbort, type TurnSignal } from "../turn/signal.ts";
 import { type AcceptedTurn, type LateAcceptances, mayBeLate } from "./late-acceptances.ts";
 import { type EngineTurn, type WireBatch, faultCost } from "../wire.ts";

@@ -8,9 +8,9 @@ import {
   ReserveBudgetRequestSchema,
   type ReserveBudgetResponse,
 } from "@sluice/proto/gen/sluice/admin/v1/ledger_service_pb.js";
-import { Fault, FaultOrigin, FaultReason } from "@sluice/proto/runtime/fault.js";
-import { decimal, pico as toPico } from "@sluice/proto/runtime/money.js";
-import { call, serviceMetadata } from "@sluice/proto/runtime/rpc/dial.js";
+import { Fault, FaultOrigin, FaultReason } from "@sluice/proto/lib/faults/fault.js";
+import { decimal, pico as toPico } from "@sluice/proto/lib/ledger/money.js";
+import { call, serviceMetadata } from "@sluice/proto/lib/rpc/dial.js";
 import { appliedTo } from "../turn/applied-guardrails.ts";
 import type { Scope } from "../turn/scope.ts";
 import type { Stage } from "../turn/trace.ts";

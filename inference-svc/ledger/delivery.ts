@@ -2,7 +2,7 @@
  * Delivers the records of finished calls to admin-svc: one batch at a time, each until it is accepted. Under load a batch waits until it is
  * full, because a call of admin-svc costs as much as many records; it waits less while a budget holds an amount for one of its calls.
  */
-import type { ServiceToken } from "@sluice/proto/runtime/rpc/service-token.js";
+import type { ServiceToken } from "@sluice/proto/lib/rpc/service-token.js";
 import { appendFileSync, statSync } from "node:fs";
 import { join } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
@@ -12,9 +12,9 @@ import {
   type RecordUsageRequest,
   RecordUsageRequestSchema,
 } from "@sluice/proto/gen/sluice/admin/v1/ledger_service_pb.js";
-import { Fault, FaultReason } from "@sluice/proto/runtime/fault.js";
-import type { Logger } from "@sluice/proto/runtime/log/log.js";
-import { callEncoded, codec, serviceMetadata } from "@sluice/proto/runtime/rpc/dial.js";
+import { Fault, FaultReason } from "@sluice/proto/lib/faults/fault.js";
+import type { Logger } from "@sluice/proto/lib/log/log.js";
+import { callEncoded, codec, serviceMetadata } from "@sluice/proto/lib/rpc/dial.js";
 import type { RecordBatch } from "./batch.ts";
 import type { Portion, SpoolReader } from "./reader.ts";
 

@@ -3,7 +3,7 @@
  * released: those calls never began. If a file is damaged, this is uncertain, and the holds become charges.
  */
 import { setTimeout as delay } from "node:timers/promises";
-import { Fault, FaultReason } from "@sluice/proto/runtime/fault.js";
+import { Fault, FaultReason } from "@sluice/proto/lib/faults/fault.js";
 import { type SettlementParts, endHolds } from "./settlements.ts";
 import type { Segment } from "./spool.ts";
 

@@ -1,5 +1,5 @@
 /** Starts, ends and charges of calls written to disk by one write, and the calls waiting for that write. */
-import { Fault, FaultOrigin, FaultReason } from "@sluice/proto/runtime/fault.js";
+import { Fault, FaultOrigin, FaultReason } from "@sluice/proto/lib/faults/fault.js";
 
 /** A call whose start is being written. */
 export interface StartingCall {

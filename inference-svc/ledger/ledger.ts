@@ -3,15 +3,15 @@
  * end of every turn. Ends are delivered to admin-svc from the spool files. A killed process leaves its open calls there; its next start
  * records each of them as lost.
  */
-import type { ServiceToken } from "@sluice/proto/runtime/rpc/service-token.js";
+import type { ServiceToken } from "@sluice/proto/lib/rpc/service-token.js";
 import { randomUUID } from "node:crypto";
 import type { Client } from "@grpc/grpc-js";
-import type { Fault } from "@sluice/proto/runtime/fault.js";
-import type { Finding, Hindrances } from "@sluice/proto/runtime/hindrances.js";
-import type { Logger } from "@sluice/proto/runtime/log/log.js";
-import { type Registry, gauge } from "@sluice/proto/runtime/metrics.js";
-import type { Span } from "@sluice/proto/runtime/tracing/span.js";
-import type { TurnFacts } from "@sluice/proto/runtime/turns/turn-facts.js";
+import type { Fault } from "@sluice/proto/lib/faults/fault.js";
+import type { Finding, Hindrances } from "@sluice/proto/lib/process/hindrances.js";
+import type { Logger } from "@sluice/proto/lib/log/log.js";
+import { type Registry, gauge } from "@sluice/proto/lib/metrics/metrics.js";
+import type { Span } from "@sluice/proto/lib/tracing/span.js";
+import type { TurnFacts } from "@sluice/proto/lib/turns/turn-facts.js";
 import type { TurnRequest } from "../turn/request.ts";
 import type { Usage } from "../turn/usage.ts";
 import type { Scope } from "../turn/scope.ts";

@@ -11,7 +11,7 @@
  * of the time of JSON.stringify; texts chosen by a client are quoted.
  */
 import { CallKind } from "@sluice/proto/gen/sluice/admin/v1/ledger_service_pb.js";
-import { type CallPurpose, callKind } from "@sluice/proto/runtime/call-operation.js";
+import { type CallPurpose, callKind } from "@sluice/proto/lib/ledger/call-operation.js";
 import type { CallCharge, CallEnd, CallSequence, CallStart, CallStatus, Tokens } from "./record.ts";
 
 const statuses: Readonly<Record<CallStatus, string>> = {

@@ -1,7 +1,7 @@
 /** Meters calls to services without a model: their price is held before they are sent, and their record has the cost. */
-import { Fault } from "@sluice/proto/runtime/fault.js";
-import { newUuid } from "@sluice/proto/runtime/id.js";
-import { dollars, pico } from "@sluice/proto/runtime/money.js";
+import { Fault } from "@sluice/proto/lib/faults/fault.js";
+import { newUuid } from "@sluice/proto/lib/ids/id.js";
+import { dollars, pico } from "@sluice/proto/lib/ledger/money.js";
 import {
   CallGivenUp,
   type Meter,

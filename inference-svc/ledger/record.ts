@@ -1,5 +1,5 @@
 /** A call to a provider, as the ledger records it. */
-import type { CallPurpose } from "@sluice/proto/runtime/call-operation.js";
+import type { CallPurpose } from "@sluice/proto/lib/ledger/call-operation.js";
 
 /** Facts known when a call begins. */
 export interface CallStart extends CallPurpose {

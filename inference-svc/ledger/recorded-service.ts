@@ -1,7 +1,7 @@
 /** Records calls to services other than models, such as a moderation endpoint or a search engine, like calls to models. */
-import { newUuid } from "@sluice/proto/runtime/id.js";
-import type { OperationWord } from "@sluice/proto/runtime/call-operation.js";
-import { decimal } from "@sluice/proto/runtime/money.js";
+import { newUuid } from "@sluice/proto/lib/ids/id.js";
+import type { OperationWord } from "@sluice/proto/lib/ledger/call-operation.js";
+import { decimal } from "@sluice/proto/lib/ledger/money.js";
 import type { CallOutcome, CallWatch } from "../internal/detection/detector.ts";
 import type { Scope } from "../turn/scope.ts";
 import type { CallLedger, Entry } from "./ledger.ts";

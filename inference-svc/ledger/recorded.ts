@@ -1,6 +1,6 @@
 /** Records a call to a provider: on the disk before it is made, and at its end before the client receives the end. */
-import { Fault } from "@sluice/proto/runtime/fault.js";
-import { decimal } from "@sluice/proto/runtime/money.js";
+import { Fault } from "@sluice/proto/lib/faults/fault.js";
+import { decimal } from "@sluice/proto/lib/ledger/money.js";
 import { throwIfAborted } from "../turn/abort.ts";
 import type { Scope } from "../turn/scope.ts";
 import { Answer, type Batch, type Next, type Outcome, type Turn, type TurnEvent } from "../turn/turn.ts";

@@ -2,7 +2,7 @@
  * Reports the costs of calls to the budgets: at once if the next call of the account may depend on it, else once a second, because the record
  * of the call soon reports the same. Failed reports are repeated: an unreleased amount is held for as long as this process lives.
  */
-import type { ServiceToken } from "@sluice/proto/runtime/rpc/service-token.js";
+import type { ServiceToken } from "@sluice/proto/lib/rpc/service-token.js";
 import type { Client } from "@grpc/grpc-js";
 import { create } from "@bufbuild/protobuf";
 import {
@@ -12,10 +12,10 @@ import {
   SettleHoldsRequestSchema,
   SettledCallSchema,
 } from "@sluice/proto/gen/sluice/admin/v1/ledger_service_pb.js";
-import { Fault, FaultReason } from "@sluice/proto/runtime/fault.js";
-import type { Logger } from "@sluice/proto/runtime/log/log.js";
-import { decimal } from "@sluice/proto/runtime/money.js";
-import { call, serviceMetadata } from "@sluice/proto/runtime/rpc/dial.js";
+import { Fault, FaultReason } from "@sluice/proto/lib/faults/fault.js";
+import type { Logger } from "@sluice/proto/lib/log/log.js";
+import { decimal } from "@sluice/proto/lib/ledger/money.js";
+import { call, serviceMetadata } from "@sluice/proto/lib/rpc/dial.js";
 import type { Owner } from "./long-turns.ts";
 
 /** Report interval for costs on which no call depends. */

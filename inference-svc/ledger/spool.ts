@@ -8,8 +8,8 @@
 import { closeSync, fdatasync, ftruncateSync, openSync, readdirSync, rmSync, statSync, writeSync } from "node:fs";
 import { stat, unlink, writeFile } from "node:fs/promises";
 import { basename, join } from "node:path";
-import { ConfigError } from "@sluice/proto/runtime/config.js";
-import { makePrivateFolder } from "@sluice/proto/runtime/private-folder.js";
+import { ConfigError } from "@sluice/proto/lib/process/environment.js";
+import { makePrivateFolder } from "@sluice/proto/lib/process/private-folder.js";
 
 /** Size of one file, some sixteen thousand calls. */
 const segmentBytes = 16 * 1024 * 1024;

@@ -1,7 +1,7 @@
 /** Spool line for a turn: the letter `t` and a TurnRecord in the JSON mapping of protobuf. Versions without support for the letter skip the line. */
 import { FilterAction } from "@sluice/proto/gen/sluice/admin/v1/access_service_pb.js";
 import { CallOperation, TurnOutcome } from "@sluice/proto/gen/sluice/admin/v1/ledger_service_pb.js";
-import type { TurnFacts } from "@sluice/proto/runtime/turns/turn-facts.js";
+import type { TurnFacts } from "@sluice/proto/lib/turns/turn-facts.js";
 import { quoteName } from "./line.ts";
 import type { CallSequence } from "./record.ts";
 

@@ -3,7 +3,7 @@
  * for its group, or writes it at once with `flush`. A failed write fails the start of every call in its group; ends are kept in memory until
  * there is room.
  */
-import type { Logger } from "@sluice/proto/runtime/log/log.js";
+import type { Logger } from "@sluice/proto/lib/log/log.js";
 import { FrameBuilder } from "./frame.ts";
 import { Group, type StartingCall, unavailable } from "./group.ts";
 import type { Spool } from "./spool.ts";

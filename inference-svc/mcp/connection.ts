@@ -1,7 +1,7 @@
 /** HTTP to one MCP server: each message is a POST, and its answer JSON or a stream of events. Redirects are not followed. */
 import type { IncomingHttpHeaders } from "node:http";
-import type { JsonObject } from "@sluice/proto/runtime/validation/fields.js";
-import { type Account, chunkOverheadBytes, heldBytes } from "@sluice/proto/runtime/load/held-bytes.js";
+import type { JsonObject } from "@sluice/proto/lib/validation/fields.js";
+import { type Account, chunkOverheadBytes, heldBytes } from "@sluice/proto/lib/load/held-bytes.js";
 import { type Dispatcher, Pool } from "undici";
 import { CallGivenUp } from "../internal/meter.ts";
 import { measureParsed } from "../estimate/memory.ts";

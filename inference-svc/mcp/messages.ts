@@ -1,5 +1,5 @@
 /** The messages of JSON-RPC 2.0 that a client of MCP writes and reads. */
-import { type JsonObject, isObject } from "@sluice/proto/runtime/validation/fields.js";
+import { type JsonObject, isObject } from "@sluice/proto/lib/validation/fields.js";
 import { truncate } from "../turn/truncate.ts";
 import { McpFailure } from "./failure.ts";
 

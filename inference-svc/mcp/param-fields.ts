@@ -2,7 +2,7 @@
  * Header fields that repeat arguments of a call (`x-mcp-header` in a tool's schema, revision 2026-07-28): proxies route by them, and servers
  * refuse a call without them.
  */
-import { isObject } from "@sluice/proto/runtime/validation/fields.js";
+import { isObject } from "@sluice/proto/lib/validation/fields.js";
 import type { FieldMap } from "./connection.ts";
 
 const maxDepth = 8;

@@ -1,6 +1,6 @@
 /** MCP servers that requests may reach: those of the operator by name, and addresses that the configuration file allows. */
-import type { McpSettings } from "@sluice/proto/runtime/house/mcp.js";
-import type { Logger } from "@sluice/proto/runtime/log/log.js";
+import type { McpSettings } from "@sluice/proto/config/mcp.js";
+import type { Logger } from "@sluice/proto/lib/log/log.js";
 import { type OnServiceEnd, watched } from "../internal/guarded-service.ts";
 import type { Meter, OpenMeter, ServiceCaller } from "../internal/meter.ts";
 import type { TurnSignal } from "../turn/signal.ts";

@@ -2,7 +2,7 @@
  * A turn's conversation with one MCP server over streamable HTTP. Servers of revision 2026-07-28 take each request by itself; earlier ones want
  * a session to be opened first, which is deleted at the end.
  */
-import type { JsonObject } from "@sluice/proto/runtime/validation/fields.js";
+import type { JsonObject } from "@sluice/proto/lib/validation/fields.js";
 import { CallGivenUp } from "../internal/meter.ts";
 import { abortFault } from "../turn/abort.ts";
 import type { TurnSignal } from "../turn/signal.ts";

@@ -8,7 +8,7 @@ import {
   Histogram,
   type HistogramSeries,
   type Registry,
-} from "@sluice/proto/runtime/metrics.js";
+} from "@sluice/proto/lib/metrics/metrics.js";
 import type { CallEnd, CallStart, Tokens } from "../ledger/record.ts";
 import type { CallObserver, ObservedCall } from "./calls.ts";
 

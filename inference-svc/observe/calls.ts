@@ -1,5 +1,5 @@
 /** Observes calls to providers at the ledger, where each call begins once and ends once. */
-import type { Span } from "@sluice/proto/runtime/tracing/span.js";
+import type { Span } from "@sluice/proto/lib/tracing/span.js";
 import type { CallLedger, Entry } from "../ledger/ledger.ts";
 import type { CallCharge, CallEnd, CallStart } from "../ledger/record.ts";
 import type { Scope } from "../turn/scope.ts";

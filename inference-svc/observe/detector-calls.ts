@@ -1,8 +1,8 @@
 /** Metrics and spans of calls to external detectors. */
-import type { DetectorSettings } from "@sluice/proto/runtime/house/detectors.js";
-import { Counter, Histogram, type Registry } from "@sluice/proto/runtime/metrics.js";
-import { untraced } from "@sluice/proto/runtime/tracing/context.js";
-import type { Tracing } from "@sluice/proto/runtime/tracing/span.js";
+import type { DetectorSettings } from "@sluice/proto/config/detectors.js";
+import { Counter, Histogram, type Registry } from "@sluice/proto/lib/metrics/metrics.js";
+import { untraced } from "@sluice/proto/lib/tracing/context.js";
+import type { Tracing } from "@sluice/proto/lib/tracing/span.js";
 import type { CallWatch, OnCallEnd } from "../internal/detection/detector.ts";
 import { addressAttributes } from "./traced-calls.ts";
 

@@ -1,6 +1,6 @@
 /** Tells the operator of providers that count what cannot be: such figures are estimated instead of charged. */
-import type { Logger } from "@sluice/proto/runtime/log/log.js";
-import { Counter, type Registry } from "@sluice/proto/runtime/metrics.js";
+import type { Logger } from "@sluice/proto/lib/log/log.js";
+import { Counter, type Registry } from "@sluice/proto/lib/metrics/metrics.js";
 import type { CallObserver } from "./calls.ts";
 
 export function doubtedUsage(registry: Registry, log: Pick<Logger, "warn">): CallObserver {

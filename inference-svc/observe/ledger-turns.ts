@@ -2,10 +2,10 @@
 import { type Caller, FilterAction } from "@sluice/proto/gen/sluice/admin/v1/access_service_pb.js";
 import { TurnOutcome } from "@sluice/proto/gen/sluice/admin/v1/ledger_service_pb.js";
 import type { RunTurnRequest } from "@sluice/proto/gen/sluice/inference/v1/turn_pb.js";
-import { type Fault, FaultOrigin } from "@sluice/proto/runtime/fault.js";
-import type { Access } from "@sluice/proto/runtime/policy/access.js";
-import { RefusedTurns } from "@sluice/proto/runtime/turns/refused-turns.js";
-import { type TurnFacts, askedModel, doorWord, turnOperation } from "@sluice/proto/runtime/turns/turn-facts.js";
+import { type Fault, FaultOrigin } from "@sluice/proto/lib/faults/fault.js";
+import type { Access } from "@sluice/proto/lib/policy/access.js";
+import { RefusedTurns } from "@sluice/proto/lib/turns/refused-turns.js";
+import { type TurnFacts, askedModel, doorWord, turnOperation } from "@sluice/proto/lib/turns/turn-facts.js";
 import type { Ledger } from "../ledger/ledger.ts";
 import { providerErrorKind } from "../turn/provider-error.ts";
 import type { Requester } from "../turn/requester.ts";

@@ -1,5 +1,5 @@
 /** Metrics of requests to MCP servers: how many, how they end, and how long they take. */
-import { Counter, Histogram, type Registry } from "@sluice/proto/runtime/metrics.js";
+import { Counter, Histogram, type Registry } from "@sluice/proto/lib/metrics/metrics.js";
 import type { McpWatch } from "../mcp/servers.ts";
 
 export function mcpMetrics(registry: Registry): McpWatch {

@@ -1,5 +1,5 @@
 /** Metrics of runs in the sandbox: how many, how they end, and how long they take. */
-import { Counter, Histogram, type Registry } from "@sluice/proto/runtime/metrics.js";
+import { Counter, Histogram, type Registry } from "@sluice/proto/lib/metrics/metrics.js";
 import type { SandboxWatch } from "../tools/sandbox/sandbox.ts";
 
 export function sandboxMetrics(registry: Registry): SandboxWatch {

@@ -1,8 +1,8 @@
 /** Opens a span for each call to a provider, with the names of OpenTelemetry's GenAI conventions. */
-import type { ProviderSettings } from "@sluice/proto/runtime/house-file.js";
-import { serviceOperations } from "@sluice/proto/runtime/call-operation.js";
-import type { Attributes, Span, Tracing } from "@sluice/proto/runtime/tracing/span.js";
-import { untraced } from "@sluice/proto/runtime/tracing/context.js";
+import type { ProviderSettings } from "@sluice/proto/config/config-file.js";
+import { serviceOperations } from "@sluice/proto/lib/ledger/call-operation.js";
+import type { Attributes, Span, Tracing } from "@sluice/proto/lib/tracing/span.js";
+import { untraced } from "@sluice/proto/lib/tracing/context.js";
 import type { CallEnd, CallStart } from "../ledger/record.ts";
 import type { CallObserver } from "./calls.ts";
 

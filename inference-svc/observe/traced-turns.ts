@@ -1,11 +1,11 @@
 /** Opens a span for each turn. No text of a prompt or an answer is in it. */
 import type { RunTurnRequest } from "@sluice/proto/gen/sluice/inference/v1/turn_pb.js";
-import type { Span, Tracing, Attributes } from "@sluice/proto/runtime/tracing/span.js";
-import { dollars } from "@sluice/proto/runtime/money.js";
+import type { Span, Tracing, Attributes } from "@sluice/proto/lib/tracing/span.js";
+import { dollars } from "@sluice/proto/lib/ledger/money.js";
 import type { Requester } from "../turn/requester.ts";
 import { totalCost } from "../turn/usage.ts";
 import { type TurnEnd, type TurnObservation, type TurnObserver, describeOutcome } from "./turns.ts";
-import { traceparentOf } from "@sluice/proto/runtime/tracing/context.js";
+import { traceparentOf } from "@sluice/proto/lib/tracing/context.js";
 
 export class TracedTurns implements TurnObserver {
   readonly #observer: TurnObserver;

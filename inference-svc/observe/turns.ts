@@ -1,13 +1,13 @@
 /** Writes one log line and counts metrics for each turn. What a client can invent is logged, and never becomes a metric label. */
 import type { Caller } from "@sluice/proto/gen/sluice/admin/v1/access_service_pb.js";
 import type { RunTurnRequest } from "@sluice/proto/gen/sluice/inference/v1/turn_pb.js";
-import { type Fault, FaultReason } from "@sluice/proto/runtime/fault.js";
-import type { LineLog, Logger } from "@sluice/proto/runtime/log/log.js";
-import { member, quoted } from "@sluice/proto/runtime/log/text.js";
-import { Counter, Histogram, type Registry } from "@sluice/proto/runtime/metrics.js";
-import { dollars } from "@sluice/proto/runtime/money.js";
-import type { Span } from "@sluice/proto/runtime/tracing/span.js";
-import { doorWord } from "@sluice/proto/runtime/turns/turn-facts.js";
+import { type Fault, FaultReason } from "@sluice/proto/lib/faults/fault.js";
+import type { LineLog, Logger } from "@sluice/proto/lib/log/log.js";
+import { member, quoted } from "@sluice/proto/lib/log/text.js";
+import { Counter, Histogram, type Registry } from "@sluice/proto/lib/metrics/metrics.js";
+import { dollars } from "@sluice/proto/lib/ledger/money.js";
+import type { Span } from "@sluice/proto/lib/tracing/span.js";
+import { doorWord } from "@sluice/proto/lib/turns/turn-facts.js";
 import type { Requester } from "../turn/requester.ts";
 import type { Attempt, Trace } from "../turn/trace.ts";
 import type { Outcome } from "../turn/turn.ts";

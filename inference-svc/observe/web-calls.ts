@@ -1,5 +1,5 @@
 /** Metrics of web searches, fetched pages and searches of vector stores: how many, how they end, and how long they take. */
-import { Counter, Histogram, type Registry } from "@sluice/proto/runtime/metrics.js";
+import { Counter, Histogram, type Registry } from "@sluice/proto/lib/metrics/metrics.js";
 import type { WebWatch } from "../web/web.ts";
 
 export function webMetrics(registry: Registry): WebWatch {

@@ -1,5 +1,5 @@
 /** Explains why a provider could not be reached, and what to do about it. Never contains a key. */
-import type { Fault } from "@sluice/proto/runtime/fault.js";
+import type { Fault } from "@sluice/proto/lib/faults/fault.js";
 import { isConnectionCode, isDnsCode, isTimeoutCode, isTlsCode, lastErrorCode } from "../turn/provider-error.ts";
 import { noCredentials } from "../upstream/credentials/source.ts";
 

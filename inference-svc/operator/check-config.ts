@@ -1,9 +1,9 @@
 /** `check-config [FILE]`: every problem of a configuration file, or what it would serve in this environment. */
 import { parseArgs } from "node:util";
-import { namedArguments, table } from "@sluice/proto/runtime/cli.js";
-import { ConfigError } from "@sluice/proto/runtime/config.js";
-import type { HouseFile, LoadedHouse, ModelSettings, ProviderSettings } from "@sluice/proto/runtime/house-file.js";
-import { leftOutReason } from "@sluice/proto/runtime/house/left-out.js";
+import { namedArguments, table } from "@sluice/proto/lib/process/cli.js";
+import { ConfigError } from "@sluice/proto/lib/process/environment.js";
+import type { HouseFile, LoadedHouse, ModelSettings, ProviderSettings } from "@sluice/proto/config/config-file.js";
+import { leftOutReason } from "@sluice/proto/config/left-out.js";
 import { loadSdkPackages, leaveOutBroken } from "../upstream/ai-sdk/load.ts";
 import {
   type OperatorCommand,

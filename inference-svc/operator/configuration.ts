@@ -1,9 +1,9 @@
 /** Loads the configuration file for the operator's commands, exactly as the service loads it. */
 import { fileURLToPath } from "node:url";
-import type { Command, Terminal } from "@sluice/proto/runtime/cli.js";
-import { type LoadedHouse, loadEdge, loadHouse, problemsOfLeftOut } from "@sluice/proto/runtime/house-file.js";
-import { type SinkSettings, loadSinks } from "@sluice/proto/runtime/house/sinks/sinks.js";
-import { readSeed } from "@sluice/proto/runtime/house/seed.js";
+import type { Command, Terminal } from "@sluice/proto/lib/process/cli.js";
+import { type LoadedHouse, loadEdge, loadHouse, problemsOfLeftOut } from "@sluice/proto/config/config-file.js";
+import { type SinkSettings, loadSinks } from "@sluice/proto/config/sinks/sinks.js";
+import { readSeed } from "@sluice/proto/config/seed.js";
 
 export interface OperatorTerminal extends Terminal {
   readonly environment: NodeJS.ProcessEnv;

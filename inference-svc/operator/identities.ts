@@ -1,6 +1,6 @@
 /** Says by which identity a provider on a cloud is called in this environment. Nothing is asked over the network. */
 import { accessSync, constants } from "node:fs";
-import type { ProviderSettings } from "@sluice/proto/runtime/house-file.js";
+import type { ProviderSettings } from "@sluice/proto/config/config-file.js";
 
 /** A source of credentials, in the order in which the library of the cloud looks for them. */
 interface Source {

@@ -1,7 +1,7 @@
 /** `test-provider ID`: sends one tiny request to a provider, through the same code that serves turns. */
-import { CommandError, readArguments } from "@sluice/proto/runtime/cli.js";
-import type { LoadedHouse, ProviderSettings } from "@sluice/proto/runtime/house-file.js";
-import { leftOutReason } from "@sluice/proto/runtime/house/left-out.js";
+import { CommandError, readArguments } from "@sluice/proto/lib/process/cli.js";
+import type { LoadedHouse, ProviderSettings } from "@sluice/proto/config/config-file.js";
+import { leftOutReason } from "@sluice/proto/config/left-out.js";
 import { Catalog } from "../routing/catalog.ts";
 import { loadSdkPackages } from "../upstream/ai-sdk/load.ts";
 import { type OperatorCommand, load } from "./configuration.ts";

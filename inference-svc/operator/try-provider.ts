@@ -1,10 +1,10 @@
 /** Sends one tiny request to a provider, through the same code that serves turns. */
 import { create } from "@bufbuild/protobuf";
 import { CallerSchema } from "@sluice/proto/gen/sluice/admin/v1/access_service_pb.js";
-import { Fault } from "@sluice/proto/runtime/fault.js";
-import type { ProviderSettings } from "@sluice/proto/runtime/house-file.js";
-import { newId, newUuid } from "@sluice/proto/runtime/id.js";
-import { heldBytes } from "@sluice/proto/runtime/load/held-bytes.js";
+import { Fault } from "@sluice/proto/lib/faults/fault.js";
+import type { ProviderSettings } from "@sluice/proto/config/config-file.js";
+import { newId, newUuid } from "@sluice/proto/lib/ids/id.js";
+import { heldBytes } from "@sluice/proto/lib/load/held-bytes.js";
 import type { Catalog } from "../routing/catalog.ts";
 import { bareRequest } from "../turn/bare-request.ts";
 import { Scope } from "../turn/scope.ts";

@@ -1,6 +1,6 @@
 /** An answer of several messages and thoughts as one of each: so it is shown and read on, and what a rule finds may go from one of them over into the next. */
-import { isObject } from "@sluice/proto/runtime/validation/fields.js";
-import { append } from "@sluice/proto/runtime/text/append.js";
+import { isObject } from "@sluice/proto/lib/validation/fields.js";
+import { append } from "@sluice/proto/lib/text/append.js";
 import { onBatch } from "../turn/layers.ts";
 import type { Layer, OutputItem, TurnEvent } from "../turn/turn.ts";
 

@@ -1,9 +1,9 @@
 /** Calls one model for a part of the request: an ordinary turn of the key, in parallel with others, with its own time limit. */
 import { create } from "@bufbuild/protobuf";
 import { type ProviderPreferences, ProviderPreferencesSchema } from "@sluice/proto/gen/sluice/inference/v1/turn_pb.js";
-import { Fault, FaultReason } from "@sluice/proto/runtime/fault.js";
-import { newUuid } from "@sluice/proto/runtime/id.js";
-import { isObject } from "@sluice/proto/runtime/validation/fields.js";
+import { Fault, FaultReason } from "@sluice/proto/lib/faults/fault.js";
+import { newUuid } from "@sluice/proto/lib/ids/id.js";
+import { isObject } from "@sluice/proto/lib/validation/fields.js";
 import { enforcedGuardrails } from "../guardrails/output/layer.ts";
 import { policyOf } from "../internal/call.ts";
 import { stoppedConversation } from "./stopped-conversation.ts";

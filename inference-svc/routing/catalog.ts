@@ -1,5 +1,5 @@
 /** The models available to requests and the endpoints that serve them: the configuration in the form used by the router. */
-import type { EndpointSettings, HouseFile, ModelSettings, ProviderSettings } from "@sluice/proto/runtime/house-file.js";
+import type { EndpointSettings, HouseFile, ModelSettings, ProviderSettings } from "@sluice/proto/config/config-file.js";
 import { type Prices, parsePrices } from "./price/price.ts";
 import { ModelNames } from "./model-names.ts";
 import { type Seed, endpointSeed } from "./choose/rendezvous.ts";

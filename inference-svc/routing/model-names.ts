@@ -2,7 +2,7 @@
  * Resolves model names other than slugs of the catalogue: an alias of the operator, a name without its author, a
  * vendor's spelling, or a version with its date.
  */
-import { editDistance } from "@sluice/proto/runtime/validation/edit-distance.js";
+import { editDistance } from "@sluice/proto/lib/validation/edit-distance.js";
 import { Globs } from "./choose/globs.ts";
 
 /** An entry of `model_aliases`. */

@@ -1,8 +1,8 @@
 /** Parses the arguments of a call, and normalizes them to compare calls. */
-import { type JsonObject, isObject } from "@sluice/proto/runtime/validation/fields.js";
-import { Problems } from "@sluice/proto/runtime/validation/problems.js";
-import type { Shape } from "@sluice/proto/runtime/validation/shape.js";
-import { Fault } from "@sluice/proto/runtime/fault.js";
+import { type JsonObject, isObject } from "@sluice/proto/lib/validation/fields.js";
+import { Problems } from "@sluice/proto/lib/validation/problems.js";
+import type { Shape } from "@sluice/proto/lib/validation/shape.js";
+import { Fault } from "@sluice/proto/lib/faults/fault.js";
 
 /** @returns the arguments, or a sentence for the model about the error */
 export function readArguments(json: string, shape: Shape): JsonObject | string {

@@ -1,5 +1,5 @@
 /** Tools from `additional_tools` items that no provider of the models runs. They join the request's tools: Sluice runs them, or sends functions instead. */
-import { isObject } from "@sluice/proto/runtime/validation/fields.js";
+import { isObject } from "@sluice/proto/lib/validation/fields.js";
 import { hasOther } from "../turn/parse/beginnings.ts";
 import type { HostedTool, InputItem, TurnRequest } from "../turn/request.ts";
 

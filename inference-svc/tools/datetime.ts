@@ -1,5 +1,5 @@
 /** service:datetime: what time it is, and where. */
-import { described, object, string } from "@sluice/proto/runtime/validation/shape.js";
+import { described, object, string } from "@sluice/proto/lib/validation/shape.js";
 import { type ServerTool, errorOutput } from "./tool.ts";
 
 /** @param now epoch milliseconds */

@@ -1,6 +1,6 @@
 /** Client tools with `defer_loading`: hidden from the model until a search finds them. */
-import { type JsonObject, isObject } from "@sluice/proto/runtime/validation/fields.js";
-import { withMembers } from "@sluice/proto/runtime/validation/json-span.js";
+import { type JsonObject, isObject } from "@sluice/proto/lib/validation/fields.js";
+import { withMembers } from "@sluice/proto/lib/json/span.js";
 import { bringsTools } from "./brought-tools.ts";
 import type { CallableTool, InputItem, NamespaceTool, Tool, ToolReference, TurnRequest } from "../turn/request.ts";
 

@@ -1,7 +1,7 @@
 /** file_search: searches the operator's vector stores, with the items and events known from providers. */
-import { type JsonObject, isObject } from "@sluice/proto/runtime/validation/fields.js";
-import { Problems } from "@sluice/proto/runtime/validation/problems.js";
-import { described, object, string } from "@sluice/proto/runtime/validation/shape.js";
+import { type JsonObject, isObject } from "@sluice/proto/lib/validation/fields.js";
+import { Problems } from "@sluice/proto/lib/validation/problems.js";
+import { described, object, string } from "@sluice/proto/lib/validation/shape.js";
 import type { FoundFile, InputItem } from "../turn/request.ts";
 import type { FileHit } from "../vector-stores/file-hit.ts";
 import type { FoundFiles, VectorStores } from "../vector-stores/vector-stores.ts";

@@ -1,6 +1,6 @@
 /** service:files: the model lists, reads and searches the request's files instead of getting all of their text. */
-import type { JsonObject } from "@sluice/proto/runtime/validation/fields.js";
-import { described, integer, object, string, word } from "@sluice/proto/runtime/validation/shape.js";
+import type { JsonObject } from "@sluice/proto/lib/validation/fields.js";
+import { described, integer, object, string, word } from "@sluice/proto/lib/validation/shape.js";
 import { findFileKind, findFiles } from "../files/part.ts";
 import { FileProblem, FileReadUnavailable } from "../files/problem.ts";
 import type { FileReader } from "../files/texts.ts";

@@ -1,5 +1,5 @@
 /** service:fusion: several models answer concurrently, an analyst compares the answers, and the calling model answers with the result. */
-import { described, object, string } from "@sluice/proto/runtime/validation/shape.js";
+import { described, object, string } from "@sluice/proto/lib/validation/shape.js";
 import { runMs } from "../fusion/panel.ts";
 import { type RunParts, ending, fused, panelState, retold } from "../fusion/run.ts";
 import { settingsOf } from "../fusion/settings.ts";

@@ -1,5 +1,5 @@
 /** The server tools of one request, opened under their function names. */
-import { type JsonObject, isObject } from "@sluice/proto/runtime/validation/fields.js";
+import { type JsonObject, isObject } from "@sluice/proto/lib/validation/fields.js";
 import { bareRequest } from "../turn/bare-request.ts";
 import type { HostedTool, Tool, TurnRequest } from "../turn/request.ts";
 import type { Scope } from "../turn/scope.ts";

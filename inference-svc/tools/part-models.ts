@@ -1,5 +1,5 @@
 /** Connects models called by a tool or plugin, such as the fusion panel, to the catalogue and the agent loop. */
-import type { FusionPresets } from "@sluice/proto/runtime/house/routers.js";
+import type { FusionPresets } from "@sluice/proto/config/routers.js";
 import { defaultPresets } from "../fusion/default-presets.ts";
 import { panelTimeouts } from "../fusion/panel.ts";
 import type { RunParts } from "../fusion/run.ts";

@@ -1,7 +1,7 @@
 /** Every tool Sluice runs. Any other hosted tool is rejected by name, unless a provider runs it. */
 import type { FileReader } from "../files/texts.ts";
 import type { RunParts } from "../fusion/run.ts";
-import type { InternalModels } from "@sluice/proto/runtime/house-file.js";
+import type { InternalModels } from "@sluice/proto/config/config-file.js";
 import type { Catalog } from "../routing/catalog.ts";
 import type { McpServers } from "../mcp/servers.ts";
 import type { VectorStores } from "../vector-stores/vector-stores.ts";

@@ -1,7 +1,7 @@
 /** service:search_models: searches models by words and capabilities, among those the key may use. */
-import { array, described, integer, object, string, word } from "@sluice/proto/runtime/validation/shape.js";
-import type { JsonObject } from "@sluice/proto/runtime/validation/fields.js";
-import { checked } from "@sluice/proto/runtime/validation/problems.js";
+import { array, described, integer, object, string, word } from "@sluice/proto/lib/validation/shape.js";
+import type { JsonObject } from "@sluice/proto/lib/validation/fields.js";
+import { checked } from "@sluice/proto/lib/validation/problems.js";
 import type { CatalogModel } from "../routing/catalog.ts";
 import { cheapestPricing } from "../routing/records/listing.ts";
 import { policyFilters } from "../routing/choose/policies.ts";

@@ -1,5 +1,5 @@
 /** The request's entries for all tools of a service, before and after the tools are known. */
-import type { JsonObject } from "@sluice/proto/runtime/validation/fields.js";
+import type { JsonObject } from "@sluice/proto/lib/validation/fields.js";
 import type { HostedTool, InputItem, TurnRequest } from "../turn/request.ts";
 import type { Scope } from "../turn/scope.ts";
 import { type Offer, freeName } from "./tool.ts";

@@ -1,10 +1,10 @@
 /** service:tool_search: finds deferred tools of the client, by a pattern or by words. Found tools can be called from then on. */
-import type { JsonObject } from "@sluice/proto/runtime/validation/fields.js";
-import { Problems } from "@sluice/proto/runtime/validation/problems.js";
-import { described, object, string } from "@sluice/proto/runtime/validation/shape.js";
-import { type Finder, pieceLengthOf } from "@sluice/proto/runtime/pattern/finder.js";
-import { compilePattern } from "@sluice/proto/runtime/pattern/pattern.js";
-import { PatternError } from "@sluice/proto/runtime/pattern/refusal.js";
+import type { JsonObject } from "@sluice/proto/lib/validation/fields.js";
+import { Problems } from "@sluice/proto/lib/validation/problems.js";
+import { described, object, string } from "@sluice/proto/lib/validation/shape.js";
+import { type Finder, pieceLengthOf } from "@sluice/proto/lib/pattern/finder.js";
+import { compilePattern } from "@sluice/proto/lib/pattern/pattern.js";
+import { PatternError } from "@sluice/proto/lib/pattern/refusal.js";
 import { type DeferredTool, descriptionOf, findDeferredTools } from "./deferred-tools.ts";
 import { type Fields, Index } from "./ranking.ts";
 import {

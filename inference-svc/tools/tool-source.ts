@@ -1,5 +1,5 @@
 /** Entries for all tools of a service. Sluice requests the list of tools before the first call of the model. */
-import type { JsonObject } from "@sluice/proto/runtime/validation/fields.js";
+import type { JsonObject } from "@sluice/proto/lib/validation/fields.js";
 import type { ItemEvent } from "../turn/progress-buffer.ts";
 import type { InputItem, ToolReference } from "../turn/request.ts";
 import type { TurnSignal } from "../turn/signal.ts";

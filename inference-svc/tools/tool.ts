@@ -1,6 +1,6 @@
 /** A tool run by Sluice: its description for the model, and the result of a call. Each tool has a file. */
-import type { JsonObject } from "@sluice/proto/runtime/validation/fields.js";
-import type { ObjectShape } from "@sluice/proto/runtime/validation/shape.js";
+import type { JsonObject } from "@sluice/proto/lib/validation/fields.js";
+import type { ObjectShape } from "@sluice/proto/lib/validation/shape.js";
 import type { ItemEvent } from "../turn/progress-buffer.ts";
 import type {
   CallableTool,

@@ -1,5 +1,5 @@
 /** The server tools of one request, offered to the model as functions. */
-import { invalid } from "@sluice/proto/runtime/validation/problems.js";
+import { invalid } from "@sluice/proto/lib/validation/problems.js";
 import type { CallableTool, Tool, ToolReference, TurnRequest } from "../turn/request.ts";
 import { hasOther } from "../turn/parse/beginnings.ts";
 import type { Scope } from "../turn/scope.ts";

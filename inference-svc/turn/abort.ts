@@ -1,5 +1,5 @@
 /** The failure of a turn ended from outside: by the client, a deadline or the end of the process. */
-import { Fault, FaultReason } from "@sluice/proto/runtime/fault.js";
+import { Fault, FaultReason } from "@sluice/proto/lib/faults/fault.js";
 import type { TurnSignal } from "./signal.ts";
 
 /** The fault given as abort reason, or a general fault for any other reason. */

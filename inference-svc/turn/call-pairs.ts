@@ -1,5 +1,5 @@
 /** Pairs calls with their outputs: a call and its output belong together. */
-import type { JsonObject } from "@sluice/proto/runtime/validation/fields.js";
+import type { JsonObject } from "@sluice/proto/lib/validation/fields.js";
 
 /** Types of outputs, each with the type of the call it answers. */
 export const callTypeByOutput: ReadonlyMap<string, string> = new Map([

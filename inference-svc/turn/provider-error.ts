@@ -1,6 +1,6 @@
 /** Classifies provider errors by a closed list of words, without hosts and addresses. */
 import type { ProviderErrorKind, UnansweredKind } from "@sluice/proto/contract/response/provider-error.js";
-import { type Fault, FaultOrigin, FaultReason } from "@sluice/proto/runtime/fault.js";
+import { type Fault, FaultOrigin, FaultReason } from "@sluice/proto/lib/faults/fault.js";
 
 /** The cause of a fault, for kinds of errors without an error code. */
 export class ProviderFailure extends Error {

@@ -1,5 +1,5 @@
 /** Replaces regions of a text, and moves annotations along with their words. */
-import { codePointLength } from "@sluice/proto/runtime/validation/text.js";
+import { codePointLength } from "@sluice/proto/lib/validation/text.js";
 
 /** A region to replace, in UTF-16 units. Regions are in order and do not overlap. */
 export interface Region {

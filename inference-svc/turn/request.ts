@@ -1,6 +1,6 @@
 /** A checked request, in the form used by the dialects. */
 import type { Plugin, ProviderPreferences } from "@sluice/proto/gen/sluice/inference/v1/turn_pb.js";
-import type { JsonObject } from "@sluice/proto/runtime/validation/fields.js";
+import type { JsonObject } from "@sluice/proto/lib/validation/fields.js";
 import type { Door } from "@sluice/proto/contract/request/extensions.js";
 import type { ParameterValues } from "@sluice/proto/contract/request/parameters.js";
 import type { FileTexts } from "./file-text.ts";

@@ -1,5 +1,5 @@
 /** The key and the client identifiers of a turn. */
-import type { TraceHeaders } from "@sluice/proto/runtime/tracing/context.js";
+import type { TraceHeaders } from "@sluice/proto/lib/tracing/context.js";
 
 export interface Requester {
   readonly keyHash: string;

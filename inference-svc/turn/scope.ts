@@ -1,8 +1,8 @@
 /** The context of a request. Layers and attempts change a field for their inner calls by deriving a new scope. */
 import type { Caller } from "@sluice/proto/gen/sluice/admin/v1/access_service_pb.js";
-import type { OperationWord, PayerWord } from "@sluice/proto/runtime/call-operation.js";
-import type { Account } from "@sluice/proto/runtime/load/held-bytes.js";
-import type { Span } from "@sluice/proto/runtime/tracing/span.js";
+import type { OperationWord, PayerWord } from "@sluice/proto/lib/ledger/call-operation.js";
+import type { Account } from "@sluice/proto/lib/load/held-bytes.js";
+import type { Span } from "@sluice/proto/lib/tracing/span.js";
 import type { TurnSignal } from "./signal.ts";
 import type { TurnState } from "./state.ts";
 import type { Trace } from "./trace.ts";

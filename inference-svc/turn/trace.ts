@@ -1,7 +1,7 @@
 /** The receipt of a turn, as the log line and `service_metadata` read it. */
 import type { UnansweredKind } from "@sluice/proto/contract/response/provider-error.js";
-import type { OperationWord } from "@sluice/proto/runtime/call-operation.js";
-import type { Span } from "@sluice/proto/runtime/tracing/span.js";
+import type { OperationWord } from "@sluice/proto/lib/ledger/call-operation.js";
+import type { Span } from "@sluice/proto/lib/tracing/span.js";
 import type { AlignedCall } from "./alignment.ts";
 import { type Usage, addToolUse, sumUsage } from "./usage.ts";
 

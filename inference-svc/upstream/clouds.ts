@@ -1,5 +1,5 @@
 /** The dialects in the variants of Google's and Microsoft's clouds. */
-import type { ProviderSettings } from "@sluice/proto/runtime/house-file.js";
+import type { ProviderSettings } from "@sluice/proto/config/config-file.js";
 import { chat } from "./chat/dialect.ts";
 import type { Dialect } from "./dialect.ts";
 import { geminiOnVertex } from "./gemini/vertex.ts";

@@ -1,6 +1,6 @@
 /** The detection services in the configuration file, each with its connections. */
 import { isDeepStrictEqual } from "node:util";
-import type { DetectorSettings } from "@sluice/proto/runtime/house/detectors.js";
+import type { DetectorSettings } from "@sluice/proto/config/detectors.js";
 import { type CallWatch, Detector } from "../internal/detection/detector.ts";
 import type { DetectorWire } from "../internal/detection/wire.ts";
 import { presidio } from "../internal/detection/presidio.ts";

@@ -1,6 +1,6 @@
 /** Maps a provider's status and error code to a fault. */
 import type { UnansweredKind } from "@sluice/proto/contract/response/provider-error.js";
-import { Fault, FaultOrigin, FaultReason } from "@sluice/proto/runtime/fault.js";
+import { Fault, FaultOrigin, FaultReason } from "@sluice/proto/lib/faults/fault.js";
 import { type Overflow, ProviderFailure } from "../turn/provider-error.ts";
 import { shownName } from "./known-words.ts";
 import { readOverflow } from "./overflow.ts";

@@ -1,7 +1,7 @@
 /** A provider called over HTTP in one of the dialects. */
-import { Fault } from "@sluice/proto/runtime/fault.js";
-import type { ProviderSettings } from "@sluice/proto/runtime/house-file.js";
-import { membersOf, withMembers } from "@sluice/proto/runtime/validation/json-span.js";
+import { Fault } from "@sluice/proto/lib/faults/fault.js";
+import type { ProviderSettings } from "@sluice/proto/config/config-file.js";
+import { membersOf, withMembers } from "@sluice/proto/lib/json/span.js";
 import { throwIfAborted } from "../turn/abort.ts";
 import type { TurnRequest } from "../turn/request.ts";
 import { deferred, explained } from "../turn/answers.ts";

@@ -1,7 +1,7 @@
 /** Reads JSON of providers with suspicion, and writes JSON with embedded JSON texts. */
-import { type JsonObject, isObject } from "@sluice/proto/runtime/validation/fields.js";
+import { type JsonObject, isObject } from "@sluice/proto/lib/validation/fields.js";
 import { providerFailed } from "./failure.ts";
-import { unitAt } from "@sluice/proto/runtime/text/unit-at.js";
+import { unitAt } from "@sluice/proto/lib/text/unit-at.js";
 
 export { type JsonObject, isObject };
 

@@ -1,7 +1,7 @@
 /** The moderation service in the configuration file. */
 import { isDeepStrictEqual } from "node:util";
-import type { HouseFile, ProviderSettings } from "@sluice/proto/runtime/house-file.js";
-import { type ModerationRole, readsImages, serviceSlug } from "@sluice/proto/runtime/house/internal-models.js";
+import type { HouseFile, ProviderSettings } from "@sluice/proto/config/config-file.js";
+import { type ModerationRole, readsImages, serviceSlug } from "@sluice/proto/config/internal-models.js";
 import { type CallWatch, Detector } from "../internal/detection/detector.ts";
 import { imageModerations, moderations } from "../internal/detection/moderations.ts";
 import type { DetectorDependencies } from "./detectors.ts";

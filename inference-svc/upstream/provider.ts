@@ -1,5 +1,5 @@
 /** The interface of a provider: over HTTP in a dialect, through a package of the AI SDK, or built in. */
-import type { Logger } from "@sluice/proto/runtime/log/log.js";
+import type { Logger } from "@sluice/proto/lib/log/log.js";
 import type { TurnRequest } from "../turn/request.ts";
 import type { DroppedField } from "../turn/trace.ts";
 import type { Turn } from "../turn/turn.ts";

@@ -1,7 +1,7 @@
 /** The configured providers, each with its dialect, its connections and its keys. */
 import { isDeepStrictEqual } from "node:util";
-import { Fault, FaultReason } from "@sluice/proto/runtime/fault.js";
-import type { ProviderSettings } from "@sluice/proto/runtime/house-file.js";
+import { Fault, FaultReason } from "@sluice/proto/lib/faults/fault.js";
+import type { ProviderSettings } from "@sluice/proto/config/config-file.js";
 import type { Turn } from "../turn/turn.ts";
 import { isSdk } from "./ai-sdk/load.ts";
 import { sdkProvider } from "./ai-sdk/provider.ts";

@@ -1,5 +1,5 @@
 /** The vendor whose rules a provider follows: as configured, else by its host. */
-import type { ProviderSettings } from "@sluice/proto/runtime/house-file.js";
+import type { ProviderSettings } from "@sluice/proto/config/config-file.js";
 import type { Dialect } from "./dialect.ts";
 
 /** Hosts of vendors, and of clouds with a vendor's own implementation, by dialect where a cloud serves several vendors. */

@@ -1,5 +1,5 @@
 /** Reads one result of a vector store. Whatever a service sends, it fits the item and the model's window. */
-import { type JsonObject, isObject } from "@sluice/proto/runtime/validation/fields.js";
+import { type JsonObject, isObject } from "@sluice/proto/lib/validation/fields.js";
 import { truncate } from "../turn/truncate.ts";
 import { wellFormed } from "../web/charset.ts";
 import { lineOf } from "../web/engines/answer.ts";

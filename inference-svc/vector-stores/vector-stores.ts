@@ -1,7 +1,7 @@
 /** The operator's vector stores, searched in OpenAI's format (https://platform.openai.com/docs/api-reference/vector-stores/search). */
-import type { FileSearchSettings, VectorStoreSettings } from "@sluice/proto/runtime/house/file-search.js";
-import type { Logger } from "@sluice/proto/runtime/log/log.js";
-import type { JsonObject } from "@sluice/proto/runtime/validation/fields.js";
+import type { FileSearchSettings, VectorStoreSettings } from "@sluice/proto/config/file-search.js";
+import type { Logger } from "@sluice/proto/lib/log/log.js";
+import type { JsonObject } from "@sluice/proto/lib/validation/fields.js";
 import { GuardedService, watched } from "../internal/guarded-service.ts";
 import type { OpenMeter, ServiceCaller } from "../internal/meter.ts";
 import { throwIfAborted } from "../turn/abort.ts";

@@ -2,7 +2,7 @@
 import { once } from "node:events";
 import { type ServerResponse, createServer } from "node:http";
 import type { AddressInfo } from "node:net";
-import { loopback } from "@sluice/proto/runtime/warm-up/peer.js";
+import { loopback } from "@sluice/proto/lib/warm-up/peer.js";
 
 const usage = { prompt_tokens: 212, completion_tokens: 24, total_tokens: 236 };
 const word = " another";

@@ -4,12 +4,12 @@
  */
 import { mkdirSync, rmSync } from "node:fs";
 import { join } from "node:path";
-import { houseSchema } from "@sluice/proto/runtime/house-file.js";
-import type { ServiceToken } from "@sluice/proto/runtime/rpc/service-token.js";
-import type { Connect } from "@sluice/proto/runtime/session/link.js";
-import { openAdminPeer } from "@sluice/proto/runtime/warm-up/admin-peer.js";
-import { createWarmUpParts } from "@sluice/proto/runtime/warm-up/parts.js";
-import { loopback } from "@sluice/proto/runtime/warm-up/peer.js";
+import { houseSchema } from "@sluice/proto/config/config-file.js";
+import type { ServiceToken } from "@sluice/proto/lib/rpc/service-token.js";
+import type { Connect } from "@sluice/proto/lib/lane/link.js";
+import { openAdminPeer } from "@sluice/proto/lib/warm-up/admin-peer.js";
+import { createWarmUpParts } from "@sluice/proto/lib/warm-up/parts.js";
+import { loopback } from "@sluice/proto/lib/warm-up/peer.js";
 import type { Settings } from "../config.ts";
 import { openInference } from "../inference.ts";
 import { noPackages } from "../upstream/ai-sdk/load.ts";

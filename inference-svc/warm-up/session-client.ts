@@ -3,15 +3,15 @@ import { create } from "@bufbuild/protobuf";
 import { InferenceService } from "@sluice/proto/gen/sluice/inference/v1/inference_service_pb.js";
 import { type ClientFrame, OpenSchema } from "@sluice/proto/gen/sluice/inference/v1/session_pb.js";
 import type { RunTurnRequest } from "@sluice/proto/gen/sluice/inference/v1/turn_pb.js";
-import { Fault } from "@sluice/proto/runtime/fault.js";
-import { newId } from "@sluice/proto/runtime/id.js";
-import { ClientStream, type ClientStreamListener } from "@sluice/proto/runtime/rpc/client-stream.js";
-import { pathOf } from "@sluice/proto/runtime/rpc/dial.js";
-import type { ServiceToken } from "@sluice/proto/runtime/rpc/service-token.js";
-import { decodeSessionResponse } from "@sluice/proto/runtime/session/decode-response.js";
-import { writeSessionRequest } from "@sluice/proto/runtime/session/encode-request.js";
-import { Outbox } from "@sluice/proto/runtime/session/outbox.js";
-import { TurnTable } from "@sluice/proto/runtime/session/turn-table.js";
+import { Fault } from "@sluice/proto/lib/faults/fault.js";
+import { newId } from "@sluice/proto/lib/ids/id.js";
+import { ClientStream, type ClientStreamListener } from "@sluice/proto/lib/rpc/client-stream.js";
+import { pathOf } from "@sluice/proto/lib/rpc/dial.js";
+import type { ServiceToken } from "@sluice/proto/lib/rpc/service-token.js";
+import { decodeSessionResponse } from "@sluice/proto/lib/lane/decode-response.js";
+import { writeSessionRequest } from "@sluice/proto/lib/lane/encode-request.js";
+import { Outbox } from "@sluice/proto/lib/lane/outbox.js";
+import { TurnTable } from "@sluice/proto/lib/lane/turn-table.js";
 
 interface RunningTurn {
   ended(): void;

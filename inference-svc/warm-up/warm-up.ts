@@ -4,7 +4,7 @@
  */
 import { create } from "@bufbuild/protobuf";
 import { type RunTurnRequest, RunTurnRequestSchema } from "@sluice/proto/gen/sluice/inference/v1/turn_pb.js";
-import { repeat } from "@sluice/proto/runtime/warm-up/repeat.js";
+import { repeat } from "@sluice/proto/lib/warm-up/repeat.js";
 import type { Settings } from "../config.ts";
 import { model, openWarmUpService } from "./service.ts";
 import { SessionClient } from "./session-client.ts";

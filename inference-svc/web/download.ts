@@ -1,6 +1,6 @@
 /** A GET request to addresses that were checked before, with limits for the response. */
 import { type Readable, pipeline } from "node:stream";
-import { chunkOverheadBytes, heldBytes } from "@sluice/proto/runtime/load/held-bytes.js";
+import { chunkOverheadBytes, heldBytes } from "@sluice/proto/lib/load/held-bytes.js";
 import { Client } from "undici";
 import { parseContentCoding, findDecompressor } from "../upstream/transport/content-coding.ts";
 import { pinnedConnector } from "./pinned-connector.ts";

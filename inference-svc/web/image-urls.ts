@@ -2,8 +2,8 @@
  * Images by URL for endpoints whose format takes only the bytes of images: fetched right before the request is sent, behind all guardrails, under the rules
  * for web pages.
  */
-import { isObject } from "@sluice/proto/runtime/validation/fields.js";
-import { invalid } from "@sluice/proto/runtime/validation/problems.js";
+import { isObject } from "@sluice/proto/lib/validation/fields.js";
+import { invalid } from "@sluice/proto/lib/validation/problems.js";
 import { replaceParts } from "../files/part.ts";
 import type { Endpoint } from "../routing/catalog.ts";
 import type { DialectSupport } from "../routing/choose/candidates.ts";

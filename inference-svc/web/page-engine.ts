@@ -1,6 +1,6 @@
 /** Reads pages by the service of a vendor, which sees their URLs. What it gives is no more trusted than a page. */
-import type { Logger } from "@sluice/proto/runtime/log/log.js";
-import { Fault } from "@sluice/proto/runtime/fault.js";
+import type { Logger } from "@sluice/proto/lib/log/log.js";
+import { Fault } from "@sluice/proto/lib/faults/fault.js";
 import type { ServiceCaller } from "../internal/meter.ts";
 import type { MeteredLimits } from "../upstream/transport/metered-client.ts";
 import { wellFormed } from "./charset.ts";

@@ -1,8 +1,8 @@
 /** Finds the addresses in a request that its receiver may load, and refuses those that lead into a private network. */
-import { isObject } from "@sluice/proto/runtime/validation/fields.js";
-import { Problems } from "@sluice/proto/runtime/validation/problems.js";
-import type { McpSettings } from "@sluice/proto/runtime/house/mcp.js";
-import type { WebFetchSettings } from "@sluice/proto/runtime/house/web.js";
+import { isObject } from "@sluice/proto/lib/validation/fields.js";
+import { Problems } from "@sluice/proto/lib/validation/problems.js";
+import type { McpSettings } from "@sluice/proto/config/mcp.js";
+import type { WebFetchSettings } from "@sluice/proto/config/web.js";
 import { ConcurrencySlots } from "../internal/concurrency-slots.ts";
 import type { AskingFeatureOf } from "../turn/feature.ts";
 import { onRequest } from "../turn/layers.ts";

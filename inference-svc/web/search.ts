@@ -1,5 +1,5 @@
 /** Searches the web with any engine. Domain filters are checked here, whatever the engine makes of them. */
-import type { Logger } from "@sluice/proto/runtime/log/log.js";
+import type { Logger } from "@sluice/proto/lib/log/log.js";
 import { GuardedService } from "../internal/guarded-service.ts";
 import type { ServiceCaller } from "../internal/meter.ts";
 import type { MeteredLimits } from "../upstream/transport/metered-client.ts";

@@ -1,6 +1,6 @@
 /** Web search and page fetches as the configuration file allows them. */
-import type { SearchSettings, WebFetchSettings } from "@sluice/proto/runtime/house/web.js";
-import type { Logger } from "@sluice/proto/runtime/log/log.js";
+import type { SearchSettings, WebFetchSettings } from "@sluice/proto/config/web.js";
+import type { Logger } from "@sluice/proto/lib/log/log.js";
 import { type OnServiceEnd, watched } from "../internal/guarded-service.ts";
 import type { OpenMeter, ServiceCaller } from "../internal/meter.ts";
 import type { TurnSignal } from "../turn/signal.ts";

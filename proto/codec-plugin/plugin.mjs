@@ -1,5 +1,5 @@
 /**
- * Generates the codec of a session, proto/runtime/session/gen/codec.ts. `npm run gen` runs it as a plugin of buf.
+ * Generates the codec of a session, proto/lib/lane/gen/codec.ts. `npm run gen` runs it as a plugin of buf.
  *
  * Every turn passes through this codec, and the schema-driven codec of @bufbuild/protobuf takes several times as long. Static code for each message is as
  * fast as handwritten code, and covers every field of the contract.

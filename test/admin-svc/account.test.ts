@@ -16,8 +16,8 @@ import {
   type CreateGuardrailRequestSchema,
   GuardrailService,
 } from "@sluice/proto/gen/sluice/admin/v1/guardrail_service_pb.js";
-import { FaultReason } from "@sluice/proto/runtime/fault.js";
-import { KeyKind, hashKey, mintKey } from "@sluice/proto/runtime/key.js";
+import { FaultReason } from "@sluice/proto/lib/faults/fault.js";
+import { KeyKind, hashKey, mintKey } from "@sluice/proto/lib/ids/key.js";
 import { sql } from "kysely";
 import { eventually } from "../support/processes.ts";
 import {

@@ -4,9 +4,9 @@ import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
 import { revokeKey } from "@sluice/admin-svc/store/keys.js";
 import { currentGeneration } from "@sluice/admin-svc/store/policy.js";
 import { GuardrailService, type KeyAssignment } from "@sluice/proto/gen/sluice/admin/v1/guardrail_service_pb.js";
-import { FaultReason } from "@sluice/proto/runtime/fault.js";
-import { KeyKind, hashKey } from "@sluice/proto/runtime/key.js";
-import { dial } from "@sluice/proto/runtime/rpc/dial.js";
+import { FaultReason } from "@sluice/proto/lib/faults/fault.js";
+import { KeyKind, hashKey } from "@sluice/proto/lib/ids/key.js";
+import { dial } from "@sluice/proto/lib/rpc/dial.js";
 import { sql } from "kysely";
 import {
   type AdminHouse,

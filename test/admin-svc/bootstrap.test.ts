@@ -3,7 +3,7 @@ import { afterEach, beforeEach, expect, test } from "@jest/globals";
 import { runCli } from "@sluice/admin-svc/cli.js";
 import { openDatabase, readLimits } from "@sluice/admin-svc/store/postgres/postgres.js";
 import { runtimeRole } from "@sluice/admin-svc/store/postgres/roles.js";
-import { KeyKind, hashKey, kindOfKey, mintKey } from "@sluice/proto/runtime/key.js";
+import { KeyKind, hashKey, kindOfKey, mintKey } from "@sluice/proto/lib/ids/key.js";
 import { type TestDatabase, createDatabase } from "../support/database.ts";
 
 let created: TestDatabase;

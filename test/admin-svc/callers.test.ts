@@ -13,11 +13,11 @@ import {
 import { EndUserService, UpdateEndUserRequestSchema } from "@sluice/proto/gen/sluice/admin/v1/end_user_service_pb.js";
 import { GuardrailService } from "@sluice/proto/gen/sluice/admin/v1/guardrail_service_pb.js";
 import { KeyService } from "@sluice/proto/gen/sluice/admin/v1/key_service_pb.js";
-import { Fault, FaultReason } from "@sluice/proto/runtime/fault.js";
-import { KeyKind, hashKey, mintKey } from "@sluice/proto/runtime/key.js";
-import { Registry } from "@sluice/proto/runtime/metrics.js";
-import { Access } from "@sluice/proto/runtime/policy/access.js";
-import { call, dial, serviceMetadata } from "@sluice/proto/runtime/rpc/dial.js";
+import { Fault, FaultReason } from "@sluice/proto/lib/faults/fault.js";
+import { KeyKind, hashKey, mintKey } from "@sluice/proto/lib/ids/key.js";
+import { Registry } from "@sluice/proto/lib/metrics/metrics.js";
+import { Access } from "@sluice/proto/lib/policy/access.js";
+import { call, dial, serviceMetadata } from "@sluice/proto/lib/rpc/dial.js";
 import {
   type AdminHouse,
   addGuardrail,

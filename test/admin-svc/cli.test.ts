@@ -1,7 +1,7 @@
 /** The command line: what it makes, what it shows, and what it says to wrong input. */
 import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
 import { runCli } from "@sluice/admin-svc/cli.js";
-import { KeyKind, hashKey, kindOfKey } from "@sluice/proto/runtime/key.js";
+import { KeyKind, hashKey, kindOfKey } from "@sluice/proto/lib/ids/key.js";
 import { toRow } from "@sluice/admin-svc/store/ledger/usage-messages.js";
 import { openDatabase, writeLimits } from "@sluice/admin-svc/store/postgres/postgres.js";
 import { insertUsage } from "@sluice/admin-svc/store/ledger/usage.js";

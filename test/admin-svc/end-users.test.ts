@@ -9,11 +9,11 @@ import {
   EndUserService,
   UpdateEndUserRequestSchema,
 } from "@sluice/proto/gen/sluice/admin/v1/end_user_service_pb.js";
-import { FaultReason } from "@sluice/proto/runtime/fault.js";
-import { call } from "@sluice/proto/runtime/rpc/dial.js";
+import { FaultReason } from "@sluice/proto/lib/faults/fault.js";
+import { call } from "@sluice/proto/lib/rpc/dial.js";
 import { sql } from "kysely";
 import { connect } from "node:http2";
-import { KeyKind } from "@sluice/proto/runtime/key.js";
+import { KeyKind } from "@sluice/proto/lib/ids/key.js";
 import {
   type AdminHouse,
   addKey,

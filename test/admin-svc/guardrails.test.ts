@@ -16,8 +16,8 @@ import {
   type GuardrailRecord,
   GuardrailService,
 } from "@sluice/proto/gen/sluice/admin/v1/guardrail_service_pb.js";
-import { FaultReason } from "@sluice/proto/runtime/fault.js";
-import { hashKey } from "@sluice/proto/runtime/key.js";
+import { FaultReason } from "@sluice/proto/lib/faults/fault.js";
+import { hashKey } from "@sluice/proto/lib/ids/key.js";
 import { Metadata } from "@grpc/grpc-js";
 import { sql } from "kysely";
 import { setImmediate as nextTurn } from "node:timers/promises";

@@ -25,12 +25,12 @@ import {
   UnassignKeysRequestSchema,
   type UnassignKeysResponse,
 } from "@sluice/proto/gen/sluice/admin/v1/guardrail_service_pb.js";
-import { Fault } from "@sluice/proto/runtime/fault.js";
-import { KeyKind, hashKey, mintKey } from "@sluice/proto/runtime/key.js";
-import { Lifecycle } from "@sluice/proto/runtime/lifecycle.js";
-import { type Logger, openLog } from "@sluice/proto/runtime/log/log.js";
-import { Registry } from "@sluice/proto/runtime/metrics.js";
-import { call, dial, serviceMetadata } from "@sluice/proto/runtime/rpc/dial.js";
+import { Fault } from "@sluice/proto/lib/faults/fault.js";
+import { KeyKind, hashKey, mintKey } from "@sluice/proto/lib/ids/key.js";
+import { Lifecycle } from "@sluice/proto/lib/process/lifecycle.js";
+import { type Logger, openLog } from "@sluice/proto/lib/log/log.js";
+import { Registry } from "@sluice/proto/lib/metrics/metrics.js";
+import { call, dial, serviceMetadata } from "@sluice/proto/lib/rpc/dial.js";
 import type { Kysely } from "kysely";
 import { createDatabase } from "../support/database.ts";
 

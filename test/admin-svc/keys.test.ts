@@ -6,8 +6,8 @@ import { toRow } from "@sluice/admin-svc/store/ledger/usage-messages.js";
 import { currentGeneration } from "@sluice/admin-svc/store/policy.js";
 import { KeyKind } from "@sluice/proto/gen/sluice/admin/v1/access_service_pb.js";
 import { type CreateKeyResponse, type Key, KeyService } from "@sluice/proto/gen/sluice/admin/v1/key_service_pb.js";
-import { FaultReason } from "@sluice/proto/runtime/fault.js";
-import { hashKey, kindOfKey } from "@sluice/proto/runtime/key.js";
+import { FaultReason } from "@sluice/proto/lib/faults/fault.js";
+import { hashKey, kindOfKey } from "@sluice/proto/lib/ids/key.js";
 import {
   type AdminHouse,
   addGuardrail,

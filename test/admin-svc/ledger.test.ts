@@ -13,12 +13,12 @@ import {
   type UsageRecord,
   UsageRecordSchema,
 } from "@sluice/proto/gen/sluice/admin/v1/ledger_service_pb.js";
-import { callOperations, operationWords } from "@sluice/proto/runtime/call-operation.js";
+import { callOperations, operationWords } from "@sluice/proto/lib/ledger/call-operation.js";
 import { CallerSchema } from "@sluice/proto/gen/sluice/admin/v1/access_service_pb.js";
-import { type Fault, FaultReason } from "@sluice/proto/runtime/fault.js";
-import { hashKey } from "@sluice/proto/runtime/key.js";
-import { openLog } from "@sluice/proto/runtime/log/log.js";
-import { call, dial, serviceMetadata } from "@sluice/proto/runtime/rpc/dial.js";
+import { type Fault, FaultReason } from "@sluice/proto/lib/faults/fault.js";
+import { hashKey } from "@sluice/proto/lib/ids/key.js";
+import { openLog } from "@sluice/proto/lib/log/log.js";
+import { call, dial, serviceMetadata } from "@sluice/proto/lib/rpc/dial.js";
 import { defaultWorkspaceId } from "@sluice/admin-svc/store/database.js";
 import { foldAll } from "@sluice/admin-svc/store/ledger/fold.js";
 import { ledgerState } from "@sluice/admin-svc/store/ledger/ledger-check.js";

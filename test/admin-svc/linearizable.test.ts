@@ -6,10 +6,10 @@
 import { afterAll, beforeAll, expect, test } from "@jest/globals";
 import { GuardrailService } from "@sluice/proto/gen/sluice/admin/v1/guardrail_service_pb.js";
 import { KeyService } from "@sluice/proto/gen/sluice/admin/v1/key_service_pb.js";
-import { Access } from "@sluice/proto/runtime/policy/access.js";
-import { Fault, FaultReason } from "@sluice/proto/runtime/fault.js";
-import { Registry } from "@sluice/proto/runtime/metrics.js";
-import { dial } from "@sluice/proto/runtime/rpc/dial.js";
+import { Access } from "@sluice/proto/lib/policy/access.js";
+import { Fault, FaultReason } from "@sluice/proto/lib/faults/fault.js";
+import { Registry } from "@sluice/proto/lib/metrics/metrics.js";
+import { dial } from "@sluice/proto/lib/rpc/dial.js";
 import { Random } from "../fuzz/random.ts";
 import { type SequentialModel, type TimedOperation, isLinearizable } from "../support/answers/linearizable.ts";
 import { samplesOf } from "../support/metrics.ts";

@@ -2,8 +2,8 @@
 import { beforeEach, describe, expect, test } from "@jest/globals";
 import { PolicyFeed } from "@sluice/admin-svc/service/policy-feed.js";
 import type { Watcher } from "@sluice/admin-svc/service/watcher.js";
-import { openLog } from "@sluice/proto/runtime/log/log.js";
-import { Registry } from "@sluice/proto/runtime/metrics.js";
+import { openLog } from "@sluice/proto/lib/log/log.js";
+import { Registry } from "@sluice/proto/lib/metrics/metrics.js";
 
 const log = openLog("test", "silent");
 let feed: PolicyFeed;

@@ -9,7 +9,7 @@ import { prepareSchema } from "@sluice/admin-svc/prepare.js";
 import { runtimeRole } from "@sluice/admin-svc/store/postgres/roles.js";
 import { NoSessionError } from "@sluice/admin-svc/store/postgres/sessions.js";
 import { KeyService } from "@sluice/proto/gen/sluice/admin/v1/key_service_pb.js";
-import { openLog } from "@sluice/proto/runtime/log/log.js";
+import { openLog } from "@sluice/proto/lib/log/log.js";
 import { type TestDatabase, createDatabase } from "../support/database.ts";
 import { type PoolerOptions, Pooler } from "../support/pooler.ts";
 import { freePort } from "../support/runner/free-ports.ts";

@@ -14,13 +14,13 @@ import {
   CreateGuardrailRequestSchema,
   GuardrailService,
 } from "@sluice/proto/gen/sluice/admin/v1/guardrail_service_pb.js";
-import { Access } from "@sluice/proto/runtime/policy/access.js";
-import { hashKey } from "@sluice/proto/runtime/key.js";
-import { Lifecycle } from "@sluice/proto/runtime/lifecycle.js";
-import { openLog } from "@sluice/proto/runtime/log/log.js";
-import { Registry } from "@sluice/proto/runtime/metrics.js";
-import { call, dial, serviceMetadata } from "@sluice/proto/runtime/rpc/dial.js";
-import { serveRpc } from "@sluice/proto/runtime/rpc/serve.js";
+import { Access } from "@sluice/proto/lib/policy/access.js";
+import { hashKey } from "@sluice/proto/lib/ids/key.js";
+import { Lifecycle } from "@sluice/proto/lib/process/lifecycle.js";
+import { openLog } from "@sluice/proto/lib/log/log.js";
+import { Registry } from "@sluice/proto/lib/metrics/metrics.js";
+import { call, dial, serviceMetadata } from "@sluice/proto/lib/rpc/dial.js";
+import { serveRpc } from "@sluice/proto/lib/rpc/serve.js";
 import { type AdminHouse, addKey, administrate, assign, bearer, openHouse, serviceToken, timeoutMs } from "./house.ts";
 
 const log = openLog("test", "silent");

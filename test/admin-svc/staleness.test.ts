@@ -6,12 +6,12 @@ import { afterAll, afterEach, beforeAll, expect, jest, test } from "@jest/global
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
-import { Access } from "@sluice/proto/runtime/policy/access.js";
-import { hashKey } from "@sluice/proto/runtime/key.js";
-import { openLog } from "@sluice/proto/runtime/log/log.js";
-import { Registry } from "@sluice/proto/runtime/metrics.js";
-import { dial } from "@sluice/proto/runtime/rpc/dial.js";
-import { openServiceToken } from "@sluice/proto/runtime/rpc/service-token.js";
+import { Access } from "@sluice/proto/lib/policy/access.js";
+import { hashKey } from "@sluice/proto/lib/ids/key.js";
+import { openLog } from "@sluice/proto/lib/log/log.js";
+import { Registry } from "@sluice/proto/lib/metrics/metrics.js";
+import { dial } from "@sluice/proto/lib/rpc/dial.js";
+import { openServiceToken } from "@sluice/proto/lib/rpc/service-token.js";
 import { sql } from "kysely";
 import { findShortest, measureElapsedMs } from "../support/clock.ts";
 import { eventually } from "../support/processes.ts";

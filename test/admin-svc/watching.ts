@@ -8,7 +8,7 @@ import {
   type WatchPolicyResponse,
   WatchPolicyResponseSchema,
 } from "@sluice/proto/gen/sluice/admin/v1/access_service_pb.js";
-import { codec, dial, pathOf, serviceMetadata } from "@sluice/proto/runtime/rpc/dial.js";
+import { codec, dial, pathOf, serviceMetadata } from "@sluice/proto/lib/rpc/dial.js";
 import { serviceToken } from "./house.ts";
 
 type Call = ClientDuplexStream<WatchPolicyRequest, WatchPolicyResponse>;

@@ -3,7 +3,7 @@ import { spawn } from "node:child_process";
 import { randomBytes } from "node:crypto";
 import { once } from "node:events";
 import type { Client } from "@grpc/grpc-js";
-import { dial } from "@sluice/proto/runtime/rpc/dial.js";
+import { dial } from "@sluice/proto/lib/rpc/dial.js";
 import { programIn, root } from "../support/processes.ts";
 
 const main = programIn(root, "admin-svc");

@@ -21,8 +21,8 @@ import {
   TurnRecordSchema,
   UsageRecordSchema,
 } from "@sluice/proto/gen/sluice/admin/v1/ledger_service_pb.js";
-import { Fault } from "@sluice/proto/runtime/fault.js";
-import { call, serviceMetadata } from "@sluice/proto/runtime/rpc/dial.js";
+import { Fault } from "@sluice/proto/lib/faults/fault.js";
+import { call, serviceMetadata } from "@sluice/proto/lib/rpc/dial.js";
 import pg from "pg";
 import { freePort } from "../support/runner/free-ports.ts";
 import { type Admin, startAdmin, token } from "./admin.ts";

@@ -4,7 +4,7 @@
  * was asked for is on record once.
  */
 import { setTimeout as wait } from "node:timers/promises";
-import { hashKey } from "@sluice/proto/runtime/key.js";
+import { hashKey } from "@sluice/proto/lib/ids/key.js";
 import { Random } from "../fuzz/random.ts";
 import { type House, startHouse } from "../support/house.ts";
 import { type Upstream, startUpstream } from "../support/providers/upstream.ts";

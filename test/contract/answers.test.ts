@@ -1,6 +1,6 @@
 /** Answers of running processes match the OpenAPI document: success, streams, failures, administration, the catalogue. */
 import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
-import { hashKey } from "@sluice/proto/runtime/key.js";
+import { hashKey } from "@sluice/proto/lib/ids/key.js";
 import { type House, startHouse } from "../support/house.ts";
 import { document, validate, validateError, validateEvents, validateResponse } from "../support/answers/published.ts";
 import { parseSse } from "../support/answers/sse.ts";

@@ -2,7 +2,7 @@
 import { readFileSync } from "node:fs";
 import { Validator } from "@seriousme/openapi-schema-validator";
 import { describe, expect, test } from "@jest/globals";
-import type { PublishedContent } from "@sluice/proto/contract/operations/published.js";
+import type { PublishedContent } from "@sluice/gateway/contract/operations/published.js";
 import { document, validate, validateAgainst } from "../support/answers/published.ts";
 
 const operations = Object.entries(document.paths).flatMap(([path, methods]) =>

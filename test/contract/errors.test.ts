@@ -4,8 +4,8 @@ import { type Server, createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
 import { toClientFault, writeFault } from "@sluice/gateway/http/errors.js";
-import { Fault, FaultReason } from "@sluice/proto/runtime/fault.js";
-import { Problems } from "@sluice/proto/runtime/validation/problems.js";
+import { Fault, FaultReason } from "@sluice/proto/lib/faults/fault.js";
+import { Problems } from "@sluice/proto/lib/validation/problems.js";
 import { document, validateError } from "../support/answers/published.ts";
 
 const reasons = Object.values(FaultReason).filter((reason): reason is FaultReason => typeof reason === "number");

@@ -2,8 +2,8 @@
 import { describe, expect, test } from "@jest/globals";
 import { inputItem } from "@sluice/proto/contract/items/input.js";
 import { outputItems } from "@sluice/proto/contract/items/output.js";
-import type { ObjectShape } from "@sluice/proto/runtime/validation/shape.js";
-import type { Fault } from "@sluice/proto/runtime/fault.js";
+import type { ObjectShape } from "@sluice/proto/lib/validation/shape.js";
+import type { Fault } from "@sluice/proto/lib/faults/fault.js";
 import { parseTurnRequest, listProblems } from "../support/answers/parse-turn-request.js";
 import { answerItems, answersTo, clientItems } from "./input-kinds.js";
 

@@ -4,7 +4,7 @@ import { assigned, keyHashes, unassigned } from "@sluice/proto/contract/operatio
 import { endUserAnswer, endUserChange, endUserList, newEndUser } from "@sluice/proto/contract/records/end-users.js";
 import { errorShape, errorStatuses } from "@sluice/proto/contract/operations/errors.js";
 import { eventName, streamEvents } from "@sluice/proto/contract/response/events.js";
-import { endpointList } from "@sluice/proto/contract/catalogue/endpoints.js";
+import { endpointList } from "@sluice/gateway/contract/catalogue/endpoints.js";
 import {
   assignmentList,
   guardrailAnswer,
@@ -12,13 +12,13 @@ import {
   newGuardrail,
 } from "@sluice/proto/contract/records/guardrails.js";
 import { createdKey, currentKeyAnswer, keyAnswer, keyList, newKey } from "@sluice/proto/contract/records/keys.js";
-import { modelList } from "@sluice/proto/contract/catalogue/models.js";
+import { modelList } from "@sluice/gateway/contract/catalogue/models.js";
 import { itemName, outputItems } from "@sluice/proto/contract/items/output.js";
-import { providerList } from "@sluice/proto/contract/catalogue/providers.js";
+import { providerList } from "@sluice/gateway/contract/catalogue/providers.js";
 import { response } from "@sluice/proto/contract/response/response.js";
 import { serviceMetadataShape } from "@sluice/proto/contract/response/service-metadata.js";
-import { Problems } from "@sluice/proto/runtime/validation/problems.js";
-import type { JsonSchema, Shape } from "@sluice/proto/runtime/validation/shape.js";
+import { Problems } from "@sluice/proto/lib/validation/problems.js";
+import type { JsonSchema, Shape } from "@sluice/proto/lib/validation/shape.js";
 import { document, validate } from "../support/answers/published.ts";
 
 const accepts = (shape: Shape, value: unknown): boolean => {

@@ -1,10 +1,10 @@
 /** Each plugin is described once: what its shape accepts, its message carries. */
 import { create, toBinary } from "@bufbuild/protobuf";
 import { describe, expect, test } from "@jest/globals";
-import { type PluginJson, pluginJson, pluginMessages } from "@sluice/proto/contract/plugin-messages.js";
-import { pluginContracts } from "@sluice/proto/contract/plugins.js";
+import { type PluginJson, pluginJson, pluginMessages } from "@sluice/proto/contract/plugins/plugin-messages.js";
+import { pluginContracts } from "@sluice/proto/contract/plugins/plugins.js";
 import { FusionPluginSchema, PluginSchema } from "@sluice/proto/gen/sluice/inference/v1/turn_pb.js";
-import type { ObjectShape } from "@sluice/proto/runtime/validation/shape.js";
+import type { ObjectShape } from "@sluice/proto/lib/validation/shape.js";
 
 /** Every setting sent to inference-svc, with a value other than its default. */
 const settings: Readonly<Record<string, Readonly<Record<string, unknown>>>> = {

@@ -2,9 +2,9 @@
 import { describe, expect, test } from "@jest/globals";
 import { plugins } from "@sluice/proto/contract/request/plugins.js";
 import { providerPreferences } from "@sluice/proto/contract/request/provider.js";
-import { Problems } from "@sluice/proto/runtime/validation/problems.js";
-import type { Shape } from "@sluice/proto/runtime/validation/shape.js";
-import type { Fault } from "@sluice/proto/runtime/fault.js";
+import { Problems } from "@sluice/proto/lib/validation/problems.js";
+import type { Shape } from "@sluice/proto/lib/validation/shape.js";
+import type { Fault } from "@sluice/proto/lib/faults/fault.js";
 import { parseTurnRequest, listProblems } from "../support/answers/parse-turn-request.js";
 
 const wrong = (shape: Shape, value: unknown, path: string): readonly string[] => {

@@ -8,8 +8,8 @@ import { input } from "@sluice/proto/contract/items/input.js";
 import { requestShape } from "@sluice/proto/contract/request/request.js";
 import { toolsShape } from "@sluice/proto/contract/tools/tools.js";
 import { response } from "@sluice/proto/contract/response/response.js";
-import { Problems } from "@sluice/proto/runtime/validation/problems.js";
-import type { Shape } from "@sluice/proto/runtime/validation/shape.js";
+import { Problems } from "@sluice/proto/lib/validation/problems.js";
+import type { Shape } from "@sluice/proto/lib/validation/shape.js";
 import { sampleJson, sampleNames, sampleStream } from "../support/contract.ts";
 import {
   validate,

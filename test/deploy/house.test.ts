@@ -6,7 +6,7 @@ import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, test } from "@jest/globals";
 import { findBinaries } from "@sluice/local/postgres-binaries.js";
 import { isAlive } from "@sluice/local/processes.js";
-import { KeyKind, mintKey } from "@sluice/proto/runtime/key.js";
+import { KeyKind, mintKey } from "@sluice/proto/lib/ids/key.js";
 import { freePort } from "../support/runner/free-ports.ts";
 import { type House, type HouseOptions, startHouse } from "../support/house.ts";
 import { bareEnvironment, eventually, programIn, root, runProgram } from "../support/processes.ts";

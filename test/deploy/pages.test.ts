@@ -3,7 +3,7 @@ import { existsSync, readFileSync, readdirSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { describe, expect, test } from "@jest/globals";
 import { runCli } from "@sluice/admin-svc/cli.js";
-import { Fault, FaultReason } from "@sluice/proto/runtime/fault.js";
+import { Fault, FaultReason } from "@sluice/proto/lib/faults/fault.js";
 import { operatorHelp } from "@sluice/inference-svc/operator.js";
 import { findPages, readPage } from "../support/pages.ts";
 import { root } from "../support/processes.ts";
@@ -25,7 +25,7 @@ function sourcesOf(room: string): string {
   return sources.map((file) => readFileSync(join(root, room, file), "utf8")).join("\n");
 }
 
-const sources = ["proto/runtime", "gateway", "inference-svc", "admin-svc", "deploy/local"].map(sourcesOf).join("\n");
+const sources = ["proto/lib", "gateway", "inference-svc", "admin-svc", "deploy/local"].map(sourcesOf).join("\n");
 
 test("the pages are found", () => {
   expect(pages).toEqual(expect.arrayContaining(["README.md", "docs/plugins/web.md"]));

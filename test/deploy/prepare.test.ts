@@ -6,7 +6,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, test } from "@jest/globals";
 import { isAlive } from "@sluice/local/processes.js";
-import { kindOfKey } from "@sluice/proto/runtime/key.js";
+import { kindOfKey } from "@sluice/proto/lib/ids/key.js";
 import { createDatabase } from "../support/database.ts";
 import { bareEnvironment, eventually, root, runProgram } from "../support/processes.ts";
 

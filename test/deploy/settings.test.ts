@@ -5,7 +5,7 @@ import { environment as admin } from "@sluice/admin-svc/config.js";
 import { environment as inference } from "@sluice/inference-svc/config.js";
 import { findMisspelled } from "@sluice/local/unknown-variables.js";
 import { readSettings, settingNames } from "@sluice/local/settings.js";
-import { readEnvironment } from "@sluice/proto/runtime/config.js";
+import { readEnvironment } from "@sluice/proto/lib/process/environment.js";
 
 test.each([
   [{ SLUICE_PORT: "http" }, "SLUICE_PORT: must be a port, 1 to 65535"],

@@ -1,7 +1,7 @@
 /** Cases for the detectors: texts with what is to be found in them. By hand in fixtures/detectors/<slug>.txt, one to a line. */
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
-import type { TextSpan } from "@sluice/proto/runtime/pattern/finder.js";
+import type { TextSpan } from "@sluice/proto/lib/pattern/finder.js";
 import { root } from "../support/processes.ts";
 
 export interface LabelledText {

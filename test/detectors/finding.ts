@@ -1,5 +1,5 @@
 /** Lets a finder look at a text, whole or in pieces, and checks what finding in pieces promises. */
-import type { Finder, Found, TextSpan } from "@sluice/proto/runtime/pattern/finder.js";
+import type { Finder, Found, TextSpan } from "@sluice/proto/lib/pattern/finder.js";
 
 export function findIn(finder: Finder, pieces: readonly string[]): readonly TextSpan[] {
   const scan = finder.open();

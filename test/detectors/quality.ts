@@ -1,5 +1,5 @@
 /** Precision and recall. A mark counts as found when all of it was; a find counts as right when it touches a mark. */
-import type { TextSpan } from "@sluice/proto/runtime/pattern/finder.js";
+import type { TextSpan } from "@sluice/proto/lib/pattern/finder.js";
 import type { LabelledText } from "./corpus.ts";
 
 export interface Quality {

@@ -1,5 +1,5 @@
 /** How fast a finder is, on ordinary text and on what was made to be slow. */
-import type { Finder } from "@sluice/proto/runtime/pattern/finder.js";
+import type { Finder } from "@sluice/proto/lib/pattern/finder.js";
 import { Random } from "../fuzz/random.ts";
 import { findIn } from "./finding.ts";
 

@@ -6,7 +6,7 @@ import {
   DryRunEmbedRequestSchema,
   InferenceService,
 } from "@sluice/proto/gen/sluice/inference/v1/inference_service_pb.js";
-import { call, dial } from "@sluice/proto/runtime/rpc/dial.js";
+import { call, dial } from "@sluice/proto/lib/rpc/dial.js";
 import { validate } from "../support/answers/published.ts";
 import { type House, startHouse } from "../support/house.ts";
 import { type Upstream, startUpstream } from "../support/providers/upstream.ts";

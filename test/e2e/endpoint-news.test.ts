@@ -1,7 +1,7 @@
 /** An outage detected by one inference process, at another process. */
 import { setTimeout as delay } from "node:timers/promises";
 import { type Client, type ServiceError, status } from "@grpc/grpc-js";
-import { dial } from "@sluice/proto/runtime/rpc/dial.js";
+import { dial } from "@sluice/proto/lib/rpc/dial.js";
 import { afterAll, beforeAll, expect, test } from "@jest/globals";
 import { runTurn, turnRequest } from "../support/answers/run-turn.ts";
 import { type House, startHouse } from "../support/house.ts";

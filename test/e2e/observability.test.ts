@@ -97,7 +97,7 @@ describe("the page", () => {
   test("knows when the rest exists", () => {
     const conditional = [...documented].filter(([, metric]) => !metric.always).map(([name]) => name);
     const sources = ["limits/redis-link.ts", "limits/shared.ts", "tls/certificates.ts"].map((file) =>
-      readFileSync(join(root, "proto/runtime", file), "utf8"),
+      readFileSync(join(root, "proto/lib", file), "utf8"),
     );
     for (const name of conditional) expect(sources.some((source) => source.includes(`"${name}"`))).toBe(true);
   });

@@ -1,7 +1,7 @@
 /** SLUICE_INFERENCE_REPLICAS=0: gateway and inference-svc in one process do what the two do apart. */
 import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
 import pg from "pg";
-import { dial } from "@sluice/proto/runtime/rpc/dial.js";
+import { dial } from "@sluice/proto/lib/rpc/dial.js";
 import { runTurn, turnRequest } from "../support/answers/run-turn.ts";
 import { parseSse } from "../support/answers/sse.ts";
 import { type House, startHouse } from "../support/house.ts";

@@ -1,7 +1,7 @@
 /** Every parameter of the contract, and unknown fields, from every door to a provider, in one process and in two. */
 import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
 import { type Parameter, parameterList } from "@sluice/proto/contract/request/parameters.js";
-import { dial } from "@sluice/proto/runtime/rpc/dial.js";
+import { dial } from "@sluice/proto/lib/rpc/dial.js";
 import { runTurn, turnRequest } from "../support/answers/run-turn.ts";
 import { type House, startHouse } from "../support/house.ts";
 import { parameterValues } from "../support/probes/parameters.ts";

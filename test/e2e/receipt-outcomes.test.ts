@@ -1,7 +1,7 @@
 /** The receipt of every outcome of a turn, whole: served, refused, limited, failed, too late, broken; over HTTP and over gRPC. */
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "@jest/globals";
-import { hashKey } from "@sluice/proto/runtime/key.js";
-import { dial } from "@sluice/proto/runtime/rpc/dial.js";
+import { hashKey } from "@sluice/proto/lib/ids/key.js";
+import { dial } from "@sluice/proto/lib/rpc/dial.js";
 import { preferring } from "../inference-svc/plugins/deciding.ts";
 import { type House, startHouse } from "../support/house.ts";
 import { validateError, validateEvents } from "../support/answers/published.ts";

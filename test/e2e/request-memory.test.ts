@@ -3,7 +3,7 @@ import { afterAll, beforeAll, expect, test } from "@jest/globals";
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { hashKey } from "@sluice/proto/runtime/key.js";
+import { hashKey } from "@sluice/proto/lib/ids/key.js";
 import { cohereBlockStart, cohereDelta, cohereStart } from "../inference-svc/dialects/cohere-translation.ts";
 import { converseDelta, converseStart } from "../inference-svc/dialects/converse-translation.ts";
 import { messagesBlockStart, messagesDelta, messagesStart } from "../inference-svc/dialects/messages-translation.ts";

@@ -5,7 +5,7 @@ import { create } from "@bufbuild/protobuf";
 import { Metadata } from "@grpc/grpc-js";
 import { afterAll, beforeAll, expect, test } from "@jest/globals";
 import { InferenceService } from "@sluice/proto/gen/sluice/inference/v1/inference_service_pb.js";
-import { call, dial } from "@sluice/proto/runtime/rpc/dial.js";
+import { call, dial } from "@sluice/proto/lib/rpc/dial.js";
 import { validate } from "../support/answers/published.ts";
 import { type House, makeManager, startHouse } from "../support/house.ts";
 import { eventually } from "../support/processes.ts";

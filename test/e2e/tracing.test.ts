@@ -4,7 +4,7 @@
  */
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "@jest/globals";
 import { randomBytes } from "node:crypto";
-import { dial } from "@sluice/proto/runtime/rpc/dial.js";
+import { dial } from "@sluice/proto/lib/rpc/dial.js";
 import { type CollectedSpan, type Collector, startCollector } from "../support/collector.ts";
 import { type House, startHouse } from "../support/house.ts";
 import { eventually } from "../support/processes.ts";

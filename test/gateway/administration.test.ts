@@ -19,17 +19,17 @@ import {
   GuardrailService,
   UnassignKeysResponseSchema,
 } from "@sluice/proto/gen/sluice/admin/v1/guardrail_service_pb.js";
-import { untraced } from "@sluice/proto/runtime/tracing/context.js";
-import { Access } from "@sluice/proto/runtime/policy/access.js";
-import { ByteBudget } from "@sluice/proto/runtime/load/byte-budget.js";
-import { Fault, FaultOrigin, FaultReason } from "@sluice/proto/runtime/fault.js";
-import { Lifecycle } from "@sluice/proto/runtime/lifecycle.js";
-import { openLog } from "@sluice/proto/runtime/log/log.js";
-import { KeyKind } from "@sluice/proto/runtime/key.js";
-import { Limiter } from "@sluice/proto/runtime/limits/limiter.js";
-import { openMetrics } from "@sluice/proto/runtime/metrics.js";
-import { dial } from "@sluice/proto/runtime/rpc/dial.js";
-import { type RpcServer, serveRpc } from "@sluice/proto/runtime/rpc/serve.js";
+import { untraced } from "@sluice/proto/lib/tracing/context.js";
+import { Access } from "@sluice/proto/lib/policy/access.js";
+import { ByteBudget } from "@sluice/proto/lib/load/byte-budget.js";
+import { Fault, FaultOrigin, FaultReason } from "@sluice/proto/lib/faults/fault.js";
+import { Lifecycle } from "@sluice/proto/lib/process/lifecycle.js";
+import { openLog } from "@sluice/proto/lib/log/log.js";
+import { KeyKind } from "@sluice/proto/lib/ids/key.js";
+import { Limiter } from "@sluice/proto/lib/limits/limiter.js";
+import { openMetrics } from "@sluice/proto/lib/metrics/metrics.js";
+import { dial } from "@sluice/proto/lib/rpc/dial.js";
+import { type RpcServer, serveRpc } from "@sluice/proto/lib/rpc/serve.js";
 import { rawPath } from "@sluice/gateway/http/path.js";
 import Koa from "koa";
 import { exchange } from "./raw-http.ts";

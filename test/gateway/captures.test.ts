@@ -4,9 +4,9 @@ import { create } from "@bufbuild/protobuf";
 import { Captures } from "@sluice/gateway/turns/captures.js";
 import { CallerSchema } from "@sluice/proto/gen/sluice/admin/v1/access_service_pb.js";
 import { RunTurnRequestSchema } from "@sluice/proto/gen/sluice/inference/v1/turn_pb.js";
-import { openLog } from "@sluice/proto/runtime/log/log.js";
-import { Registry } from "@sluice/proto/runtime/metrics.js";
-import { dial } from "@sluice/proto/runtime/rpc/dial.js";
+import { openLog } from "@sluice/proto/lib/log/log.js";
+import { Registry } from "@sluice/proto/lib/metrics/metrics.js";
+import { dial } from "@sluice/proto/lib/rpc/dial.js";
 import { freePort } from "../support/runner/free-ports.ts";
 
 const mebibyte = 1_048_576;

@@ -9,7 +9,7 @@ import { refuseEarly } from "@sluice/gateway/http/early-refusal.js";
 import { createEdgeServer } from "@sluice/gateway/http/edge-server.js";
 import { writeJson } from "@sluice/gateway/http/errors.js";
 import { shed } from "@sluice/gateway/http/shed.js";
-import { close, listen } from "@sluice/proto/runtime/http1/server.js";
+import { close, listen } from "@sluice/proto/lib/http1/server.js";
 import { Random } from "../fuzz/random.ts";
 import { type RawAnswer, parseAnswer } from "./raw-http.ts";
 

@@ -3,8 +3,8 @@ import { expect, test } from "@jest/globals";
 import { parseMessages } from "@sluice/gateway/messages/request.js";
 import { parseRequest } from "@sluice/gateway/responses/request.js";
 import { parseTurn } from "@sluice/inference-svc/turn/parse/turn-request.js";
-import { Fault } from "@sluice/proto/runtime/fault.js";
-import { scanObject } from "@sluice/proto/runtime/validation/json-scan.js";
+import { Fault } from "@sluice/proto/lib/faults/fault.js";
+import { scanObject } from "@sluice/proto/lib/json/scan.js";
 import fc from "../support/properties.js";
 
 const words = (text: string): string[] => text.trim().split(/\s+/);

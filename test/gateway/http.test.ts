@@ -11,10 +11,10 @@ import { createEdgeServer } from "@sluice/gateway/http/edge-server.js";
 import { toClientFault, writeFault, writeJson } from "@sluice/gateway/http/errors.js";
 import { rawPath } from "@sluice/gateway/http/path.js";
 import { requestIds } from "@sluice/gateway/http/request-id.js";
-import { ByteBudget } from "@sluice/proto/runtime/load/byte-budget.js";
-import { Fault, FaultOrigin, FaultReason } from "@sluice/proto/runtime/fault.js";
-import { KeyKind, hashKey, mintKey } from "@sluice/proto/runtime/key.js";
-import { openMetrics } from "@sluice/proto/runtime/metrics.js";
+import { ByteBudget } from "@sluice/proto/lib/load/byte-budget.js";
+import { Fault, FaultOrigin, FaultReason } from "@sluice/proto/lib/faults/fault.js";
+import { KeyKind, hashKey, mintKey } from "@sluice/proto/lib/ids/key.js";
+import { openMetrics } from "@sluice/proto/lib/metrics/metrics.js";
 import { exchange, parseAnswer } from "./raw-http.ts";
 
 const key = mintKey(KeyKind.INFERENCE);

@@ -6,7 +6,7 @@ import { setTimeout as wait } from "node:timers/promises";
 import { afterEach, beforeEach, describe, expect, test } from "@jest/globals";
 import { writeFault } from "@sluice/gateway/http/errors.js";
 import { maxUndelayed, maxUnheeded, noteAnswer, waitAfterRefusals } from "@sluice/gateway/http/impatience.js";
-import { Fault, FaultReason } from "@sluice/proto/runtime/fault.js";
+import { Fault, FaultReason } from "@sluice/proto/lib/faults/fault.js";
 
 const retryAfterMs = 40;
 

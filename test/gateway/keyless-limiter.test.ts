@@ -2,7 +2,7 @@
 import type { IncomingMessage } from "node:http";
 import { describe, expect, test } from "@jest/globals";
 import { KeylessLimiter } from "@sluice/gateway/http/keyless-limiter.js";
-import { networkOf } from "@sluice/proto/runtime/network.js";
+import { networkOf } from "@sluice/proto/lib/limits/client-network.js";
 
 const shares = { turnOf: () => undefined };
 const from = (remoteAddress: string, destroy = () => {}) => ({ socket: { remoteAddress, destroy } }) as IncomingMessage;

@@ -4,10 +4,10 @@ import { parseChatRequest } from "@sluice/gateway/chat/request.js";
 import { parseMessages } from "@sluice/gateway/messages/request.js";
 import type { FieldNames } from "@sluice/gateway/turns/field-names.js";
 import type { RunTurnRequest } from "@sluice/proto/gen/sluice/inference/v1/turn_pb.js";
-import { Fault } from "@sluice/proto/runtime/fault.js";
-import { type ScannedArrays, createScannedArrays } from "@sluice/proto/runtime/validation/json-elements.js";
-import { scanObject, scanRepeated } from "@sluice/proto/runtime/validation/json-scan.js";
-import type { JsonMember } from "@sluice/proto/runtime/validation/json-span.js";
+import { Fault } from "@sluice/proto/lib/faults/fault.js";
+import { type ScannedArrays, createScannedArrays } from "@sluice/proto/lib/json/elements.js";
+import { scanObject, scanRepeated } from "@sluice/proto/lib/json/scan.js";
+import type { JsonMember } from "@sluice/proto/lib/json/span.js";
 import { generateBody } from "../fuzz/requests/bodies.ts";
 import { formats } from "../fuzz/requests/formats.ts";
 

@@ -5,8 +5,8 @@ import { responsesDoor } from "@sluice/gateway/responses/door.js";
 import { prepareTurn, toOpen } from "@sluice/gateway/turns/prepare.js";
 import { parseRequest } from "@sluice/gateway/responses/request.js";
 import { RunTurnRequestSchema } from "@sluice/proto/gen/sluice/inference/v1/turn_pb.js";
-import type { Fault } from "@sluice/proto/runtime/fault.js";
-import { scanObject } from "@sluice/proto/runtime/validation/json-scan.js";
+import type { Fault } from "@sluice/proto/lib/faults/fault.js";
+import { scanObject } from "@sluice/proto/lib/json/scan.js";
 
 const parse = (body: unknown, headers: { sessionId?: string } = {}) => {
   const bytes = Buffer.from(typeof body === "string" ? body : JSON.stringify(body));

@@ -4,8 +4,8 @@ import { describe, expect, test } from "@jest/globals";
 import { parseRequest } from "@sluice/gateway/responses/request.js";
 import { parseTurn } from "@sluice/inference-svc/turn/parse/turn-request.js";
 import { RunTurnRequestSchema } from "@sluice/proto/gen/sluice/inference/v1/turn_pb.js";
-import type { Fault } from "@sluice/proto/runtime/fault.js";
-import { scanObject } from "@sluice/proto/runtime/validation/json-scan.js";
+import type { Fault } from "@sluice/proto/lib/faults/fault.js";
+import { scanObject } from "@sluice/proto/lib/json/scan.js";
 
 const turn = (body: unknown) => {
   const text = typeof body === "string" ? body : JSON.stringify({ model: "a/b", input: "x", ...(body as object) });

@@ -32,10 +32,10 @@ import type { OnStarted } from "@sluice/inference-svc/ledger/ledger.js";
 import type { CallEnd, CallStart } from "@sluice/inference-svc/ledger/record.js";
 import { meterServices } from "@sluice/inference-svc/ledger/metered.js";
 import { recordedService } from "@sluice/inference-svc/ledger/recorded-service.js";
-import { newUuid } from "@sluice/proto/runtime/id.js";
-import { Fault } from "@sluice/proto/runtime/fault.js";
-import { type HouseFile, houseSchema } from "@sluice/proto/runtime/house-file.js";
-import { heldBytes } from "@sluice/proto/runtime/load/held-bytes.js";
+import { newUuid } from "@sluice/proto/lib/ids/id.js";
+import { Fault } from "@sluice/proto/lib/faults/fault.js";
+import { type HouseFile, houseSchema } from "@sluice/proto/config/config-file.js";
+import { heldBytes } from "@sluice/proto/lib/load/held-bytes.js";
 
 export const asking = (request: Partial<TurnRequest> & { text?: string } = {}): TurnRequest => {
   const { text = "Hi", ...fields } = request;

@@ -1,6 +1,6 @@
 /** The memory of JSON texts by their bytes: repeated tools and text formats. */
 import { describe, expect, test } from "@jest/globals";
-import { ByteMemory } from "@sluice/proto/runtime/validation/byte-memory.js";
+import { ByteMemory } from "@sluice/proto/lib/json/byte-memory.js";
 import { listProblems, parseTurnRequest } from "../support/answers/parse-turn-request.js";
 
 const bytes = (text: string): Buffer => Buffer.from(text);

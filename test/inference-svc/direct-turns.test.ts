@@ -5,7 +5,7 @@ import { PushedTurn } from "@sluice/inference-svc/handlers/pushed-turn.js";
 import { TurnAbort } from "@sluice/inference-svc/turn/signal.js";
 import type { EngineTurn } from "@sluice/inference-svc/wire.js";
 import type { TurnEvent } from "@sluice/proto/gen/sluice/inference/v1/turn_pb.js";
-import { Fault, FaultReason } from "@sluice/proto/runtime/fault.js";
+import { Fault, FaultReason } from "@sluice/proto/lib/faults/fault.js";
 
 const limitMs = 60_000;
 const event = (model: string): TurnEvent => ({

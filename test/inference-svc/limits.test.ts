@@ -2,7 +2,7 @@
 import { afterEach, beforeEach, describe, expect, test } from "@jest/globals";
 import { EndpointRecords } from "@sluice/inference-svc/routing/records/endpoint-record.js";
 import { RetryBudget } from "@sluice/inference-svc/routing/attempt/retry-budget.js";
-import { Fault, FaultReason } from "@sluice/proto/runtime/fault.js";
+import { Fault, FaultReason } from "@sluice/proto/lib/faults/fault.js";
 import { type Reply, type Upstream, chatStream, startUpstream } from "../support/providers/upstream.js";
 import { type Engine, asking, house, newScope, openEngine, run } from "./asking.js";
 

@@ -3,7 +3,7 @@ import { readFileSync } from "node:fs";
 import { afterEach, describe, expect, test } from "@jest/globals";
 import type { TurnEvent } from "@sluice/inference-svc/turn/turn.js";
 import { EventScanner } from "@sluice/inference-svc/upstream/transport/sse.js";
-import { FaultReason } from "@sluice/proto/runtime/fault.js";
+import { FaultReason } from "@sluice/proto/lib/faults/fault.js";
 import { type Reply, type Upstream, chatAnswer, chatChunk, startUpstream } from "../support/providers/upstream.js";
 import { asking, house, itemsOf, maskIds, openEngine, run } from "./asking.js";
 

@@ -13,8 +13,8 @@ import type { FileReader } from "@sluice/inference-svc/files/texts.js";
 import type { VectorStores } from "@sluice/inference-svc/vector-stores/vector-stores.js";
 import type { Web } from "@sluice/inference-svc/web/web.js";
 import { builtServerTools } from "@sluice/proto/contract/tools/service-tools.js";
-import { Fault, FaultReason } from "@sluice/proto/runtime/fault.js";
-import { object, string } from "@sluice/proto/runtime/validation/shape.js";
+import { Fault, FaultReason } from "@sluice/proto/lib/faults/fault.js";
+import { object, string } from "@sluice/proto/lib/validation/shape.js";
 import { hosted } from "../support/tool-replies.ts";
 import { asking, house, newScope, run } from "./asking.ts";
 

@@ -7,10 +7,10 @@ import {
   type SessionResponse,
   SessionResponseSchema,
 } from "@sluice/proto/gen/sluice/inference/v1/session_pb.js";
-import { decodeSessionRequest } from "@sluice/proto/runtime/session/decode-request.js";
-import { decodeSessionResponse } from "@sluice/proto/runtime/session/decode-response.js";
-import { writeSessionRequest } from "@sluice/proto/runtime/session/encode-request.js";
-import { encodeSessionResponse } from "@sluice/proto/runtime/session/encode-response.js";
+import { decodeSessionRequest } from "@sluice/proto/lib/lane/decode-request.js";
+import { decodeSessionResponse } from "@sluice/proto/lib/lane/decode-response.js";
+import { writeSessionRequest } from "@sluice/proto/lib/lane/encode-request.js";
+import { encodeSessionResponse } from "@sluice/proto/lib/lane/encode-response.js";
 import fc from "../support/properties.js";
 import { distort, randomOf } from "./distort.ts";
 import { requests, responses } from "./messages.ts";

@@ -18,11 +18,11 @@ import {
   SessionResponseSchema,
 } from "@sluice/proto/gen/sluice/inference/v1/session_pb.js";
 import { RunTurnRequestSchema } from "@sluice/proto/gen/sluice/inference/v1/turn_pb.js";
-import { decodeSessionRequest } from "@sluice/proto/runtime/session/decode-request.js";
-import { decodeSessionResponse } from "@sluice/proto/runtime/session/decode-response.js";
-import { writeSessionRequest } from "@sluice/proto/runtime/session/encode-request.js";
-import { encodeSessionResponse } from "@sluice/proto/runtime/session/encode-response.js";
-import { emptyRunTurnRequest } from "@sluice/proto/runtime/session/gen/codec.js";
+import { decodeSessionRequest } from "@sluice/proto/lib/lane/decode-request.js";
+import { decodeSessionResponse } from "@sluice/proto/lib/lane/decode-response.js";
+import { writeSessionRequest } from "@sluice/proto/lib/lane/encode-request.js";
+import { encodeSessionResponse } from "@sluice/proto/lib/lane/encode-response.js";
+import { emptyRunTurnRequest } from "@sluice/proto/lib/lane/gen/codec.js";
 
 const prefixBytes = 5;
 

@@ -4,7 +4,7 @@ import type { Http2Session } from "node:http2";
 import { type AddressInfo, createServer } from "node:net";
 import { afterEach, beforeEach, expect, jest, test } from "@jest/globals";
 import { sessionConnector } from "@sluice/gateway/lane/link.js";
-import { keepAlive } from "@sluice/proto/runtime/rpc/keep-alive.js";
+import { keepAlive } from "@sluice/proto/lib/rpc/keep-alive.js";
 
 beforeEach(() => void jest.useFakeTimers({ doNotFake: ["setImmediate", "nextTick", "queueMicrotask"] }));
 afterEach(() => void jest.useRealTimers());

@@ -1,16 +1,16 @@
 import { create } from "@bufbuild/protobuf";
 import { afterEach, beforeEach, describe, expect, test } from "@jest/globals";
 import { Lane } from "@sluice/gateway/lane/lane.js";
-import type { TurnListener } from "@sluice/proto/runtime/session/turn-listener.js";
-import type { LinkListener } from "@sluice/proto/runtime/session/link.js";
+import type { TurnListener } from "@sluice/proto/lib/lane/turn-listener.js";
+import type { LinkListener } from "@sluice/proto/lib/lane/link.js";
 import { ServerLane, type TurnRunner } from "@sluice/inference-svc/lane/server-lane.js";
 import type { ServerTurn } from "@sluice/inference-svc/lane/server-turn.js";
 import type { Open, SessionRequest, SessionResponse } from "@sluice/proto/gen/sluice/inference/v1/session_pb.js";
 import type { TurnEvent } from "@sluice/proto/gen/sluice/inference/v1/turn_pb.js";
-import type { Fault } from "@sluice/proto/runtime/fault.js";
-import { turnCredit } from "@sluice/proto/runtime/session/outbox.js";
+import type { Fault } from "@sluice/proto/lib/faults/fault.js";
+import { turnCredit } from "@sluice/proto/lib/lane/outbox.js";
 import { RunTurnRequestSchema } from "@sluice/proto/gen/sluice/inference/v1/turn_pb.js";
-import { calmWaiting, maxHanded } from "@sluice/proto/runtime/load/pressure.js";
+import { calmWaiting, maxHanded } from "@sluice/proto/lib/load/pressure.js";
 import fc from "../support/properties.js";
 
 const tick = () => new Promise((resolve) => setImmediate(resolve));

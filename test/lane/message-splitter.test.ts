@@ -1,5 +1,5 @@
 import { expect, test } from "@jest/globals";
-import { MessageSplitter } from "@sluice/proto/runtime/rpc/message-splitter.js";
+import { MessageSplitter } from "@sluice/proto/lib/rpc/message-splitter.js";
 import fc from "../support/properties.js";
 
 const framed = (bytes: Uint8Array): Buffer => {

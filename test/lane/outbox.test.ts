@@ -1,5 +1,5 @@
 import { describe, expect, test } from "@jest/globals";
-import { Outbox, maxSessionMessageBytes } from "@sluice/proto/runtime/session/outbox.js";
+import { Outbox, maxSessionMessageBytes } from "@sluice/proto/lib/lane/outbox.js";
 
 const tick = () => new Promise((resolve) => setImmediate(resolve));
 

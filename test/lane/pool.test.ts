@@ -1,13 +1,13 @@
 /** The pool while processes come and go, as names know of them. */
 import { afterEach, beforeEach, describe, expect, jest, test } from "@jest/globals";
 import { create } from "@bufbuild/protobuf";
-import type { Connect } from "@sluice/proto/runtime/session/link.js";
-import { maxHanded } from "@sluice/proto/runtime/load/pressure.js";
+import type { Connect } from "@sluice/proto/lib/lane/link.js";
+import { maxHanded } from "@sluice/proto/lib/load/pressure.js";
 import { LanePool } from "@sluice/gateway/lane/pool.js";
 import { ServerLane, type TurnRunner } from "@sluice/inference-svc/lane/server-lane.js";
 import type { Open, SessionRequest, SessionResponse } from "@sluice/proto/gen/sluice/inference/v1/session_pb.js";
 import { type RunTurnRequest, RunTurnRequestSchema } from "@sluice/proto/gen/sluice/inference/v1/turn_pb.js";
-import { openLog } from "@sluice/proto/runtime/log/log.js";
+import { openLog } from "@sluice/proto/lib/log/log.js";
 
 const open: Open = {
   $typeName: "sluice.inference.v1.Open",

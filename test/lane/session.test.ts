@@ -6,7 +6,7 @@ import { create, toBinary } from "@bufbuild/protobuf";
 import type { ClientDuplexStream } from "@grpc/grpc-js";
 import { Lane } from "@sluice/gateway/lane/lane.js";
 import { sessionConnector } from "@sluice/gateway/lane/link.js";
-import type { TurnListener } from "@sluice/proto/runtime/session/turn-listener.js";
+import type { TurnListener } from "@sluice/proto/lib/lane/turn-listener.js";
 import type { Engine } from "@sluice/inference-svc/engine.js";
 import { type SessionDeps, SessionHandler } from "@sluice/inference-svc/handlers/session.js";
 import type { EngineTurn } from "@sluice/inference-svc/wire.js";
@@ -20,12 +20,12 @@ import {
   SessionResponseSchema,
 } from "@sluice/proto/gen/sluice/inference/v1/session_pb.js";
 import type { RunTurnRequest, TurnEvent } from "@sluice/proto/gen/sluice/inference/v1/turn_pb.js";
-import { Fault, FaultReason } from "@sluice/proto/runtime/fault.js";
-import { Lifecycle } from "@sluice/proto/runtime/lifecycle.js";
-import { Hindrances } from "@sluice/proto/runtime/hindrances.js";
-import { openLog } from "@sluice/proto/runtime/log/log.js";
-import { codec, dial, pathOf, serviceMetadata } from "@sluice/proto/runtime/rpc/dial.js";
-import { type RpcServer, type RpcServerOptions, serveRpc } from "@sluice/proto/runtime/rpc/serve.js";
+import { Fault, FaultReason } from "@sluice/proto/lib/faults/fault.js";
+import { Lifecycle } from "@sluice/proto/lib/process/lifecycle.js";
+import { Hindrances } from "@sluice/proto/lib/process/hindrances.js";
+import { openLog } from "@sluice/proto/lib/log/log.js";
+import { codec, dial, pathOf, serviceMetadata } from "@sluice/proto/lib/rpc/dial.js";
+import { type RpcServer, type RpcServerOptions, serveRpc } from "@sluice/proto/lib/rpc/serve.js";
 
 const token = "t".repeat(64);
 const log = openLog("test", "silent");

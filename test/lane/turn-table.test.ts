@@ -1,5 +1,5 @@
 import { describe, expect, test } from "@jest/globals";
-import { TurnTable } from "@sluice/proto/runtime/session/turn-table.js";
+import { TurnTable } from "@sluice/proto/lib/lane/turn-table.js";
 
 describe("turn table", () => {
   test("finds what was added until it is deleted, and uses its places again", () => {

@@ -1,5 +1,5 @@
 /** The house that measures administer, and ask. */
-import { hashKey } from "@sluice/proto/runtime/key.js";
+import { hashKey } from "@sluice/proto/lib/ids/key.js";
 import { type House, startHouse } from "../support/house.ts";
 import { serviceSecrets } from "./members.ts";
 

@@ -1,5 +1,5 @@
 /** 500 keys in one call, against a transaction that does no more than it must: both in turn, alone and eight at a time. */
-import { hashKey, mintKey, KeyKind } from "@sluice/proto/runtime/key.js";
+import { hashKey, mintKey, KeyKind } from "@sluice/proto/lib/ids/key.js";
 import pg from "pg";
 import type { House } from "../support/house.ts";
 import { Administrator } from "./administrator.ts";

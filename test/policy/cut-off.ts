@@ -1,6 +1,6 @@
 /** A gateway and an inference process that hear of no change, although they can ask; and then cannot even ask. */
 import { setTimeout as delay } from "node:timers/promises";
-import { hashKey } from "@sluice/proto/runtime/key.js";
+import { hashKey } from "@sluice/proto/lib/ids/key.js";
 import type { House } from "../support/house.ts";
 import { startRpcProxy } from "../support/rpc-proxy.ts";
 import { Administrator, postBlockedTurn } from "./administrator.ts";

@@ -1,6 +1,6 @@
 /** From an assignment to the first request that it stops: at three gateways, and at both inference processes without a gateway. */
-import { hashKey } from "@sluice/proto/runtime/key.js";
-import { dial } from "@sluice/proto/runtime/rpc/dial.js";
+import { hashKey } from "@sluice/proto/lib/ids/key.js";
+import { dial } from "@sluice/proto/lib/rpc/dial.js";
 import type { House } from "../support/house.ts";
 import { runTurn, turnRequest } from "../support/answers/run-turn.ts";
 import { Administrator, postBlockedTurn } from "./administrator.ts";

@@ -1,6 +1,6 @@
 /** A few rounds of each measure: npm run policy takes more. What depends on the speed of the machine has its goal there, and a bound here. */
 import { afterAll, beforeAll, expect, test } from "@jest/globals";
-import { hashKey } from "@sluice/proto/runtime/key.js";
+import { hashKey } from "@sluice/proto/lib/ids/key.js";
 import type { House } from "../support/house.ts";
 import { startRpcProxy } from "../support/rpc-proxy.ts";
 import { Administrator, postBlockedTurn, startPolicyHouse } from "./administrator.ts";

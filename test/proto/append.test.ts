@@ -2,7 +2,7 @@
 import { setFlagsFromString } from "node:v8";
 import { runInNewContext } from "node:vm";
 import { expect, test } from "@jest/globals";
-import { append } from "@sluice/proto/runtime/text/append.js";
+import { append } from "@sluice/proto/lib/text/append.js";
 
 /** Tokens of a model, each a string of its own as a parser makes it. */
 const tokens = Array.from({ length: 12_000 }, (_, number) => `word${number % 10} `);

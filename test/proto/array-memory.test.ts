@@ -1,11 +1,11 @@
 /** Remembered arrays are found again by their bytes, and a scan with a memory says what a scan without one says. */
 import { describe, expect, test } from "@jest/globals";
-import { Fault } from "@sluice/proto/runtime/fault.js";
-import { ArrayMemory, minRememberedBytes } from "@sluice/proto/runtime/validation/array-memory.js";
-import { createScannedArrays } from "@sluice/proto/runtime/validation/json-elements.js";
-import { jsonLimits } from "@sluice/proto/runtime/validation/json-limits.js";
-import { scanObject, scanRepeated } from "@sluice/proto/runtime/validation/json-scan.js";
-import { type JsonMember, elementAt, elementsOf } from "@sluice/proto/runtime/validation/json-span.js";
+import { Fault } from "@sluice/proto/lib/faults/fault.js";
+import { ArrayMemory, minRememberedBytes } from "@sluice/proto/lib/json/array-memory.js";
+import { createScannedArrays } from "@sluice/proto/lib/json/elements.js";
+import { jsonLimits } from "@sluice/proto/lib/json/limits.js";
+import { scanObject, scanRepeated } from "@sluice/proto/lib/json/scan.js";
+import { type JsonMember, elementAt, elementsOf } from "@sluice/proto/lib/json/span.js";
 import fc from "../support/properties.js";
 
 /** Elements long enough that the memory takes the array. */

@@ -3,9 +3,9 @@ import { expect, test } from "@jest/globals";
 import { input } from "@sluice/proto/contract/items/input.js";
 import { textFormat } from "@sluice/proto/contract/request/settings.js";
 import { toolsShape } from "@sluice/proto/contract/tools/tools.js";
-import { Fault } from "@sluice/proto/runtime/fault.js";
-import { Problems } from "@sluice/proto/runtime/validation/problems.js";
-import { type Shape, checkShape } from "@sluice/proto/runtime/validation/shape.js";
+import { Fault } from "@sluice/proto/lib/faults/fault.js";
+import { Problems } from "@sluice/proto/lib/validation/problems.js";
+import { type Shape, checkShape } from "@sluice/proto/lib/validation/shape.js";
 import { generateBody } from "../fuzz/requests/bodies.js";
 
 function problemsOf(check: (problems: Problems) => void): unknown {

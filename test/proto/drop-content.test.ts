@@ -2,7 +2,7 @@
 import { ScalarType, create } from "@bufbuild/protobuf";
 import { expect, test } from "@jest/globals";
 import { RunTurnRequestSchema } from "@sluice/proto/gen/sluice/inference/v1/turn_pb.js";
-import { dropContent } from "@sluice/proto/runtime/turns/drop-content.js";
+import { dropContent } from "@sluice/proto/lib/turns/drop-content.js";
 
 const message = Buffer.alloc(1_000, "{}");
 const fields = RunTurnRequestSchema.fields.filter(({ scalar }) => scalar === ScalarType.BYTES);

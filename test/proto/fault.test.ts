@@ -2,8 +2,8 @@ import { describe, expect, test } from "@jest/globals";
 import { create, fromBinary, toBinary } from "@bufbuild/protobuf";
 import { Code } from "@connectrpc/connect";
 import { FaultSchema } from "@sluice/proto/gen/sluice/common/v1/fault_pb.js";
-import { Fault, FaultOrigin, FaultReason } from "@sluice/proto/runtime/fault.js";
-import { toConnectError } from "@sluice/proto/runtime/rpc/status.js";
+import { Fault, FaultOrigin, FaultReason } from "@sluice/proto/lib/faults/fault.js";
+import { toConnectError } from "@sluice/proto/lib/rpc/status.js";
 
 const reasons = Object.values(FaultReason).filter((value) => typeof value === "number");
 /** The statuses that the contract lists, and 409, with which the making of an end user that exists is answered. */

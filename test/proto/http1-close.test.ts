@@ -5,8 +5,8 @@ import { type Socket, connect } from "node:net";
 import { text } from "node:stream/consumers";
 import { setImmediate } from "node:timers/promises";
 import { afterEach, beforeEach, expect, test } from "@jest/globals";
-import { addPendingResponse } from "@sluice/proto/runtime/http1/pending-responses.js";
-import { close, listen } from "@sluice/proto/runtime/http1/server.js";
+import { addPendingResponse } from "@sluice/proto/lib/http1/pending-responses.js";
+import { close, listen } from "@sluice/proto/lib/http1/server.js";
 
 let server: Server;
 let port: number;

@@ -3,7 +3,7 @@ import { readFileSync } from "node:fs";
 import { createServer } from "node:http";
 import { type Socket, connect } from "node:net";
 import { expect, test } from "@jest/globals";
-import { listen } from "@sluice/proto/runtime/http1/server.js";
+import { listen } from "@sluice/proto/lib/http1/server.js";
 
 const connections = 1_500;
 

@@ -1,9 +1,9 @@
 /** The scanner refuses what parsers disagree about, and accepts nothing that JSON.parse does not. */
 import { describe, expect, test } from "@jest/globals";
-import { Fault } from "@sluice/proto/runtime/fault.js";
-import { jsonLimits } from "@sluice/proto/runtime/validation/json-limits.js";
-import { pieceBytes, scanObject, scanObjectInPieces, scanValue } from "@sluice/proto/runtime/validation/json-scan.js";
-import { type ByteSpan, elementsOf, memberOf, membersOf, oneLine } from "@sluice/proto/runtime/validation/json-span.js";
+import { Fault } from "@sluice/proto/lib/faults/fault.js";
+import { jsonLimits } from "@sluice/proto/lib/json/limits.js";
+import { pieceBytes, scanObject, scanObjectInPieces, scanValue } from "@sluice/proto/lib/json/scan.js";
+import { type ByteSpan, elementsOf, memberOf, membersOf, oneLine } from "@sluice/proto/lib/json/span.js";
 import fc from "../support/properties.js";
 
 const refusal = (text: string | Buffer): string => {

@@ -1,7 +1,7 @@
 /** Keys that a process needs at the same time are read together. */
 import { beforeEach, expect, test } from "@jest/globals";
-import { Fault, FaultReason } from "@sluice/proto/runtime/fault.js";
-import { type AskKeys, KeyBatches } from "@sluice/proto/runtime/policy/key-batches.js";
+import { Fault, FaultReason } from "@sluice/proto/lib/faults/fault.js";
+import { type AskKeys, KeyBatches } from "@sluice/proto/lib/policy/key-batches.js";
 
 interface Call {
   readonly keys: readonly string[];

@@ -1,7 +1,7 @@
 import { describe, expect, test } from "@jest/globals";
 import { createHash } from "node:crypto";
-import { newId } from "@sluice/proto/runtime/id.js";
-import { KeyKind, hashKey, kindOfKey, mintKey } from "@sluice/proto/runtime/key.js";
+import { newId } from "@sluice/proto/lib/ids/id.js";
+import { KeyKind, hashKey, kindOfKey, mintKey } from "@sluice/proto/lib/ids/key.js";
 
 const digits = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz";
 

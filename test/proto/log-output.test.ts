@@ -4,7 +4,7 @@ import { once } from "node:events";
 import { expect, test } from "@jest/globals";
 import { eventually, root, runProgram } from "../support/processes.ts";
 
-const logModule = JSON.stringify(import.meta.resolve("@sluice/proto/runtime/log/log.js"));
+const logModule = JSON.stringify(import.meta.resolve("@sluice/proto/lib/log/log.js"));
 
 /** Numbers its lines from 0. */
 const program = (then: string): string[] => [

@@ -1,8 +1,8 @@
 import { PassThrough } from "node:stream";
 import { describe, expect, test } from "@jest/globals";
-import { type LogLevel, openLog } from "@sluice/proto/runtime/log/log.js";
-import { loggedError, redact } from "@sluice/proto/runtime/log/error.js";
-import { member } from "@sluice/proto/runtime/log/text.js";
+import { type LogLevel, openLog } from "@sluice/proto/lib/log/log.js";
+import { loggedError, redact } from "@sluice/proto/lib/log/error.js";
+import { member } from "@sluice/proto/lib/log/text.js";
 
 /** A logger, and what it has written, as objects. */
 function logging(level: LogLevel) {

@@ -1,5 +1,5 @@
 import { describe, expect, test } from "@jest/globals";
-import { Counter, Histogram, Registry, gauge, labelledGauge, openMetrics } from "@sluice/proto/runtime/metrics.js";
+import { Counter, Histogram, Registry, gauge, labelledGauge, openMetrics } from "@sluice/proto/lib/metrics/metrics.js";
 import { metricNames, samplesOf } from "../support/metrics.ts";
 
 describe("text of metrics", () => {

@@ -1,6 +1,6 @@
 /** When a policy that is known is read again. */
 import { afterEach, beforeEach, expect, jest, test } from "@jest/globals";
-import { Policies } from "@sluice/proto/runtime/policy/policies.js";
+import { Policies } from "@sluice/proto/lib/policy/policies.js";
 
 /** Milliseconds; nothing else moves it. */
 let now: number;

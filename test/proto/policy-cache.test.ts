@@ -1,6 +1,6 @@
 /** Which policies a change supersedes. */
 import { beforeEach, expect, test } from "@jest/globals";
-import { PolicyCache } from "@sluice/proto/runtime/policy/cache.js";
+import { PolicyCache } from "@sluice/proto/lib/policy/cache.js";
 
 let cache: PolicyCache<string>;
 const isSuperseded = (name: string): boolean => cache.get(name)?.supersededAt !== undefined;

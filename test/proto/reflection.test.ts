@@ -7,9 +7,9 @@ import { createGrpcTransport } from "@connectrpc/connect-node";
 import { ServerReflection } from "@sluice/proto/gen/grpc/reflection/v1/reflection_pb.js";
 import { ServerReflection as Alpha } from "@sluice/proto/gen/grpc/reflection/v1alpha/reflection_pb.js";
 import { InferenceService } from "@sluice/proto/gen/sluice/inference/v1/inference_service_pb.js";
-import { Lifecycle } from "@sluice/proto/runtime/lifecycle.js";
-import { openLog } from "@sluice/proto/runtime/log/log.js";
-import { type RpcServer, serveRpc } from "@sluice/proto/runtime/rpc/serve.js";
+import { Lifecycle } from "@sluice/proto/lib/process/lifecycle.js";
+import { openLog } from "@sluice/proto/lib/log/log.js";
+import { type RpcServer, serveRpc } from "@sluice/proto/lib/rpc/serve.js";
 
 const log = openLog("test", "silent");
 const lifecycle = new Lifecycle(log);

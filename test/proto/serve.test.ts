@@ -6,11 +6,11 @@ import { create, toBinary } from "@bufbuild/protobuf";
 import { type Client, Metadata, type ServiceError } from "@grpc/grpc-js";
 import { EndUserService, GetEndUserRequestSchema } from "@sluice/proto/gen/sluice/admin/v1/end_user_service_pb.js";
 import { Health, HealthCheckResponse_ServingStatus } from "@sluice/proto/gen/grpc/health/v1/health_pb.js";
-import { Fault, FaultReason } from "@sluice/proto/runtime/fault.js";
-import { Lifecycle } from "@sluice/proto/runtime/lifecycle.js";
-import { openLog } from "@sluice/proto/runtime/log/log.js";
-import { call, dial, dialAny } from "@sluice/proto/runtime/rpc/dial.js";
-import { type RpcServer, serveRpc } from "@sluice/proto/runtime/rpc/serve.js";
+import { Fault, FaultReason } from "@sluice/proto/lib/faults/fault.js";
+import { Lifecycle } from "@sluice/proto/lib/process/lifecycle.js";
+import { openLog } from "@sluice/proto/lib/log/log.js";
+import { call, dial, dialAny } from "@sluice/proto/lib/rpc/dial.js";
+import { type RpcServer, serveRpc } from "@sluice/proto/lib/rpc/serve.js";
 import { sendRaw } from "../support/raw-http.ts";
 
 const log = openLog("test", "silent");

@@ -11,7 +11,7 @@ import {
   supportedFieldsOf,
   unknownFieldIn,
   unsupportedFieldIn,
-} from "@sluice/proto/runtime/rpc/supported-fields.js";
+} from "@sluice/proto/lib/rpc/supported-fields.js";
 
 const own = supportedFieldsOf(RunTurnRequestSchema);
 const plain = create(RunTurnRequestSchema, { model: "acme/large", inputJson: Buffer.from('"Hello"'), stream: true });

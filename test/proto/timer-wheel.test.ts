@@ -1,6 +1,6 @@
 /** The time limits that one timer of Node serves: never early, at most one tick late, and silent once stopped. */
 import { afterEach, beforeEach, expect, jest, test } from "@jest/globals";
-import { TimerWheel, tickMs } from "@sluice/proto/runtime/timer-wheel.js";
+import { TimerWheel, tickMs } from "@sluice/proto/lib/time/timer-wheel.js";
 
 let wheel: TimerWheel;
 beforeEach(() => {

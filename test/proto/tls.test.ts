@@ -8,15 +8,15 @@ import { afterEach, beforeEach, describe, expect, test } from "@jest/globals";
 import { create } from "@bufbuild/protobuf";
 import type { Client } from "@grpc/grpc-js";
 import { AccessService } from "@sluice/proto/gen/sluice/admin/v1/access_service_pb.js";
-import { Lifecycle } from "@sluice/proto/runtime/lifecycle.js";
-import { openLog } from "@sluice/proto/runtime/log/log.js";
-import { openMetrics } from "@sluice/proto/runtime/metrics.js";
-import { requireServiceToken } from "@sluice/proto/runtime/rpc/caller.js";
-import { call, dial, serviceMetadata } from "@sluice/proto/runtime/rpc/dial.js";
-import { type RpcServer, serveRpc } from "@sluice/proto/runtime/rpc/serve.js";
-import { Certificates } from "@sluice/proto/runtime/tls/certificates.js";
-import { tlsPeer } from "@sluice/proto/runtime/tls/client.js";
-import type { ServiceName } from "@sluice/proto/runtime/tls/identity.js";
+import { Lifecycle } from "@sluice/proto/lib/process/lifecycle.js";
+import { openLog } from "@sluice/proto/lib/log/log.js";
+import { openMetrics } from "@sluice/proto/lib/metrics/metrics.js";
+import { requireServiceToken } from "@sluice/proto/lib/rpc/caller.js";
+import { call, dial, serviceMetadata } from "@sluice/proto/lib/rpc/dial.js";
+import { type RpcServer, serveRpc } from "@sluice/proto/lib/rpc/serve.js";
+import { Certificates } from "@sluice/proto/lib/tls/certificates.js";
+import { tlsPeer } from "@sluice/proto/lib/tls/client.js";
+import type { ServiceName } from "@sluice/proto/lib/tls/identity.js";
 import {
   type Authority,
   type CertificateOptions,

@@ -1,6 +1,6 @@
 /** W3C Trace Context as it is taken at the edge. */
 import { describe, expect, test } from "@jest/globals";
-import { readTraceHeaders, traceparentOf } from "@sluice/proto/runtime/tracing/context.js";
+import { readTraceHeaders, traceparentOf } from "@sluice/proto/lib/tracing/context.js";
 
 const traceId = "4bf92f3577b34da6a3ce929d0e0e4736";
 const spanId = "00f067aa0ba902b7";

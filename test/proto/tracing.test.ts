@@ -1,11 +1,11 @@
 /** Tracing of a process: off unless asked for, and out of the way when the collector is. */
 import { afterEach, beforeEach, describe, expect, test } from "@jest/globals";
-import { openLog } from "@sluice/proto/runtime/log/log.js";
-import { Registry } from "@sluice/proto/runtime/metrics.js";
-import { untraced } from "@sluice/proto/runtime/tracing/context.js";
-import { openTracing } from "@sluice/proto/runtime/tracing/open.js";
-import type { Tracing } from "@sluice/proto/runtime/tracing/span.js";
-import { version } from "@sluice/proto/runtime/version.js";
+import { openLog } from "@sluice/proto/lib/log/log.js";
+import { Registry } from "@sluice/proto/lib/metrics/metrics.js";
+import { untraced } from "@sluice/proto/lib/tracing/context.js";
+import { openTracing } from "@sluice/proto/lib/tracing/open.js";
+import type { Tracing } from "@sluice/proto/lib/tracing/span.js";
+import { version } from "@sluice/proto/lib/process/version.js";
 import { type Collector, startCollector } from "../support/collector.ts";
 import { bareEnvironment, runProgram } from "../support/processes.ts";
 
@@ -64,8 +64,8 @@ describe("is off", () => {
     const loaded = async (endpoint: string) => {
       const script = `
         import { createRequire } from "node:module";
-        const { openTracing } = await import(${JSON.stringify(import.meta.resolve("@sluice/proto/runtime/tracing/open.js"))});
-        const { Registry } = await import(${JSON.stringify(import.meta.resolve("@sluice/proto/runtime/metrics.js"))});
+        const { openTracing } = await import(${JSON.stringify(import.meta.resolve("@sluice/proto/lib/tracing/open.js"))});
+        const { Registry } = await import(${JSON.stringify(import.meta.resolve("@sluice/proto/lib/metrics/metrics.js"))});
         await openTracing({ room: "r", instance: "i", log: console, registry: new Registry(), environment: process.env });
         const files = Object.keys(createRequire(import.meta.url).cache);
         console.log(files.filter((file) => /@opentelemetry.(sdk|exporter|resources)/.test(file)).length);

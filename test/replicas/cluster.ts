@@ -6,7 +6,7 @@ import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { runCli } from "@sluice/admin-svc/cli.js";
-import { KeyKind, mintKey } from "@sluice/proto/runtime/key.js";
+import { KeyKind, mintKey } from "@sluice/proto/lib/ids/key.js";
 import { Link } from "../support/link.ts";
 import { freePorts } from "../support/runner/free-ports.ts";
 import { eventually } from "../support/processes.ts";

@@ -1,7 +1,7 @@
 /** The request settings repeated in a response. */
 import { create } from "@bufbuild/protobuf";
 import { expect, test } from "@jest/globals";
-import { buildEcho } from "@sluice/proto/runtime/responses/echo.js";
+import { buildEcho } from "@sluice/proto/lib/responses/echo.js";
 import { RunTurnRequestSchema } from "@sluice/proto/gen/sluice/inference/v1/turn_pb.js";
 
 const toolsIn = (json: string): unknown => {

@@ -1,11 +1,11 @@
 /** Texts joined by clients, cut anywhere over parts and items: nothing found by a rule in the joined text goes out, in any dialect. */
 import { generated } from "@sluice/inference-svc/turn/answers.js";
 import { Ladder } from "@sluice/gateway/responses/ladder.js";
-import { ResponseObject } from "@sluice/proto/runtime/responses/object.js";
+import { ResponseObject } from "@sluice/proto/lib/responses/object.js";
 import { outputGuardrails } from "@sluice/inference-svc/guardrails/output/layer.js";
 import type { Batch, Turn } from "@sluice/inference-svc/turn/turn.js";
 import { toWire } from "@sluice/inference-svc/wire.js";
-import { FaultReason } from "@sluice/proto/runtime/fault.js";
+import { FaultReason } from "@sluice/proto/lib/faults/fault.js";
 import { describe, expect, test } from "@jest/globals";
 import { asking, newScope } from "../inference-svc/asking.ts";
 import { type Outcome, block, gated, guardrailOf, redact } from "../inference-svc/guardrails/gating.ts";

@@ -15,7 +15,7 @@ import {
   JevRouterPluginSchema,
   ParetoRouterPluginSchema,
 } from "@sluice/proto/gen/sluice/inference/v1/turn_pb.js";
-import { readSeed } from "@sluice/proto/runtime/house/seed.js";
+import { readSeed } from "@sluice/proto/config/seed.js";
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { asking, newScope } from "../inference-svc/asking.ts";

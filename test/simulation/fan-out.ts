@@ -1,8 +1,8 @@
 /** How changes of policy reach all replicas, and what a restart of admin-svc does to it. */
 import { PolicyFeed } from "@sluice/admin-svc/service/policy-feed.js";
-import { Access } from "@sluice/proto/runtime/policy/access.js";
-import { openLog } from "@sluice/proto/runtime/log/log.js";
-import { Registry } from "@sluice/proto/runtime/metrics.js";
+import { Access } from "@sluice/proto/lib/policy/access.js";
+import { openLog } from "@sluice/proto/lib/log/log.js";
+import { Registry } from "@sluice/proto/lib/metrics/metrics.js";
 import { AdminLink } from "./admin-link.ts";
 import { newCaller } from "./fleet.ts";
 import { Random } from "../fuzz/random.ts";

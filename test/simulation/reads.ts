@@ -3,8 +3,8 @@
  * for one key, of which some are asked for much more often than others (Zipf's law). One replica stands for all of them, at its full rate and
  * with all keys; admin-svc has the part of its speed that is for one.
  */
-import { Fault } from "@sluice/proto/runtime/fault.js";
-import type { Access } from "@sluice/proto/runtime/policy/access.js";
+import { Fault } from "@sluice/proto/lib/faults/fault.js";
+import type { Access } from "@sluice/proto/lib/policy/access.js";
 import { WatchingFleet, busiest } from "./fan-out.ts";
 import { Random } from "../fuzz/random.ts";
 import type { Size } from "./size.ts";

@@ -32,7 +32,8 @@ function importGraph(files: readonly SourceFile[]): Map<string, string[]> {
   return new Map(files.map((file) => [file.path, targets(file)]));
 }
 
-function resolveImport(path: string, specifier: string): string {
+/** @returns the path of the module that a specifier names, from the folder of the checkout */
+export function resolveImport(path: string, specifier: string): string {
   if (specifier.startsWith(".")) return posix.join(posix.dirname(path), specifier);
   return specifier.replace(/^@sluice\//, "").replace(/\.js$/, ".ts");
 }

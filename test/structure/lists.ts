@@ -1,7 +1,7 @@
 /** Finds files that write out a list which stands elsewhere already: settings of guardrails, plugins, paths of operations. */
 import { unsetGuardrail } from "@sluice/proto/contract/records/guardrails.js";
-import { operations } from "@sluice/proto/contract/operations/operations.js";
-import { pluginContracts } from "@sluice/proto/contract/plugins.js";
+import { operations } from "@sluice/gateway/contract/operations/operations.js";
+import { pluginContracts } from "@sluice/proto/contract/plugins/plugins.js";
 import { parameterList } from "@sluice/proto/contract/request/parameters.js";
 import type { SourceFile } from "./sources.ts";
 import { spellings } from "./walks.ts";

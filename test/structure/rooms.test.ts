@@ -10,8 +10,9 @@ import { importSpecifiers } from "./circles.ts";
  * lines before its own, never of its own line.
  */
 const order: Readonly<Record<string, readonly (readonly string[])[]>> = {
-  proto: [["gen"], ["runtime"], ["contract"]],
+  proto: [["gen"], ["lib"], ["config"], ["contract"]],
   gateway: [
+    ["contract"],
     ["config", "http", "lane", "sse"],
     ["limits"],
     ["turns"],

@@ -29,7 +29,7 @@ describe("contracts", () => {
     const folder = mkdtempSync(join(tmpdir(), "sluice-test-gen-"));
     try {
       expect(await complaints("buf", ["generate", "--output", folder], proto)).toBe("");
-      for (const part of ["gen", "runtime/session/gen"])
+      for (const part of ["gen", "lib/lane/gen"])
         expect(contentsOf(join(proto, part))).toEqual(contentsOf(join(folder, part)));
     } finally {
       rmSync(folder, { recursive: true, force: true });

@@ -27,7 +27,7 @@ describe("the walk of a change", () => {
 
 test.each([
   ["settings of a guardrail", "proto/contract/records/guardrails.ts"],
-  ["plugins", "proto/contract/plugins.ts"],
+  ["plugins", "proto/contract/plugins/plugins.ts"],
   ["parameters of a request", "proto/contract/request/parameters.ts"],
   ["paths of operations", "proto/contract/operations/keys.ts"],
 ])("the list of %s is found in its own file", (title, path) => {

@@ -1,7 +1,7 @@
 /** calls, and usage series, on another Sluice installation. */
 import { usageOperations } from "@sluice/proto/contract/operations/usage.js";
-import { CommandError, printable, readArguments, table } from "@sluice/proto/runtime/cli.js";
-import type { JsonObject } from "@sluice/proto/runtime/validation/fields.js";
+import { CommandError, printable, readArguments, table } from "@sluice/proto/lib/process/cli.js";
+import type { JsonObject } from "@sluice/proto/lib/validation/fields.js";
 import { callFilters, readCallFilters } from "../calls.ts";
 import { usd } from "../key-record.ts";
 import { json } from "../terminal.ts";

@@ -1,8 +1,8 @@
 /** Calls the operations of another Sluice installation over HTTP, as the contract describes them. */
 import { type Operation, basePath } from "@sluice/proto/contract/operations/operation.js";
-import { CommandError, UsageError } from "@sluice/proto/runtime/cli.js";
-import { type JsonObject, isObject } from "@sluice/proto/runtime/validation/fields.js";
-import { checked } from "@sluice/proto/runtime/validation/problems.js";
+import { CommandError, UsageError } from "@sluice/proto/lib/process/cli.js";
+import { type JsonObject, isObject } from "@sluice/proto/lib/validation/fields.js";
+import { checked } from "@sluice/proto/lib/validation/problems.js";
 import { asUsage } from "../terminal.ts";
 
 export interface RemoteOptions {

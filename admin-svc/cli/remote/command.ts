@@ -1,6 +1,6 @@
 /** A command sent to another Sluice installation. */
-import { UsageError } from "@sluice/proto/runtime/cli.js";
-import type { JsonObject } from "@sluice/proto/runtime/validation/fields.js";
+import { UsageError } from "@sluice/proto/lib/process/cli.js";
+import type { JsonObject } from "@sluice/proto/lib/validation/fields.js";
 import type { RemoteSluice } from "./client.ts";
 
 /** @returns the lines to print */

@@ -1,8 +1,8 @@
 /** Commands for another Sluice installation: each reads the same arguments as on the database, and calls an operation of the contract. */
 import { auditOperations } from "@sluice/proto/contract/operations/audit.js";
 import { workspaceOperations } from "@sluice/proto/contract/operations/workspaces.js";
-import { CommandError, readArguments } from "@sluice/proto/runtime/cli.js";
-import type { JsonObject } from "@sluice/proto/runtime/validation/fields.js";
+import { CommandError, readArguments } from "@sluice/proto/lib/process/cli.js";
+import type { JsonObject } from "@sluice/proto/lib/validation/fields.js";
 import { workspaceSettingsJson } from "../../rules/workspace.ts";
 import { json, text } from "../terminal.ts";
 import { readNewWorkspace, readWorkspaceChange } from "../workspaces.ts";

@@ -1,5 +1,5 @@
 /** Runs the commands against another Sluice installation: their help is the same, but they send requests over HTTP. */
-import { type Command, CommandError } from "@sluice/proto/runtime/cli.js";
+import { type Command, CommandError } from "@sluice/proto/lib/process/cli.js";
 import type { AdminTerminal } from "../terminal.ts";
 import { RemoteSluice, type RemoteOptions } from "./client.ts";
 import { remoteCommands } from "./commands.ts";

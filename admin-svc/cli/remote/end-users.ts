@@ -1,8 +1,8 @@
 /** end-users on another Sluice installation: list, create, show, activate, deactivate. */
 import { endUserOperations } from "@sluice/proto/contract/operations/end-users.js";
 import type { Operation } from "@sluice/proto/contract/operations/operation.js";
-import { printable, readArguments } from "@sluice/proto/runtime/cli.js";
-import type { JsonObject } from "@sluice/proto/runtime/validation/fields.js";
+import { printable, readArguments } from "@sluice/proto/lib/process/cli.js";
+import type { JsonObject } from "@sluice/proto/lib/validation/fields.js";
 import { json } from "../terminal.ts";
 import type { RemoteCommand, RemoteCommands } from "./command.ts";
 import { type Column, recordTable } from "./print.ts";

@@ -2,8 +2,8 @@
 import { parseArgs } from "node:util";
 import { guardrailOperations } from "@sluice/proto/contract/operations/guardrails.js";
 import type { Operation } from "@sluice/proto/contract/operations/operation.js";
-import { UsageError, printable, readArguments } from "@sluice/proto/runtime/cli.js";
-import type { JsonObject } from "@sluice/proto/runtime/validation/fields.js";
+import { UsageError, printable, readArguments } from "@sluice/proto/lib/process/cli.js";
+import type { JsonObject } from "@sluice/proto/lib/validation/fields.js";
 import { guardrailSettingsJson } from "../../rules/guardrail.ts";
 import { readGuardrailChange, readNewGuardrail } from "../guardrail-options.ts";
 import { readTrial } from "../guardrails.ts";

@@ -1,7 +1,7 @@
 /** keys on another Sluice installation: list, create, put, show, update, revoke, rotate. */
 import { keyOperations } from "@sluice/proto/contract/operations/keys.js";
-import { readArguments, requiredOption } from "@sluice/proto/runtime/cli.js";
-import type { JsonObject } from "@sluice/proto/runtime/validation/fields.js";
+import { readArguments, requiredOption } from "@sluice/proto/lib/process/cli.js";
+import type { JsonObject } from "@sluice/proto/lib/validation/fields.js";
 import { keySettingsJson } from "../../rules/key.ts";
 import { keyOptions, readKeyChange, readKeySettings } from "../key-options.ts";
 import { json, text } from "../terminal.ts";

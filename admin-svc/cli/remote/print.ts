@@ -1,6 +1,6 @@
 /** Prints records of HTTP answers. */
-import { printable, table } from "@sluice/proto/runtime/cli.js";
-import type { JsonObject } from "@sluice/proto/runtime/validation/fields.js";
+import { printable, table } from "@sluice/proto/lib/process/cli.js";
+import type { JsonObject } from "@sluice/proto/lib/validation/fields.js";
 
 /** A column and its field. */
 export type Column = readonly [title: string, field: string];

@@ -3,7 +3,7 @@ import { guardrailOperations } from "@sluice/proto/contract/operations/guardrail
 import { keyOperations } from "@sluice/proto/contract/operations/keys.js";
 import type { Operation } from "@sluice/proto/contract/operations/operation.js";
 import { workspaceOperations } from "@sluice/proto/contract/operations/workspaces.js";
-import type { JsonObject } from "@sluice/proto/runtime/validation/fields.js";
+import type { JsonObject } from "@sluice/proto/lib/validation/fields.js";
 import { isKeyHash } from "../../rules/key.ts";
 import {
   type Candidate,

@@ -1,7 +1,7 @@
 /** Pages of gRPC requests; 0 means unset. */
-import { pageQuery } from "@sluice/proto/contract/records.js";
-import { checked } from "@sluice/proto/runtime/validation/problems.js";
-import { object } from "@sluice/proto/runtime/validation/shape.js";
+import { pageQuery } from "@sluice/proto/contract/records/record-shapes.js";
+import { checked } from "@sluice/proto/lib/validation/problems.js";
+import { object } from "@sluice/proto/lib/validation/shape.js";
 import type { Page } from "../../store/page.ts";
 
 /** @param defaultLimit rows when no limit is given @throws Fault INVALID_REQUEST */

@@ -2,7 +2,7 @@
  * Reports: possibly expensive lists, searches and sums. They use separate connections, so none of them delays a request to a model, and limited places: few
  * at a time in this process, and fewer per workspace, so a reloading console leaves room for others.
  */
-import { Fault, FaultOrigin, FaultReason } from "@sluice/proto/runtime/fault.js";
+import { Fault, FaultOrigin, FaultReason } from "@sluice/proto/lib/faults/fault.js";
 import type { Kysely } from "kysely";
 import type { Database } from "../../store/database.ts";
 import { isOverTime } from "../../store/postgres/failure.ts";

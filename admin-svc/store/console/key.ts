@@ -1,5 +1,5 @@
 /** The management keys used by people in the console. Their text is discarded at creation, so nobody can present one. */
-import { KeyKind, mintKey } from "@sluice/proto/runtime/key.js";
+import { KeyKind, mintKey } from "@sluice/proto/lib/ids/key.js";
 import type { Kysely } from "kysely";
 import type { Author } from "../audit.ts";
 import type { Database } from "../database.ts";

@@ -1,5 +1,5 @@
 /** Activity: sums of the calls paid by keys by day, model, provider and tier, of the last 30 days in UTC. */
-import type { OperationWord } from "@sluice/proto/runtime/call-operation.js";
+import type { OperationWord } from "@sluice/proto/lib/ledger/call-operation.js";
 import { type Kysely, type RawBuilder, sql } from "kysely";
 import type { Database } from "../database.ts";
 import { reachedBy } from "./progress.ts";

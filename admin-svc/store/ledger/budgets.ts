@@ -2,7 +2,7 @@
  * Budget reservations. A call is admitted while its worst-case cost fits into every budget of its key, in addition to spent and reserved amounts. The
  * reservation is released in the transaction that writes the call's record. Its states until then are explained in `holds.ts`.
  */
-import { decimal, pico } from "@sluice/proto/runtime/money.js";
+import { decimal, pico } from "@sluice/proto/lib/ledger/money.js";
 import { type Kysely, type Transaction, sql } from "kysely";
 import { type Account, type BudgetScope, accountsOf } from "../accounts.ts";
 import type { Database } from "../database.ts";

@@ -16,7 +16,7 @@ import {
   type UsagePoint,
   UsagePointSchema,
 } from "@sluice/proto/gen/sluice/admin/v1/usage_service_pb.js";
-import { type Problems, checked, invalid } from "@sluice/proto/runtime/validation/problems.js";
+import { type Problems, checked, invalid } from "@sluice/proto/lib/validation/problems.js";
 import type { Kysely } from "kysely";
 import type { Database } from "../database.ts";
 import type { Percentiles as Latencies } from "./percentiles.ts";

@@ -1,6 +1,6 @@
 /** Spending of keys and workspaces, from the daily sums. */
 import { type Kysely, type RawBuilder, sql } from "kysely";
-import type { ResetInterval } from "@sluice/proto/contract/records.js";
+import type { ResetInterval } from "@sluice/proto/contract/records/record-shapes.js";
 import type { Database } from "../database.ts";
 
 /** First day in UTC of the current budget period; weeks begin on Monday. Reads the column `limit_reset`. */

@@ -4,7 +4,7 @@ import { turnOutcomeWord, turnOutcomes } from "@sluice/proto/contract/records/ge
 import { filterActions } from "@sluice/proto/contract/records/guardrail-words.js";
 import type { TurnRecord } from "@sluice/proto/gen/sluice/admin/v1/ledger_service_pb.js";
 import { type Generation, GenerationSchema } from "@sluice/proto/gen/sluice/admin/v1/usage_service_pb.js";
-import { callOperations, operationWord } from "@sluice/proto/runtime/call-operation.js";
+import { callOperations, operationWord } from "@sluice/proto/lib/ledger/call-operation.js";
 import type { TurnRow } from "./generations.ts";
 import type { NewTurnRecord } from "./turn-record.ts";
 

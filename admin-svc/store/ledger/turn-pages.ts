@@ -6,7 +6,7 @@ import {
   type ListGenerationsResponse,
   ListGenerationsResponseSchema,
 } from "@sluice/proto/gen/sluice/admin/v1/usage_service_pb.js";
-import { checked, invalid } from "@sluice/proto/runtime/validation/problems.js";
+import { checked, invalid } from "@sluice/proto/lib/validation/problems.js";
 import type { Kysely } from "kysely";
 import type { Database } from "../database.ts";
 import { type TurnCursor, type TurnFilter, type TurnRow, listTurns, searchTurns } from "./generations.ts";

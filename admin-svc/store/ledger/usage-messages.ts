@@ -6,7 +6,7 @@ import {
   type UsageRecord,
   UsageRecordSchema,
 } from "@sluice/proto/gen/sluice/admin/v1/ledger_service_pb.js";
-import { callKind, callOperations, callPayers, purposeOfRecord } from "@sluice/proto/runtime/call-operation.js";
+import { callKind, callOperations, callPayers, purposeOfRecord } from "@sluice/proto/lib/ledger/call-operation.js";
 import type { NewUsageRecord, UsageRow } from "./usage.ts";
 
 const statuses = {

@@ -1,5 +1,5 @@
 /** Sums of calls to providers. */
-import { type PayerWord, answeringOperations } from "@sluice/proto/runtime/call-operation.js";
+import { type PayerWord, answeringOperations } from "@sluice/proto/lib/ledger/call-operation.js";
 import { type Kysely, type RawBuilder, sql } from "kysely";
 import type { Database } from "../database.ts";
 

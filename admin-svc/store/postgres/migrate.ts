@@ -2,7 +2,7 @@
  * Migrates a database to the schema of this build while other builds serve from it. Any number of processes may start at once: each migration either runs
  * in a separate transaction, where an advisory lock lets one process work, or is repeatable and runs outside of a transaction.
  */
-import type { LogFields } from "@sluice/proto/runtime/log/log.js";
+import type { LogFields } from "@sluice/proto/lib/log/log.js";
 import { type Kysely, type Transaction, sql } from "kysely";
 import { setTimeout as delay } from "node:timers/promises";
 import type { Database } from "../database.ts";

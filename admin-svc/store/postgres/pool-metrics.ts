@@ -1,5 +1,5 @@
 /** Metrics of the connections of each pool. */
-import { type Registry, labelledGauge } from "@sluice/proto/runtime/metrics.js";
+import { type Registry, labelledGauge } from "@sluice/proto/lib/metrics/metrics.js";
 import type { Pool } from "pg";
 
 /** Returns a function for adding a pool under its name. */

@@ -1,6 +1,6 @@
 /** Traces each statement of a call: the operation and its table, but neither text nor values. */
-import { currentSpan } from "@sluice/proto/runtime/tracing/rpc.js";
-import type { Tracing } from "@sluice/proto/runtime/tracing/span.js";
+import { currentSpan } from "@sluice/proto/lib/tracing/rpc.js";
+import type { Tracing } from "@sluice/proto/lib/tracing/span.js";
 import {
   AliasNode,
   type CompiledQuery,

@@ -2,7 +2,7 @@
 import type { KeySettings } from "@sluice/proto/contract/records/key-record.js";
 import type { StoredGuardrailSettings } from "@sluice/proto/contract/records/guardrail-record.js";
 import type { RoutingPolicyJson } from "@sluice/proto/contract/records/routing-policy.js";
-import type { ResetInterval } from "@sluice/proto/contract/records.js";
+import type { ResetInterval } from "@sluice/proto/contract/records/record-shapes.js";
 import type { ColumnType, Generated, JSONColumnType } from "kysely";
 import type { BigInteger, Stamp } from "./columns.ts";
 

@@ -1,6 +1,6 @@
 /** Tables of the console, alerts, exports and captured contents. */
-import type { AlertType } from "@sluice/proto/contract/records/alerts.js";
-import type { JsonObject } from "@sluice/proto/runtime/validation/fields.js";
+import type { AlertType } from "../../rules/alerts.ts";
+import type { JsonObject } from "@sluice/proto/lib/validation/fields.js";
 import type { ColumnType, Generated, JSONColumnType } from "kysely";
 import type { BigInteger, Stamp } from "./columns.ts";
 

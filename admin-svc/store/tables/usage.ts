@@ -1,5 +1,5 @@
 /** Tables of the ledger: calls, turns, their sums, and the reservations of budgets. */
-import type { OperationWord, PayerWord } from "@sluice/proto/runtime/call-operation.js";
+import type { OperationWord, PayerWord } from "@sluice/proto/lib/ledger/call-operation.js";
 import type { Generated } from "kysely";
 import type { BigInteger, Stamp } from "./columns.ts";
 

@@ -1,6 +1,6 @@
 /** Keeps items in Redis, shared by all gateways. */
-import type { Logger } from "@sluice/proto/runtime/log/log.js";
-import { RedisValues } from "@sluice/proto/runtime/redis-values.js";
+import type { Logger } from "@sluice/proto/lib/log/log.js";
+import { RedisValues } from "./redis-values.ts";
 import type { ItemStore } from "./item-store.ts";
 
 const prefix = "sluice:item:";

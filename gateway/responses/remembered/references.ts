@@ -1,6 +1,6 @@
 /** Finds references to earlier items in the input of a body, and replaces them with the items. */
-import { openBracket } from "@sluice/proto/runtime/validation/json-bytes.js";
-import { type ByteSpan, type JsonMember, elementsOf } from "@sluice/proto/runtime/validation/json-span.js";
+import { openBracket } from "@sluice/proto/lib/json/bytes.js";
+import { type ByteSpan, type JsonMember, elementsOf } from "@sluice/proto/lib/json/span.js";
 
 const mark = Buffer.from("item_reference");
 

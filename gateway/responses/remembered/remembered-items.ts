@@ -2,10 +2,10 @@
  * Remembers the items of answers to a key: a client may refer to them by `item_reference` instead of sending them again, as OpenAI's clients do by default.
  * Off unless the configuration sets a duration; encrypted, and bounded in memory.
  */
-import type { EdgeSettings } from "@sluice/proto/runtime/house-file.js";
-import type { ItemTaker } from "@sluice/proto/runtime/responses/object.js";
-import { type ServiceToken, acceptedBy, presented } from "@sluice/proto/runtime/rpc/service-token.js";
-import type { JsonMember } from "@sluice/proto/runtime/validation/json-span.js";
+import type { EdgeSettings } from "@sluice/proto/config/config-file.js";
+import type { ItemTaker } from "@sluice/proto/lib/responses/object.js";
+import { type ServiceToken, acceptedBy, presented } from "@sluice/proto/lib/rpc/service-token.js";
+import type { JsonMember } from "@sluice/proto/lib/json/span.js";
 import type { ItemStore } from "./item-store.ts";
 import { findReferences, withItems } from "./references.ts";
 import { seal, unseal } from "./sealed-item.ts";

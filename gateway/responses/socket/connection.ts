@@ -5,10 +5,10 @@
  * the connection.
  */
 import type { Socket } from "node:net";
-import { Fault, FaultOrigin, FaultReason } from "@sluice/proto/runtime/fault.js";
-import { setInUse } from "@sluice/proto/runtime/http1/pending-responses.js";
-import { newId } from "@sluice/proto/runtime/id.js";
-import type { Reservation } from "@sluice/proto/runtime/load/byte-budget.js";
+import { Fault, FaultOrigin, FaultReason } from "@sluice/proto/lib/faults/fault.js";
+import { setInUse } from "@sluice/proto/lib/http1/pending-responses.js";
+import { newId } from "@sluice/proto/lib/ids/id.js";
+import type { Reservation } from "@sluice/proto/lib/load/byte-budget.js";
 import type { WebSocket } from "ws";
 import { type Connected, SocketCall } from "./call.ts";
 import { itemsIn } from "../items.ts";

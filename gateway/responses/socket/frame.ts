@@ -1,8 +1,8 @@
 /** Reads the frames of a client, and writes answers outside of responses. */
-import { Fault, FaultOrigin, FaultReason } from "@sluice/proto/runtime/fault.js";
-import { scanObject } from "@sluice/proto/runtime/validation/json-scan.js";
-import type { ByteSpan, JsonMember } from "@sluice/proto/runtime/validation/json-span.js";
-import { invalid } from "@sluice/proto/runtime/validation/problems.js";
+import { Fault, FaultOrigin, FaultReason } from "@sluice/proto/lib/faults/fault.js";
+import { scanObject } from "@sluice/proto/lib/json/scan.js";
+import type { ByteSpan, JsonMember } from "@sluice/proto/lib/json/span.js";
+import { invalid } from "@sluice/proto/lib/validation/problems.js";
 
 /** A frame with a request for a response. */
 export interface CreateFrame {

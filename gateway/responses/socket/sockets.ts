@@ -1,11 +1,11 @@
 /** Opens WebSockets at the path of POST /responses. */
 import { type IncomingMessage, ServerResponse } from "node:http";
 import type { Socket } from "node:net";
-import { Fault, FaultOrigin, FaultReason } from "@sluice/proto/runtime/fault.js";
-import { type Registry, gauge } from "@sluice/proto/runtime/metrics.js";
-import { invalidKey } from "@sluice/proto/runtime/rpc/caller.js";
-import { newId } from "@sluice/proto/runtime/id.js";
-import { untraced } from "@sluice/proto/runtime/tracing/context.js";
+import { Fault, FaultOrigin, FaultReason } from "@sluice/proto/lib/faults/fault.js";
+import { type Registry, gauge } from "@sluice/proto/lib/metrics/metrics.js";
+import { invalidKey } from "@sluice/proto/lib/rpc/caller.js";
+import { newId } from "@sluice/proto/lib/ids/id.js";
+import { untraced } from "@sluice/proto/lib/tracing/context.js";
 import { WebSocketServer } from "ws";
 import { readKeyHash } from "../../http/auth.ts";
 import { writeFault } from "../../http/errors.ts";

@@ -7,12 +7,12 @@ import {
   TurnEventSchema,
   TurnStatus,
 } from "@sluice/proto/gen/sluice/inference/v1/turn_pb.js";
-import { Fault, FaultOrigin, FaultReason } from "@sluice/proto/runtime/fault.js";
-import { TokenMeter } from "@sluice/proto/runtime/limits/meter.js";
-import type { ResponseIdentity } from "@sluice/proto/runtime/responses/identity.js";
-import { ResponseObject } from "@sluice/proto/runtime/responses/object.js";
-import { type Account, heldBytes } from "@sluice/proto/runtime/load/held-bytes.js";
-import type { TurnControl, TurnListener } from "@sluice/proto/runtime/session/turn-listener.js";
+import { Fault, FaultOrigin, FaultReason } from "@sluice/proto/lib/faults/fault.js";
+import { TokenMeter } from "@sluice/proto/lib/limits/meter.js";
+import type { ResponseIdentity } from "@sluice/proto/lib/responses/identity.js";
+import { ResponseObject } from "@sluice/proto/lib/responses/object.js";
+import { type Account, heldBytes } from "@sluice/proto/lib/load/held-bytes.js";
+import type { TurnControl, TurnListener } from "@sluice/proto/lib/lane/turn-listener.js";
 import { measureEvents } from "../../turns/answer-writer.ts";
 import type { CapturedTurn } from "../../turns/captured-turn.ts";
 import { Ladder } from "../ladder.ts";

@@ -2,7 +2,7 @@
  * Scans requests with external detector services, after the patterns have redacted theirs. Every text is sent to its
  * detectors first; their findings are then handled like matches of a pattern.
  */
-import type { Finder, Found } from "@sluice/proto/runtime/pattern/finder.js";
+import type { Finder, Found } from "@sluice/proto/lib/pattern/finder.js";
 import type { Detector } from "../../internal/detection/detector.ts";
 import { type Detection, DetectorUnavailable } from "../../internal/detection/wire.ts";
 import { TimeSlice } from "../../turn/time-slice.ts";

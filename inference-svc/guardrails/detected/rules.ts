@@ -2,7 +2,7 @@
 import { categoryPlaceholder } from "@sluice/proto/contract/records/detector-rules.js";
 import { filterActions } from "@sluice/proto/contract/records/guardrail-words.js";
 import type { Caller, DetectorRule } from "@sluice/proto/gen/sluice/admin/v1/access_service_pb.js";
-import type { TextSpan } from "@sluice/proto/runtime/pattern/finder.js";
+import type { TextSpan } from "@sluice/proto/lib/pattern/finder.js";
 import type { Detector } from "../../internal/detection/detector.ts";
 import type { Detection } from "../../internal/detection/wire.ts";
 import { type Applied, appliedTo } from "../../turn/applied-guardrails.ts";

@@ -2,7 +2,7 @@
  * Scans streamed text with a detector service. Text is held until a sentence ends or `maxFresh` units have come, then sent together with the context before
  * it. A finding at the end may still grow, such as a name, and stays held until more text is known.
  */
-import type { Found, TextSpan } from "@sluice/proto/runtime/pattern/finder.js";
+import type { Found, TextSpan } from "@sluice/proto/lib/pattern/finder.js";
 import type { Scope } from "../../turn/scope.ts";
 import type { ServiceScan } from "./service-scan.ts";
 import { type DetectedRule, selectSpans } from "./rules.ts";

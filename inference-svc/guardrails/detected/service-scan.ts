@@ -1,5 +1,5 @@
 /** A scan by a service: pushed text stays undecided until the service has answered for it. */
-import type { Found, Scan } from "@sluice/proto/runtime/pattern/finder.js";
+import type { Found, Scan } from "@sluice/proto/lib/pattern/finder.js";
 
 export interface ServiceScan extends Scan {
   /**

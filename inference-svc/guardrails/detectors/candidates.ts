@@ -2,9 +2,9 @@
  * The scanner that all built-in detectors share. It walks a text once and calls the detector at each possible start of a match. A detector that reads past
  * the received text is called again when more has come: the verdict depends only on the text, and only undecided text is held.
  */
-import type { Found, Finder, Scan, TextSpan } from "@sluice/proto/runtime/pattern/finder.js";
+import type { Found, Finder, Scan, TextSpan } from "@sluice/proto/lib/pattern/finder.js";
 import type { UnitSet } from "./unit-sets.ts";
-import { unitAt } from "@sluice/proto/runtime/text/unit-at.js";
+import { unitAt } from "@sluice/proto/lib/text/unit-at.js";
 
 /** Result of reading outside of the text, or outside of the detector's reach. */
 export const noUnit = -1;

@@ -1,4 +1,4 @@
-import type { Finder } from "@sluice/proto/runtime/pattern/finder.js";
+import type { Finder } from "@sluice/proto/lib/pattern/finder.js";
 
 /** A built-in detector that guardrails name by its slug. */
 export interface BuiltinDetector {

@@ -2,7 +2,7 @@
 import { stripMarkup } from "./strip-markup.ts";
 import { type MappedPiece, mapAsIs, mapAsWhole } from "./mapped-text.ts";
 import { normalize, foldConfusables } from "./normalize.ts";
-import { unitAt } from "@sluice/proto/runtime/text/unit-at.js";
+import { unitAt } from "@sluice/proto/lib/text/unit-at.js";
 
 /** Minimum length of an encoded word: shorter words carry too little, and ordinary words are as long. */
 export const minEncoded = 16;

@@ -1,5 +1,5 @@
 /** Derived texts with a mapping of places back to the source text. */
-import type { TextSpan } from "@sluice/proto/runtime/pattern/finder.js";
+import type { TextSpan } from "@sluice/proto/lib/pattern/finder.js";
 
 export interface MappedPiece {
   readonly text: string;

@@ -1,5 +1,5 @@
 /** Collects the spans to replace in one text. */
-import type { TextSpan } from "@sluice/proto/runtime/pattern/finder.js";
+import type { TextSpan } from "@sluice/proto/lib/pattern/finder.js";
 import type { Yielding } from "../../turn/time-slice.ts";
 import type { FilterRule } from "../policy.ts";
 

@@ -1,5 +1,5 @@
 /** Collects every text of a request read by a model, provider or search engine, in the units in which it is read. */
-import type { TextSpan } from "@sluice/proto/runtime/pattern/finder.js";
+import type { TextSpan } from "@sluice/proto/lib/pattern/finder.js";
 import type { PluginTexts } from "../../turn/feature.ts";
 import type { InputItem, TurnRequest } from "../../turn/request.ts";
 import { rewritten } from "../../turn/parse/tools.ts";

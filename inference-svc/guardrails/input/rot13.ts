@@ -2,10 +2,10 @@
  * Finds and decodes rot13 in a text: a model instructed to decode it can read it. Rotated letters are letters as well, and only their frequencies reveal
  * them; a text too short for a frequency test is not decoded.
  */
-import type { TextSpan } from "@sluice/proto/runtime/pattern/finder.js";
+import type { TextSpan } from "@sluice/proto/lib/pattern/finder.js";
 import { minEncoded } from "./encoded.ts";
 import { type MappedPiece, mapAsIs } from "./mapped-text.ts";
-import { unitAt } from "@sluice/proto/runtime/text/unit-at.js";
+import { unitAt } from "@sluice/proto/lib/text/unit-at.js";
 
 /** Letter frequencies per thousand in English; other languages in Latin letters are close enough. */
 const letterShares = [

@@ -1,5 +1,5 @@
 /** Scans all texts of a request in all their forms with the rules. */
-import { type Found, type Scan, type TextSpan, pieceLengthOf } from "@sluice/proto/runtime/pattern/finder.js";
+import { type Found, type Scan, type TextSpan, pieceLengthOf } from "@sluice/proto/lib/pattern/finder.js";
 import { isAudit } from "../../turn/applied-guardrails.ts";
 import type { FilterRule } from "../policy.ts";
 import type { RuleMatch } from "../../turn/trace.ts";

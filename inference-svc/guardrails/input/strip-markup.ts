@@ -1,5 +1,5 @@
 /** Joins words split by markup, as rendered on a page, then removes their other disguises. */
-import type { TextSpan } from "@sluice/proto/runtime/pattern/finder.js";
+import type { TextSpan } from "@sluice/proto/lib/pattern/finder.js";
 import type { DecodedEscape } from "../disguises/entities.ts";
 import { readMarkup, markupSigns, maxMarkup } from "../disguises/markup.ts";
 import { type MappedPiece, MappedText, composeMaps } from "./mapped-text.ts";

@@ -1,7 +1,7 @@
 /** Finds the texts within a request item. */
 import { inputItem } from "@sluice/proto/contract/items/input.js";
-import { collectVocabulary } from "@sluice/proto/contract/vocabulary.js";
-import { isOpaque, isPlainId } from "@sluice/proto/runtime/foreign-id.js";
+import { collectVocabulary } from "../vocabulary.ts";
+import { isOpaque, isPlainId } from "@sluice/proto/lib/ids/foreign-id.js";
 import type { Yielding } from "../../turn/time-slice.ts";
 import type { InputItem } from "../../turn/request.ts";
 import { isJson } from "../is-json.ts";

@@ -1,5 +1,5 @@
 /** Texts of a request that can be redacted in place. */
-import type { TextSpan } from "@sluice/proto/runtime/pattern/finder.js";
+import type { TextSpan } from "@sluice/proto/lib/pattern/finder.js";
 import type { Yielding } from "../../turn/time-slice.ts";
 import type { FilterRule } from "../policy.ts";
 import { type JsonToken, isEscaped, tokenizeJson, decodeToken } from "../json-tokens.ts";

@@ -1,5 +1,5 @@
 /** Rejects token ids from keys with input guardrails: token ids are unreadable without the model's tokenizer. */
-import { invalid } from "@sluice/proto/runtime/validation/problems.js";
+import { invalid } from "@sluice/proto/lib/validation/problems.js";
 import { appliedTo, isAudit } from "../../turn/applied-guardrails.ts";
 import { onRequest } from "../../turn/layers.ts";
 import type { Layer } from "../../turn/turn.ts";

@@ -1,5 +1,5 @@
 /** Credentials in the entry of a tool server, only for the server and a provider calling it. */
-import { membersOf, withMembers } from "@sluice/proto/runtime/validation/json-span.js";
+import { membersOf, withMembers } from "@sluice/proto/lib/json/span.js";
 import type { Tool } from "../../turn/request.ts";
 
 const secretFields: ReadonlySet<string> = new Set(["authorization", "headers"]);

@@ -2,7 +2,7 @@
  * Judges an answer by rules in words while it streams. A segment is judged as soon as its sentence ends, and delivered after its verdict. When every rule
  * only reports, only the final event waits, because it carries the receipt.
  */
-import { FaultReason } from "@sluice/proto/runtime/fault.js";
+import { FaultReason } from "@sluice/proto/lib/faults/fault.js";
 import type { CallContext } from "../../internal/call.ts";
 import type { Judge } from "../../internal/judge.ts";
 import type { StoppableAnswer } from "../../turn/layers.ts";

@@ -1,5 +1,5 @@
 /** A judge's verdicts on texts under several rules, and the resulting stages or refusal. */
-import type { Fault } from "@sluice/proto/runtime/fault.js";
+import type { Fault } from "@sluice/proto/lib/faults/fault.js";
 import type { CallContext } from "../../internal/call.ts";
 import { JudgeUnavailable } from "../../internal/judge-client.ts";
 import type { Judge, JudgeProfile } from "../../internal/judge.ts";

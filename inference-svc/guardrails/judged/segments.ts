@@ -1,5 +1,5 @@
 /** Cuts a streamed answer into segments for the judge, each to the end of a sentence or 400 characters long. */
-import { isObject } from "@sluice/proto/runtime/validation/fields.js";
+import { isObject } from "@sluice/proto/lib/validation/fields.js";
 import { splitIntoWindows } from "../../internal/text-windows.ts";
 import type { OutputItem, TurnEvent } from "../../turn/turn.ts";
 import { findTextPlaces } from "../input/text-places.ts";

@@ -1,5 +1,5 @@
 /** Delivers an item's annotations after the text they point at, and drops those that point at redacted text. */
-import { codePointLength } from "@sluice/proto/runtime/validation/text.js";
+import { codePointLength } from "@sluice/proto/lib/validation/text.js";
 import { moveAnnotation, annotationEnd } from "../../turn/replacements.ts";
 import type { TurnEvent } from "../../turn/turn.ts";
 import type { TextPart } from "./text-part.ts";

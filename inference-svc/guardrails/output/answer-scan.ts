@@ -1,5 +1,5 @@
 /** Scans the events of one answer, and holds back those that a match may include. */
-import { Fault } from "@sluice/proto/runtime/fault.js";
+import { Fault } from "@sluice/proto/lib/faults/fault.js";
 import type { Scope } from "../../turn/scope.ts";
 import { type Waiting, settled } from "../../turn/time-slice.ts";
 import type { Batch, TurnEvent } from "../../turn/turn.ts";

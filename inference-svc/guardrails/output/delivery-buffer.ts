@@ -1,5 +1,5 @@
 /** Holds the text of several parts back and delivers it in order, part by part, with callbacks in between. */
-import { append } from "@sluice/proto/runtime/text/append.js";
+import { append } from "@sluice/proto/lib/text/append.js";
 import type { Region } from "../../turn/replacements.ts";
 import type { TextPart } from "./text-part.ts";
 

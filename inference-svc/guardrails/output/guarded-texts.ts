@@ -9,7 +9,7 @@
  * delivered text cannot be called back, and redacting every possible beginning of a match would spoil most answers. The wait ends with the next joined
  * character, or with the answer.
  */
-import { append } from "@sluice/proto/runtime/text/append.js";
+import { append } from "@sluice/proto/lib/text/append.js";
 import type { Yielding } from "../../turn/time-slice.ts";
 import type { Region } from "../../turn/replacements.ts";
 import { maxHeld } from "./rules/bounded-scan.ts";

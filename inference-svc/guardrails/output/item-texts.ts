@@ -1,5 +1,5 @@
 /** Finds and edits the streamed texts of an output item. */
-import { isObject } from "@sluice/proto/runtime/validation/fields.js";
+import { isObject } from "@sluice/proto/lib/validation/fields.js";
 import type { OutputItem, TurnEvent } from "../../turn/turn.ts";
 
 export type TextEvent = Extract<TurnEvent, { readonly delta: string }>;

@@ -2,7 +2,7 @@
  * Guards one answer with the caller's guardrails: text matched by a block or redact rule is never delivered, and all other text is delivered as soon as no
  * match can include it.
  */
-import { Fault } from "@sluice/proto/runtime/fault.js";
+import { Fault } from "@sluice/proto/lib/faults/fault.js";
 import type { Scope } from "../../turn/scope.ts";
 import { Answer, type Batch, type Next, type TurnEvent, commits } from "../../turn/turn.ts";
 import { buildBlockFault } from "../block-fault.ts";

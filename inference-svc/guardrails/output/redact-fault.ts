@@ -1,5 +1,5 @@
 /** Redacts the error at the end of a turn: a provider's message can repeat the request or the model's words. */
-import type { Fault } from "@sluice/proto/runtime/fault.js";
+import type { Fault } from "@sluice/proto/lib/faults/fault.js";
 import { redactValue } from "./redact-value.ts";
 import type { TextScanner } from "./rules/text-scanner.ts";
 

@@ -1,8 +1,8 @@
 /** Redacts every text within a JSON value of unknown shape. */
-import { isOpaque, isPlainId } from "@sluice/proto/runtime/foreign-id.js";
+import { isOpaque, isPlainId } from "@sluice/proto/lib/ids/foreign-id.js";
 import { streamEvent } from "@sluice/proto/contract/response/events.js";
 import { outputItem } from "@sluice/proto/contract/items/output.js";
-import { collectVocabulary } from "@sluice/proto/contract/vocabulary.js";
+import { collectVocabulary } from "../vocabulary.ts";
 import { isImageBytes, isMedia, startsLikeImage } from "../media-bytes.ts";
 import { identifierFields, minNumberLength } from "../input/text-places.ts";
 import { redactJson } from "./redact-json.ts";

@@ -1,5 +1,5 @@
 /** Maps the labels of a detector service to the categories of the configuration file. */
-import type { DetectorSettings } from "@sluice/proto/runtime/house/detectors.js";
+import type { DetectorSettings } from "@sluice/proto/config/detectors.js";
 
 /** The categories that each label of the service stands for. */
 export function categoriesOf({ categories }: DetectorSettings): ReadonlyMap<string, readonly string[]> {

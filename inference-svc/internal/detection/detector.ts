@@ -3,7 +3,7 @@
  * taken from an answer, never text.
  */
 import { createHash } from "node:crypto";
-import type { DetectorSettings } from "@sluice/proto/runtime/house/detectors.js";
+import type { DetectorSettings } from "@sluice/proto/config/detectors.js";
 import { throwIfAborted } from "../../turn/abort.ts";
 import type { Scope } from "../../turn/scope.ts";
 import type { TurnSignal } from "../../turn/signal.ts";

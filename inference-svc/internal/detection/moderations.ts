@@ -1,5 +1,5 @@
 /** POST /moderations of OpenAI, and what speaks as it does: whether a text or an image is flagged, and for what. */
-import type { ModerationRole } from "@sluice/proto/runtime/house/internal-models.js";
+import type { ModerationRole } from "@sluice/proto/config/internal-models.js";
 import { isScore } from "./categories.ts";
 import { type Detection, DetectorUnavailable, type DetectorWire } from "./wire.ts";
 

@@ -1,6 +1,6 @@
 /** The analyzer of Microsoft Presidio, and what speaks as it does: places of entities in a text. */
-import type { TextSpan } from "@sluice/proto/runtime/pattern/finder.js";
-import type { DetectorSettings } from "@sluice/proto/runtime/house/detectors.js";
+import type { TextSpan } from "@sluice/proto/lib/pattern/finder.js";
+import type { DetectorSettings } from "@sluice/proto/config/detectors.js";
 import { categoriesOf, isScore } from "./categories.ts";
 import { type Detection, DetectorUnavailable, type DetectorWire } from "./wire.ts";
 

@@ -1,5 +1,5 @@
 /** The classifiers that Hugging Face's text-embeddings-inference serves: how much of each label a whole text is. */
-import type { DetectorSettings } from "@sluice/proto/runtime/house/detectors.js";
+import type { DetectorSettings } from "@sluice/proto/config/detectors.js";
 import { categoriesOf, isScore } from "./categories.ts";
 import { type Detection, DetectorUnavailable, type DetectorWire } from "./wire.ts";
 

@@ -1,5 +1,5 @@
 /** Types that all detector services share: detections, failures and the form of a call. */
-import type { TextSpan } from "@sluice/proto/runtime/pattern/finder.js";
+import type { TextSpan } from "@sluice/proto/lib/pattern/finder.js";
 import type { TurnSignal } from "../../turn/signal.ts";
 
 /** Something found in a text. */

@@ -1,6 +1,6 @@
 /** The keywords of JSON Schema for all types, for arrays and for objects. An unknown keyword is ignored. */
 import { isDeepStrictEqual } from "node:util";
-import { type JsonObject, isObject } from "@sluice/proto/runtime/validation/fields.js";
+import { type JsonObject, isObject } from "@sluice/proto/lib/validation/fields.js";
 import type { Yielding } from "../../turn/time-slice.ts";
 import { type SchemaCheck, fitsNumber, fitsString, isOfType, isWithin } from "./scalars.ts";
 

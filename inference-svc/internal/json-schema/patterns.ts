@@ -1,7 +1,7 @@
 /** Patterns of a schema, by the engine that guardrails use: whatever a client writes takes time linear in the text. */
-import { type Finder, pieceLengthOf } from "@sluice/proto/runtime/pattern/finder.js";
-import { compilePattern } from "@sluice/proto/runtime/pattern/pattern.js";
-import { PatternError } from "@sluice/proto/runtime/pattern/refusal.js";
+import { type Finder, pieceLengthOf } from "@sluice/proto/lib/pattern/finder.js";
+import { compilePattern } from "@sluice/proto/lib/pattern/pattern.js";
+import { PatternError } from "@sluice/proto/lib/pattern/refusal.js";
 import type { Yielding } from "../../turn/time-slice.ts";
 
 /** Undefined for what this engine does not run, and for what every text matches. */

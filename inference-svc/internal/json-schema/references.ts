@@ -1,5 +1,5 @@
 /** Resolves references within a schema. */
-import { isObject } from "@sluice/proto/runtime/validation/fields.js";
+import { isObject } from "@sluice/proto/lib/validation/fields.js";
 
 /** Undefined for what is elsewhere, or nowhere. */
 export function resolved(root: unknown, reference: string): unknown {

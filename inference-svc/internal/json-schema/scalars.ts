@@ -1,6 +1,6 @@
 /** Keywords of JSON Schema for strings and numbers, and its types. */
-import { type JsonObject, isObject } from "@sluice/proto/runtime/validation/fields.js";
-import { codePointLength } from "@sluice/proto/runtime/validation/text.js";
+import { type JsonObject, isObject } from "@sluice/proto/lib/validation/fields.js";
+import { codePointLength } from "@sluice/proto/lib/validation/text.js";
 import type { Yielding } from "../../turn/time-slice.ts";
 
 /** One check of a value, which keywords go on with for the parts of the value. */

@@ -2,8 +2,8 @@
  * Whether a value fits a JSON Schema: what the drafts since 4 have in common, read as the latest of them reads it. Patterns run in linear time;
  * those that cannot are not looked at, nor are formats. Nothing is fetched, and no code is made of what a client wrote.
  */
-import type { Finder } from "@sluice/proto/runtime/pattern/finder.js";
-import { type JsonObject, isObject } from "@sluice/proto/runtime/validation/fields.js";
+import type { Finder } from "@sluice/proto/lib/pattern/finder.js";
+import { type JsonObject, isObject } from "@sluice/proto/lib/validation/fields.js";
 import type { Yielding } from "../../turn/time-slice.ts";
 import { fitsKeywords } from "./keywords.ts";
 import { finderOf, isFound } from "./patterns.ts";

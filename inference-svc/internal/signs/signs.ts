@@ -5,7 +5,7 @@
  * The table is generated, and not left to the regular expressions of the running Node: those know neither styles nor the
  * values of digits, and an older Node would let letters pass that a newer one in the same installation sees through.
  */
-import { unitAt } from "@sluice/proto/runtime/text/unit-at.js";
+import { unitAt } from "@sluice/proto/lib/text/unit-at.js";
 import { runs } from "./gen/table.ts";
 
 /** Kinds of the table; every other one is the ASCII code of a letter or digit. */

@@ -1,5 +1,5 @@
 /** Builds the message of an unfinished answer from its events. */
-import { append } from "@sluice/proto/runtime/text/append.js";
+import { append } from "@sluice/proto/lib/text/append.js";
 import type { OutputItem, TurnEvent } from "../../turn/turn.ts";
 import { type Message, messageOf } from "./message.ts";
 

@@ -1,6 +1,6 @@
 /** The plugin `alignment`: states rules to the model, and evaluates each answer against them before or while it is delivered. */
-import type { AlignmentSettings } from "@sluice/proto/runtime/house/alignment.js";
-import { Problems } from "@sluice/proto/runtime/validation/problems.js";
+import type { AlignmentSettings } from "@sluice/proto/config/alignment.js";
+import { Problems } from "@sluice/proto/lib/validation/problems.js";
 import type { CallContext } from "../../internal/call.ts";
 import { JudgeProfile } from "../../internal/judge.ts";
 import { Spending } from "../../internal/spending.ts";

@@ -1,6 +1,6 @@
 /** The report of an evaluation, for the client and for the receipt. */
-import { Fault, FaultOrigin, FaultReason } from "@sluice/proto/runtime/fault.js";
-import { dollars } from "@sluice/proto/runtime/money.js";
+import { Fault, FaultOrigin, FaultReason } from "@sluice/proto/lib/faults/fault.js";
+import { dollars } from "@sluice/proto/lib/ledger/money.js";
 import type { AlignedCall, AlignmentReport, Evaluation } from "../../turn/alignment.ts";
 import type { Stage, Trace } from "../../turn/trace.ts";
 import type { OutputItem } from "../../turn/turn.ts";

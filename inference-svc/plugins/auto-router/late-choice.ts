@@ -2,8 +2,8 @@
  * Router choices still open to revision by a model. A router first chooses by its local guess, to know the endpoints before guardrails scan the request.
  * After an unsure guess, a classifier model gets the redacted request, and the router chooses again.
  */
-import { dollars } from "@sluice/proto/runtime/money.js";
-import type { ChooserSettings } from "@sluice/proto/runtime/house/internal-models.js";
+import { dollars } from "@sluice/proto/lib/ledger/money.js";
+import type { ChooserSettings } from "@sluice/proto/config/internal-models.js";
 import type { Route } from "../../internal/call.ts";
 import type { FailureKind } from "../../internal/judge-client.ts";
 import { Spending } from "../../internal/spending.ts";

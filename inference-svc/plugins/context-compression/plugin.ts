@@ -1,5 +1,5 @@
 /** The plugin `context-compression`: shortens an input that exceeds the context window of the current endpoint. */
-import { Fault, FaultOrigin, FaultReason } from "@sluice/proto/runtime/fault.js";
+import { Fault, FaultOrigin, FaultReason } from "@sluice/proto/lib/faults/fault.js";
 import type { EndpointFeature } from "../../ask.ts";
 import type { Endpoint } from "../../routing/catalog.ts";
 import { deferred } from "../../turn/answers.ts";

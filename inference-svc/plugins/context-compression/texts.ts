@@ -1,5 +1,5 @@
 /** The shortenable texts of an item: messages and tool outputs. Arguments, reasoning and sealed content are never edited. */
-import { isObject } from "@sluice/proto/runtime/validation/fields.js";
+import { isObject } from "@sluice/proto/lib/validation/fields.js";
 import type { InputItem } from "../../turn/request.ts";
 
 /** Place of a text in an item: a field, or a part in a field's list. */

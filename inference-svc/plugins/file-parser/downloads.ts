@@ -1,5 +1,5 @@
 /** Downloads files given by URL for reading, when no endpoint would download them itself. */
-import { invalid } from "@sluice/proto/runtime/validation/problems.js";
+import { invalid } from "@sluice/proto/lib/validation/problems.js";
 import { parsesFiles, wantsPdfText } from "../../files/parsing.ts";
 import { findFiles, replaceParts } from "../../files/part.ts";
 import type { AskingFeature, DryKit } from "../../kit.ts";

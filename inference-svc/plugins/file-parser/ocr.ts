@@ -1,9 +1,9 @@
 /** Reads scanned PDFs with the model of the role `ocr`; guardrails scan its text before any other model gets it. */
 import { createHash } from "node:crypto";
-import { Fault, FaultOrigin, FaultReason } from "@sluice/proto/runtime/fault.js";
-import type { OcrRole } from "@sluice/proto/runtime/house/internal-models.js";
-import { dollars } from "@sluice/proto/runtime/money.js";
-import { invalid } from "@sluice/proto/runtime/validation/problems.js";
+import { Fault, FaultOrigin, FaultReason } from "@sluice/proto/lib/faults/fault.js";
+import type { OcrRole } from "@sluice/proto/config/internal-models.js";
+import { dollars } from "@sluice/proto/lib/ledger/money.js";
+import { invalid } from "@sluice/proto/lib/validation/problems.js";
 import { serviceRetryMs } from "../../guardrails/not-applicable.ts";
 import type { InternalQuestion, Reply } from "../../internal/call.ts";
 import { JudgeClient, JudgeUnavailable } from "../../internal/judge-client.ts";

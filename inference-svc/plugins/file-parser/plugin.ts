@@ -2,8 +2,8 @@
  * The plugin `file-parser`: sends files as text to models without file input. It runs per endpoint, since accepted inputs differ; the reader caches texts,
  * and no file is read twice.
  */
-import { Fault, FaultOrigin } from "@sluice/proto/runtime/fault.js";
-import { invalid } from "@sluice/proto/runtime/validation/problems.js";
+import { Fault, FaultOrigin } from "@sluice/proto/lib/faults/fault.js";
+import { invalid } from "@sluice/proto/lib/validation/problems.js";
 import type { EndpointFeature } from "../../ask.ts";
 import { hasParsedFiles, findPdfEngine } from "../../files/parsing.ts";
 import { FileProblem, fileFault } from "../../files/problem.ts";

@@ -1,7 +1,7 @@
 /** The plugin `fusion`, for `service/fusion`: a panel of models answers before the model does. The response contains an item for the panel and the answer. */
 import type { FusionPlugin } from "@sluice/proto/gen/sluice/inference/v1/turn_pb.js";
-import { newId } from "@sluice/proto/runtime/id.js";
-import { invalid } from "@sluice/proto/runtime/validation/problems.js";
+import { newId } from "@sluice/proto/lib/ids/id.js";
+import { invalid } from "@sluice/proto/lib/validation/problems.js";
 import { ending, fused } from "../../fusion/run.ts";
 import { type FusionSettings, type SettingsParts, settingsOf } from "../../fusion/settings.ts";
 import { fusionSlug, namesFusion } from "../../fusion/slug.ts";

@@ -2,7 +2,7 @@
  * The plugin `jev-router`, for `service/jev-router`: chooses the cheapest model and reasoning effort with nearly the best chance at the task, and two
  * fallback models. The difficulty is estimated in this process; for a request without cues, a decider model is called, if configured.
  */
-import { Problems } from "@sluice/proto/runtime/validation/problems.js";
+import { Problems } from "@sluice/proto/lib/validation/problems.js";
 import type { AskingFeature, Feature } from "../../kit.ts";
 import { type BenchmarkTask, type DifficultyEstimate, estimateDifficulty } from "../../routing/choose/difficulty.ts";
 import { type RouterFeature, namesSlug } from "../../routing/choose/features.ts";

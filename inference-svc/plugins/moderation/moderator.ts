@@ -1,6 +1,6 @@
 /** Moderates texts for the plugin `moderation`, by a service with POST /moderations or by a model with a question per category. */
-import { type ModerationRole, readsImages, serviceSlug } from "@sluice/proto/runtime/house/internal-models.js";
-import { model } from "@sluice/proto/runtime/house/model.js";
+import { type ModerationRole, readsImages, serviceSlug } from "@sluice/proto/config/internal-models.js";
+import { model } from "@sluice/proto/config/model.js";
 import { type CallContext, type Route, forbidden } from "../../internal/call.ts";
 import type { Detector } from "../../internal/detection/detector.ts";
 import { DetectorUnavailable } from "../../internal/detection/wire.ts";

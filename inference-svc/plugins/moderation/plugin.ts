@@ -2,9 +2,9 @@
  * The plugin `moderation`: a moderation model reads the user's latest messages before any other model, and a flagged request is refused. A request for
  * moderation without a configured moderator is refused too: it must not pass unmoderated.
  */
-import { Fault, FaultOrigin, FaultReason } from "@sluice/proto/runtime/fault.js";
-import { dollars } from "@sluice/proto/runtime/money.js";
-import { invalid } from "@sluice/proto/runtime/validation/problems.js";
+import { Fault, FaultOrigin, FaultReason } from "@sluice/proto/lib/faults/fault.js";
+import { dollars } from "@sluice/proto/lib/ledger/money.js";
+import { invalid } from "@sluice/proto/lib/validation/problems.js";
 import { serviceRetryMs } from "../../guardrails/not-applicable.ts";
 import type { CallContext } from "../../internal/call.ts";
 import { Spending } from "../../internal/spending.ts";

@@ -3,7 +3,7 @@
  * fallbacks. The choice needs only the catalogue and costs no call.
  */
 import type { ParetoRouterPlugin } from "@sluice/proto/gen/sluice/inference/v1/turn_pb.js";
-import type { Fault } from "@sluice/proto/runtime/fault.js";
+import type { Fault } from "@sluice/proto/lib/faults/fault.js";
 import { type Endpoint, type Variant, givesEmbeddings } from "../../routing/catalog.ts";
 import type { CandidateGroup } from "../../routing/choose/candidates.ts";
 import type { RouterFeature } from "../../routing/choose/features.ts";

@@ -1,6 +1,6 @@
 /** Reads and replaces the text of an answer requested as JSON. */
-import { isObject } from "@sluice/proto/runtime/validation/fields.js";
-import { codePointLength } from "@sluice/proto/runtime/validation/text.js";
+import { isObject } from "@sluice/proto/lib/validation/fields.js";
+import { codePointLength } from "@sluice/proto/lib/validation/text.js";
 import { type Region, moveAnnotation } from "../../turn/replacements.ts";
 import type { OutputItem, TurnEvent } from "../../turn/turn.ts";
 

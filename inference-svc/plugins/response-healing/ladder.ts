@@ -1,5 +1,5 @@
 /** Finds the requested JSON in an answer, and repairs its errors. Correct text is not touched. */
-import { isObject } from "@sluice/proto/runtime/validation/fields.js";
+import { isObject } from "@sluice/proto/lib/validation/fields.js";
 import type { Yielding } from "../../turn/time-slice.ts";
 import type { Region } from "../../turn/replacements.ts";
 import { type Candidate, candidatesIn } from "./candidates.ts";

@@ -1,5 +1,5 @@
 /** The plugin `response-healing`: repairs invalid JSON in an answer without streaming. Valid answers pass unchanged. */
-import { codePointLength } from "@sluice/proto/runtime/validation/text.js";
+import { codePointLength } from "@sluice/proto/lib/validation/text.js";
 import type { Feature } from "../../kit.ts";
 import { TimeSlice } from "../../turn/time-slice.ts";
 import type { Scope } from "../../turn/scope.ts";

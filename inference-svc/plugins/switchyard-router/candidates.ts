@@ -1,5 +1,5 @@
 /** Candidate models of a request: the cheap one, the expensive one, and the fallbacks between. */
-import { invalid } from "@sluice/proto/runtime/validation/problems.js";
+import { invalid } from "@sluice/proto/lib/validation/problems.js";
 import type { CandidateGroup } from "../../routing/choose/candidates.ts";
 import type { Variant } from "../../routing/catalog.ts";
 import type { TurnRequest } from "../../turn/request.ts";

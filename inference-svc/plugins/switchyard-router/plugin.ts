@@ -2,7 +2,7 @@
  * The plugin `switchyard-router`, for `service/switchyard`: serves with the cheap model of the request if it suffices, else with the expensive one. The
  * models replace the slug at once; their order is decided after redaction, since a model may be called with the request.
  */
-import { dollars } from "@sluice/proto/runtime/money.js";
+import { dollars } from "@sluice/proto/lib/ledger/money.js";
 import type { CallContext, Route } from "../../internal/call.ts";
 import type { FailureKind } from "../../internal/judge-client.ts";
 import { Spending } from "../../internal/spending.ts";

@@ -1,5 +1,5 @@
 /** Predicts by a judge whether the cheap model solves a task. */
-import type { ChooserSettings } from "@sluice/proto/runtime/house/internal-models.js";
+import type { ChooserSettings } from "@sluice/proto/config/internal-models.js";
 import { type CallContext, type InternalQuestion, type Route, forbidden } from "../../internal/call.ts";
 import { quoteEvidence } from "../../internal/quoted-data.ts";
 import { JudgeClient, type FailureKind, JudgeUnavailable } from "../../internal/judge-client.ts";

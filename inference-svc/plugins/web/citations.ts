@@ -1,6 +1,6 @@
 /** Citations: links of an answer to fetched pages, and names of found files, become annotations; the text stays unchanged. */
-import { isObject } from "@sluice/proto/runtime/validation/fields.js";
-import { codePointLength } from "@sluice/proto/runtime/validation/text.js";
+import { isObject } from "@sluice/proto/lib/validation/fields.js";
+import { codePointLength } from "@sluice/proto/lib/validation/text.js";
 import type { FoundFile, TurnRequest, WebSource } from "../../turn/request.ts";
 import type { Batch, Layer, TurnEvent } from "../../turn/turn.ts";
 import { onBatch } from "../../turn/layers.ts";

@@ -1,7 +1,7 @@
 /** The plugin `web`, and the variant `:online` of a model: searches the web for the user's last message, and passes the results to the model. */
 import { create } from "@bufbuild/protobuf";
 import { type WebPlugin, WebPluginSchema } from "@sluice/proto/gen/sluice/inference/v1/turn_pb.js";
-import { Problems } from "@sluice/proto/runtime/validation/problems.js";
+import { Problems } from "@sluice/proto/lib/validation/problems.js";
 import { namesFusion } from "../../fusion/slug.ts";
 import { onlyItems } from "../../guardrails/scan-added.ts";
 import type { AskingFeature, DryKit, Feature, Kit } from "../../kit.ts";

@@ -1,5 +1,5 @@
 /** Makes an attempt: calls an endpoint once, and notes the outcome in the receipt and in the endpoint's record. */
-import { Fault } from "@sluice/proto/runtime/fault.js";
+import { Fault } from "@sluice/proto/lib/faults/fault.js";
 import type { UnansweredKind } from "@sluice/proto/contract/response/provider-error.js";
 import { estimateInputTokens, measureInput } from "../../estimate/tokens.ts";
 import type { TurnRequest } from "../../turn/request.ts";

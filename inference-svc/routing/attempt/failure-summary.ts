@@ -1,5 +1,5 @@
 /** Builds the fault of a turn after all its attempts have failed: the last failure, with a summary of the earlier failures. */
-import { Fault, FaultOrigin, FaultReason } from "@sluice/proto/runtime/fault.js";
+import { Fault, FaultOrigin, FaultReason } from "@sluice/proto/lib/faults/fault.js";
 import { estimateInputTokens, measureInput } from "../../estimate/tokens.ts";
 import type { TurnRequest } from "../../turn/request.ts";
 import { type Overflow, unansweredKind } from "../../turn/provider-error.ts";

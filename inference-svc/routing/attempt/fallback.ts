@@ -2,8 +2,8 @@
  * Tries the endpoints in turn until one has committed. Nothing of a failed attempt was delivered, so the client sees none of
  * it; after the commit, a failure of the endpoint is the turn's.
  */
-import { Fault } from "@sluice/proto/runtime/fault.js";
-import type { Logger } from "@sluice/proto/runtime/log/log.js";
+import { Fault } from "@sluice/proto/lib/faults/fault.js";
+import type { Logger } from "@sluice/proto/lib/log/log.js";
 import { throwIfAborted, pause } from "../../turn/abort.ts";
 import type { Scope } from "../../turn/scope.ts";
 import type { TurnRequest } from "../../turn/request.ts";

@@ -1,5 +1,5 @@
 /** Decides which side is at fault; this determines what to try next and whether the failure counts against an endpoint. */
-import { type Fault, FaultOrigin, FaultReason } from "@sluice/proto/runtime/fault.js";
+import { type Fault, FaultOrigin, FaultReason } from "@sluice/proto/lib/faults/fault.js";
 
 /**
  * - `caller`: the request is at fault: another endpoint of the same model would refuse it alike.

@@ -2,7 +2,7 @@
  * Decides which endpoint is tried next: in the order of the route, the only endpoint of a model once more if a repetition
  * may help, and a rate limited endpoint not before its announced time.
  */
-import type { Fault } from "@sluice/proto/runtime/fault.js";
+import type { Fault } from "@sluice/proto/lib/faults/fault.js";
 import { type AttemptDeadline, noAttemptDeadline } from "../../turn/scope.ts";
 import { faultOwner } from "./fault-owner.ts";
 import type { Endpoint } from "../catalog.ts";

@@ -1,5 +1,5 @@
 /** Checks the arguments of a model's tool calls, for the record of its endpoint. */
-import { isObject } from "@sluice/proto/runtime/validation/fields.js";
+import { isObject } from "@sluice/proto/lib/validation/fields.js";
 import { Check, Uncheckable } from "../../internal/json-schema/schema.ts";
 import type { FunctionTool, TurnRequest } from "../../turn/request.ts";
 import type { Yielding } from "../../turn/time-slice.ts";

@@ -1,6 +1,6 @@
 /** Finds the endpoints of the models that may serve a request, or the reason why none may. */
-import { Fault, FaultOrigin, FaultReason } from "@sluice/proto/runtime/fault.js";
-import { type Problem, Problems, invalid } from "@sluice/proto/runtime/validation/problems.js";
+import { Fault, FaultOrigin, FaultReason } from "@sluice/proto/lib/faults/fault.js";
+import { type Problem, Problems, invalid } from "@sluice/proto/lib/validation/problems.js";
 import type { TurnRequest } from "../../turn/request.ts";
 import {
   type Catalog,

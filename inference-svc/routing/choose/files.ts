@@ -1,5 +1,5 @@
 /** Decides whether the files of a request go to an endpoint unchanged or as text. No file is read for the decision. */
-import type { Problem } from "@sluice/proto/runtime/validation/problems.js";
+import type { Problem } from "@sluice/proto/lib/validation/problems.js";
 import { isParsed, hasParsedFiles, isSentAsText } from "../../files/parsing.ts";
 import { parseFileData, findFiles, findFileKind, describeFileType, replaceParts } from "../../files/part.ts";
 import type { FilePart } from "../../turn/file-text.ts";

@@ -1,5 +1,5 @@
 /** A condition on endpoints for serving a request. */
-import type { ModelSettings } from "@sluice/proto/runtime/house-file.js";
+import type { ModelSettings } from "@sluice/proto/config/config-file.js";
 import type { Endpoint } from "../catalog.ts";
 
 /** Reasons as `excluded_by` names them. */

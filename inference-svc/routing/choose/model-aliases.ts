@@ -1,5 +1,5 @@
 /** Model aliases: slugs resolved to models of the catalogue, anew for each request. */
-import { Fault, FaultOrigin, FaultReason } from "@sluice/proto/runtime/fault.js";
+import { Fault, FaultOrigin, FaultReason } from "@sluice/proto/lib/faults/fault.js";
 import type { TurnRequest } from "../../turn/request.ts";
 import type { Scope } from "../../turn/scope.ts";
 import { onRequest } from "../../turn/layers.ts";

@@ -2,7 +2,7 @@
  * Parses prices: decimal strings of USD, per million tokens in the configuration and per token in the catalogue API. Floats are used only
  * to compare prices, never to charge.
  */
-import type { EndpointSettings } from "@sluice/proto/runtime/house-file.js";
+import type { EndpointSettings } from "@sluice/proto/config/config-file.js";
 
 /** Maximum number of decimals of prices in the configuration. */
 const decimals = 12;

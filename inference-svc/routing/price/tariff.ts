@@ -2,7 +2,7 @@
  * Tariffs: the prices of a provider, and the cost of an attempt by them. All amounts are whole numbers: prices come as decimal strings and
  * leave as 10^-12 USD.
  */
-import type { EndpointSettings } from "@sluice/proto/runtime/house-file.js";
+import type { EndpointSettings } from "@sluice/proto/config/config-file.js";
 import type { Media } from "../../estimate/media.ts";
 import type { Cost, Usage } from "../../turn/usage.ts";
 import { parsePrice } from "./price.ts";

@@ -1,5 +1,5 @@
 /** Metric of the state of each endpoint called so far. */
-import { type Registry, labelledGauge } from "@sluice/proto/runtime/metrics.js";
+import { type Registry, labelledGauge } from "@sluice/proto/lib/metrics/metrics.js";
 import type { Catalog } from "../catalog.ts";
 import type { EndpointState } from "../attempt/ejection.ts";
 import type { EndpointRecords } from "./endpoint-record.ts";

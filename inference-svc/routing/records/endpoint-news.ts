@@ -1,6 +1,6 @@
 /** Exchanges news with other processes about endpoints that fail or answer again. */
-import { Counter, type Registry } from "@sluice/proto/runtime/metrics.js";
-import type { Access } from "@sluice/proto/runtime/policy/access.js";
+import { Counter, type Registry } from "@sluice/proto/lib/metrics/metrics.js";
+import type { Access } from "@sluice/proto/lib/policy/access.js";
 import { type Catalog, type Endpoint, endpointName } from "../catalog.ts";
 import type { EndpointRecords } from "./endpoint-record.ts";
 

@@ -5,9 +5,9 @@
 import { create } from "@bufbuild/protobuf";
 import type { Client } from "@grpc/grpc-js";
 import { LedgerService, SumTaskSpendingRequestSchema } from "@sluice/proto/gen/sluice/admin/v1/ledger_service_pb.js";
-import type { Logger } from "@sluice/proto/runtime/log/log.js";
-import { call, serviceMetadata } from "@sluice/proto/runtime/rpc/dial.js";
-import type { ServiceToken } from "@sluice/proto/runtime/rpc/service-token.js";
+import type { Logger } from "@sluice/proto/lib/log/log.js";
+import { call, serviceMetadata } from "@sluice/proto/lib/rpc/dial.js";
+import type { ServiceToken } from "@sluice/proto/lib/rpc/service-token.js";
 import type { TaskSpending } from "./task-spending.ts";
 
 const timeoutMs = 30_000;

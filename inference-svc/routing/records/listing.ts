@@ -7,8 +7,8 @@ import type {
   ProviderSchema,
 } from "@sluice/proto/gen/sluice/inference/v1/catalogue_pb.js";
 import type { ModelSchema } from "@sluice/proto/gen/sluice/inference/v1/inference_service_pb.js";
-import type { EndpointSettings, ProviderSettings } from "@sluice/proto/runtime/house-file.js";
-import { dialectTraits } from "@sluice/proto/runtime/house/provider.js";
+import type { EndpointSettings, ProviderSettings } from "@sluice/proto/config/config-file.js";
+import { dialectTraits } from "@sluice/proto/config/provider.js";
 import type { Catalog, CatalogModel, Endpoint } from "../catalog.ts";
 import type { Ejection } from "../attempt/ejection.ts";
 import type { EndpointRecords } from "./endpoint-record.ts";

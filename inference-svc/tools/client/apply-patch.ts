@@ -1,6 +1,6 @@
 /** apply_patch: file changes carried out by the client. Sluice checks their syntax, and never touches a file. */
-import type { JsonObject } from "@sluice/proto/runtime/validation/fields.js";
-import { described, nullable, object, string, word } from "@sluice/proto/runtime/validation/shape.js";
+import type { JsonObject } from "@sluice/proto/lib/validation/fields.js";
+import { described, nullable, object, string, word } from "@sluice/proto/lib/validation/shape.js";
 import type { ClientTool } from "./client-tool.ts";
 import { findCreateProblem, findPathProblem, findUpdateProblem } from "./patch-syntax.ts";
 

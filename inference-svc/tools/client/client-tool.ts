@@ -2,8 +2,8 @@
  * A tool of OpenAI's format, executed by the client. Providers without the tool get a function instead, and a call of the function becomes the tool's item.
  * Each tool has a file.
  */
-import type { JsonObject } from "@sluice/proto/runtime/validation/fields.js";
-import type { ObjectShape } from "@sluice/proto/runtime/validation/shape.js";
+import type { JsonObject } from "@sluice/proto/lib/validation/fields.js";
+import type { ObjectShape } from "@sluice/proto/lib/validation/shape.js";
 
 export interface ClientTool {
   /** Types of its entries in requests. The first is OpenAI's type, accepted by OpenAI's providers. */

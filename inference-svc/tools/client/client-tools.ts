@@ -1,6 +1,6 @@
 /** The client tools of a request, their functions, and the items made from calls of these functions. */
-import { newId } from "@sluice/proto/runtime/id.js";
-import type { JsonObject } from "@sluice/proto/runtime/validation/fields.js";
+import { newId } from "@sluice/proto/lib/ids/id.js";
+import type { JsonObject } from "@sluice/proto/lib/validation/fields.js";
 import type { HostedTool, Tool } from "../../turn/request.ts";
 import { StateKey } from "../../turn/state.ts";
 import type { OutputItem } from "../../turn/turn.ts";

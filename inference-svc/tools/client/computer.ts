@@ -1,6 +1,6 @@
 /** computer and computer_use_preview: screen actions, carried out by the client and answered with a screenshot. */
-import type { JsonObject } from "@sluice/proto/runtime/validation/fields.js";
-import { array, described, integer, nullable, object, string, word } from "@sluice/proto/runtime/validation/shape.js";
+import type { JsonObject } from "@sluice/proto/lib/validation/fields.js";
+import { array, described, integer, nullable, object, string, word } from "@sluice/proto/lib/validation/shape.js";
 import type { ClientTool, OpenClientTool } from "./client-tool.ts";
 
 /** Fields of each action: required fields, and defaults for absent fields. */

@@ -1,5 +1,5 @@
 /** Converts the client tools of a request for an endpoint: unchanged if the provider supports them, as functions otherwise. */
-import { isObject } from "@sluice/proto/runtime/validation/fields.js";
+import { isObject } from "@sluice/proto/lib/validation/fields.js";
 import type { Endpoint } from "../../routing/catalog.ts";
 import type { DialectSupport } from "../../routing/choose/candidates.ts";
 import { bareRequest } from "../../turn/bare-request.ts";

@@ -1,6 +1,6 @@
 /** shell and local_shell: commands run by the client. */
-import { type JsonObject, isObject } from "@sluice/proto/runtime/validation/fields.js";
-import { array, described, integer, map, nullable, object, string } from "@sluice/proto/runtime/validation/shape.js";
+import { type JsonObject, isObject } from "@sluice/proto/lib/validation/fields.js";
+import { array, described, integer, map, nullable, object, string } from "@sluice/proto/lib/validation/shape.js";
 import type { ClientTool } from "./client-tool.ts";
 
 const timeoutMs = described(nullable(integer({ min: 0 })), "Milliseconds after which the commands are ended.");

@@ -1,5 +1,5 @@
 /** Reads one answer of the model. Items for the client pass, numbered over all answers of the turn; calls of server tools are held back and collected. */
-import type { JsonObject } from "@sluice/proto/runtime/validation/fields.js";
+import type { JsonObject } from "@sluice/proto/lib/validation/fields.js";
 import type { InputItem } from "../../turn/request.ts";
 import type { Batch, Outcome, OutputItem, TurnEvent } from "../../turn/turn.ts";
 import { type ClientTools, toClientItem } from "../client/client-tools.ts";

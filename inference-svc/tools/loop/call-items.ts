@@ -1,5 +1,5 @@
 /** The response items of server tool calls. Output guardrails scan each item before the client gets it. */
-import { newId } from "@sluice/proto/runtime/id.js";
+import { newId } from "@sluice/proto/lib/ids/id.js";
 import { buildDelta, listTexts, toDeltaPlace } from "../../guardrails/output/item-texts.ts";
 import { toNativeEvent } from "../../turn/progress-buffer.ts";
 import type { TurnRequest } from "../../turn/request.ts";

@@ -1,5 +1,5 @@
 /** Failures after which nothing is retried: the client already has output, or a tool had an effect. */
-import { Fault, FaultOrigin, FaultReason } from "@sluice/proto/runtime/fault.js";
+import { Fault, FaultOrigin, FaultReason } from "@sluice/proto/lib/faults/fault.js";
 import type { TurnEvent } from "../../turn/turn.ts";
 import type { Usage } from "../../turn/usage.ts";
 

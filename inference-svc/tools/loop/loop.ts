@@ -2,8 +2,8 @@
  * The agent loop: calls the model, runs the server tools the model calls, and calls the model again with their outputs until it answers. The client gets
  * one response.
  */
-import { newId } from "@sluice/proto/runtime/id.js";
-import type { Logger } from "@sluice/proto/runtime/log/log.js";
+import { newId } from "@sluice/proto/lib/ids/id.js";
+import type { Logger } from "@sluice/proto/lib/log/log.js";
 import { joinedGuardrails } from "../../guardrails/output/layer.ts";
 import { CollectedAnswer, generated, holdUntilCommit } from "../../turn/answers.ts";
 import { stoppedConversation } from "../../parts/stopped-conversation.ts";

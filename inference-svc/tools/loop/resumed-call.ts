@@ -1,5 +1,5 @@
 /** Continues a suspended call of an earlier response with the tool that made it. */
-import { invalid } from "@sluice/proto/runtime/validation/problems.js";
+import { invalid } from "@sluice/proto/lib/validation/problems.js";
 import type { InputItem, TurnRequest } from "../../turn/request.ts";
 import type { Offer } from "../tool.ts";
 import type { CalledTool } from "./answer.ts";

@@ -1,7 +1,7 @@
 /** Runs the tool calls of one answer concurrently. A failed call gives an error result; it never fails the turn. */
-import { Fault } from "@sluice/proto/runtime/fault.js";
-import type { Logger } from "@sluice/proto/runtime/log/log.js";
-import type { JsonObject } from "@sluice/proto/runtime/validation/fields.js";
+import { Fault } from "@sluice/proto/lib/faults/fault.js";
+import type { Logger } from "@sluice/proto/lib/log/log.js";
+import type { JsonObject } from "@sluice/proto/lib/validation/fields.js";
 import { ConcurrencySlots } from "../../internal/concurrency-slots.ts";
 import { abortFault, throwIfAborted } from "../../turn/abort.ts";
 import { ProgressBuffer } from "../../turn/progress-buffer.ts";

@@ -1,5 +1,5 @@
 /** Requests the tool lists of services before the first call of the model: the client gets an item for each list, and guardrails scan all of it. */
-import { newId } from "@sluice/proto/runtime/id.js";
+import { newId } from "@sluice/proto/lib/ids/id.js";
 import { readToEnd, WholeAnswer } from "../../turn/answers.ts";
 import { bareRequest } from "../../turn/bare-request.ts";
 import { toNativeEvent } from "../../turn/progress-buffer.ts";

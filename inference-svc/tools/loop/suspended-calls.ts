@@ -2,8 +2,8 @@
  * Finds suspended server tool calls of earlier responses: they wait for functions of the client, and the client sends them back with the functions'
  * outputs.
  */
-import { invalid } from "@sluice/proto/runtime/validation/problems.js";
-import { type JsonObject, isObject } from "@sluice/proto/runtime/validation/fields.js";
+import { invalid } from "@sluice/proto/lib/validation/problems.js";
+import { type JsonObject, isObject } from "@sluice/proto/lib/validation/fields.js";
 import type { InputItem } from "../../turn/request.ts";
 
 /** A suspended call with everything it waited for. */

@@ -1,7 +1,7 @@
 /** The server of a request's entry, and the credentials to call it with. */
-import { problemOfField } from "@sluice/proto/runtime/house/mcp.js";
-import { type JsonObject, isObject } from "@sluice/proto/runtime/validation/fields.js";
-import { Problems, invalid } from "@sluice/proto/runtime/validation/problems.js";
+import { problemOfField } from "@sluice/proto/config/mcp.js";
+import { type JsonObject, isObject } from "@sluice/proto/lib/validation/fields.js";
+import { Problems, invalid } from "@sluice/proto/lib/validation/problems.js";
 import type { McpAddress, McpServers } from "../../mcp/servers.ts";
 import { parseUrl } from "../../turn/url.ts";
 import type { ToolSettings } from "../tool.ts";

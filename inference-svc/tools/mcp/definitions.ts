@@ -1,5 +1,5 @@
 /** The tool list of an MCP server, within limits: lists come from untrusted servers, and every word costs tokens. */
-import { type JsonObject, isObject } from "@sluice/proto/runtime/validation/fields.js";
+import { type JsonObject, isObject } from "@sluice/proto/lib/validation/fields.js";
 import { McpFailure } from "../../mcp/failure.ts";
 
 /** Maximum characters of one tool's JSON. */

@@ -1,6 +1,6 @@
 /** mcp: the tools of an MCP server, listed and called by Sluice for models whose providers do not support MCP. */
-import type { JsonObject } from "@sluice/proto/runtime/validation/fields.js";
-import { invalid } from "@sluice/proto/runtime/validation/problems.js";
+import type { JsonObject } from "@sluice/proto/lib/validation/fields.js";
+import { invalid } from "@sluice/proto/lib/validation/problems.js";
 import type { McpServers } from "../../mcp/servers.ts";
 import type { ItemEvent } from "../../turn/progress-buffer.ts";
 import type { ToolReference } from "../../turn/request.ts";

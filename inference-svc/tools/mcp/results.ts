@@ -1,5 +1,5 @@
 /** The result of an MCP tool as text: unchanged for the client, and marked as untrusted data for the model. */
-import { type JsonObject, isObject } from "@sluice/proto/runtime/validation/fields.js";
+import { type JsonObject, isObject } from "@sluice/proto/lib/validation/fields.js";
 import { truncate } from "../../turn/truncate.ts";
 import { deriveMark, wrapAsData } from "../../web/data.ts";
 

@@ -1,5 +1,5 @@
 /** `allowed_tools` and `require_approval` of an entry: the tools the model may call, and the calls that need approval. */
-import { isObject } from "@sluice/proto/runtime/validation/fields.js";
+import { isObject } from "@sluice/proto/lib/validation/fields.js";
 import type { McpTool } from "./definitions.ts";
 
 type Matches = (tool: McpTool) => boolean;

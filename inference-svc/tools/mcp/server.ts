@@ -1,5 +1,5 @@
 /** One MCP server in one turn: its tools as functions for the model, and their calls. */
-import type { JsonObject } from "@sluice/proto/runtime/validation/fields.js";
+import type { JsonObject } from "@sluice/proto/lib/validation/fields.js";
 import { McpFailure } from "../../mcp/failure.ts";
 import { paramFields } from "../../mcp/param-fields.ts";
 import type { McpAddress, McpServers } from "../../mcp/servers.ts";

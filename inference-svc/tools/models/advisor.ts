@@ -1,7 +1,7 @@
 /** service:advisor: the model can get advice from another, usually stronger, model while it answers. */
-import type { JsonObject } from "@sluice/proto/runtime/validation/fields.js";
-import { invalid } from "@sluice/proto/runtime/validation/problems.js";
-import { described, object, string } from "@sluice/proto/runtime/validation/shape.js";
+import type { JsonObject } from "@sluice/proto/lib/validation/fields.js";
+import { invalid } from "@sluice/proto/lib/validation/problems.js";
+import { described, object, string } from "@sluice/proto/lib/validation/shape.js";
 import { readToolReasoning } from "../../fusion/options.ts";
 import { quoteData } from "../../internal/quoted-data.ts";
 import { showsParts } from "../../parts/part-call.ts";

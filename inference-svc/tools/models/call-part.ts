@@ -1,5 +1,5 @@
 /** Calls a model on behalf of a tool. A failed call gives an error result, and the response goes on. */
-import { Fault } from "@sluice/proto/runtime/fault.js";
+import { Fault } from "@sluice/proto/lib/faults/fault.js";
 import { type Heard, PartCall, type PartSettings, type WordListener, partRequest } from "../../parts/part-call.ts";
 import { throwIfAborted } from "../../turn/abort.ts";
 import type { TurnRequest } from "../../turn/request.ts";

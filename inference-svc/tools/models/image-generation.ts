@@ -1,7 +1,7 @@
 /** service:image_generation, image_generation: an image model of the catalogue makes an image from the calling model's prompt. */
-import type { JsonObject } from "@sluice/proto/runtime/validation/fields.js";
-import { invalid } from "@sluice/proto/runtime/validation/problems.js";
-import { described, object, string } from "@sluice/proto/runtime/validation/shape.js";
+import type { JsonObject } from "@sluice/proto/lib/validation/fields.js";
+import { invalid } from "@sluice/proto/lib/validation/problems.js";
+import { described, object, string } from "@sluice/proto/lib/validation/shape.js";
 import { isImageBytes } from "../../guardrails/media-bytes.ts";
 import { StateKey } from "../../turn/state.ts";
 import type { InputItem } from "../../turn/request.ts";

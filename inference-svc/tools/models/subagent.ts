@@ -1,7 +1,7 @@
 /** service:subagent: another model works on a task with a separate set of tools, and may call functions of the client. */
-import { newId } from "@sluice/proto/runtime/id.js";
-import type { JsonObject } from "@sluice/proto/runtime/validation/fields.js";
-import { described, object, string } from "@sluice/proto/runtime/validation/shape.js";
+import { newId } from "@sluice/proto/lib/ids/id.js";
+import type { JsonObject } from "@sluice/proto/lib/validation/fields.js";
+import { described, object, string } from "@sluice/proto/lib/validation/shape.js";
 import { type Heard, showsParts } from "../../parts/part-call.ts";
 import type { InputItem } from "../../turn/request.ts";
 import { StateKey } from "../../turn/state.ts";

@@ -1,5 +1,5 @@
 /** A conversation as one text, for a model that gets none of its tools. */
-import { isObject } from "@sluice/proto/runtime/validation/fields.js";
+import { isObject } from "@sluice/proto/lib/validation/fields.js";
 import type { InputItem, TurnRequest } from "../../turn/request.ts";
 
 export function writeTranscript({ instructions }: TurnRequest, input: readonly InputItem[]): string {

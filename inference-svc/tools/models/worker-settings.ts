@@ -1,6 +1,6 @@
 /** Settings of a service:subagent entry, and its worker's request. */
-import type { JsonObject } from "@sluice/proto/runtime/validation/fields.js";
-import { invalid } from "@sluice/proto/runtime/validation/problems.js";
+import type { JsonObject } from "@sluice/proto/lib/validation/fields.js";
+import { invalid } from "@sluice/proto/lib/validation/problems.js";
 import { readToolReasoning } from "../../fusion/options.ts";
 import { type PartSettings, showsParts } from "../../parts/part-call.ts";
 import type {

@@ -1,6 +1,6 @@
 /** Reads the adapter's answer to a run. Everything in it may be hostile: programs inside the sandbox control their output. */
 import { stripVTControlCharacters } from "node:util";
-import { type JsonObject, isObject } from "@sluice/proto/runtime/validation/fields.js";
+import { type JsonObject, isObject } from "@sluice/proto/lib/validation/fields.js";
 import type { Posted } from "../../internal/detection/wire.ts";
 import { wellFormed } from "../../web/charset.ts";
 

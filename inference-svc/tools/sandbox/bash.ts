@@ -1,6 +1,6 @@
 /** service:bash, bash: a command in a container of the sandbox. */
-import { type JsonObject, isObject } from "@sluice/proto/runtime/validation/fields.js";
-import { described, integer, nullable, object, string } from "@sluice/proto/runtime/validation/shape.js";
+import { type JsonObject, isObject } from "@sluice/proto/lib/validation/fields.js";
+import { described, integer, nullable, object, string } from "@sluice/proto/lib/validation/shape.js";
 import type { InputItem } from "../../turn/request.ts";
 import {
   type RecalledCall,

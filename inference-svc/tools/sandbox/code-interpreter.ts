@@ -1,6 +1,6 @@
 /** service:code_interpreter, code_interpreter: Python in a container of the sandbox, where no provider of the model runs it. */
-import type { JsonObject } from "@sluice/proto/runtime/validation/fields.js";
-import { described, object, string } from "@sluice/proto/runtime/validation/shape.js";
+import type { JsonObject } from "@sluice/proto/lib/validation/fields.js";
+import { described, object, string } from "@sluice/proto/lib/validation/shape.js";
 import type { InputItem } from "../../turn/request.ts";
 import type { ItemEvent } from "../../turn/progress-buffer.ts";
 import {

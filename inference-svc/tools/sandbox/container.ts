@@ -1,7 +1,7 @@
 /** The container of a turn's tools: as named by the client, else from the session, the history or the turn. */
 import { createHmac, randomBytes } from "node:crypto";
-import { type JsonObject, isObject } from "@sluice/proto/runtime/validation/fields.js";
-import { invalid } from "@sluice/proto/runtime/validation/problems.js";
+import { type JsonObject, isObject } from "@sluice/proto/lib/validation/fields.js";
+import { invalid } from "@sluice/proto/lib/validation/problems.js";
 import { StateKey } from "../../turn/state.ts";
 import { type ToolSettings, failsByCall } from "../tool.ts";
 import type { Container, Sandbox } from "./sandbox.ts";

@@ -1,5 +1,5 @@
 /** Printed text of the programs of a run, for the model and for the client. */
-import { type JsonObject, isObject } from "@sluice/proto/runtime/validation/fields.js";
+import { type JsonObject, isObject } from "@sluice/proto/lib/validation/fields.js";
 import { truncateMiddle } from "../../turn/truncate.ts";
 import { deriveMark, wrapAsData } from "../../web/data.ts";
 import type { CommandOutput, RunOutcome } from "./answer.ts";

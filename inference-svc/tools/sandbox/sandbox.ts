@@ -1,6 +1,6 @@
 /** The operator's sandbox: an HTTP adapter that runs commands and code in containers (docs/tools/sandbox.md). Nothing runs in Sluice. */
-import type { Logger } from "@sluice/proto/runtime/log/log.js";
-import type { SandboxSettings } from "@sluice/proto/runtime/house/sandbox.js";
+import type { Logger } from "@sluice/proto/lib/log/log.js";
+import type { SandboxSettings } from "@sluice/proto/config/sandbox.js";
 import { GuardedService, type OnServiceEnd, watched } from "../../internal/guarded-service.ts";
 import type { OpenMeter, ServiceCaller } from "../../internal/meter.ts";
 import { throwIfAborted } from "../../turn/abort.ts";

@@ -1,6 +1,6 @@
 /** service:shell, and shell with a container: sequential commands in a container of the sandbox. */
-import { type JsonObject, isObject } from "@sluice/proto/runtime/validation/fields.js";
-import { array, described, integer, nullable, object, string } from "@sluice/proto/runtime/validation/shape.js";
+import { type JsonObject, isObject } from "@sluice/proto/lib/validation/fields.js";
+import { array, described, integer, nullable, object, string } from "@sluice/proto/lib/validation/shape.js";
 import type { InputItem } from "../../turn/request.ts";
 import { type OpenTool, type ServerTool, type ToolCall, errorOutput, isRecalled } from "../tool.ts";
 import type { CommandOutput } from "./answer.ts";

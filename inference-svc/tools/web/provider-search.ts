@@ -1,5 +1,5 @@
 /** `engine: native` requests the provider's own search. Sluice's tool is converted to the search tool known to providers, which the plugin `web` also adds. */
-import { type JsonObject, isObject } from "@sluice/proto/runtime/validation/fields.js";
+import { type JsonObject, isObject } from "@sluice/proto/lib/validation/fields.js";
 import type { HostedTool, ToolChoice, ToolReference, TurnRequest } from "../../turn/request.ts";
 
 const ours = "service:web_search";

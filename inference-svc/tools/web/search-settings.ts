@@ -1,5 +1,5 @@
 /** Settings of web search tools: `service:web_search` has them in its parameters, `web_search` in the tool itself and in its filters. */
-import { type JsonObject, isObject } from "@sluice/proto/runtime/validation/fields.js";
+import { type JsonObject, isObject } from "@sluice/proto/lib/validation/fields.js";
 import type { Domains } from "../../web/domains.ts";
 import type { SearchPlace, SearchWishes } from "../../web/wishes.ts";
 

@@ -1,7 +1,7 @@
 /** service:web_fetch: reads a web page; its text is treated as data, and answers with a link to it cite it. */
-import { described, object, string } from "@sluice/proto/runtime/validation/shape.js";
-import { type JsonObject, isObject } from "@sluice/proto/runtime/validation/fields.js";
-import { Problems } from "@sluice/proto/runtime/validation/problems.js";
+import { described, object, string } from "@sluice/proto/lib/validation/shape.js";
+import { type JsonObject, isObject } from "@sluice/proto/lib/validation/fields.js";
+import { Problems } from "@sluice/proto/lib/validation/problems.js";
 import type { InputItem } from "../../turn/request.ts";
 import { wrapAsData, deriveMark } from "../../web/data.ts";
 import { explainMissingEngine } from "../../web/missing-engine.ts";

@@ -2,9 +2,9 @@
  * Web search with a configured engine, under Sluice's name and under the Responses names of a provider's search. The results are treated as data, and
  * answers with links to them cite them.
  */
-import { described, object, string } from "@sluice/proto/runtime/validation/shape.js";
-import { type JsonObject, isObject } from "@sluice/proto/runtime/validation/fields.js";
-import { Problems } from "@sluice/proto/runtime/validation/problems.js";
+import { described, object, string } from "@sluice/proto/lib/validation/shape.js";
+import { type JsonObject, isObject } from "@sluice/proto/lib/validation/fields.js";
+import { Problems } from "@sluice/proto/lib/validation/problems.js";
 import { truncate } from "../../turn/truncate.ts";
 import type { InputItem } from "../../turn/request.ts";
 import { wrapAsData, deriveMark } from "../../web/data.ts";

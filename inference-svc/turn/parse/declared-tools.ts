@@ -1,6 +1,6 @@
 /** All tools declared anywhere in a request: the names that references can use, and conflicts between them. */
-import { type JsonObject, isObject } from "@sluice/proto/runtime/validation/fields.js";
-import type { Problems } from "@sluice/proto/runtime/validation/problems.js";
+import { type JsonObject, isObject } from "@sluice/proto/lib/validation/fields.js";
+import type { Problems } from "@sluice/proto/lib/validation/problems.js";
 
 /** Types that a request may declare several times, distinguished by their names. */
 const instances = new Set(["service:advisor", "service:subagent"]);

@@ -1,5 +1,5 @@
 /** The reasoning efforts requested in the settings and within the input. */
-import { isObject } from "@sluice/proto/runtime/validation/fields.js";
+import { isObject } from "@sluice/proto/lib/validation/fields.js";
 import type { InputItem, TurnRequest } from "../request.ts";
 import { knownTexts } from "./beginnings.ts";
 

@@ -1,8 +1,8 @@
 /** Parses a request for embeddings into the form of every other request, so the same layers route, guard, record and bill it. */
 import type { EmbedRequest } from "@sluice/proto/gen/sluice/inference/v1/embed_pb.js";
 import { embeddingInput } from "@sluice/proto/contract/request/embeddings.js";
-import { scanValue } from "@sluice/proto/runtime/validation/json-scan.js";
-import { Problems } from "@sluice/proto/runtime/validation/problems.js";
+import { scanValue } from "@sluice/proto/lib/json/scan.js";
+import { Problems } from "@sluice/proto/lib/validation/problems.js";
 import { bareRequest } from "../bare-request.ts";
 import type { EmbeddingSettings, InputItem, TurnRequest } from "../request.ts";
 import type { SlugLookup } from "./turn-request.ts";

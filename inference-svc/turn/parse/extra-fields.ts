@@ -1,8 +1,8 @@
 /** Reads request fields outside the contract. */
 import { maxExtraBytes, maxExtraFields } from "@sluice/proto/contract/request/extra-fields.js";
-import { openBrace } from "@sluice/proto/runtime/validation/json-bytes.js";
-import { membersOf } from "@sluice/proto/runtime/validation/json-span.js";
-import type { Problems } from "@sluice/proto/runtime/validation/problems.js";
+import { openBrace } from "@sluice/proto/lib/json/bytes.js";
+import { membersOf } from "@sluice/proto/lib/json/span.js";
+import type { Problems } from "@sluice/proto/lib/validation/problems.js";
 
 /** @param json an object @returns JSON texts of the fields as the client wrote them; undefined when there are none */
 export function parseExtraFields(

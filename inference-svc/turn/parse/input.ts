@@ -1,9 +1,9 @@
 /** Checks the input items: each by its shape, then all of them in relation to one another. */
 import { inputItem, input as inputShape } from "@sluice/proto/contract/items/input.js";
-import { plainId } from "@sluice/proto/runtime/foreign-id.js";
-import { type JsonObject, isObject } from "@sluice/proto/runtime/validation/fields.js";
-import type { Problems } from "@sluice/proto/runtime/validation/problems.js";
-import { checkShape, child } from "@sluice/proto/runtime/validation/shape.js";
+import { plainId } from "@sluice/proto/lib/ids/foreign-id.js";
+import { type JsonObject, isObject } from "@sluice/proto/lib/validation/fields.js";
+import type { Problems } from "@sluice/proto/lib/validation/problems.js";
+import { checkShape, child } from "@sluice/proto/lib/validation/shape.js";
 import { callIdField, callTypeByOutput, callNames } from "../call-pairs.ts";
 import type { DeclaredTools } from "./declared-tools.ts";
 import type { IgnoredFields } from "./ignored-fields.ts";
@@ -13,7 +13,7 @@ import { openRepeated } from "./repeated-input.ts";
 import { unpackThought } from "./packed-thoughts.ts";
 import { neutralizeTools } from "./tools.ts";
 import type { InputItem } from "../request.ts";
-import { FaultReason } from "@sluice/proto/runtime/fault.js";
+import { FaultReason } from "@sluice/proto/lib/faults/fault.js";
 
 const calls: ReadonlySet<string> = new Set(callTypeByOutput.values());
 const none: readonly InputItem[] = [];

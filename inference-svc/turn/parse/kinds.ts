@@ -1,5 +1,5 @@
 /** Puts types of tools and items into the neutral spelling: some clients write another prefix where the contract has `service:`. */
-import { isObject } from "@sluice/proto/runtime/validation/fields.js";
+import { isObject } from "@sluice/proto/lib/validation/fields.js";
 
 /** Prefixes equivalent to `service:`. */
 export type Aliases = readonly string[];

@@ -3,7 +3,7 @@
  * back with the calls after them. The text is only packed, since the client has it in `content` as well, and it is unpacked before anything reads
  * the request: guardrails, estimates and providers see the same as from a client that keeps `content`.
  */
-import { isObject } from "@sluice/proto/runtime/validation/fields.js";
+import { isObject } from "@sluice/proto/lib/validation/fields.js";
 
 const prefix = "sluice:unknown:text:";
 

@@ -1,6 +1,6 @@
 /** Reads the items of an input. First items known from an earlier input of the same key are the same objects, already parsed and checked. */
-import { ArrayMemory, type KnownElements, minRememberedBytes } from "@sluice/proto/runtime/validation/array-memory.js";
-import { closeBracket, openBracket, spaceBytes } from "@sluice/proto/runtime/validation/json-bytes.js";
+import { ArrayMemory, type KnownElements, minRememberedBytes } from "@sluice/proto/lib/json/array-memory.js";
+import { closeBracket, openBracket, spaceBytes } from "@sluice/proto/lib/json/bytes.js";
 import type { InputItem } from "../request.ts";
 import { beginWith, firstItems } from "./beginnings.ts";
 import { isShareable, share } from "./shared-items.ts";

@@ -1,7 +1,7 @@
 /** Parses requests for the engine, using data known only to this process: aliases of tool types, and keyed hashes to replace names. */
 import type { Caller } from "@sluice/proto/gen/sluice/admin/v1/access_service_pb.js";
 import type { RunTurnRequest } from "@sluice/proto/gen/sluice/inference/v1/turn_pb.js";
-import type { HouseFile } from "@sluice/proto/runtime/house-file.js";
+import type { HouseFile } from "@sluice/proto/config/config-file.js";
 import type { Identities } from "../identity.ts";
 import type { TurnRequest } from "../request.ts";
 import type { Requester } from "../requester.ts";

@@ -1,9 +1,9 @@
 /** Parses the requested text format and the reasoning settings. */
 import { reasoning, textFormat } from "@sluice/proto/contract/request/settings.js";
-import { memberOf } from "@sluice/proto/runtime/validation/json-span.js";
-import { Problems } from "@sluice/proto/runtime/validation/problems.js";
-import { checkShape } from "@sluice/proto/runtime/validation/shape.js";
-import { ByteMemory } from "@sluice/proto/runtime/validation/byte-memory.js";
+import { memberOf } from "@sluice/proto/lib/json/span.js";
+import { Problems } from "@sluice/proto/lib/validation/problems.js";
+import { checkShape } from "@sluice/proto/lib/validation/shape.js";
+import { ByteMemory } from "@sluice/proto/lib/json/byte-memory.js";
 import type { IgnoredFields } from "./ignored-fields.ts";
 import type { Reasoning, SchemaFormat, TextFormat } from "../request.ts";
 

@@ -1,9 +1,9 @@
 /** Parses the tool choice; each tool named in it must be declared. */
 import { toolChoice } from "@sluice/proto/contract/tools/tool-choice.js";
 import { tool } from "@sluice/proto/contract/tools/tools.js";
-import { type JsonObject, isObject } from "@sluice/proto/runtime/validation/fields.js";
-import type { Problems } from "@sluice/proto/runtime/validation/problems.js";
-import { checkShape } from "@sluice/proto/runtime/validation/shape.js";
+import { type JsonObject, isObject } from "@sluice/proto/lib/validation/fields.js";
+import type { Problems } from "@sluice/proto/lib/validation/problems.js";
+import { checkShape } from "@sluice/proto/lib/validation/shape.js";
 import type { DeclaredTools } from "./declared-tools.ts";
 import { type Aliases, neutralize, neutralizeAll } from "./kinds.ts";
 import type { ToolChoice, ToolReference } from "../request.ts";

@@ -1,10 +1,10 @@
 /** Parses the tools offered to a model. */
 import { tool, toolsShape } from "@sluice/proto/contract/tools/tools.js";
-import { type JsonObject, isObject } from "@sluice/proto/runtime/validation/fields.js";
-import { type ByteSpan, elementsOf, memberOf } from "@sluice/proto/runtime/validation/json-span.js";
-import { Problems } from "@sluice/proto/runtime/validation/problems.js";
-import { checkShape } from "@sluice/proto/runtime/validation/shape.js";
-import { ByteMemory } from "@sluice/proto/runtime/validation/byte-memory.js";
+import { type JsonObject, isObject } from "@sluice/proto/lib/validation/fields.js";
+import { type ByteSpan, elementsOf, memberOf } from "@sluice/proto/lib/json/span.js";
+import { Problems } from "@sluice/proto/lib/validation/problems.js";
+import { checkShape } from "@sluice/proto/lib/validation/shape.js";
+import { ByteMemory } from "@sluice/proto/lib/json/byte-memory.js";
 import type { DeclaredTools } from "./declared-tools.ts";
 import type { IgnoredFields } from "./ignored-fields.ts";
 import { type Aliases, neutralize, neutralizeAll } from "./kinds.ts";

@@ -8,10 +8,10 @@ import { type ParameterValues, parameterList } from "@sluice/proto/contract/requ
 import { imageConfig, stopServerToolsWhen, trace } from "@sluice/proto/contract/request/settings.js";
 import { tool } from "@sluice/proto/contract/tools/tools.js";
 import type { FusionPlugin, RunTurnRequest } from "@sluice/proto/gen/sluice/inference/v1/turn_pb.js";
-import { emptyRunTurnRequest } from "@sluice/proto/runtime/session/gen/codec.js";
-import { scanValue } from "@sluice/proto/runtime/validation/json-scan.js";
-import { Problems } from "@sluice/proto/runtime/validation/problems.js";
-import { type Shape, checkShape } from "@sluice/proto/runtime/validation/shape.js";
+import { emptyRunTurnRequest } from "@sluice/proto/lib/lane/gen/codec.js";
+import { scanValue } from "@sluice/proto/lib/json/scan.js";
+import { Problems } from "@sluice/proto/lib/validation/problems.js";
+import { type Shape, checkShape } from "@sluice/proto/lib/validation/shape.js";
 import { DeclaredTools } from "./declared-tools.ts";
 import { parseExtraFields } from "./extra-fields.ts";
 import { parseInput } from "./input.ts";

@@ -1,5 +1,5 @@
 /** Turns errors of AI SDK packages into faults. A failed API call carries the provider's answer; other errors are the package's own. */
-import { Fault } from "@sluice/proto/runtime/fault.js";
+import { Fault } from "@sluice/proto/lib/faults/fault.js";
 import { chatError } from "../chat/error.ts";
 import { type ProviderError, providerFailed, providerFault } from "../failure.ts";
 import { type JsonObject, isObject, text } from "../json.ts";

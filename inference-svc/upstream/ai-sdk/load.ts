@@ -5,8 +5,8 @@
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { pathToFileURL } from "node:url";
-import { ConfigError } from "@sluice/proto/runtime/config.js";
-import { type LoadedHouse, type ProviderSettings, leaveOut } from "@sluice/proto/runtime/house-file.js";
+import { ConfigError } from "@sluice/proto/lib/process/environment.js";
+import { type LoadedHouse, type ProviderSettings, leaveOut } from "@sluice/proto/config/config-file.js";
 import type { LanguageModelV3, LanguageModelV4, ProviderV3, ProviderV4 } from "@ai-sdk/provider";
 import { isObject } from "../json.ts";
 import { fromVersion3 } from "./version-3.ts";

@@ -1,6 +1,6 @@
 /** A provider called through a package of the AI SDK. */
-import { Fault } from "@sluice/proto/runtime/fault.js";
-import type { ProviderSettings } from "@sluice/proto/runtime/house-file.js";
+import { Fault } from "@sluice/proto/lib/faults/fault.js";
+import type { ProviderSettings } from "@sluice/proto/config/config-file.js";
 import { throwIfAborted } from "../../turn/abort.ts";
 import { explained } from "../../turn/answers.ts";
 import type { TurnRequest } from "../../turn/request.ts";

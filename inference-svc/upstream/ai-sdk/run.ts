@@ -8,8 +8,8 @@ import type {
   LanguageModelV4StreamPart,
   LanguageModelV4StreamResult,
 } from "@ai-sdk/provider";
-import type { Account } from "@sluice/proto/runtime/load/held-bytes.js";
-import type { Fault } from "@sluice/proto/runtime/fault.js";
+import type { Account } from "@sluice/proto/lib/load/held-bytes.js";
+import type { Fault } from "@sluice/proto/lib/faults/fault.js";
 import { abortFault } from "../../turn/abort.ts";
 import type { TurnSignal } from "../../turn/signal.ts";
 import type { AttemptDeadline } from "../../turn/scope.ts";

@@ -1,5 +1,5 @@
 /** Citations of vendors with their own web search and a list of sources next to the choices: Perplexity and xAI. */
-import { codePointLength } from "@sluice/proto/runtime/validation/text.js";
+import { codePointLength } from "@sluice/proto/lib/validation/text.js";
 import { type JsonObject, objects, text } from "../json.ts";
 
 interface Source {

@@ -1,5 +1,5 @@
 /** Citations of an answer as annotations. Only a source with a URL can be cited; documents and most tool outputs have none. */
-import { codePointLength } from "@sluice/proto/runtime/validation/text.js";
+import { codePointLength } from "@sluice/proto/lib/validation/text.js";
 import { type JsonObject, isObject, objects, text } from "../json.ts";
 
 const none: readonly never[] = [];

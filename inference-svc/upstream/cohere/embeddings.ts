@@ -1,5 +1,5 @@
 /** Embeddings of Cohere's API, version 2 (https://docs.cohere.com/reference/embed), also accepted by Bedrock. */
-import { openBrace } from "@sluice/proto/runtime/validation/json-bytes.js";
+import { openBrace } from "@sluice/proto/lib/json/bytes.js";
 import type { TurnRequest } from "../../turn/request.ts";
 import { bearer } from "../credentials/bearer.ts";
 import type { Dialect, Target } from "../dialect.ts";

@@ -1,6 +1,6 @@
 /** Credentials of AWS: those of the configuration, else those of the default chain. */
-import type { ProviderSettings } from "@sluice/proto/runtime/house-file.js";
-import type { AwsCredentials } from "@sluice/proto/runtime/aws-signature.js";
+import type { ProviderSettings } from "@sluice/proto/config/config-file.js";
+import type { AwsCredentials } from "@sluice/proto/lib/aws/signature.js";
 import type { Issued } from "./source.ts";
 
 type AwsSettings = NonNullable<ProviderSettings["aws"]>;

@@ -1,5 +1,5 @@
 /** Signs requests to Amazon with Signature Version 4 (https://docs.aws.amazon.com/IAM/latest/UserGuide/reference_sigv.html). */
-import { type AwsCredentials, type RequestSigner, openSigner } from "@sluice/proto/runtime/aws-signature.js";
+import { type AwsCredentials, type RequestSigner, openSigner } from "@sluice/proto/lib/aws/signature.js";
 import type { AnswerHead } from "../events/answer.ts";
 import type { Authorization, HeaderFields, Identity, Signable } from "./identity.ts";
 import type { CredentialSource, Patience } from "./source.ts";

@@ -1,5 +1,5 @@
 /** Tokens of Google Cloud, by application default credentials or by a credential file. */
-import type { ProviderSettings } from "@sluice/proto/runtime/house-file.js";
+import type { ProviderSettings } from "@sluice/proto/config/config-file.js";
 import type { HeaderFields } from "./identity.ts";
 import type { Issued } from "./source.ts";
 

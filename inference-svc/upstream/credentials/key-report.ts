@@ -1,6 +1,6 @@
 /** Reports refused keys to the key ring and to the log. */
-import type { Fault } from "@sluice/proto/runtime/fault.js";
-import type { Logger } from "@sluice/proto/runtime/log/log.js";
+import type { Fault } from "@sluice/proto/lib/faults/fault.js";
+import type { Logger } from "@sluice/proto/lib/log/log.js";
 import type { Key, KeyRing } from "./keys.ts";
 
 /** @param provider id of the provider */

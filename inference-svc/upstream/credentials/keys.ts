@@ -1,5 +1,5 @@
 /** The API keys of one provider, in rotation. A failure makes a key rest, for one model or for all. */
-import { type Fault, FaultReason } from "@sluice/proto/runtime/fault.js";
+import { type Fault, FaultReason } from "@sluice/proto/lib/faults/fault.js";
 
 /** Rest of a refused key: short enough to notice a renewed key, long enough that few turns meet a dead key. */
 const refusedRestMs = 60_000;

@@ -1,5 +1,5 @@
 /** Chooses the identity for calls to a provider. */
-import type { ProviderSettings } from "@sluice/proto/runtime/house-file.js";
+import type { ProviderSettings } from "@sluice/proto/config/config-file.js";
 import { AwsSigner } from "./aws-signer.ts";
 import { fixedAwsCredentials, issueAwsCredentials } from "./aws-credentials.ts";
 import { issueEntraToken } from "./entra-token.ts";

@@ -1,5 +1,5 @@
 /** Credentials for requests: fixed in the configuration, or issued by a cloud for limited time. */
-import type { Logger } from "@sluice/proto/runtime/log/log.js";
+import type { Logger } from "@sluice/proto/lib/log/log.js";
 import { abortFault, throwIfAborted } from "../../turn/abort.ts";
 import type { Scope } from "../../turn/scope.ts";
 import { withoutCredentials, providerTimeout, sanitizeMessage } from "../failure.ts";

@@ -1,7 +1,7 @@
 /** Checks the vectors of an answer, and converts them to the encoding requested by the client. */
-import { openBrace, openBracket } from "@sluice/proto/runtime/validation/json-bytes.js";
-import { type ByteSpan, elementsOf, membersOf } from "@sluice/proto/runtime/validation/json-span.js";
-import { invalid } from "@sluice/proto/runtime/validation/problems.js";
+import { openBrace, openBracket } from "@sluice/proto/lib/json/bytes.js";
+import { type ByteSpan, elementsOf, membersOf } from "@sluice/proto/lib/json/span.js";
+import { invalid } from "@sluice/proto/lib/validation/problems.js";
 import type { EmbeddingSettings, TurnRequest } from "../../turn/request.ts";
 import type { Usage } from "../../turn/usage.ts";
 import type { Refusal } from "../dialect.ts";

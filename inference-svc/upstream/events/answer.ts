@@ -1,7 +1,7 @@
 /** Opens the right reader for the body of a provider's answer. */
 import { isUtf8 } from "node:buffer";
-import type { Fault } from "@sluice/proto/runtime/fault.js";
-import { openBrace, openBracket } from "@sluice/proto/runtime/validation/json-bytes.js";
+import type { Fault } from "@sluice/proto/lib/faults/fault.js";
+import { openBrace, openBracket } from "@sluice/proto/lib/json/bytes.js";
 import { parseContentCoding, findDecompressor } from "../transport/content-coding.ts";
 import type { AnswerReader, Framing, Translator } from "../dialect.ts";
 import { providerFailed } from "../failure.ts";

@@ -1,5 +1,5 @@
 /** Writes an image generated within an answer as an output item. */
-import { newId } from "@sluice/proto/runtime/id.js";
+import { newId } from "@sluice/proto/lib/ids/id.js";
 import type { Output } from "./output.ts";
 
 /** @param result base64, or a URL when the provider sends no bytes */

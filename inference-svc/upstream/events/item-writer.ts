@@ -1,5 +1,5 @@
 /** Writers of output items other than messages and reasoning: calls with streamed text, and items that come whole. */
-import { append } from "@sluice/proto/runtime/text/append.js";
+import { append } from "@sluice/proto/lib/text/append.js";
 import type { OutputItem, TurnEvent } from "../../turn/turn.ts";
 import { type CallText, findCallText, hasCallText } from "../translate/call-text.ts";
 import { providerFailed } from "../failure.ts";

@@ -1,7 +1,7 @@
 /** Writes the items of an answer as turn events. A finished item holds exactly the text of its deltas. */
 import type { OutputItem } from "../../turn/turn.ts";
-import { newId } from "@sluice/proto/runtime/id.js";
-import { append } from "@sluice/proto/runtime/text/append.js";
+import { newId } from "@sluice/proto/lib/ids/id.js";
+import { append } from "@sluice/proto/lib/text/append.js";
 import { CallWriter, type Emit, type ItemStatus, OtherWriter, requireAlreadySent } from "./item-writer.ts";
 import type { JsonObject } from "../json.ts";
 import { PartSequence } from "./part-sequence.ts";

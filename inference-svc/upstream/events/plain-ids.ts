@@ -1,5 +1,5 @@
 /** Replaces ids of a provider that could be texts, at every place of an answer alike: guardrails do not read ids. */
-import { plainId } from "@sluice/proto/runtime/foreign-id.js";
+import { plainId } from "@sluice/proto/lib/ids/foreign-id.js";
 import type { TurnEvent } from "../../turn/turn.ts";
 import type { Emit } from "./item-writer.ts";
 

@@ -2,7 +2,7 @@
  * Google Search results of an answer, and their citations. The metadata arrive with the last chunks, with offsets in bytes of UTF-8
  * (https://ai.google.dev/api/generate-content#Segment).
  */
-import { newId } from "@sluice/proto/runtime/id.js";
+import { newId } from "@sluice/proto/lib/ids/id.js";
 import { type JsonObject, isObject, objects, text } from "../json.ts";
 import type { Output } from "../events/output.ts";
 

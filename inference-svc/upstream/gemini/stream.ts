@@ -1,5 +1,5 @@
 /** Reads a Gemini answer, in chunks or whole, as turn events. A whole answer is read like a single chunk. */
-import { elementsOf, memberOf, oneLine } from "@sluice/proto/runtime/validation/json-span.js";
+import { elementsOf, memberOf, oneLine } from "@sluice/proto/lib/json/span.js";
 import type { TurnRequest } from "../../turn/request.ts";
 import type { Outcome, TurnEvent } from "../../turn/turn.ts";
 import type { Target, Translator } from "../dialect.ts";

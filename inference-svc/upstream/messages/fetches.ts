@@ -1,5 +1,5 @@
 /** Pages read by the provider: the call is one block, the page another. */
-import { newId } from "@sluice/proto/runtime/id.js";
+import { newId } from "@sluice/proto/lib/ids/id.js";
 import type { OtherWriter } from "../events/item-writer.ts";
 import type { Output } from "../events/output.ts";
 import { type JsonObject, isObject, text } from "../json.ts";

@@ -1,5 +1,5 @@
 /** Turns the blocks of a Messages answer into output items. */
-import { codePointLength } from "@sluice/proto/runtime/validation/text.js";
+import { codePointLength } from "@sluice/proto/lib/validation/text.js";
 import type { TurnRequest } from "../../turn/request.ts";
 import type { Target } from "../dialect.ts";
 import { providerFailed } from "../failure.ts";

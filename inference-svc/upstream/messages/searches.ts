@@ -1,5 +1,5 @@
 /** Web searches run by the provider: the call is one block, its results another. */
-import { newId } from "@sluice/proto/runtime/id.js";
+import { newId } from "@sluice/proto/lib/ids/id.js";
 import type { OtherWriter } from "../events/item-writer.ts";
 import { type JsonObject, isObject, objects, text } from "../json.ts";
 import type { Output } from "../events/output.ts";

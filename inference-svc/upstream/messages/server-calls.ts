@@ -1,6 +1,6 @@
 /** Calls run by the provider earlier in the conversation, as the blocks it sent. */
-import { isAnthropicSearch, searchInput } from "@sluice/proto/contract/messages/tool-search.js";
-import { wordId } from "@sluice/proto/runtime/foreign-id.js";
+import { isAnthropicSearch, searchInput } from "@sluice/proto/contract/tools/tool-search.js";
+import { wordId } from "@sluice/proto/lib/ids/foreign-id.js";
 import type { InputItem } from "../../turn/request.ts";
 import { text } from "../json.ts";
 import { type Block, textBlock } from "../translate/blocks/message-list.ts";

@@ -1,5 +1,5 @@
 /** Reads the output items of a Responses answer. */
-import { newId } from "@sluice/proto/runtime/id.js";
+import { newId } from "@sluice/proto/lib/ids/id.js";
 import type { OutputItem } from "../../turn/turn.ts";
 import type { CallWriter, ItemStatus, OtherWriter } from "../events/item-writer.ts";
 import { type JsonObject, text } from "../json.ts";

@@ -1,5 +1,5 @@
 /** Tools and the tool choice, as the client wrote them and in the client's spelling. */
-import { membersOf, withMembers } from "@sluice/proto/runtime/validation/json-span.js";
+import { membersOf, withMembers } from "@sluice/proto/lib/json/span.js";
 import type {
   CallableTool,
   FunctionTool,

@@ -2,8 +2,8 @@
  * The JSON of call arguments exactly as a provider wrote it in a whole answer. Parsing and writing it again would round large numbers and
  * change the order of members.
  */
-import { openBrace } from "@sluice/proto/runtime/validation/json-bytes.js";
-import { type ByteSpan, elementsOf, membersOf } from "@sluice/proto/runtime/validation/json-span.js";
+import { openBrace } from "@sluice/proto/lib/json/bytes.js";
+import { type ByteSpan, elementsOf, membersOf } from "@sluice/proto/lib/json/span.js";
 
 /** Member names, or the index of an element counted among the objects of its list. */
 type Path = readonly (string | number)[];

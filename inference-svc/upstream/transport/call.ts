@@ -1,5 +1,5 @@
 /** Interface of a call to a provider: the data for the whole run of an exchange over HTTP, and the methods for reporting the outcome. */
-import type { Account } from "@sluice/proto/runtime/load/held-bytes.js";
+import type { Account } from "@sluice/proto/lib/load/held-bytes.js";
 import type { TurnSignal } from "../../turn/signal.ts";
 import type { AttemptDeadline } from "../../turn/scope.ts";
 import type { Usage } from "../../turn/usage.ts";

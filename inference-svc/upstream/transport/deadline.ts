@@ -1,5 +1,5 @@
 /** Time limits of the phases of an exchange. */
-import { type WheelTimer, timeLimits } from "@sluice/proto/runtime/timer-wheel.js";
+import { type WheelTimer, timeLimits } from "@sluice/proto/lib/time/timer-wheel.js";
 import type { AttemptDeadline } from "../../turn/scope.ts";
 
 /** Longest wait for usage after the finish reason. */

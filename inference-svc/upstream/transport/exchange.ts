@@ -2,8 +2,8 @@
  * An HTTP call to a provider. All events of one read leave as one batch, and reading pauses while too much waits for the consumer. The
  * socket closes at once when the signal aborts, a limit is exceeded, or the consumer leaves.
  */
-import { eventLoop } from "@sluice/proto/runtime/load/fair-shares.js";
-import { Fault } from "@sluice/proto/runtime/fault.js";
+import { eventLoop } from "@sluice/proto/lib/load/fair-shares.js";
+import { Fault } from "@sluice/proto/lib/faults/fault.js";
 import { abortFault } from "../../turn/abort.ts";
 import type { Answer, TurnEvent } from "../../turn/turn.ts";
 import { openAnswer } from "../events/answer.ts";

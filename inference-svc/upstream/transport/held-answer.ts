@@ -2,7 +2,7 @@
  * Counts the memory of an answer while it is read: bytes of an incomplete event, and everything the translator and the
  * layers behind it keep of the events, at most until the turn ends.
  */
-import { type Account, chunkOverheadBytes } from "@sluice/proto/runtime/load/held-bytes.js";
+import { type Account, chunkOverheadBytes } from "@sluice/proto/lib/load/held-bytes.js";
 import { measureParsed, measureSmall, smallEvent } from "../../estimate/memory.ts";
 import type { Translator } from "../dialect.ts";
 import type { BatchQueue } from "./queue.ts";

@@ -1,5 +1,5 @@
 /** The events of an answer between socket and consumer. All waiting events leave as one batch. */
-import type { Fault } from "@sluice/proto/runtime/fault.js";
+import type { Fault } from "@sluice/proto/lib/faults/fault.js";
 import { Answer, type Batch, type Next, type TurnEvent, commits } from "../../turn/turn.ts";
 
 export interface QueueHooks {

@@ -1,5 +1,5 @@
 /** Decides whether a failed call may be repeated: when nothing can have been billed, or when the provider's error is temporary. */
-import { type Fault, FaultReason } from "@sluice/proto/runtime/fault.js";
+import { type Fault, FaultReason } from "@sluice/proto/lib/faults/fault.js";
 
 /** Errors of a connection broken before its first byte. */
 const resets: ReadonlySet<unknown> = new Set(["ECONNRESET", "EPIPE", "ERR_CONNECTION_CLOSED"]);

@@ -1,5 +1,5 @@
 /** A client for auxiliary services: one request, one JSON response, each within a time limit. */
-import { type Account, chunkOverheadBytes, heldBytes } from "@sluice/proto/runtime/load/held-bytes.js";
+import { type Account, chunkOverheadBytes, heldBytes } from "@sluice/proto/lib/load/held-bytes.js";
 import type { Posted } from "../../internal/detection/wire.ts";
 import { CallGivenUp } from "../../internal/meter.ts";
 import { abortFault } from "../../turn/abort.ts";

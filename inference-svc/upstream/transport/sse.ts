@@ -1,6 +1,6 @@
 /** A parser for server-sent events by the HTML standard, with limits. */
 import { isUtf8 } from "node:buffer";
-import { append } from "@sluice/proto/runtime/text/append.js";
+import { append } from "@sluice/proto/lib/text/append.js";
 import type { Framing } from "../dialect.ts";
 import { providerFailed } from "../failure.ts";
 import { isObject } from "../json.ts";

@@ -1,5 +1,5 @@
 /** Reads the answers of search engines: JSON with a list of results in it. */
-import { type JsonObject, isObject } from "@sluice/proto/runtime/validation/fields.js";
+import { type JsonObject, isObject } from "@sluice/proto/lib/validation/fields.js";
 import type { Posted } from "../../internal/detection/wire.ts";
 import { wellFormed } from "../charset.ts";
 import { PageUnreadable } from "../page-unreadable.ts";

@@ -1,5 +1,5 @@
 /** Opens the search engines that the configuration file lists. */
-import { type SearchEngineId, type SearchSettings, searchEngines } from "@sluice/proto/runtime/house/web.js";
+import { type SearchEngineId, type SearchSettings, searchEngines } from "@sluice/proto/config/web.js";
 import type { OpenMeter } from "../../internal/meter.ts";
 import { MeteredClient } from "../../upstream/transport/metered-client.ts";
 import { ServiceClient } from "../../upstream/transport/service-client.ts";

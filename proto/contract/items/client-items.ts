@@ -10,7 +10,7 @@ import {
   string,
   tagged,
   word,
-} from "../../runtime/validation/shape.ts";
+} from "../../lib/validation/shape.ts";
 import { cacheControl } from "../request/caching.ts";
 import { callId, item } from "./item.ts";
 import { openObject } from "./parts.ts";

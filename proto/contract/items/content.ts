@@ -1,6 +1,6 @@
 /** Parts of messages and of tool outputs in the input of a request. */
-import type { JsonObject } from "../../runtime/validation/fields.ts";
-import type { Problems } from "../../runtime/validation/problems.ts";
+import type { JsonObject } from "../../lib/validation/fields.ts";
+import type { Problems } from "../../lib/validation/problems.ts";
 import {
   type Shape,
   anything,
@@ -15,7 +15,7 @@ import {
   stringOr,
   tagged,
   word,
-} from "../../runtime/validation/shape.ts";
+} from "../../lib/validation/shape.ts";
 import { cacheMarks } from "../request/caching.ts";
 import { toolName } from "../tools/tool-name.ts";
 import { annotation, parts as assistantParts } from "./parts.ts";

@@ -1,5 +1,5 @@
 /** Items in the input of a request: returned items of answers, and items made by clients. */
-import type { JsonObject } from "../../runtime/validation/fields.ts";
+import type { JsonObject } from "../../lib/validation/fields.ts";
 import {
   type ObjectShape,
   type Shape,
@@ -16,7 +16,7 @@ import {
   stringOr,
   tagged,
   word,
-} from "../../runtime/validation/shape.ts";
+} from "../../lib/validation/shape.ts";
 import { agentContent, messageContent, inputText, outputContent, assistantContent } from "./content.ts";
 import { localShellAction } from "./client-items.ts";
 import { codeOutput, shellOutput, webSearchActions } from "./hosted-items.ts";

@@ -1,5 +1,5 @@
 /** Fields of every item of an answer. */
-import { type ObjectShape, type Shape, described, object, string, word } from "../../runtime/validation/shape.ts";
+import { type ObjectShape, type Shape, described, object, string, word } from "../../lib/validation/shape.ts";
 
 /** State of an item while it streams, and at its end. */
 export const settled = ["in_progress", "completed", "incomplete"] as const;

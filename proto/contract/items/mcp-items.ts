@@ -1,5 +1,5 @@
 /** Items of MCP servers called by a provider or by Sluice. */
-import { anything, array, described, nullable, object, string } from "../../runtime/validation/shape.ts";
+import { anything, array, described, nullable, object, string } from "../../lib/validation/shape.ts";
 import { item } from "./item.ts";
 
 const mcpTool = object(

@@ -8,7 +8,7 @@ import {
   openTagged,
   string,
   word,
-} from "../../runtime/validation/shape.ts";
+} from "../../lib/validation/shape.ts";
 import {
   applyPatchCall,
   computerCall,

@@ -12,7 +12,7 @@ import {
   string,
   tagged,
   word,
-} from "../../runtime/validation/shape.ts";
+} from "../../lib/validation/shape.ts";
 
 const index = integer({ min: 0 });
 const start = described(

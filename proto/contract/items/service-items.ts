@@ -10,7 +10,7 @@ import {
   object,
   string,
   word,
-} from "../../runtime/validation/shape.ts";
+} from "../../lib/validation/shape.ts";
 import { item, settled } from "./item.ts";
 import { containerFileCitation, openObject } from "./parts.ts";
 

@@ -1,5 +1,5 @@
 /** Error bodies: every status has the same form, and metadata of its own. */
-import { Fault, FaultReason } from "../../runtime/fault.ts";
+import { Fault, FaultReason } from "../../lib/faults/fault.ts";
 import {
   type Shape,
   anything,
@@ -14,7 +14,7 @@ import {
   object,
   string,
   word,
-} from "../../runtime/validation/shape.ts";
+} from "../../lib/validation/shape.ts";
 import { outputItem } from "../items/output.ts";
 import { unansweredKind } from "../response/provider-error.ts";
 import { exclusions, serviceMetadataShape } from "../response/service-metadata.ts";

@@ -1,6 +1,6 @@
 /** Operations forwarded to admin-svc: how the checked request becomes a message, and how its answer becomes JSON. */
 import type { DescMessage, DescMethodUnary, MessageInitShape, MessageShape } from "@bufbuild/protobuf";
-import type { JsonObject } from "../../runtime/validation/fields.ts";
+import type { JsonObject } from "../../lib/validation/fields.ts";
 import type { Operation, ParameterNames } from "./operation.ts";
 
 /** A union over the paths, because an alias may have other parameters. */

@@ -1,5 +1,5 @@
 /** The operations on keys. */
-import { described, integer, named, object } from "../../runtime/validation/shape.ts";
+import { described, integer, named, object } from "../../lib/validation/shape.ts";
 import { createdKeyExample, currentKeyExample, keyExample } from "../examples/administration.ts";
 import { type GetKeyResponse, KeyService, type UpdateKeyResponse } from "../../gen/sluice/admin/v1/key_service_pb.ts";
 import { keyChangeMessage, newKeyMessage, shownCurrentKey, shownKey } from "../records/key-record.ts";

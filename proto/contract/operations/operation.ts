@@ -5,8 +5,8 @@ import {
   type ObjectShape,
   type Shape,
   string,
-} from "../../runtime/validation/shape.ts";
-import type { Role } from "../../runtime/policy/role.ts";
+} from "../../lib/validation/shape.ts";
+import type { Role } from "../../lib/policy/role.ts";
 
 /** Every path of an operation begins with this. */
 export const basePath = "/api/v1";

@@ -1,7 +1,7 @@
 /** Operations on workspaces. */
 import { type Workspace, WorkspaceService } from "../../gen/sluice/admin/v1/workspace_service_pb.ts";
-import type { JsonObject } from "../../runtime/validation/fields.ts";
-import { string } from "../../runtime/validation/shape.ts";
+import type { JsonObject } from "../../lib/validation/fields.ts";
+import { string } from "../../lib/validation/shape.ts";
 import { workspaceExample } from "../examples/audit.ts";
 import {
   newWorkspace,

@@ -1,8 +1,8 @@
 /** Entries of the audit log: queries and answers of their operations. */
 import { timestampFromDate } from "@bufbuild/protobuf/wkt";
 import type { AuditEntry, AuditState } from "../../gen/sluice/admin/v1/audit_service_pb.ts";
-import { instant } from "../../runtime/instant.ts";
-import type { JsonObject } from "../../runtime/validation/fields.ts";
+import { instant } from "../../lib/time/instant.ts";
+import type { JsonObject } from "../../lib/validation/fields.ts";
 import {
   anything,
   array,
@@ -12,8 +12,8 @@ import {
   nullable,
   object,
   string,
-} from "../../runtime/validation/shape.ts";
-import { givenTime, pageQuery, time } from "../records.ts";
+} from "../../lib/validation/shape.ts";
+import { givenTime, pageQuery, time } from "./record-shapes.ts";
 
 const workspace = described(
   string({ identifier: true }),

@@ -1,5 +1,5 @@
 /** Content filters of a guardrail: patterns and built-in detectors, and their actions. */
-import type { Problems } from "../../runtime/validation/problems.ts";
+import type { Problems } from "../../lib/validation/problems.ts";
 import {
   type Accepted,
   array,
@@ -9,7 +9,7 @@ import {
   object,
   string,
   word,
-} from "../../runtime/validation/shape.ts";
+} from "../../lib/validation/shape.ts";
 import { type FilterActionWord, type ScanScopeWord, filterActions, scanScopes } from "./guardrail-words.ts";
 
 /** Placeholders for matches of built-in filters. */

@@ -8,7 +8,7 @@ import {
   object,
   string,
   word,
-} from "../../runtime/validation/shape.ts";
+} from "../../lib/validation/shape.ts";
 import { filterActions } from "./guardrail-words.ts";
 
 /** Placeholder for text of a category: `person-name` becomes `[PERSON_NAME]`. */

@@ -1,12 +1,12 @@
 /** End users: bodies, queries and answers of their operations. */
 import { timestampFromDate } from "@bufbuild/protobuf/wkt";
 import { type EndUser, EndUserSchema } from "../../gen/sluice/admin/v1/end_user_service_pb.ts";
-import { instant } from "../../runtime/instant.ts";
-import type { JsonObject } from "../../runtime/validation/fields.ts";
-import { type Shape, boolean, described, named, object } from "../../runtime/validation/shape.ts";
-import { checkEndUser } from "../../runtime/validation/text.ts";
-import { jsonCodec } from "../codec.ts";
-import { pageShape, pageQuery, time } from "../records.ts";
+import { instant } from "../../lib/time/instant.ts";
+import type { JsonObject } from "../../lib/validation/fields.ts";
+import { type Shape, boolean, described, named, object } from "../../lib/validation/shape.ts";
+import { checkEndUser } from "../../lib/validation/text.ts";
+import { jsonCodec } from "../codec/codec.ts";
+import { pageShape, pageQuery, time } from "./record-shapes.ts";
 
 export const endUserChange = named(
   "EndUserChange",

@@ -2,10 +2,10 @@
 import { timestampFromMs } from "@bufbuild/protobuf/wkt";
 import { TurnOutcome } from "../../gen/sluice/admin/v1/ledger_service_pb.ts";
 import type { Generation } from "../../gen/sluice/admin/v1/usage_service_pb.ts";
-import { operationWord, operationWords } from "../../runtime/call-operation.ts";
-import { endpointId } from "../../runtime/endpoint-id.ts";
-import { instant } from "../../runtime/instant.ts";
-import type { JsonObject } from "../../runtime/validation/fields.ts";
+import { operationWord, operationWords } from "../../lib/ledger/call-operation.ts";
+import { endpointId } from "../../lib/ids/endpoint-id.ts";
+import { instant } from "../../lib/time/instant.ts";
+import type { JsonObject } from "../../lib/validation/fields.ts";
 import { providerErrorMeaning } from "../response/provider-error.ts";
 import {
   array,
@@ -18,8 +18,8 @@ import {
   object,
   string,
   word,
-} from "../../runtime/validation/shape.ts";
-import { givenTime, time } from "../records.ts";
+} from "../../lib/validation/shape.ts";
+import { givenTime, time } from "./record-shapes.ts";
 
 export const turnOutcomes = {
   completed: TurnOutcome.COMPLETED,

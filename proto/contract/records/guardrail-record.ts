@@ -12,11 +12,11 @@ import {
   type UpdateGuardrailRequest,
   UpdateGuardrailRequestSchema,
 } from "../../gen/sluice/admin/v1/guardrail_service_pb.ts";
-import { instant } from "../../runtime/instant.ts";
-import { decimalOf } from "../../runtime/money.ts";
-import type { JsonObject } from "../../runtime/validation/fields.ts";
-import { invalid } from "../../runtime/validation/problems.ts";
-import { type CodecRules, jsonCodec } from "../codec.ts";
+import { instant } from "../../lib/time/instant.ts";
+import { decimalOf } from "../../lib/ledger/money.ts";
+import type { JsonObject } from "../../lib/validation/fields.ts";
+import { invalid } from "../../lib/validation/problems.ts";
+import { type CodecRules, jsonCodec } from "../codec/codec.ts";
 import { type BuiltinFilter, shownBuiltinFilter } from "./content-filters.ts";
 import { type GuardrailSettingName, type ShownGuardrailSettings, unsetGuardrail } from "./guardrails.ts";
 import { type JudgeRule, defaultThreshold } from "./judge-rules.ts";

@@ -10,7 +10,7 @@ import {
   object,
   string,
   word,
-} from "../../runtime/validation/shape.ts";
+} from "../../lib/validation/shape.ts";
 import { builtinFilters, contentFilters } from "./content-filters.ts";
 import { appliesTo, errorPolicies, modes } from "./guardrail-words.ts";
 import {
@@ -25,7 +25,7 @@ import {
   recordName,
   resetIntervals,
   time,
-} from "../records.ts";
+} from "./record-shapes.ts";
 import { detectorRulesField, shownDetectorRules } from "./detector-rules.ts";
 import { judgeRulesField, shownJudgeRules } from "./judge-rules.ts";
 import { everyZdr, routingPolicyFields } from "./routing-policy.ts";

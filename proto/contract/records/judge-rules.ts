@@ -8,7 +8,7 @@ import {
   object,
   string,
   word,
-} from "../../runtime/validation/shape.ts";
+} from "../../lib/validation/shape.ts";
 
 /** The default threshold of a rule. */
 export const defaultThreshold = 0.7;

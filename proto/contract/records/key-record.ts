@@ -10,10 +10,10 @@ import {
   type UpdateKeyRequest,
   UpdateKeyRequestSchema,
 } from "../../gen/sluice/admin/v1/key_service_pb.ts";
-import { instant } from "../../runtime/instant.ts";
-import { type JsonObject, isObject } from "../../runtime/validation/fields.ts";
-import { invalid } from "../../runtime/validation/problems.ts";
-import { type CodecRules, jsonCodec } from "../codec.ts";
+import { instant } from "../../lib/time/instant.ts";
+import { type JsonObject, isObject } from "../../lib/validation/fields.ts";
+import { invalid } from "../../lib/validation/problems.ts";
+import { type CodecRules, jsonCodec } from "../codec/codec.ts";
 import { type KeySettingName, keySettingRows, unsetKey } from "./key-settings.ts";
 
 /** Settings in the form for checks and storage; an absent setting stays unchanged, or has the default of a new key. */

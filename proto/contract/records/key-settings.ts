@@ -1,8 +1,8 @@
 /** Settings of a key, each described once for requests, answers, the database and the command line. */
 import { timestampFromDate } from "@bufbuild/protobuf/wkt";
-import { maxConcurrentRequests, maxRequestsPerMinute, maxTokensPerMinute } from "../../runtime/limits/settings.ts";
-import { instant } from "../../runtime/instant.ts";
-import { decimalOf } from "../../runtime/money.ts";
+import { maxConcurrentRequests, maxRequestsPerMinute, maxTokensPerMinute } from "../../lib/limits/settings.ts";
+import { instant } from "../../lib/time/instant.ts";
+import { decimalOf } from "../../lib/ledger/money.ts";
 import {
   type Shape,
   boolean,
@@ -13,9 +13,9 @@ import {
   object,
   string,
   word,
-} from "../../runtime/validation/shape.ts";
+} from "../../lib/validation/shape.ts";
 import { endUserName } from "./end-users.ts";
-import { givenTime, onlyNull, recordName, resetIntervals, time } from "../records.ts";
+import { givenTime, onlyNull, recordName, resetIntervals, time } from "./record-shapes.ts";
 
 export const external = object(
   {

@@ -11,7 +11,7 @@ import {
   object,
   string,
   word,
-} from "../../runtime/validation/shape.ts";
+} from "../../lib/validation/shape.ts";
 import { external, keySettingRows, spendable } from "./key-settings.ts";
 import {
   changeShape,
@@ -24,7 +24,7 @@ import {
   ownWorkspace,
   pageQuery,
   time,
-} from "../records.ts";
+} from "./record-shapes.ts";
 
 const given: Readonly<Record<string, Shape>> = Object.fromEntries(
   keySettingRows.map(([name, { given: shape, givenAs = name }]) => [givenAs, shape]),

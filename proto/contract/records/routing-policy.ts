@@ -11,7 +11,7 @@ import {
   nullable,
   string,
   word,
-} from "../../runtime/validation/shape.ts";
+} from "../../lib/validation/shape.ts";
 
 /** Set fields, by their names in JSON. */
 export type RoutingPolicyJson = JsonObject;

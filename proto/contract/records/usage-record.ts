@@ -7,14 +7,14 @@ import type {
   GetGenerationContentResponse,
   GetGenerationResponse,
 } from "../../gen/sluice/admin/v1/usage_service_pb.ts";
-import { operationWord, purposeOfRecord } from "../../runtime/call-operation.ts";
-import { endpointId } from "../../runtime/endpoint-id.ts";
-import { Fault, FaultReason } from "../../runtime/fault.ts";
-import { decimal, pico } from "../../runtime/money.ts";
-import type { JsonObject } from "../../runtime/validation/fields.ts";
+import { operationWord, purposeOfRecord } from "../../lib/ledger/call-operation.ts";
+import { endpointId } from "../../lib/ids/endpoint-id.ts";
+import { Fault, FaultReason } from "../../lib/faults/fault.ts";
+import { decimal, pico } from "../../lib/ledger/money.ts";
+import type { JsonObject } from "../../lib/validation/fields.ts";
 import { shownEnd } from "./generations.ts";
 import { unlimitedCredits } from "./usage.ts";
-import { instant } from "../../runtime/instant.ts";
+import { instant } from "../../lib/time/instant.ts";
 
 /** Fields expected by clients of public interfaces but not recorded by Sluice. */
 const unrecorded = {

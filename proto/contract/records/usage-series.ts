@@ -1,8 +1,8 @@
 /** Sums of usage over time: the query, the answer, and how a message becomes its JSON. */
 import { timestampFromMs } from "@bufbuild/protobuf/wkt";
 import type { GetUsageSeriesResponse, Percentiles, UsagePoint } from "../../gen/sluice/admin/v1/usage_service_pb.ts";
-import { instant } from "../../runtime/instant.ts";
-import type { JsonObject } from "../../runtime/validation/fields.ts";
+import { instant } from "../../lib/time/instant.ts";
+import type { JsonObject } from "../../lib/validation/fields.ts";
 import {
   array,
   boolean,
@@ -14,8 +14,8 @@ import {
   object,
   string,
   word,
-} from "../../runtime/validation/shape.ts";
-import { givenTime, time } from "../records.ts";
+} from "../../lib/validation/shape.ts";
+import { givenTime, time } from "./record-shapes.ts";
 import { shownFigures, turnFigures } from "./generations.ts";
 
 export const seriesSteps = ["hour", "day"] as const;

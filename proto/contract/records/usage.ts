@@ -11,9 +11,9 @@ import {
   object,
   string,
   word,
-} from "../../runtime/validation/shape.ts";
-import { operationWords } from "../../runtime/call-operation.ts";
-import { ownWorkspace, time } from "../records.ts";
+} from "../../lib/validation/shape.ts";
+import { operationWords } from "../../lib/ledger/call-operation.ts";
+import { ownWorkspace, time } from "./record-shapes.ts";
 import { providerErrorFields, turnOutcomeWords } from "./generations.ts";
 
 export const generationQuery = object(

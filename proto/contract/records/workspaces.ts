@@ -1,9 +1,9 @@
 /** Workspaces: bodies, queries and answers of their operations. */
 import type { Workspace } from "../../gen/sluice/admin/v1/workspace_service_pb.ts";
-import { instant } from "../../runtime/instant.ts";
-import { decimalOf, dollars, pico } from "../../runtime/money.ts";
-import type { JsonObject } from "../../runtime/validation/fields.ts";
-import { described, named, nullable, number, object, string, word } from "../../runtime/validation/shape.ts";
+import { instant } from "../../lib/time/instant.ts";
+import { decimalOf, dollars, pico } from "../../lib/ledger/money.ts";
+import type { JsonObject } from "../../lib/validation/fields.ts";
+import { described, named, nullable, number, object, string, word } from "../../lib/validation/shape.ts";
 import {
   changeShape,
   putOutcome,
@@ -13,7 +13,7 @@ import {
   recordName,
   resetIntervals,
   time,
-} from "../records.ts";
+} from "./record-shapes.ts";
 
 /** Settings of a workspace as they are given, also on the command line. */
 export const workspaceSettings = {

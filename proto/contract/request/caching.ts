@@ -1,5 +1,5 @@
 /** Cache marks of a request: a provider may cache its prompt up to each mark. */
-import { described, named, nullable, object, string, word } from "../../runtime/validation/shape.ts";
+import { described, named, nullable, object, string, word } from "../../lib/validation/shape.ts";
 
 export const cacheControl = named(
   "CacheControl",

@@ -10,7 +10,7 @@ import {
   object,
   string,
   word,
-} from "../../runtime/validation/shape.ts";
+} from "../../lib/validation/shape.ts";
 import { providerPreferences } from "./provider.ts";
 
 /** OpenAI's limit; clients know it and split longer lists themselves. */

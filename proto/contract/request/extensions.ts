@@ -11,7 +11,7 @@ import {
   string,
   stringOr,
   word,
-} from "../../runtime/validation/shape.ts";
+} from "../../lib/validation/shape.ts";
 
 export type Door = "responses" | "chat" | "messages";
 

@@ -12,7 +12,7 @@ import {
   string,
   stringOr,
   word,
-} from "../../runtime/validation/shape.ts";
+} from "../../lib/validation/shape.ts";
 import { guardrailSettings } from "../records/guardrails.ts";
 
 /** UTF-16 units of all pieces together. */

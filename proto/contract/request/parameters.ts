@@ -4,7 +4,7 @@
  * entry in `not_sent` where a provider's format does not have the parameter. CONTRIBUTING.md has the recipe for a new one.
  */
 import type { RunTurnRequest } from "../../gen/sluice/inference/v1/turn_pb.ts";
-import { type Shape, array, described, integer, nullable, number, string } from "../../runtime/validation/shape.ts";
+import { type Shape, array, described, integer, nullable, number, string } from "../../lib/validation/shape.ts";
 import { logitBias, seed, stop } from "./extensions.ts";
 
 /** Conversion between the JSON value of a parameter, its field of RunTurnRequest, and its value in a checked request. */

@@ -1,7 +1,7 @@
 /** The plugins of a request. */
-import { isObject } from "../../runtime/validation/fields.ts";
-import { array, child, named, tagged } from "../../runtime/validation/shape.ts";
-import { pluginContracts } from "../plugins.ts";
+import { isObject } from "../../lib/validation/fields.ts";
+import { array, child, named, tagged } from "../../lib/validation/shape.ts";
+import { pluginContracts } from "../plugins/plugins.ts";
 
 export const plugins = array(
   named(

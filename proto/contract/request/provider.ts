@@ -11,7 +11,7 @@ import {
   string,
   stringOr,
   word,
-} from "../../runtime/validation/shape.ts";
+} from "../../lib/validation/shape.ts";
 
 const slugs = array(string({ min: 1 }));
 

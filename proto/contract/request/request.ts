@@ -1,6 +1,6 @@
 /** The body of POST /responses. */
-import type { JsonObject } from "../../runtime/validation/fields.ts";
-import type { Problems } from "../../runtime/validation/problems.ts";
+import type { JsonObject } from "../../lib/validation/fields.ts";
+import type { Problems } from "../../lib/validation/problems.ts";
 import {
   type Shape,
   anything,
@@ -17,8 +17,8 @@ import {
   object,
   string,
   word,
-} from "../../runtime/validation/shape.ts";
-import { isLongerThan } from "../../runtime/validation/text.ts";
+} from "../../lib/validation/shape.ts";
+import { isLongerThan } from "../../lib/validation/text.ts";
 import { cacheControl, promptCacheOptions } from "./caching.ts";
 import { anthropicBetas, contextManagement, prediction } from "./extensions.ts";
 import { responsesParameters } from "./parameters.ts";

@@ -16,7 +16,7 @@ import {
   stringOr,
   tagged,
   word,
-} from "../../runtime/validation/shape.ts";
+} from "../../lib/validation/shape.ts";
 import { promptVariable } from "../items/content.ts";
 import { openObject } from "../items/parts.ts";
 

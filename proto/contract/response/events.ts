@@ -13,7 +13,7 @@ import {
   string,
   tagged,
   word,
-} from "../../runtime/validation/shape.ts";
+} from "../../lib/validation/shape.ts";
 import { outputItem } from "../items/output.ts";
 import { annotation, logprob, openObject, parts } from "../items/parts.ts";
 import { response } from "./response.ts";

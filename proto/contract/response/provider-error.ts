@@ -1,5 +1,5 @@
 /** Words for what went wrong at a provider. They contain no host, no address and nothing of a prompt. */
-import { type Shape, described, word } from "../../runtime/validation/shape.ts";
+import { type Shape, described, word } from "../../lib/validation/shape.ts";
 
 const kinds = {
   dns: "its host has no address",

@@ -14,7 +14,7 @@ import {
   string,
   stringOr,
   word,
-} from "../../runtime/validation/shape.ts";
+} from "../../lib/validation/shape.ts";
 import { alignmentVerdicts, errorType } from "../operations/errors.ts";
 import { outputItem } from "../items/output.ts";
 import { openObject } from "../items/parts.ts";

@@ -13,8 +13,8 @@ import {
   object,
   string,
   word,
-} from "../../runtime/validation/shape.ts";
-import { pluginReceiptFields } from "../plugins.ts";
+} from "../../lib/validation/shape.ts";
+import { pluginReceiptFields } from "../plugins/plugins.ts";
 import { unansweredKind } from "./provider-error.ts";
 
 const attempt = object(

@@ -15,7 +15,7 @@ import {
   stringOr,
   tagged,
   word,
-} from "../../runtime/validation/shape.ts";
+} from "../../lib/validation/shape.ts";
 import { openObject } from "../items/parts.ts";
 import {
   atLeastOne,

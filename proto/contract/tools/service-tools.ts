@@ -12,7 +12,7 @@ import {
   string,
   tagged,
   word,
-} from "../../runtime/validation/shape.ts";
+} from "../../lib/validation/shape.ts";
 import { cacheControl } from "../request/caching.ts";
 import { openObject } from "../items/parts.ts";
 import {

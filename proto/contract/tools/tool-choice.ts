@@ -10,7 +10,7 @@ import {
   stringOr,
   tagged,
   word,
-} from "../../runtime/validation/shape.ts";
+} from "../../lib/validation/shape.ts";
 import { notNested, tool } from "./tools.ts";
 
 const name = string({ min: 1 });

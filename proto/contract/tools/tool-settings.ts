@@ -12,9 +12,9 @@ import {
   string,
   tagged,
   word,
-} from "../../runtime/validation/shape.ts";
-import type { JsonObject } from "../../runtime/validation/fields.ts";
-import type { Problems } from "../../runtime/validation/problems.ts";
+} from "../../lib/validation/shape.ts";
+import type { JsonObject } from "../../lib/validation/fields.ts";
+import type { Problems } from "../../lib/validation/problems.ts";
 import { effort } from "../request/settings.ts";
 
 export const atLeastOne = integer({ min: 1 });

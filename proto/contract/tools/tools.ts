@@ -1,5 +1,5 @@
 /** Shape of `tools`: the tools a model may call. */
-import { isObject } from "../../runtime/validation/fields.ts";
+import { isObject } from "../../lib/validation/fields.ts";
 import {
   type Shape,
   array,
@@ -12,7 +12,7 @@ import {
   string,
   tagged,
   word,
-} from "../../runtime/validation/shape.ts";
+} from "../../lib/validation/shape.ts";
 import { nativeTools } from "./native-tools.ts";
 import { openObject } from "../items/parts.ts";
 import { cacheControl } from "../request/caching.ts";

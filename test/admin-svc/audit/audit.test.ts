@@ -11,7 +11,7 @@ import { FilterAction } from "@sluice/proto/gen/sluice/admin/v1/access_service_p
 import { EndUserService } from "@sluice/proto/gen/sluice/admin/v1/end_user_service_pb.js";
 import { GuardrailService } from "@sluice/proto/gen/sluice/admin/v1/guardrail_service_pb.js";
 import { KeyService } from "@sluice/proto/gen/sluice/admin/v1/key_service_pb.js";
-import { KeyKind, hashKey, mintKey } from "@sluice/proto/runtime/key.js";
+import { KeyKind, hashKey, mintKey } from "@sluice/proto/lib/ids/key.js";
 import { sql } from "kysely";
 import {
   type AdminHouse,

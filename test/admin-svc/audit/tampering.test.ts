@@ -8,7 +8,7 @@ import { createEndUser } from "@sluice/admin-svc/store/end-users.js";
 import { eraseEndUser } from "@sluice/admin-svc/store/erasure.js";
 import { removeOld } from "@sluice/admin-svc/store/ledger/retention.js";
 import { migrationLimits, openDatabase } from "@sluice/admin-svc/store/postgres/postgres.js";
-import { openLog } from "@sluice/proto/runtime/log/log.js";
+import { openLog } from "@sluice/proto/lib/log/log.js";
 import { type Kysely, type RawBuilder, type Transaction, sql } from "kysely";
 import { type TestDatabase, createDatabase } from "../../support/database.ts";
 import { addWorkspace, operator } from "../house.ts";

@@ -15,7 +15,7 @@ import { toRow } from "@sluice/admin-svc/store/ledger/usage-messages.js";
 import { findKey } from "@sluice/admin-svc/store/keys.js";
 import { migrationLimits, openDatabase } from "@sluice/admin-svc/store/postgres/postgres.js";
 import { CallOperation, CallPayer } from "@sluice/proto/gen/sluice/admin/v1/ledger_service_pb.js";
-import { openLog } from "@sluice/proto/runtime/log/log.js";
+import { openLog } from "@sluice/proto/lib/log/log.js";
 import { type Kysely, Migrator, sql } from "kysely";
 import { createDatabase } from "../../support/database.ts";
 import { fillPast } from "../../support/ledger/past.ts";

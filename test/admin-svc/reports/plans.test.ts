@@ -10,7 +10,7 @@ import { usageSeries } from "@sluice/admin-svc/store/ledger/series.js";
 import { pageOfTurns } from "@sluice/admin-svc/store/ledger/turn-pages.js";
 import { dimensions } from "@sluice/admin-svc/store/ledger/usage-rollup.js";
 import { migrationLimits, openDatabase } from "@sluice/admin-svc/store/postgres/postgres.js";
-import { openLog } from "@sluice/proto/runtime/log/log.js";
+import { openLog } from "@sluice/proto/lib/log/log.js";
 import { type Kysely, sql } from "kysely";
 import pg from "pg";
 import { type TestDatabase, createDatabase } from "../../support/database.ts";

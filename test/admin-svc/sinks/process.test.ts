@@ -13,8 +13,8 @@ import {
   UsageRecordSchema,
 } from "@sluice/proto/gen/sluice/admin/v1/ledger_service_pb.js";
 import { runCli } from "@sluice/admin-svc/cli.js";
-import { loadSinks } from "@sluice/proto/runtime/house/sinks/sinks.js";
-import { call, dial, serviceMetadata } from "@sluice/proto/runtime/rpc/dial.js";
+import { loadSinks } from "@sluice/proto/config/sinks/sinks.js";
+import { call, dial, serviceMetadata } from "@sluice/proto/lib/rpc/dial.js";
 import { eventually, programIn, root } from "../../support/processes.ts";
 import { serviceToken, timeoutMs } from "../house.ts";
 import { usageRecord } from "../usage.ts";

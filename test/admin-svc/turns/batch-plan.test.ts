@@ -9,7 +9,7 @@ import { tryFold } from "@sluice/admin-svc/store/ledger/fold.js";
 import { toTurnRow } from "@sluice/admin-svc/store/ledger/turn-messages.js";
 import { toRow } from "@sluice/admin-svc/store/ledger/usage-messages.js";
 import { insertUsage } from "@sluice/admin-svc/store/ledger/usage.js";
-import { openLog } from "@sluice/proto/runtime/log/log.js";
+import { openLog } from "@sluice/proto/lib/log/log.js";
 import type { Database } from "@sluice/admin-svc/store/database.js";
 import type { CompiledQuery, Kysely } from "kysely";
 import pg from "pg";

@@ -12,7 +12,7 @@ import {
   CallPayer,
   TurnOutcome,
 } from "@sluice/proto/gen/sluice/admin/v1/ledger_service_pb.js";
-import { decimal, pico } from "@sluice/proto/runtime/money.js";
+import { decimal, pico } from "@sluice/proto/lib/ledger/money.js";
 import fc from "../../support/properties.ts";
 import { sql } from "kysely";
 import { type AdminHouse, openHouse } from "../house.ts";

@@ -5,7 +5,7 @@
 import { environment as admin } from "@sluice/admin-svc/config.js";
 import { environment as gateway } from "@sluice/gateway/config.js";
 import { environment as inference } from "@sluice/inference-svc/config.js";
-import { tracingEnvironment } from "@sluice/proto/runtime/tracing/settings.js";
+import { tracingEnvironment } from "@sluice/proto/lib/tracing/settings.js";
 import { z } from "zod";
 import type { Resource } from "./kustomize.ts";
 import { namedVariables } from "./page.ts";

@@ -3,8 +3,8 @@ import { cpSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:f
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, describe, expect, test } from "@jest/globals";
-import { openApi } from "@sluice/proto/contract/operations/openapi.js";
-import { version as running } from "@sluice/proto/runtime/version.js";
+import { openApi } from "@sluice/gateway/contract/operations/openapi.js";
+import { version as running } from "@sluice/proto/lib/process/version.js";
 import { type Finished, root, runProgram } from "../../support/processes.ts";
 import { historyOf } from "../images/dockerfile.ts";
 import { stages, targets } from "../images/targets.ts";

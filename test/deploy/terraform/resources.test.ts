@@ -2,7 +2,7 @@
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, test } from "@jest/globals";
-import { openApi } from "@sluice/proto/contract/operations/openapi.js";
+import { openApi } from "@sluice/gateway/contract/operations/openapi.js";
 import { parse } from "yaml";
 import { root } from "../../support/processes.ts";
 import { type Node, type SchemaFinding, findRefusals, listObjects, resolveSchema } from "./schemas.ts";

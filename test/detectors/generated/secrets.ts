@@ -1,4 +1,4 @@
-import { mintKey, KeyKind } from "@sluice/proto/runtime/key.js";
+import { mintKey, KeyKind } from "@sluice/proto/lib/ids/key.js";
 import type { Random } from "../../fuzz/random.ts";
 import { type Templates, marked, oneOf, shaped } from "./template.ts";
 

@@ -1,5 +1,5 @@
 /** Recall at one false alarm in a hundred harmless texts, on texts that training has not seen. */
-import type { Finder } from "@sluice/proto/runtime/pattern/finder.js";
+import type { Finder } from "@sluice/proto/lib/pattern/finder.js";
 import { Random } from "../../fuzz/random.ts";
 import { findIn } from "../finding.ts";
 import { attackingText, heldOut } from "./texts.ts";

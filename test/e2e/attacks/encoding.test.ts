@@ -1,6 +1,6 @@
 /** Attacks 24 to 34: text which two parsers read differently. */
 import { afterAll, afterEach, beforeAll, expect, test } from "@jest/globals";
-import { hashKey } from "@sluice/proto/runtime/key.js";
+import { hashKey } from "@sluice/proto/lib/ids/key.js";
 import { Attacked, expectFault, parseBody } from "./attacked.ts";
 
 let attacked: Attacked;

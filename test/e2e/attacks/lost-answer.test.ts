@@ -1,6 +1,6 @@
 /** Attack 158: admin-svc dies after the commit and before its answer. */
 import { afterAll, beforeAll, expect, test } from "@jest/globals";
-import { hashKey } from "@sluice/proto/runtime/key.js";
+import { hashKey } from "@sluice/proto/lib/ids/key.js";
 import pg from "pg";
 import { eventually } from "../../support/processes.ts";
 import { Attacked, parseBody } from "./attacked.ts";

@@ -1,6 +1,6 @@
 /** Attacks 144 to 159: keys trying to reach data of other keys, and concurrent writes. 146 and 147 are with Idempotency-Key. */
 import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from "@jest/globals";
-import { hashKey } from "@sluice/proto/runtime/key.js";
+import { hashKey } from "@sluice/proto/lib/ids/key.js";
 import pg from "pg";
 import { eventually } from "../../support/processes.ts";
 import type { HttpAnswer } from "../../support/raw-http.ts";

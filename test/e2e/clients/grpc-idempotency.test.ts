@@ -6,7 +6,7 @@ import { createGrpcTransport } from "@connectrpc/connect-node";
 import { type Fault, FaultReason, FaultSchema } from "@sluice/proto/gen/sluice/common/v1/fault_pb.js";
 import { InferenceService } from "@sluice/proto/gen/sluice/inference/v1/inference_service_pb.js";
 import type { RunTurnRequest, TurnEvent } from "@sluice/proto/gen/sluice/inference/v1/turn_pb.js";
-import { hashKey } from "@sluice/proto/runtime/key.js";
+import { hashKey } from "@sluice/proto/lib/ids/key.js";
 import { type House, startHouse } from "../../support/house.ts";
 import { eventually } from "../../support/processes.ts";
 import { fetchGeneration } from "../../support/providers/generation.ts";

@@ -3,7 +3,7 @@
  * command.
  */
 import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
-import { hashKey } from "@sluice/proto/runtime/key.js";
+import { hashKey } from "@sluice/proto/lib/ids/key.js";
 import OpenAI, { type ClientOptions } from "openai";
 import { type House, startHouse } from "../../support/house.ts";
 import { type Reply, type Upstream, chatAnswer, chatChunk, startUpstream } from "../../support/providers/upstream.ts";

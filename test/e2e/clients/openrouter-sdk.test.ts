@@ -8,7 +8,7 @@ import { stepCountIs } from "@openrouter/sdk/lib/stop-conditions.js";
 import { tool } from "@openrouter/sdk/lib/tool.js";
 import type * as models from "@openrouter/sdk/models";
 import * as errors from "@openrouter/sdk/models/errors";
-import { hashKey } from "@sluice/proto/runtime/key.js";
+import { hashKey } from "@sluice/proto/lib/ids/key.js";
 import { z } from "zod";
 import { sample, sampleStream } from "../../support/contract.ts";
 import { type House, startHouse } from "../../support/house.ts";

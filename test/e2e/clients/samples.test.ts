@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
-import { hashKey } from "@sluice/proto/runtime/key.js";
+import { hashKey } from "@sluice/proto/lib/ids/key.js";
 import { maskVolatile, sampleJson, sampleStream } from "../../support/contract.ts";
 import { type House, startHouse } from "../../support/house.ts";
 import { parseSse } from "../../support/answers/sse.ts";

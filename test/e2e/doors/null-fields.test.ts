@@ -1,7 +1,7 @@
 /** A field of null means the same as an absent field, in each format where clients may send null. */
 import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
-import { chatRequestShape } from "@sluice/proto/contract/chat/request.js";
-import { messagesRequest } from "@sluice/proto/contract/messages/request.js";
+import { chatRequestShape } from "@sluice/gateway/contract/chat/request.js";
+import { messagesRequest } from "@sluice/gateway/contract/messages/request.js";
 import { embeddingsRequest } from "@sluice/proto/contract/request/embeddings.js";
 import { type House, startHouse } from "../../support/house.ts";
 import { type Upstream, chatAnswer, startUpstream } from "../../support/providers/upstream.ts";

@@ -3,7 +3,7 @@
  * in the receipt or in the header of warnings, or is refused by name. A field used by the gateway itself is in the list below with its reason.
  */
 import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
-import { openApi } from "@sluice/proto/contract/operations/openapi.js";
+import { openApi } from "@sluice/gateway/contract/operations/openapi.js";
 import { type House, startHouse } from "../../support/house.ts";
 import { type FieldProbe, SchemaProbes, type Schemas, isUnknown } from "../../support/probes/schema-probes.ts";
 import { toldBy } from "../../recorded/receipts.ts";

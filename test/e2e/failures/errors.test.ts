@@ -1,6 +1,6 @@
 /** The statuses of the contract, each from its own cause, over HTTP. */
 import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
-import { KeyKind, mintKey } from "@sluice/proto/runtime/key.js";
+import { KeyKind, mintKey } from "@sluice/proto/lib/ids/key.js";
 import { maskVolatile, sampleJson } from "../../support/contract.ts";
 import { type House, startHouse } from "../../support/house.ts";
 import { type Reply, type Upstream, chatChunk, startUpstream } from "../../support/providers/upstream.ts";

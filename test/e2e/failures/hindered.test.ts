@@ -5,7 +5,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
 import { spoolFolder } from "@sluice/local/spools.js";
-import { KeyKind, mintKey } from "@sluice/proto/runtime/key.js";
+import { KeyKind, mintKey } from "@sluice/proto/lib/ids/key.js";
 import {
   type Member,
   serviceSecrets,

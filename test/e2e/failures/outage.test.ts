@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
-import { KeyKind, hashKey, mintKey } from "@sluice/proto/runtime/key.js";
+import { KeyKind, hashKey, mintKey } from "@sluice/proto/lib/ids/key.js";
 import { type House, startHouse } from "../../support/house.ts";
 import { eventually } from "../../support/processes.ts";
 

@@ -1,8 +1,8 @@
 /** Guardrails of the whole account in an installation with two workspaces, two gateways and two inference processes. */
 import type { Client } from "@grpc/grpc-js";
 import { afterAll, afterEach, beforeAll, describe, expect, test } from "@jest/globals";
-import { hashKey } from "@sluice/proto/runtime/key.js";
-import { dial } from "@sluice/proto/runtime/rpc/dial.js";
+import { hashKey } from "@sluice/proto/lib/ids/key.js";
+import { dial } from "@sluice/proto/lib/rpc/dial.js";
 import { type Member, serviceSecrets, startGateway } from "../../policy/members.ts";
 import { type House, makeManager, startHouse } from "../../support/house.ts";
 import { eventually } from "../../support/processes.ts";

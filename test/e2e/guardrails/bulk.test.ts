@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
-import { hashKey, mintKey, KeyKind } from "@sluice/proto/runtime/key.js";
+import { hashKey, mintKey, KeyKind } from "@sluice/proto/lib/ids/key.js";
 import pg from "pg";
 import { type House, startHouse } from "../../support/house.ts";
 import { Random } from "../../fuzz/random.ts";

@@ -6,7 +6,7 @@ import { once } from "node:events";
 import { type Server, createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
-import { hashKey } from "@sluice/proto/runtime/key.js";
+import { hashKey } from "@sluice/proto/lib/ids/key.js";
 import { type House, startHouse } from "../../support/house.ts";
 import { type Upstream, startUpstream } from "../../support/providers/upstream.ts";
 import { textPdf } from "../../support/documents/pdf.ts";

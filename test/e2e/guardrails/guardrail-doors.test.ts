@@ -6,9 +6,9 @@ import { createConnectTransport, createGrpcWebTransport } from "@connectrpc/conn
 import { FaultSchema } from "@sluice/proto/gen/sluice/common/v1/fault_pb.js";
 import { InferenceService } from "@sluice/proto/gen/sluice/inference/v1/inference_service_pb.js";
 import type { RunTurnRequest, TurnEvent } from "@sluice/proto/gen/sluice/inference/v1/turn_pb.js";
-import { Fault, FaultReason } from "@sluice/proto/runtime/fault.js";
-import { hashKey } from "@sluice/proto/runtime/key.js";
-import { dial } from "@sluice/proto/runtime/rpc/dial.js";
+import { Fault, FaultReason } from "@sluice/proto/lib/faults/fault.js";
+import { hashKey } from "@sluice/proto/lib/ids/key.js";
+import { dial } from "@sluice/proto/lib/rpc/dial.js";
 import { freePort } from "../../support/runner/free-ports.ts";
 import { type House, startHouse } from "../../support/house.ts";
 import { checkLadder } from "../../support/answers/ladder-rules.ts";

@@ -1,6 +1,6 @@
 /** No output rule lets forbidden words out through the doors of other formats, in whatever channel a provider sends them. */
 import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
-import { hashKey } from "@sluice/proto/runtime/key.js";
+import { hashKey } from "@sluice/proto/lib/ids/key.js";
 import { type House, startHouse } from "../../support/house.ts";
 import { type Upstream, startUpstream } from "../../support/providers/upstream.ts";
 import { answers, forbidden, shownOf } from "./guarded-answers.ts";

@@ -3,7 +3,7 @@
  * however the text is cut.
  */
 import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
-import { hashKey } from "@sluice/proto/runtime/key.js";
+import { hashKey } from "@sluice/proto/lib/ids/key.js";
 import { type House, startHouse } from "../../support/house.ts";
 import { checkLadder } from "../../support/answers/ladder-rules.ts";
 import { parseSse } from "../../support/answers/sse.ts";

@@ -1,8 +1,8 @@
 import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
 import type { Client } from "@grpc/grpc-js";
-import { FaultReason } from "@sluice/proto/runtime/fault.js";
-import { hashKey } from "@sluice/proto/runtime/key.js";
-import { dial } from "@sluice/proto/runtime/rpc/dial.js";
+import { FaultReason } from "@sluice/proto/lib/faults/fault.js";
+import { hashKey } from "@sluice/proto/lib/ids/key.js";
+import { dial } from "@sluice/proto/lib/rpc/dial.js";
 import { type House, startHouse } from "../../support/house.ts";
 import { eventually } from "../../support/processes.ts";
 import { faultOf, runTurn, turnRequest } from "../../support/answers/run-turn.ts";

@@ -1,6 +1,6 @@
 /** Guardrails over HTTP, with running services: accepted bodies, and their effect on the very next request. */
 import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
-import { hashKey } from "@sluice/proto/runtime/key.js";
+import { hashKey } from "@sluice/proto/lib/ids/key.js";
 import { type House, startHouse } from "../../support/house.ts";
 import { validateError } from "../../support/answers/published.ts";
 

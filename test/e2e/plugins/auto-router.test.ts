@@ -1,6 +1,6 @@
 /** service/auto and service/auto-beta over HTTP: the chosen model, the receipt, and failures without a candidate. */
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "@jest/globals";
-import { hashKey } from "@sluice/proto/runtime/key.js";
+import { hashKey } from "@sluice/proto/lib/ids/key.js";
 import { type House, startHouse } from "../../support/house.ts";
 import { parseSse } from "../../support/answers/sse.ts";
 import { type Upstream, chatAnswer, chatStream, startUpstream } from "../../support/providers/upstream.ts";

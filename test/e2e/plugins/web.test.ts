@@ -5,7 +5,7 @@
 import { create } from "@bufbuild/protobuf";
 import { afterAll, beforeAll, beforeEach, expect, test } from "@jest/globals";
 import { PluginSchema } from "@sluice/proto/gen/sluice/inference/v1/turn_pb.js";
-import { dial } from "@sluice/proto/runtime/rpc/dial.js";
+import { dial } from "@sluice/proto/lib/rpc/dial.js";
 import { type House, startHouse } from "../../support/house.ts";
 import { checkLadder } from "../../support/answers/ladder-rules.ts";
 import { samplesOf, scrape } from "../../support/metrics.ts";

@@ -1,6 +1,6 @@
 /** Workspaces and the audit log over HTTP: what a management key of the account sees and changes, and what any other does not. */
 import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
-import { hashKey } from "@sluice/proto/runtime/key.js";
+import { hashKey } from "@sluice/proto/lib/ids/key.js";
 import { Client } from "pg";
 import { type House, startHouse } from "../../support/house.ts";
 

@@ -3,7 +3,7 @@
  * log.
  */
 import { afterAll, beforeAll, expect, test } from "@jest/globals";
-import { dial } from "@sluice/proto/runtime/rpc/dial.js";
+import { dial } from "@sluice/proto/lib/rpc/dial.js";
 import { type House, startHouse } from "../../support/house.ts";
 import { validateEvents, validateResponse } from "../../support/answers/published.ts";
 import { runTurn, turnRequest } from "../../support/answers/run-turn.ts";

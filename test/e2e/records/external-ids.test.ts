@@ -1,6 +1,6 @@
 /** PUT by external id: keys, guardrails and workspaces are made once and changed afterwards, however often and at once. */
 import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
-import { hashKey } from "@sluice/proto/runtime/key.js";
+import { hashKey } from "@sluice/proto/lib/ids/key.js";
 import { validate } from "../../support/answers/published.ts";
 import { type House, makeManager, startHouse } from "../../support/house.ts";
 

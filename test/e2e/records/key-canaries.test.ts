@@ -2,7 +2,7 @@
 import { readFileSync, readdirSync, statSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, test } from "@jest/globals";
-import { KeyKind, mintKey } from "@sluice/proto/runtime/key.js";
+import { KeyKind, mintKey } from "@sluice/proto/lib/ids/key.js";
 import pg from "pg";
 import { type House, startHouse } from "../../support/house.ts";
 

@@ -3,8 +3,8 @@ import { create } from "@bufbuild/protobuf";
 import { Metadata } from "@grpc/grpc-js";
 import { afterAll, beforeAll, expect, test } from "@jest/globals";
 import { KeyService } from "@sluice/proto/gen/sluice/admin/v1/key_service_pb.js";
-import { hashKey } from "@sluice/proto/runtime/key.js";
-import { call, dial } from "@sluice/proto/runtime/rpc/dial.js";
+import { hashKey } from "@sluice/proto/lib/ids/key.js";
+import { call, dial } from "@sluice/proto/lib/rpc/dial.js";
 import { type House, startHouse } from "../../support/house.ts";
 
 interface KeyAnswer {

@@ -1,6 +1,6 @@
 /** Every call to a provider is on record, once, with its usage and cost: also of a turn with a fallback or an absent client. Killed processes: test/chaos. */
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "@jest/globals";
-import { dial } from "@sluice/proto/runtime/rpc/dial.js";
+import { dial } from "@sluice/proto/lib/rpc/dial.js";
 import pg from "pg";
 import { type Generation, fetchGeneration } from "../../support/providers/generation.ts";
 import { type House, startHouse } from "../../support/house.ts";

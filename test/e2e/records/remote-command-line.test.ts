@@ -3,7 +3,7 @@ import { execFile } from "node:child_process";
 import { promisify } from "node:util";
 import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
 import { runCli } from "@sluice/admin-svc/cli.js";
-import { hashKey } from "@sluice/proto/runtime/key.js";
+import { hashKey } from "@sluice/proto/lib/ids/key.js";
 import { type House, makeManager, startHouse } from "../../support/house.ts";
 import { eventually } from "../../support/processes.ts";
 import { freePort } from "../../support/runner/free-ports.ts";

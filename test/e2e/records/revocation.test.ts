@@ -1,9 +1,9 @@
 /** A disabled key ends its running requests: at both doors, streaming or not, and those of no other key. */
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "@jest/globals";
 import { type Client, status } from "@grpc/grpc-js";
-import { FaultReason } from "@sluice/proto/runtime/fault.js";
-import { hashKey } from "@sluice/proto/runtime/key.js";
-import { dial } from "@sluice/proto/runtime/rpc/dial.js";
+import { FaultReason } from "@sluice/proto/lib/faults/fault.js";
+import { hashKey } from "@sluice/proto/lib/ids/key.js";
+import { dial } from "@sluice/proto/lib/rpc/dial.js";
 import pg from "pg";
 import { findShortest, measureElapsedMs } from "../../support/clock.ts";
 import { type House, startHouse } from "../../support/house.ts";

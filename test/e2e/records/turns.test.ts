@@ -1,7 +1,7 @@
 /** Every request to a model is on record once with its cost, including refused requests, for every refusing process and reason. */
 import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
-import { hashKey } from "@sluice/proto/runtime/key.js";
-import { dial } from "@sluice/proto/runtime/rpc/dial.js";
+import { hashKey } from "@sluice/proto/lib/ids/key.js";
+import { dial } from "@sluice/proto/lib/rpc/dial.js";
 import { runCli } from "@sluice/admin-svc/cli.js";
 import { ScriptedSink } from "../../admin-svc/sinks/scripted-sink.ts";
 import { validate } from "../../support/answers/published.ts";

@@ -4,7 +4,7 @@ import type { Author } from "@sluice/admin-svc/store/audit.js";
 import type { Database } from "@sluice/admin-svc/store/database.js";
 import { createKey } from "@sluice/admin-svc/store/keys.js";
 import { openDatabase, writeLimits } from "@sluice/admin-svc/store/postgres/postgres.js";
-import { KeyKind, hashKey, mintKey } from "@sluice/proto/runtime/key.js";
+import { KeyKind, hashKey, mintKey } from "@sluice/proto/lib/ids/key.js";
 import type { Kysely } from "kysely";
 import { type House, startHouse } from "../../support/house.ts";
 

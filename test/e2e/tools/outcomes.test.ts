@@ -4,7 +4,7 @@
  */
 import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
 import { builtServerTools } from "@sluice/proto/contract/tools/service-tools.js";
-import { hashKey } from "@sluice/proto/runtime/key.js";
+import { hashKey } from "@sluice/proto/lib/ids/key.js";
 import { checkLadder } from "../../support/answers/ladder-rules.ts";
 import { validateEvents, validateResponse } from "../../support/answers/published.ts";
 import { parseSse } from "../../support/answers/sse.ts";

@@ -5,7 +5,7 @@
 import { GuardedTexts } from "@sluice/inference-svc/guardrails/output/guarded-texts.js";
 import { TextPart } from "@sluice/inference-svc/guardrails/output/text-part.js";
 import { Report } from "@sluice/inference-svc/guardrails/output/rules/report.js";
-import { compilePattern } from "@sluice/proto/runtime/pattern/pattern.js";
+import { compilePattern } from "@sluice/proto/lib/pattern/pattern.js";
 import { type Disguised, hiddenSecrets } from "./disguises.ts";
 import { type PatternTally, runToEnd, redacting } from "./trial.ts";
 

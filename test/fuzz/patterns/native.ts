@@ -1,5 +1,5 @@
 /** Runs our patterns on the native engine, which serves as the reference. */
-import type { TextSpan } from "@sluice/proto/runtime/pattern/finder.js";
+import type { TextSpan } from "@sluice/proto/lib/pattern/finder.js";
 
 export class Native {
   readonly #source: string;

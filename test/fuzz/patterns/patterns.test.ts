@@ -2,7 +2,7 @@
 import { GuardedTexts } from "@sluice/inference-svc/guardrails/output/guarded-texts.js";
 import { TextPart } from "@sluice/inference-svc/guardrails/output/text-part.js";
 import { Report } from "@sluice/inference-svc/guardrails/output/rules/report.js";
-import { compilePattern } from "@sluice/proto/runtime/pattern/pattern.js";
+import { compilePattern } from "@sluice/proto/lib/pattern/pattern.js";
 import { expect, test } from "@jest/globals";
 import { fixedSeed } from "../../support/runner/fixed-seed.ts";
 import { patternCampaign, patternLine } from "./campaign.ts";

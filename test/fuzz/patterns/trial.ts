@@ -6,9 +6,9 @@ import { Report } from "@sluice/inference-svc/guardrails/output/rules/report.js"
 import type { OutputRule } from "@sluice/inference-svc/guardrails/output/rules/output-rules.js";
 import { GuardrailSchema } from "@sluice/proto/gen/sluice/admin/v1/access_service_pb.js";
 import { Deobfuscator } from "@sluice/inference-svc/guardrails/output/forms/deobfuscator.js";
-import type { Finder, TextSpan } from "@sluice/proto/runtime/pattern/finder.js";
-import { compilePattern } from "@sluice/proto/runtime/pattern/pattern.js";
-import { PatternError } from "@sluice/proto/runtime/pattern/refusal.js";
+import type { Finder, TextSpan } from "@sluice/proto/lib/pattern/finder.js";
+import { compilePattern } from "@sluice/proto/lib/pattern/pattern.js";
+import { PatternError } from "@sluice/proto/lib/pattern/refusal.js";
 import type { PatternCase } from "./generate.ts";
 import { Native } from "./native.ts";
 

@@ -1,5 +1,5 @@
 /** Bodies out of the published schema of the request: what it says, at random. */
-import type { JsonSchema } from "@sluice/proto/runtime/validation/shape.js";
+import type { JsonSchema } from "@sluice/proto/lib/validation/shape.js";
 import { document } from "../../support/answers/published.ts";
 import type { Random } from "../random.ts";
 import type { FuzzedFormat } from "./format.ts";

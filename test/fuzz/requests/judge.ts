@@ -1,7 +1,7 @@
 /** Whether what happened to a body is what the published document says. */
-import { Fault, FaultReason } from "@sluice/proto/runtime/fault.js";
-import { scanObject } from "@sluice/proto/runtime/validation/json-scan.js";
-import type { Problem } from "@sluice/proto/runtime/validation/problems.js";
+import { Fault, FaultReason } from "@sluice/proto/lib/faults/fault.js";
+import { scanObject } from "@sluice/proto/lib/json/scan.js";
+import type { Problem } from "@sluice/proto/lib/validation/problems.js";
 import { validate } from "../../support/answers/published.ts";
 import type { Accepted, FuzzedFormat } from "./format.ts";
 import { ruleOf } from "./rules.ts";

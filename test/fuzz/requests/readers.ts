@@ -6,7 +6,7 @@ import { bodyOf, readFrame, unknownPrevious } from "@sluice/gateway/responses/so
 import { estimateInputTokens, measureInput } from "@sluice/inference-svc/estimate/tokens.js";
 import { parseEmbedding } from "@sluice/inference-svc/turn/parse/embedding.js";
 import type { RunTurnRequest } from "@sluice/proto/gen/sluice/inference/v1/turn_pb.js";
-import { scanObject } from "@sluice/proto/runtime/validation/json-scan.js";
+import { scanObject } from "@sluice/proto/lib/json/scan.js";
 import { type Accepted, type FuzzedFormat, context } from "./format.ts";
 import { toTurn } from "./subject.ts";
 

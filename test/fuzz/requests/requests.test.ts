@@ -1,7 +1,7 @@
 /** Some thousand random requests. More of them: npm run fuzz. */
 import { describe, expect, test } from "@jest/globals";
 import { document } from "../../support/answers/published.ts";
-import { scanObject } from "@sluice/proto/runtime/validation/json-scan.js";
+import { scanObject } from "@sluice/proto/lib/json/scan.js";
 import { fixedSeed } from "../../support/runner/fixed-seed.ts";
 import { generateBody } from "./bodies.ts";
 import { runRequestCampaign } from "./campaign.ts";

@@ -2,7 +2,7 @@
  * Rules that refuse a request which the schema accepts, because no schema can express them. The document states each
  * rule in the words that are quoted here: a refusal without a rule breaks a promise.
  */
-import type { Problem } from "@sluice/proto/runtime/validation/problems.js";
+import type { Problem } from "@sluice/proto/lib/validation/problems.js";
 
 export interface Rule {
   readonly path: RegExp;

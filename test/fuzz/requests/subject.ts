@@ -15,7 +15,7 @@ import {
   RunTurnRequestSchema,
   type TurnEvent,
 } from "@sluice/proto/gen/sluice/inference/v1/turn_pb.js";
-import { Fault } from "@sluice/proto/runtime/fault.js";
+import { Fault } from "@sluice/proto/lib/faults/fault.js";
 import { newScope } from "../../inference-svc/asking.ts";
 import { type Accepted, type FuzzedFormat, context } from "./format.ts";
 

@@ -4,7 +4,7 @@ import { buildKits } from "@sluice/inference-svc/kit.js";
 import { buildStack, endpointFeatures, features, pluginTexts } from "@sluice/inference-svc/stack.js";
 import { maskOf } from "@sluice/inference-svc/turn/feature.js";
 import { type Turn, type TurnEvent, compose } from "@sluice/inference-svc/turn/turn.js";
-import { type HouseFile, houseSchema } from "@sluice/proto/runtime/house-file.js";
+import { type HouseFile, houseSchema } from "@sluice/proto/config/config-file.js";
 import { newScope, openParts, run } from "../../inference-svc/asking.ts";
 import { Random } from "../random.ts";
 import { type StackCase, stackCase } from "./generate.ts";

@@ -13,8 +13,8 @@ import { loadSdkPackages, leaveOutBroken } from "@sluice/inference-svc/upstream/
 import { callOptions } from "@sluice/inference-svc/upstream/ai-sdk/request.js";
 import { refuseSdk } from "@sluice/inference-svc/upstream/ai-sdk/provider.js";
 import { SdkReader } from "@sluice/inference-svc/upstream/ai-sdk/stream.js";
-import { FaultReason } from "@sluice/proto/runtime/fault.js";
-import type { LoadedHouse } from "@sluice/proto/runtime/house-file.js";
+import { FaultReason } from "@sluice/proto/lib/faults/fault.js";
+import type { LoadedHouse } from "@sluice/proto/config/config-file.js";
 import fc from "../../support/properties.js";
 import { waitUntilStable } from "../../support/clock.js";
 import { type Reply, type Upstream, chatChunk, startUpstream } from "../../support/providers/upstream.js";

@@ -3,7 +3,7 @@ import { describe, expect, test } from "@jest/globals";
 import type { TurnRequest } from "@sluice/inference-svc/turn/request.js";
 import type { Outcome, TurnEvent } from "@sluice/inference-svc/turn/turn.js";
 import { ChatTranslator } from "@sluice/inference-svc/upstream/chat/stream.js";
-import { Fault, FaultReason } from "@sluice/proto/runtime/fault.js";
+import { Fault, FaultReason } from "@sluice/proto/lib/faults/fault.js";
 import { chatChunk } from "../../support/providers/upstream.js";
 import { asking, itemsOf, maskIds } from "../asking.js";
 

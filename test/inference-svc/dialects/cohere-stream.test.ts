@@ -9,7 +9,7 @@ import { CohereTranslator } from "@sluice/inference-svc/upstream/cohere/stream.j
 import { cohereUsage } from "@sluice/inference-svc/upstream/cohere/usage.js";
 import { providerFault } from "@sluice/inference-svc/upstream/failure.js";
 import { EventScanner } from "@sluice/inference-svc/upstream/transport/sse.js";
-import { Fault, FaultReason } from "@sluice/proto/runtime/fault.js";
+import { Fault, FaultReason } from "@sluice/proto/lib/faults/fault.js";
 import { type Reply, type Upstream, startUpstream } from "../../support/providers/upstream.js";
 import { asking, functionTool, house, maskIds, openEngine, run } from "../asking.js";
 import {

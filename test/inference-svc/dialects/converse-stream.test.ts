@@ -6,7 +6,7 @@ import { afterEach, describe, expect, test } from "@jest/globals";
 import type { Turn } from "@sluice/inference-svc/turn/turn.js";
 import { converseError } from "@sluice/inference-svc/upstream/converse/error.js";
 import { providerFault } from "@sluice/inference-svc/upstream/failure.js";
-import { Fault, FaultReason } from "@sluice/proto/runtime/fault.js";
+import { Fault, FaultReason } from "@sluice/proto/lib/faults/fault.js";
 import { errorFrame, eventFrame, exceptionFrame, frame } from "../../support/answers/event-stream.js";
 import { type Reply, type Upstream, startUpstream } from "../../support/providers/upstream.js";
 import { asking, functionTool, house, maskIds, newScope, openEngine, run, untilOpen } from "../asking.js";

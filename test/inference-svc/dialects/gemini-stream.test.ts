@@ -8,7 +8,7 @@ import { providerFault } from "@sluice/inference-svc/upstream/failure.js";
 import { readGoogleError } from "@sluice/inference-svc/upstream/translate/google-error.js";
 import { GeminiTranslator } from "@sluice/inference-svc/upstream/gemini/stream.js";
 import { EventScanner } from "@sluice/inference-svc/upstream/transport/sse.js";
-import { Fault, FaultReason } from "@sluice/proto/runtime/fault.js";
+import { Fault, FaultReason } from "@sluice/proto/lib/faults/fault.js";
 import { type Reply, type Upstream, startUpstream } from "../../support/providers/upstream.js";
 import { asking, functionTool, house, maskIds, openEngine, run } from "../asking.js";
 import { call, chunk, last, readGemini, geminiTarget, geminiTextPart, thought } from "./gemini-translation.js";

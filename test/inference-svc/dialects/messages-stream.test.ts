@@ -8,7 +8,7 @@ import { messagesError } from "@sluice/inference-svc/upstream/messages/error.js"
 import { MessagesTranslator } from "@sluice/inference-svc/upstream/messages/stream.js";
 import { providerFault } from "@sluice/inference-svc/upstream/failure.js";
 import { EventScanner } from "@sluice/inference-svc/upstream/transport/sse.js";
-import { Fault, FaultReason } from "@sluice/proto/runtime/fault.js";
+import { Fault, FaultReason } from "@sluice/proto/lib/faults/fault.js";
 import { type Reply, type Upstream, startUpstream } from "../../support/providers/upstream.js";
 import { asking, functionTool, house, maskIds, newScope, openEngine, run, untilOpen } from "../asking.js";
 import {

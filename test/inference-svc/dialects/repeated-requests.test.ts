@@ -11,8 +11,8 @@ import type { Target } from "@sluice/inference-svc/upstream/dialect.js";
 import { gemini } from "@sluice/inference-svc/upstream/gemini/dialect.js";
 import { messages } from "@sluice/inference-svc/upstream/messages/dialect.js";
 import { responses } from "@sluice/inference-svc/upstream/responses/dialect.js";
-import { Fault } from "@sluice/proto/runtime/fault.js";
-import { scanObject } from "@sluice/proto/runtime/validation/json-scan.js";
+import { Fault } from "@sluice/proto/lib/faults/fault.js";
+import { scanObject } from "@sluice/proto/lib/json/scan.js";
 import { generateBody } from "../../fuzz/requests/bodies.js";
 
 const dialects = { chat, messages, responses, gemini, converse, cohere };

@@ -1,6 +1,6 @@
 /** Answers of Responses servers, in good order and in poor order, as output items. */
 import { describe, expect, test } from "@jest/globals";
-import { Fault, FaultReason } from "@sluice/proto/runtime/fault.js";
+import { Fault, FaultReason } from "@sluice/proto/lib/faults/fault.js";
 import { added, completed, itemDone, messageItem, opened, read, textDelta } from "../guardrails/reading.js";
 
 const reasonOf = (events: readonly unknown[]): [FaultReason, string] => {

@@ -11,7 +11,7 @@ import { SentenceScan } from "@sluice/inference-svc/guardrails/detected/sentence
 import type { Batch, Turn, TurnEvent } from "@sluice/inference-svc/turn/turn.js";
 import { type Detectors, openDetectors } from "@sluice/inference-svc/upstream/detectors.js";
 import { AppliesTo, FilterAction, GuardrailSchema } from "@sluice/proto/gen/sluice/admin/v1/access_service_pb.js";
-import { houseSchema } from "@sluice/proto/runtime/house-file.js";
+import { houseSchema } from "@sluice/proto/config/config-file.js";
 import { type DetectorService, startClassifier, startRecognizer } from "../../support/providers/detector.ts";
 import { asking, itemsOf, newScope, run } from "../asking.js";
 import { end, itemAt, message, over, joinDeltas, spoken, start, text } from "./gating.js";

@@ -6,7 +6,7 @@ import { altered } from "../../support/altered.ts";
 import { describe, expect, test } from "@jest/globals";
 import { builtinDetectors } from "@sluice/inference-svc/guardrails/detectors/registry.js";
 import { builtinPlaceholders } from "@sluice/proto/contract/records/content-filters.js";
-import { KeyKind, mintKey } from "@sluice/proto/runtime/key.js";
+import { KeyKind, mintKey } from "@sluice/proto/lib/ids/key.js";
 import { bareFind, baselines } from "../../detectors/baselines.ts";
 import { casesByHand } from "../../detectors/corpus.ts";
 import { cutIntoPieces } from "../../detectors/cut.ts";

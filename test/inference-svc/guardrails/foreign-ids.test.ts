@@ -2,7 +2,7 @@
 import { create } from "@bufbuild/protobuf";
 import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
 import { parseTurn } from "@sluice/inference-svc/turn/parse/turn-request.js";
-import { isPlainId, plainId, wordId } from "@sluice/proto/runtime/foreign-id.js";
+import { isPlainId, plainId, wordId } from "@sluice/proto/lib/ids/foreign-id.js";
 import { AppliesTo } from "@sluice/proto/gen/sluice/admin/v1/access_service_pb.js";
 import { RunTurnRequestSchema } from "@sluice/proto/gen/sluice/inference/v1/turn_pb.js";
 import { type Reply, type Upstream, chatChunk, chatStream, startUpstream } from "../../support/providers/upstream.ts";

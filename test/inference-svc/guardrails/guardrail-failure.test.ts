@@ -14,7 +14,7 @@ import {
   GuardrailMode,
   GuardrailSchema,
 } from "@sluice/proto/gen/sluice/admin/v1/access_service_pb.js";
-import type { Found, Scan } from "@sluice/proto/runtime/pattern/finder.js";
+import type { Found, Scan } from "@sluice/proto/lib/pattern/finder.js";
 import { asking, newScope, run } from "../asking.js";
 
 const nothing: Found = { spans: [], decided: 0 };

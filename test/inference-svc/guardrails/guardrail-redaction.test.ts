@@ -14,7 +14,7 @@ import {
   GuardrailSchema,
   ScanScope,
 } from "@sluice/proto/gen/sluice/admin/v1/access_service_pb.js";
-import { FaultReason } from "@sluice/proto/runtime/fault.js";
+import { FaultReason } from "@sluice/proto/lib/faults/fault.js";
 import { chat } from "@sluice/inference-svc/upstream/chat/dialect.js";
 import { parseTurnRequest } from "../../support/answers/parse-turn-request.js";
 import { asking, functionTool, newScope, run } from "../asking.js";

@@ -12,7 +12,7 @@ import {
   GuardrailSchema,
 } from "@sluice/proto/gen/sluice/admin/v1/access_service_pb.js";
 import { FusionPluginSchema, WebPluginSchema } from "@sluice/proto/gen/sluice/inference/v1/turn_pb.js";
-import { Fault, FaultReason } from "@sluice/proto/runtime/fault.js";
+import { Fault, FaultReason } from "@sluice/proto/lib/faults/fault.js";
 import { isLinear } from "../../support/clock.js";
 import { asking, functionTool, house, newScope, openEngine, run } from "../asking.js";
 

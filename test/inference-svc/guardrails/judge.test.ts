@@ -3,7 +3,7 @@ import { afterEach, beforeEach, describe, expect, test } from "@jest/globals";
 import type { CallContext } from "@sluice/inference-svc/internal/call.js";
 import { JudgeUnavailable } from "@sluice/inference-svc/internal/judge-client.js";
 import { Judge } from "@sluice/inference-svc/internal/judge.js";
-import { houseSchema } from "@sluice/proto/runtime/house-file.js";
+import { houseSchema } from "@sluice/proto/config/config-file.js";
 import { type Reply, type Upstream, chatAnswer, startUpstream } from "../../support/providers/upstream.ts";
 import { type Asked, type Engine, asking, house, newScope, openEngine } from "../asking.ts";
 

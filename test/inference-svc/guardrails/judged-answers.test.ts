@@ -2,7 +2,7 @@
 import { create } from "@bufbuild/protobuf";
 import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
 import { AppliesTo, FilterAction, JudgeRuleSchema } from "@sluice/proto/gen/sluice/admin/v1/access_service_pb.js";
-import { houseSchema } from "@sluice/proto/runtime/house-file.js";
+import { houseSchema } from "@sluice/proto/config/config-file.js";
 import { type Upstream, chatAnswer, responsesAnswer, startUpstream } from "../../support/providers/upstream.js";
 import { type Engine, asking, house, itemsOf, newScope, openEngine, run } from "../asking.js";
 import { guardrailOf } from "./gating.js";

@@ -1,7 +1,7 @@
 /** Native events with a text in pieces: no part of a match is delivered in any of them, with any other fields. */
 import { describe, expect, test } from "@jest/globals";
 import type { Batch, TurnEvent } from "@sluice/inference-svc/turn/turn.js";
-import { FaultReason } from "@sluice/proto/runtime/fault.js";
+import { FaultReason } from "@sluice/proto/lib/faults/fault.js";
 import { block, end, flag, gated, message, over, redact, start, text } from "./gating.js";
 import { added, completed, read } from "./reading.js";
 

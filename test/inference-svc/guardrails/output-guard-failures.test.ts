@@ -11,8 +11,8 @@ import type { OutputRule } from "@sluice/inference-svc/guardrails/output/rules/o
 import type { Scope } from "@sluice/inference-svc/turn/scope.js";
 import { Answer, type Batch, type TurnEvent } from "@sluice/inference-svc/turn/turn.js";
 import { ErrorPolicy, type Guardrail, GuardrailMode } from "@sluice/proto/gen/sluice/admin/v1/access_service_pb.js";
-import { Fault, FaultReason } from "@sluice/proto/runtime/fault.js";
-import type { Finder } from "@sluice/proto/runtime/pattern/finder.js";
+import { Fault, FaultReason } from "@sluice/proto/lib/faults/fault.js";
+import type { Finder } from "@sluice/proto/lib/pattern/finder.js";
 import { newScope } from "../asking.js";
 import { block, end, gated, guardrailOf, message, over, joinDeltas, spoken, start, text } from "./gating.js";
 

@@ -5,7 +5,7 @@ import { generated } from "@sluice/inference-svc/turn/answers.js";
 import { describe, expect, test } from "@jest/globals";
 import type { Batch, OutputItem, Turn, TurnEvent } from "@sluice/inference-svc/turn/turn.js";
 import { AppliesTo, GuardrailMode } from "@sluice/proto/gen/sluice/admin/v1/access_service_pb.js";
-import { Fault, FaultReason } from "@sluice/proto/runtime/fault.js";
+import { Fault, FaultReason } from "@sluice/proto/lib/faults/fault.js";
 import { itemsOf } from "../asking.js";
 import {
   block,

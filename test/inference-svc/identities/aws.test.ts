@@ -3,7 +3,7 @@ import { createHash } from "node:crypto";
 import { mkdirSync } from "node:fs";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, test } from "@jest/globals";
-import { FaultReason } from "@sluice/proto/runtime/fault.js";
+import { FaultReason } from "@sluice/proto/lib/faults/fault.js";
 import { type Received, type Reply, type Upstream, chatAnswer } from "../../support/providers/upstream.js";
 import { answer } from "../dialects/converse-translation.js";
 import { asking, newScope, run } from "../asking.js";

@@ -1,7 +1,7 @@
 /** Requests to Vertex AI with tokens of Google Cloud, from every scriptable source. */
 import { generateKeyPairSync, verify } from "node:crypto";
 import { afterEach, beforeEach, describe, expect, test } from "@jest/globals";
-import { FaultReason } from "@sluice/proto/runtime/fault.js";
+import { FaultReason } from "@sluice/proto/lib/faults/fault.js";
 import { type Reply, type Upstream, chatAnswer } from "../../support/providers/upstream.js";
 import { asking, house, openEngine, run } from "../asking.js";
 import { CloudTests, askWhole, inAnHour, told } from "./cloud.js";

@@ -1,7 +1,7 @@
 /** Credentials with a lifetime: kept, renewed before their end, and requested once for all waiting requests. */
 import { afterEach, expect, test } from "@jest/globals";
 import { type Issued, RenewedCredentials } from "@sluice/inference-svc/upstream/credentials/source.js";
-import { Fault, FaultReason } from "@sluice/proto/runtime/fault.js";
+import { Fault, FaultReason } from "@sluice/proto/lib/faults/fault.js";
 import { newScope } from "../asking.js";
 
 interface Order {

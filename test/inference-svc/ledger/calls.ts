@@ -6,8 +6,8 @@ import { callName, endLine, startLine } from "@sluice/inference-svc/ledger/line.
 import type { CallLedger, Entry } from "@sluice/inference-svc/ledger/ledger.js";
 import type { CallEnd, CallStart, Tokens } from "@sluice/inference-svc/ledger/record.js";
 import type { Segment, Spool } from "@sluice/inference-svc/ledger/spool.js";
-import type { Fault } from "@sluice/proto/runtime/fault.js";
-import { newUuid } from "@sluice/proto/runtime/id.js";
+import type { Fault } from "@sluice/proto/lib/faults/fault.js";
+import { newUuid } from "@sluice/proto/lib/ids/id.js";
 import { newScope } from "../asking.ts";
 
 export const openedCall = (fields: Partial<CallStart> = {}): CallStart => ({

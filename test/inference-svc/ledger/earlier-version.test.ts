@@ -4,9 +4,9 @@ import { cpSync, mkdtempSync, readdirSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { Ledger } from "@sluice/inference-svc/ledger/ledger.js";
-import { openLog } from "@sluice/proto/runtime/log/log.js";
-import { Registry } from "@sluice/proto/runtime/metrics.js";
-import { dial } from "@sluice/proto/runtime/rpc/dial.js";
+import { openLog } from "@sluice/proto/lib/log/log.js";
+import { Registry } from "@sluice/proto/lib/metrics/metrics.js";
+import { dial } from "@sluice/proto/lib/rpc/dial.js";
 import { type AdminHouse, openHouse, serviceToken } from "../../admin-svc/house.ts";
 import { begin, closed, openedCall, refusingPort } from "./calls.ts";
 

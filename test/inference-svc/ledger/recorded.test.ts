@@ -6,7 +6,7 @@ import { recorded } from "@sluice/inference-svc/ledger/recorded.js";
 import { WholeAnswer } from "@sluice/inference-svc/turn/answers.js";
 import type { TurnAbort } from "@sluice/inference-svc/turn/signal.js";
 import type { Answer, TurnEvent } from "@sluice/inference-svc/turn/turn.js";
-import { Fault, FaultReason } from "@sluice/proto/runtime/fault.js";
+import { Fault, FaultReason } from "@sluice/proto/lib/faults/fault.js";
 import { asking, newScope } from "../asking.ts";
 
 const end: TurnEvent = { type: "end", outcome: { status: "completed", serviceTier: "default" } };

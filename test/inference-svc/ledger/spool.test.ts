@@ -1,7 +1,7 @@
 /** The files of the ledger: whatever happens to them, what was whole is read. */
 import { type JsonValue, fromJson } from "@bufbuild/protobuf";
 import { UsageRecordSchema } from "@sluice/proto/gen/sluice/admin/v1/ledger_service_pb.js";
-import { type CallPurpose, purposeOfRecord } from "@sluice/proto/runtime/call-operation.js";
+import { type CallPurpose, purposeOfRecord } from "@sluice/proto/lib/ledger/call-operation.js";
 import { afterEach, beforeEach, expect, test } from "@jest/globals";
 import {
   appendFileSync,

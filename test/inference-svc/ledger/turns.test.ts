@@ -22,15 +22,15 @@ import {
   SessionRequestSchema,
   type SessionResponse,
 } from "@sluice/proto/gen/sluice/inference/v1/session_pb.js";
-import { FaultOrigin } from "@sluice/proto/runtime/fault.js";
-import { newId } from "@sluice/proto/runtime/id.js";
-import { hashKey } from "@sluice/proto/runtime/key.js";
-import { ByteBudget } from "@sluice/proto/runtime/load/byte-budget.js";
-import { Hindrances } from "@sluice/proto/runtime/hindrances.js";
-import { openLog } from "@sluice/proto/runtime/log/log.js";
-import { Registry } from "@sluice/proto/runtime/metrics.js";
-import { Access } from "@sluice/proto/runtime/policy/access.js";
-import { dial } from "@sluice/proto/runtime/rpc/dial.js";
+import { FaultOrigin } from "@sluice/proto/lib/faults/fault.js";
+import { newId } from "@sluice/proto/lib/ids/id.js";
+import { hashKey } from "@sluice/proto/lib/ids/key.js";
+import { ByteBudget } from "@sluice/proto/lib/load/byte-budget.js";
+import { Hindrances } from "@sluice/proto/lib/process/hindrances.js";
+import { openLog } from "@sluice/proto/lib/log/log.js";
+import { Registry } from "@sluice/proto/lib/metrics/metrics.js";
+import { Access } from "@sluice/proto/lib/policy/access.js";
+import { dial } from "@sluice/proto/lib/rpc/dial.js";
 import { type AdminHouse, addKey, openHouse, serviceToken } from "../../admin-svc/house.ts";
 import { type Upstream, chatAnswer, chatChunk, chatStream, startUpstream } from "../../support/providers/upstream.ts";
 import { house as houseFile, openParts, stackSecret } from "../asking.ts";

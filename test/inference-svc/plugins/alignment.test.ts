@@ -7,7 +7,7 @@ import {
   ProviderPreferencesSchema,
   ResponseHealingPluginSchema,
 } from "@sluice/proto/gen/sluice/inference/v1/turn_pb.js";
-import { FaultReason } from "@sluice/proto/runtime/fault.js";
+import { FaultReason } from "@sluice/proto/lib/faults/fault.js";
 import { chatAnswer, chatChunk, chatStream, type Reply } from "../../support/providers/upstream.ts";
 import { type Aligning, aligned, textAnswer, says, startAligning } from "./alignment.ts";
 import { type Ending, asking, functionTool, itemsOf, newScope } from "../asking.ts";

@@ -1,7 +1,7 @@
 /** A configuration with two providers of one model and a judge, for turns under the alignment plugin. */
 import { type MessageInitShape, create } from "@bufbuild/protobuf";
 import { AlignmentPluginSchema } from "@sluice/proto/gen/sluice/inference/v1/turn_pb.js";
-import { houseSchema } from "@sluice/proto/runtime/house-file.js";
+import { houseSchema } from "@sluice/proto/config/config-file.js";
 import { type Reply, type Upstream, chatAnswer, startUpstream } from "../../support/providers/upstream.ts";
 import { type Asked, type Engine, type Ending, asking, newScope, openEngine, run } from "../asking.ts";
 

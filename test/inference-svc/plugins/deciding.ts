@@ -10,7 +10,7 @@ import { openUpstreams } from "@sluice/inference-svc/upstream/providers.js";
 import { type PreferencesJson, preferencesMessage } from "@sluice/proto/contract/request/preferences.js";
 import { type ProviderPreferences, ProviderPreferencesSchema } from "@sluice/proto/gen/sluice/inference/v1/turn_pb.js";
 import type { Caller } from "@sluice/proto/gen/sluice/admin/v1/access_service_pb.js";
-import { Fault } from "@sluice/proto/runtime/fault.js";
+import { Fault } from "@sluice/proto/lib/faults/fault.js";
 import { asking, house, newScope } from "../asking.js";
 
 export const preferring = (json: PreferencesJson): ProviderPreferences =>

@@ -5,7 +5,7 @@ import type { TurnRequest } from "@sluice/inference-svc/turn/request.js";
 import type { OutputItem, TurnEvent } from "@sluice/inference-svc/turn/turn.js";
 import { AppliesTo } from "@sluice/proto/gen/sluice/admin/v1/access_service_pb.js";
 import { AlignmentPluginSchema, FusionPluginSchema } from "@sluice/proto/gen/sluice/inference/v1/turn_pb.js";
-import { Fault, FaultReason } from "@sluice/proto/runtime/fault.js";
+import { Fault, FaultReason } from "@sluice/proto/lib/faults/fault.js";
 import { answering, calling, callingStream, datetime, hosted } from "../../support/tool-replies.ts";
 import {
   type Reply,

@@ -14,8 +14,8 @@ import { estimateDifficulty } from "@sluice/inference-svc/routing/choose/difficu
 import type { InputItem } from "@sluice/inference-svc/turn/request.js";
 import { effort } from "@sluice/proto/contract/request/settings.js";
 import { JevRouterPluginSchema } from "@sluice/proto/gen/sluice/inference/v1/turn_pb.js";
-import { FaultReason } from "@sluice/proto/runtime/fault.js";
-import { houseSchema } from "@sluice/proto/runtime/house-file.js";
+import { FaultReason } from "@sluice/proto/lib/faults/fault.js";
+import { houseSchema } from "@sluice/proto/config/config-file.js";
 import fc from "../../support/properties.js";
 import { type Upstream, chatStream, startUpstream } from "../../support/providers/upstream.ts";
 import { type Engine, asking, functionTool, newScope, openEngine, run } from "../asking.ts";

@@ -7,10 +7,10 @@ import { create } from "@bufbuild/protobuf";
 import { elided } from "@sluice/inference-svc/plugins/moderation/plugin.js";
 import type { TurnRequest } from "@sluice/inference-svc/turn/request.js";
 import { ModerationPluginSchema, ProviderPreferencesSchema } from "@sluice/proto/gen/sluice/inference/v1/turn_pb.js";
-import { FaultReason } from "@sluice/proto/runtime/fault.js";
-import { houseSchema } from "@sluice/proto/runtime/house-file.js";
-import { codePointLength } from "@sluice/proto/runtime/validation/text.js";
-import { dangling } from "@sluice/proto/runtime/house/references.js";
+import { FaultReason } from "@sluice/proto/lib/faults/fault.js";
+import { houseSchema } from "@sluice/proto/config/config-file.js";
+import { codePointLength } from "@sluice/proto/lib/validation/text.js";
+import { dangling } from "@sluice/proto/config/references.js";
 import { type Reply, type Upstream, chatAnswer, chatStream, startUpstream } from "../../support/providers/upstream.ts";
 import { type Asked, type Engine, asking, newScope, openEngine, run } from "../asking.ts";
 

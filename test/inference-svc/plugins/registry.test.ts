@@ -8,7 +8,7 @@ import { RequestTexts } from "@sluice/inference-svc/guardrails/input/request-tex
 import { routers } from "@sluice/inference-svc/plugins/routers.js";
 import { endpointFeatures, features, pluginTexts } from "@sluice/inference-svc/stack.js";
 import type { Plugins } from "@sluice/inference-svc/turn/request.js";
-import { pluginContracts } from "@sluice/proto/contract/plugins.js";
+import { pluginContracts } from "@sluice/proto/contract/plugins/plugins.js";
 import { PluginSchema } from "@sluice/proto/gen/sluice/inference/v1/turn_pb.js";
 import { root } from "../../support/processes.ts";
 import { asking } from "../asking.ts";

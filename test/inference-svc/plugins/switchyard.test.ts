@@ -11,8 +11,8 @@ import {
   ProviderPreferencesSchema,
   SwitchyardRouterPluginSchema,
 } from "@sluice/proto/gen/sluice/inference/v1/turn_pb.js";
-import { FaultReason } from "@sluice/proto/runtime/fault.js";
-import { houseSchema } from "@sluice/proto/runtime/house-file.js";
+import { FaultReason } from "@sluice/proto/lib/faults/fault.js";
+import { houseSchema } from "@sluice/proto/config/config-file.js";
 import { isLinear } from "../../support/clock.ts";
 import { type Reply, type Upstream, chatAnswer, chatStream, startUpstream } from "../../support/providers/upstream.ts";
 import { openDecider } from "./deciding.ts";

@@ -10,7 +10,7 @@ import { type Domains, isAllowed, anyDomain } from "@sluice/inference-svc/web/do
 import { type Fetched, Fetcher } from "@sluice/inference-svc/web/fetcher.js";
 import type { Resolve } from "@sluice/inference-svc/web/target.js";
 import { PageUnreadable } from "@sluice/inference-svc/web/page-unreadable.js";
-import { Fault } from "@sluice/proto/runtime/fault.js";
+import { Fault } from "@sluice/proto/lib/faults/fault.js";
 import { newAuthority } from "../../support/certificates.ts";
 import { type Reply, type Upstream, startUpstream } from "../../support/providers/upstream.ts";
 

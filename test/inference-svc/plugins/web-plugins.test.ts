@@ -12,7 +12,7 @@ import {
   ScanScope,
 } from "@sluice/proto/gen/sluice/admin/v1/access_service_pb.js";
 import { WebFetchPluginSchema, WebPluginSchema } from "@sluice/proto/gen/sluice/inference/v1/turn_pb.js";
-import { houseSchema } from "@sluice/proto/runtime/house-file.js";
+import { houseSchema } from "@sluice/proto/config/config-file.js";
 import { type Reply, type Upstream, chatAnswer, chatStream, startUpstream } from "../../support/providers/upstream.ts";
 import { type Asked, type Ending, type Engine, asking, itemsOf, newScope, openEngine, run } from "../asking.ts";
 

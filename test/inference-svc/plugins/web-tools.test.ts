@@ -2,7 +2,7 @@
 import { afterEach, beforeEach, describe, expect, test } from "@jest/globals";
 import { AppliesTo } from "@sluice/proto/gen/sluice/admin/v1/access_service_pb.js";
 import type { HostedTool, InputItem } from "@sluice/inference-svc/turn/request.js";
-import { houseSchema } from "@sluice/proto/runtime/house-file.js";
+import { houseSchema } from "@sluice/proto/config/config-file.js";
 import { type Reply, type Upstream, chatStream, startUpstream } from "../../support/providers/upstream.ts";
 import { type Asked, type Ending, type Engine, asking, itemsOf, newScope, openEngine, run } from "../asking.ts";
 import { block, guardrailOf, redact } from "../guardrails/gating.ts";

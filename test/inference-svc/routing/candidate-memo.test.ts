@@ -4,7 +4,7 @@ import { CandidateMemo } from "@sluice/inference-svc/routing/choose/candidate-me
 import type { TurnRequest } from "@sluice/inference-svc/turn/request.js";
 import { CallerSchema } from "@sluice/proto/gen/sluice/admin/v1/access_service_pb.js";
 import { ProviderPreferencesSchema } from "@sluice/proto/gen/sluice/inference/v1/turn_pb.js";
-import { slug } from "@sluice/proto/runtime/house/scalars.js";
+import { slug } from "@sluice/proto/config/scalars.js";
 import { create } from "@bufbuild/protobuf";
 import { asking, functionTool } from "../asking.js";
 

@@ -4,8 +4,8 @@ import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { TurnRequest } from "@sluice/inference-svc/turn/request.js";
-import { loadHouse } from "@sluice/proto/runtime/house-file.js";
-import { readSeed } from "@sluice/proto/runtime/house/seed.js";
+import { loadHouse } from "@sluice/proto/config/config-file.js";
+import { readSeed } from "@sluice/proto/config/seed.js";
 import { root } from "../../support/processes.ts";
 import { type Engine, asking, functionTool, newScope, openEngine } from "../asking.ts";
 

@@ -2,8 +2,8 @@ import { afterAll, describe, expect, test } from "@jest/globals";
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { loadHouse } from "@sluice/proto/runtime/house-file.js";
-import { readSeed } from "@sluice/proto/runtime/house/seed.js";
+import { loadHouse } from "@sluice/proto/config/config-file.js";
+import { readSeed } from "@sluice/proto/config/seed.js";
 import { root, runProgram } from "../../support/processes.ts";
 
 const catalog = join(root, "inference-svc/catalog");

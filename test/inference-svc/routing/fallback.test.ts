@@ -2,7 +2,7 @@
 import { afterEach, beforeEach, describe, expect, test } from "@jest/globals";
 import { EndpointRecords } from "@sluice/inference-svc/routing/records/endpoint-record.js";
 import { serviceMetadata } from "@sluice/inference-svc/routing/records/service-metadata.js";
-import { FaultReason } from "@sluice/proto/runtime/fault.js";
+import { FaultReason } from "@sluice/proto/lib/faults/fault.js";
 import { type Reply, type Upstream, chatChunk, chatStream, startUpstream } from "../../support/providers/upstream.js";
 import { preferring } from "../plugins/deciding.js";
 import { type Engine, asking, functionTool, house, newScope, openEngine, run, untilOpen } from "../asking.js";

@@ -12,7 +12,7 @@ import {
   type UsageRecord,
   UsageRecordSchema,
 } from "@sluice/proto/gen/sluice/admin/v1/ledger_service_pb.js";
-import { call, serviceMetadata } from "@sluice/proto/runtime/rpc/dial.js";
+import { call, serviceMetadata } from "@sluice/proto/lib/rpc/dial.js";
 import { sql } from "kysely";
 import { type AdminHouse, openHouse, serviceToken, timeoutMs } from "../../admin-svc/house.ts";
 import { usageRecord } from "../../admin-svc/usage.ts";

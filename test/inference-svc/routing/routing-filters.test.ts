@@ -1,6 +1,6 @@
 /** The endpoints left for a request, and the error without endpoints: the reasons, counted. */
 import { describe, expect, test } from "@jest/globals";
-import { FaultReason } from "@sluice/proto/runtime/fault.js";
+import { FaultReason } from "@sluice/proto/lib/faults/fault.js";
 import { type Decider, openDecider, priced } from "../plugins/deciding.js";
 import { functionTool } from "../asking.js";
 

@@ -4,7 +4,7 @@ import type { Endpoint } from "@sluice/inference-svc/routing/catalog.js";
 import type { EndpointRecord } from "@sluice/inference-svc/routing/records/endpoint-record.js";
 import { endpointMetrics } from "@sluice/inference-svc/routing/records/endpoint-metrics.js";
 import { RecentPercentiles } from "@sluice/inference-svc/routing/records/percentiles.js";
-import { openMetrics } from "@sluice/proto/runtime/metrics.js";
+import { openMetrics } from "@sluice/proto/lib/metrics/metrics.js";
 import { type Decider, openDecider, priced } from "../plugins/deciding.js";
 
 let decider: Decider;

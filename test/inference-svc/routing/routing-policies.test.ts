@@ -7,7 +7,7 @@ import {
   GuardrailSchema,
   type RoutingPolicySchema,
 } from "@sluice/proto/gen/sluice/admin/v1/access_service_pb.js";
-import { FaultReason } from "@sluice/proto/runtime/fault.js";
+import { FaultReason } from "@sluice/proto/lib/faults/fault.js";
 import { openDecider } from "../plugins/deciding.js";
 
 type Policy = MessageInitShape<typeof RoutingPolicySchema>;

@@ -2,7 +2,7 @@
 import { describe, expect, test } from "@jest/globals";
 import { calculateCost, parseTariff } from "@sluice/inference-svc/routing/price/tariff.js";
 import { type Cost, type Usage, sumUsage } from "@sluice/inference-svc/turn/usage.js";
-import { dollars } from "@sluice/proto/runtime/money.js";
+import { dollars } from "@sluice/proto/lib/ledger/money.js";
 import fc from "../../support/properties.js";
 
 const usageOf = (fields: Partial<Usage> = {}): Usage => ({

@@ -4,7 +4,7 @@ import type { CustomTool, HostedTool, InputItem, Tool, TurnRequest } from "@slui
 import { create } from "@bufbuild/protobuf";
 import { AppliesTo } from "@sluice/proto/gen/sluice/admin/v1/access_service_pb.js";
 import { WebPluginSchema } from "@sluice/proto/gen/sluice/inference/v1/turn_pb.js";
-import { houseSchema } from "@sluice/proto/runtime/house-file.js";
+import { houseSchema } from "@sluice/proto/config/config-file.js";
 import {
   type Reply,
   type Upstream,

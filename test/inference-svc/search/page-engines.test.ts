@@ -1,7 +1,7 @@
 /** Pages read by vendors for service:web_fetch: the request to each, the use of its answer, and every possible failure. */
 import { afterEach, beforeEach, describe, expect, test } from "@jest/globals";
 import { AppliesTo } from "@sluice/proto/gen/sluice/admin/v1/access_service_pb.js";
-import { houseSchema } from "@sluice/proto/runtime/house-file.js";
+import { houseSchema } from "@sluice/proto/config/config-file.js";
 import { type Received, type Reply, type Upstream, startUpstream } from "../../support/providers/upstream.ts";
 import { answering, calling, hosted } from "../../support/tool-replies.ts";
 import { type Asked, type Ending, type Engine, asking, newScope, openEngine, run } from "../asking.ts";

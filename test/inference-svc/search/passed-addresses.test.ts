@@ -6,7 +6,7 @@ import type { TurnRequest } from "@sluice/inference-svc/turn/request.js";
 import { type Stack, buildStack } from "@sluice/inference-svc/stack.js";
 import { PassedAddresses } from "@sluice/inference-svc/web/passed-addresses.js";
 import { RunTurnRequestSchema } from "@sluice/proto/gen/sluice/inference/v1/turn_pb.js";
-import { houseSchema } from "@sluice/proto/runtime/house-file.js";
+import { houseSchema } from "@sluice/proto/config/config-file.js";
 import { type Upstream, chatStream, startUpstream } from "../../support/providers/upstream.ts";
 import { newScope, openParts, run } from "../asking.js";
 

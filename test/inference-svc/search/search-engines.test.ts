@@ -4,8 +4,8 @@ import { openEngines } from "@sluice/inference-svc/web/engines/engines.js";
 import { type Search, type SearchEngine, SearchUnavailable } from "@sluice/inference-svc/web/search.js";
 import { unknownWishes } from "@sluice/inference-svc/web/wishes.js";
 import { TurnAbort } from "@sluice/inference-svc/turn/signal.js";
-import { pluginContracts } from "@sluice/proto/contract/plugins.js";
-import { type SearchEngineId, search as searchSection, searchEngines } from "@sluice/proto/runtime/house/web.js";
+import { pluginContracts } from "@sluice/proto/contract/plugins/plugins.js";
+import { type SearchEngineId, search as searchSection, searchEngines } from "@sluice/proto/config/web.js";
 import { newScope, openUnlimitedMeter } from "../asking.ts";
 import { type Received, type Reply, type Upstream, startUpstream } from "../../support/providers/upstream.ts";
 

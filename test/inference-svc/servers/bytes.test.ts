@@ -1,6 +1,6 @@
 /** How servers of all vendors write their answers: what comes is read, whatever the head calls it. */
 import { describe, expect, test } from "@jest/globals";
-import { FaultReason } from "@sluice/proto/runtime/fault.js";
+import { FaultReason } from "@sluice/proto/lib/faults/fault.js";
 import { type Chunk, type Reply, chatChunk, sse } from "../../support/providers/upstream.js";
 import { ask, bytes, hi, outcomeOf, readItems, stop, stream } from "./odd-server.js";
 

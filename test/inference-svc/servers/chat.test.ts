@@ -1,6 +1,6 @@
 /** Answers of OpenAI-compatible servers of all vendors: no text is lost or invented, and the end is right. */
 import { describe, expect, test } from "@jest/globals";
-import { FaultReason } from "@sluice/proto/runtime/fault.js";
+import { FaultReason } from "@sluice/proto/lib/faults/fault.js";
 import { type Chunk, chatChunk } from "../../support/providers/upstream.js";
 import { ask, hi, outcomeOf, readItems, stop, stream } from "./odd-server.js";
 import { itemsOf } from "../asking.js";

@@ -1,6 +1,6 @@
 /** The errors of OpenAI-compatible servers of all vendors: the responsible side, the shown message, and the fallback. */
 import { describe, expect, test } from "@jest/globals";
-import { Fault, FaultReason } from "@sluice/proto/runtime/fault.js";
+import { Fault, FaultReason } from "@sluice/proto/lib/faults/fault.js";
 import type { Reply } from "../../support/providers/upstream.js";
 import { ask, bytes, readItems, stream } from "./odd-server.js";
 

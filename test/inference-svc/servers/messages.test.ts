@@ -1,6 +1,6 @@
 /** Messages servers with missing or mixed up events: no text is lost or given to the wrong call. */
 import { expect, test } from "@jest/globals";
-import { FaultReason } from "@sluice/proto/runtime/fault.js";
+import { FaultReason } from "@sluice/proto/lib/faults/fault.js";
 import { ask, outcomeOf, readItems, stream } from "./odd-server.js";
 
 const begin = (index: number, block: unknown) => ({ type: "content_block_start", index, content_block: block });

@@ -2,8 +2,8 @@
 import { expect } from "@jest/globals";
 import type { TurnRequest } from "@sluice/inference-svc/turn/request.js";
 import type { OutputItem, TurnEvent } from "@sluice/inference-svc/turn/turn.js";
-import { Fault, FaultReason } from "@sluice/proto/runtime/fault.js";
-import type { HouseFile } from "@sluice/proto/runtime/house-file.js";
+import { Fault, FaultReason } from "@sluice/proto/lib/faults/fault.js";
+import type { HouseFile } from "@sluice/proto/config/config-file.js";
 import { type Upstream, chatChunk, startUpstream } from "../../support/providers/upstream.ts";
 import { type Asked, type Engine, asking, house, newScope, noHold, openEngine, run } from "../asking.ts";
 

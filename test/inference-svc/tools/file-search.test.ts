@@ -2,7 +2,7 @@
 import { afterEach, beforeEach, describe, expect, test } from "@jest/globals";
 import type { HostedTool, TurnRequest } from "@sluice/inference-svc/turn/request.js";
 import { AppliesTo } from "@sluice/proto/gen/sluice/admin/v1/access_service_pb.js";
-import { houseSchema } from "@sluice/proto/runtime/house-file.js";
+import { houseSchema } from "@sluice/proto/config/config-file.js";
 import {
   type Reply,
   type Upstream,

@@ -1,7 +1,7 @@
 /** Calls of MCP tools waiting for approval, over two requests with nothing stored between them. */
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "@jest/globals";
 import type { InputItem } from "@sluice/inference-svc/turn/request.js";
-import { mcp } from "@sluice/proto/runtime/house/mcp.js";
+import { mcp } from "@sluice/proto/config/mcp.js";
 import { type McpService, startSessionServer } from "../../support/providers/mcp-servers.ts";
 import { answering, calling } from "../../support/tool-replies.ts";
 import { functionTool, newScope } from "../asking.ts";

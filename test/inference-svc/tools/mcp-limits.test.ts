@@ -3,7 +3,7 @@ import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } fr
 import { McpServers } from "@sluice/inference-svc/mcp/servers.js";
 import { TurnAbort } from "@sluice/inference-svc/turn/signal.js";
 import { AppliesTo } from "@sluice/proto/gen/sluice/admin/v1/access_service_pb.js";
-import { mcp } from "@sluice/proto/runtime/house/mcp.js";
+import { mcp } from "@sluice/proto/config/mcp.js";
 import {
   type McpMessage,
   type McpService,

@@ -1,7 +1,7 @@
 /** `mcp` against servers of the official SDK, in both revisions of the protocol: lists, calls, approvals, and failures. */
 import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
 import { paramFields } from "@sluice/inference-svc/mcp/param-fields.js";
-import { mcp } from "@sluice/proto/runtime/house/mcp.js";
+import { mcp } from "@sluice/proto/config/mcp.js";
 import { type McpService, startSessionServer, startSessionlessServer } from "../../support/providers/mcp-servers.ts";
 import { answering, calling, callingStream } from "../../support/tool-replies.ts";
 import { chatStream, responsesAnswer } from "../../support/providers/upstream.ts";

@@ -6,9 +6,9 @@ import { noPackages } from "@sluice/inference-svc/upstream/ai-sdk/load.js";
 import { McpServers } from "@sluice/inference-svc/mcp/servers.js";
 import { Sandbox } from "@sluice/inference-svc/tools/sandbox/sandbox.js";
 import type { HostedTool } from "@sluice/inference-svc/turn/request.js";
-import { Fault, FaultReason } from "@sluice/proto/runtime/fault.js";
-import { houseSchema } from "@sluice/proto/runtime/house-file.js";
-import { pico } from "@sluice/proto/runtime/money.js";
+import { Fault, FaultReason } from "@sluice/proto/lib/faults/fault.js";
+import { houseSchema } from "@sluice/proto/config/config-file.js";
+import { pico } from "@sluice/proto/lib/ledger/money.js";
 import { type Reply, type Upstream, startUpstream } from "../../support/providers/upstream.ts";
 import { type Call, answering, calling, hosted } from "../../support/tool-replies.ts";
 import {

@@ -1,7 +1,7 @@
 /** Tools of the sandbox with models of several dialects, and with providers with such native tools. */
 import { afterAll, beforeAll, beforeEach, expect, test } from "@jest/globals";
 import type { HostedTool } from "@sluice/inference-svc/turn/request.js";
-import { houseSchema } from "@sluice/proto/runtime/house-file.js";
+import { houseSchema } from "@sluice/proto/config/config-file.js";
 import { type Reply, type Upstream, responsesAnswer, startUpstream } from "../../support/providers/upstream.ts";
 import { answering, calling } from "../../support/tool-replies.ts";
 import { type Engine, asking, newScope, openEngine, run } from "../asking.ts";

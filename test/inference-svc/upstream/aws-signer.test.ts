@@ -6,7 +6,7 @@ import { createHash, createHmac } from "node:crypto";
 import { afterEach, describe, expect, test } from "@jest/globals";
 import { AwsSigner } from "@sluice/inference-svc/upstream/credentials/aws-signer.js";
 import { fixedCredential } from "@sluice/inference-svc/upstream/credentials/source.js";
-import { FaultReason } from "@sluice/proto/runtime/fault.js";
+import { FaultReason } from "@sluice/proto/lib/faults/fault.js";
 import { type Received, type Reply, type Upstream, startUpstream } from "../../support/providers/upstream.js";
 import { type Engine, asking, house, newScope, openEngine, run } from "../asking.js";
 import { answer, converseStart, ended, converseTextBlock } from "../dialects/converse-translation.js";

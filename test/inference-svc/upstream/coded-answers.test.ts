@@ -14,7 +14,7 @@ import {
   gzipSync,
 } from "node:zlib";
 import { afterEach, describe, expect, test } from "@jest/globals";
-import { Fault, FaultReason } from "@sluice/proto/runtime/fault.js";
+import { Fault, FaultReason } from "@sluice/proto/lib/faults/fault.js";
 import { waitUntilStable } from "../../support/clock.js";
 import {
   type Reply,

@@ -3,8 +3,8 @@ import { afterEach, beforeEach, describe, expect, test } from "@jest/globals";
 import type { Detector } from "@sluice/inference-svc/internal/detection/detector.js";
 import { type Detection, DetectorUnavailable } from "@sluice/inference-svc/internal/detection/wire.js";
 import { type Detectors, openDetectors } from "@sluice/inference-svc/upstream/detectors.js";
-import { Fault } from "@sluice/proto/runtime/fault.js";
-import { houseSchema } from "@sluice/proto/runtime/house-file.js";
+import { Fault } from "@sluice/proto/lib/faults/fault.js";
+import { houseSchema } from "@sluice/proto/config/config-file.js";
 import { type Reply, type Upstream, startUpstream } from "../../support/providers/upstream.ts";
 import { type Asked, newScope } from "../asking.ts";
 

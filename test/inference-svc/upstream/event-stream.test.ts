@@ -2,7 +2,7 @@
 import { describe, expect, test } from "@jest/globals";
 import { type Frame, FrameScanner } from "@sluice/inference-svc/upstream/converse/frames.js";
 import { maxEventBytes } from "@sluice/inference-svc/upstream/transport/sse.js";
-import { Fault } from "@sluice/proto/runtime/fault.js";
+import { Fault } from "@sluice/proto/lib/faults/fault.js";
 import fc from "../../support/properties.js";
 import { isLinear } from "../../support/clock.js";
 import { type RawHeader, frame } from "../../support/answers/event-stream.js";

@@ -5,9 +5,9 @@ import { serverSentEvents } from "@sluice/inference-svc/upstream/transport/sse.j
 import { Exchange, type Wire } from "@sluice/inference-svc/upstream/transport/exchange.js";
 import { ResponseHead } from "@sluice/inference-svc/upstream/transport/http/response-head.js";
 import { TurnAbort } from "@sluice/inference-svc/turn/signal.js";
-import { Fault } from "@sluice/proto/runtime/fault.js";
-import { heldBytes } from "@sluice/proto/runtime/load/held-bytes.js";
-import { eventLoop } from "@sluice/proto/runtime/load/fair-shares.js";
+import { Fault } from "@sluice/proto/lib/faults/fault.js";
+import { heldBytes } from "@sluice/proto/lib/load/held-bytes.js";
+import { eventLoop } from "@sluice/proto/lib/load/fair-shares.js";
 import { type Upstream, chatStream, startUpstream } from "../../support/providers/upstream.js";
 import { type Engine, asking, house, openEngine, run, untilOpen } from "../asking.js";
 

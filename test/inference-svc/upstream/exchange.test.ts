@@ -3,7 +3,7 @@ import { once } from "node:events";
 import { createServer } from "node:net";
 import type { AddressInfo } from "node:net";
 import { afterEach, describe, expect, test } from "@jest/globals";
-import { Fault, FaultOrigin, FaultReason } from "@sluice/proto/runtime/fault.js";
+import { Fault, FaultOrigin, FaultReason } from "@sluice/proto/lib/faults/fault.js";
 import fc from "../../support/properties.js";
 import { findShortest, waitUntilStable } from "../../support/clock.js";
 import type { Turn, TurnEvent } from "@sluice/inference-svc/turn/turn.js";

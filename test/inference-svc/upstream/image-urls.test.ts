@@ -2,7 +2,7 @@
 import { afterEach, beforeEach, expect, test } from "@jest/globals";
 import type { InputItem, TurnRequest } from "@sluice/inference-svc/turn/request.js";
 import { AppliesTo } from "@sluice/proto/gen/sluice/admin/v1/access_service_pb.js";
-import { houseSchema } from "@sluice/proto/runtime/house-file.js";
+import { houseSchema } from "@sluice/proto/config/config-file.js";
 import { type Received, type Reply, type Upstream, startUpstream } from "../../support/providers/upstream.ts";
 import { type Asked, type Engine, asking, newScope, openEngine, run } from "../asking.ts";
 import { answer } from "../dialects/converse-translation.ts";

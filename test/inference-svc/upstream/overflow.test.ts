@@ -1,6 +1,6 @@
 /** Errors of providers for a too long prompt, and the figures in them. */
 import { describe, expect, test } from "@jest/globals";
-import { FaultReason } from "@sluice/proto/runtime/fault.js";
+import { FaultReason } from "@sluice/proto/lib/faults/fault.js";
 import { providerFault } from "@sluice/inference-svc/upstream/failure.js";
 
 interface Lengths {

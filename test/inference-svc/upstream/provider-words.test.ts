@@ -1,6 +1,6 @@
 /** A provider's codes, types and reasons: unknown words appear neither in logs nor in errors, and known words do. */
 import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
-import { loggedError } from "@sluice/proto/runtime/log/error.js";
+import { loggedError } from "@sluice/proto/lib/log/error.js";
 import { shownName } from "@sluice/inference-svc/upstream/known-words.js";
 import { type Reply, type Upstream, startUpstream } from "../../support/providers/upstream.ts";
 import { type Engine, asking, house, newScope, openEngine, run } from "../asking.js";

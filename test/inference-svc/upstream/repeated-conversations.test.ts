@@ -4,7 +4,7 @@ import { measureInput } from "@sluice/inference-svc/estimate/tokens.js";
 import { beginningOf } from "@sluice/inference-svc/turn/parse/beginnings.js";
 import { chat } from "@sluice/inference-svc/upstream/chat/dialect.js";
 import type { Target } from "@sluice/inference-svc/upstream/dialect.js";
-import { Fault } from "@sluice/proto/runtime/fault.js";
+import { Fault } from "@sluice/proto/lib/faults/fault.js";
 import { parseTurnRequest } from "../../support/answers/parse-turn-request.js";
 import fc from "../../support/properties.js";
 

@@ -1,7 +1,7 @@
 /** Server-sent events are read the same however the bytes are cut. */
 import { describe, expect, test } from "@jest/globals";
 import { EventScanner, maxEventBytes } from "@sluice/inference-svc/upstream/transport/sse.js";
-import { Fault } from "@sluice/proto/runtime/fault.js";
+import { Fault } from "@sluice/proto/lib/faults/fault.js";
 import fc from "../../support/properties.js";
 import { isLinear } from "../../support/clock.js";
 

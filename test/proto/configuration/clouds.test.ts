@@ -3,8 +3,8 @@ import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, expect, test } from "@jest/globals";
-import { loadHouse } from "@sluice/proto/runtime/house-file.js";
-import { emptySeed, readSeed } from "@sluice/proto/runtime/house/seed.js";
+import { loadHouse } from "@sluice/proto/config/config-file.js";
+import { emptySeed, readSeed } from "@sluice/proto/config/seed.js";
 import { root } from "../../support/processes.ts";
 
 const folder = mkdtempSync(join(tmpdir(), "sluice-test-clouds-"));

@@ -3,7 +3,7 @@ import { expect, test } from "@jest/globals";
 import { readFileSync } from "node:fs";
 import { execFileSync } from "node:child_process";
 import { join } from "node:path";
-import { houseSchema } from "@sluice/proto/runtime/house-file.js";
+import { houseSchema } from "@sluice/proto/config/config-file.js";
 import { parseAllDocuments } from "yaml";
 import { z } from "zod";
 import { root } from "../../support/processes.ts";
@@ -81,7 +81,8 @@ test("of the sources' texts", () => {
     "gateway/*.ts",
     "inference-svc/*.ts",
     "admin-svc/*.ts",
-    "proto/runtime/*.ts",
+    "proto/config/*.ts",
+    "proto/lib/*.ts",
     "proto/contract/*.ts",
     "deploy/*.ts",
   );

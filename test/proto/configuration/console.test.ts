@@ -3,10 +3,10 @@ import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, describe, expect, test } from "@jest/globals";
-import type { ConfigError } from "@sluice/proto/runtime/config.js";
-import { loadEdge, loadHouse } from "@sluice/proto/runtime/house-file.js";
-import { emptySeed } from "@sluice/proto/runtime/house/seed.js";
-import { signInVariables } from "@sluice/proto/runtime/house/console/sign-in.js";
+import type { ConfigError } from "@sluice/proto/lib/process/environment.js";
+import { loadEdge, loadHouse } from "@sluice/proto/config/config-file.js";
+import { emptySeed } from "@sluice/proto/config/seed.js";
+import { signInVariables } from "@sluice/proto/config/console/sign-in.js";
 
 const folder = mkdtempSync(join(tmpdir(), "sluice-console-"));
 afterAll(() => rmSync(folder, { recursive: true }));

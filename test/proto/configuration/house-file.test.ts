@@ -2,8 +2,8 @@ import { afterEach, describe, expect, test } from "@jest/globals";
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { houseSchema, loadEdge, loadHouse, problemsOfLeftOut } from "@sluice/proto/runtime/house-file.js";
-import { emptySeed, readSeed } from "@sluice/proto/runtime/house/seed.js";
+import { houseSchema, loadEdge, loadHouse, problemsOfLeftOut } from "@sluice/proto/config/config-file.js";
+import { emptySeed, readSeed } from "@sluice/proto/config/seed.js";
 import { z } from "zod";
 import { root } from "../../support/processes.ts";
 

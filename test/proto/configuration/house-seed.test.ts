@@ -2,8 +2,8 @@ import { afterAll, describe, expect, test } from "@jest/globals";
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { type LoadedHouse, loadHouse } from "@sluice/proto/runtime/house-file.js";
-import { type Seed, readSeed } from "@sluice/proto/runtime/house/seed.js";
+import { type LoadedHouse, loadHouse } from "@sluice/proto/config/config-file.js";
+import { type Seed, readSeed } from "@sluice/proto/config/seed.js";
 import { root } from "../../support/processes.ts";
 
 const seed: Seed = {

@@ -4,9 +4,9 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, expect, test } from "@jest/globals";
 import { runOperator } from "@sluice/inference-svc/operator.js";
-import { ConfigError } from "@sluice/proto/runtime/config.js";
-import { loadHouse } from "@sluice/proto/runtime/house-file.js";
-import { loadSinks, sinkVariables } from "@sluice/proto/runtime/house/sinks/sinks.js";
+import { ConfigError } from "@sluice/proto/lib/process/environment.js";
+import { loadHouse } from "@sluice/proto/config/config-file.js";
+import { loadSinks, sinkVariables } from "@sluice/proto/config/sinks/sinks.js";
 
 const folder = mkdtempSync(join(tmpdir(), "sluice-sinks-"));
 afterAll(() => rmSync(folder, { recursive: true }));

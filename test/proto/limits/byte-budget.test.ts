@@ -1,8 +1,8 @@
 /** How the memory of a process is shared out between requests, before they are read. */
 import { beforeEach, describe, expect, test } from "@jest/globals";
-import { ByteBudget } from "@sluice/proto/runtime/load/byte-budget.js";
-import { type Fault, FaultOrigin } from "@sluice/proto/runtime/fault.js";
-import { type Registry, openMetrics } from "@sluice/proto/runtime/metrics.js";
+import { ByteBudget } from "@sluice/proto/lib/load/byte-budget.js";
+import { type Fault, FaultOrigin } from "@sluice/proto/lib/faults/fault.js";
+import { type Registry, openMetrics } from "@sluice/proto/lib/metrics/metrics.js";
 import { samplesOf } from "../../support/metrics.ts";
 
 let registry: Registry;

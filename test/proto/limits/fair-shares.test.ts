@@ -1,7 +1,7 @@
 /** The time of an event loop, divided between keys. */
 import { setImmediate as nextTurn } from "node:timers/promises";
 import { describe, expect, test } from "@jest/globals";
-import { FairShares } from "@sluice/proto/runtime/load/fair-shares.js";
+import { FairShares } from "@sluice/proto/lib/load/fair-shares.js";
 
 /** A clock that only work moves. */
 function divided() {

@@ -1,10 +1,10 @@
 /** How the memory of answers under way is shared out: the largest one fails, and all others go on. */
 import { describe, expect, test } from "@jest/globals";
-import type { Fault } from "@sluice/proto/runtime/fault.js";
-import { FaultOrigin } from "@sluice/proto/runtime/fault.js";
-import { ByteBudget } from "@sluice/proto/runtime/load/byte-budget.js";
-import { HeldBytes } from "@sluice/proto/runtime/load/held-bytes.js";
-import { openMetrics } from "@sluice/proto/runtime/metrics.js";
+import type { Fault } from "@sluice/proto/lib/faults/fault.js";
+import { FaultOrigin } from "@sluice/proto/lib/faults/fault.js";
+import { ByteBudget } from "@sluice/proto/lib/load/byte-budget.js";
+import { HeldBytes } from "@sluice/proto/lib/load/held-bytes.js";
+import { openMetrics } from "@sluice/proto/lib/metrics/metrics.js";
 
 /** Accounts that note which of them have failed. The limit of all is 500. */
 function openAccounts() {

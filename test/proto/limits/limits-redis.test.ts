@@ -1,9 +1,9 @@
 /** Limits that several processes count together: exact while Redis answers, near enough while it does not, and right again afterwards. */
 import { randomUUID } from "node:crypto";
 import { afterAll, afterEach, beforeAll, expect, test } from "@jest/globals";
-import { FaultOrigin } from "@sluice/proto/runtime/fault.js";
-import { type Admission, Limiter } from "@sluice/proto/runtime/limits/limiter.js";
-import { Registry } from "@sluice/proto/runtime/metrics.js";
+import { FaultOrigin } from "@sluice/proto/lib/faults/fault.js";
+import { type Admission, Limiter } from "@sluice/proto/lib/limits/limiter.js";
+import { Registry } from "@sluice/proto/lib/metrics/metrics.js";
 import { Redis } from "ioredis";
 import { DatabaseLink } from "../../support/database-link.ts";
 import { eventually } from "../../support/processes.ts";

@@ -1,10 +1,10 @@
 /** Limits of keys as one process counts them: exact at n and n + 1, by the minute and at a time. */
 import { describe, expect, test } from "@jest/globals";
-import { FaultOrigin, FaultReason } from "@sluice/proto/runtime/fault.js";
-import { Bucket, periodMs, remainingOf, waitMs } from "@sluice/proto/runtime/limits/bucket.js";
-import { rateLimitHeaders, joinTurn } from "@sluice/proto/runtime/limits/decision.js";
-import { type Admission, Limiter } from "@sluice/proto/runtime/limits/limiter.js";
-import { Registry } from "@sluice/proto/runtime/metrics.js";
+import { FaultOrigin, FaultReason } from "@sluice/proto/lib/faults/fault.js";
+import { Bucket, periodMs, remainingOf, waitMs } from "@sluice/proto/lib/limits/bucket.js";
+import { rateLimitHeaders, joinTurn } from "@sluice/proto/lib/limits/decision.js";
+import { type Admission, Limiter } from "@sluice/proto/lib/limits/limiter.js";
+import { Registry } from "@sluice/proto/lib/metrics/metrics.js";
 
 const unlimited = { requests_per_minute: null, tokens_per_minute: null };
 

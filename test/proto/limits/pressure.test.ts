@@ -1,8 +1,8 @@
 /** When a process is taken to be overloaded, and what it still takes on then. */
 import { beforeEach, describe, expect, test } from "@jest/globals";
-import { memoryTaken } from "@sluice/proto/runtime/load/memory.js";
-import { openMetrics } from "@sluice/proto/runtime/metrics.js";
-import { Pressure, StandingQueue } from "@sluice/proto/runtime/load/pressure.js";
+import { memoryTaken } from "@sluice/proto/lib/load/memory.js";
+import { openMetrics } from "@sluice/proto/lib/metrics/metrics.js";
+import { Pressure, StandingQueue } from "@sluice/proto/lib/load/pressure.js";
 
 describe("a queue stands", () => {
   let queue: StandingQueue;

@@ -2,9 +2,9 @@
 import { once } from "node:events";
 import { type AddressInfo, type Server, type Socket, createServer } from "node:net";
 import { afterEach, expect, test } from "@jest/globals";
-import { FaultOrigin } from "@sluice/proto/runtime/fault.js";
-import { Limiter } from "@sluice/proto/runtime/limits/limiter.js";
-import { Registry } from "@sluice/proto/runtime/metrics.js";
+import { FaultOrigin } from "@sluice/proto/lib/faults/fault.js";
+import { Limiter } from "@sluice/proto/lib/limits/limiter.js";
+import { Registry } from "@sluice/proto/lib/metrics/metrics.js";
 import { Link } from "../../support/link.ts";
 import { eventually } from "../../support/processes.ts";
 

@@ -7,10 +7,10 @@ import { create } from "@bufbuild/protobuf";
 import { Code, ConnectError } from "@connectrpc/connect";
 import { Metadata } from "@grpc/grpc-js";
 import { EndUserService } from "@sluice/proto/gen/sluice/admin/v1/end_user_service_pb.js";
-import { Lifecycle } from "@sluice/proto/runtime/lifecycle.js";
-import { openLog } from "@sluice/proto/runtime/log/log.js";
-import { call, dial } from "@sluice/proto/runtime/rpc/dial.js";
-import { type RpcServer, serveRpc } from "@sluice/proto/runtime/rpc/serve.js";
+import { Lifecycle } from "@sluice/proto/lib/process/lifecycle.js";
+import { openLog } from "@sluice/proto/lib/log/log.js";
+import { call, dial } from "@sluice/proto/lib/rpc/dial.js";
+import { type RpcServer, serveRpc } from "@sluice/proto/lib/rpc/serve.js";
 
 const token = "0123456789abcdef0123456789abcdef";
 const path = "/sluice.admin.v1.EndUserService/GetEndUser";

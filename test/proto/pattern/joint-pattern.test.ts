@@ -1,10 +1,10 @@
 /** Patterns that read a text together: each finds what it finds by itself, and as soon. */
 import { describe, expect, test } from "@jest/globals";
-import type { Automaton } from "@sluice/proto/runtime/pattern/automaton.js";
-import type { Finder, TextSpan } from "@sluice/proto/runtime/pattern/finder.js";
-import { Joint } from "@sluice/proto/runtime/pattern/joint.js";
-import { type JointFound, JointScan } from "@sluice/proto/runtime/pattern/joint-scan.js";
-import { compilePattern } from "@sluice/proto/runtime/pattern/pattern.js";
+import type { Automaton } from "@sluice/proto/lib/pattern/automaton.js";
+import type { Finder, TextSpan } from "@sluice/proto/lib/pattern/finder.js";
+import { Joint } from "@sluice/proto/lib/pattern/joint.js";
+import { type JointFound, JointScan } from "@sluice/proto/lib/pattern/joint-scan.js";
+import { compilePattern } from "@sluice/proto/lib/pattern/pattern.js";
 import { findMinCpuMs, measureCpuMs } from "../../support/clock.js";
 
 const jointOf = (finders: readonly Finder[]): Joint =>

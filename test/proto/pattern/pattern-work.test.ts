@@ -1,8 +1,8 @@
 /** Work of patterns: what is refused because too many of its states live at once, and what the worst of the others cost. */
 import { describe, expect, test } from "@jest/globals";
-import { maxAlive } from "@sluice/proto/runtime/pattern/alive.js";
-import { type Finder, pieceLengthOf } from "@sluice/proto/runtime/pattern/finder.js";
-import { compilePattern, compileStoredPattern } from "@sluice/proto/runtime/pattern/pattern.js";
+import { maxAlive } from "@sluice/proto/lib/pattern/alive.js";
+import { type Finder, pieceLengthOf } from "@sluice/proto/lib/pattern/finder.js";
+import { compilePattern, compileStoredPattern } from "@sluice/proto/lib/pattern/pattern.js";
 import { Random } from "../../fuzz/random.ts";
 
 /** A fifth of the text that is to take less than a second: under Jest a step takes five times as long. */

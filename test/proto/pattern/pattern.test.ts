@@ -1,8 +1,8 @@
 /** Patterns: what they find, when they say so, what they are refused for, and that no text makes them slow. */
 import { describe, expect, test } from "@jest/globals";
-import type { Finder, TextSpan } from "@sluice/proto/runtime/pattern/finder.js";
-import { compilePattern, compileStoredPattern } from "@sluice/proto/runtime/pattern/pattern.js";
-import { PatternError } from "@sluice/proto/runtime/pattern/refusal.js";
+import type { Finder, TextSpan } from "@sluice/proto/lib/pattern/finder.js";
+import { compilePattern, compileStoredPattern } from "@sluice/proto/lib/pattern/pattern.js";
+import { PatternError } from "@sluice/proto/lib/pattern/refusal.js";
 import { findMinCpuMs, measureCpuMs } from "../../support/clock.js";
 
 /** Matches, and the decided position after each piece. */

@@ -1,5 +1,5 @@
 /** Bounds that the figures of an overloaded fleet must satisfy. */
-import { maxWaiting } from "@sluice/proto/runtime/load/pressure.js";
+import { maxWaiting } from "@sluice/proto/lib/load/pressure.js";
 import { quantile } from "../../policy/figure.ts";
 import { meanAnswerMs } from "./server.ts";
 import { type PhaseFigures, type SheddingFigures, type SheddingSize, slowness } from "./scenario.ts";

@@ -1,7 +1,7 @@
 /** API keys that a seed makes: new ones are made of the kernel's randomness. */
 import { crc32 } from "node:zlib";
-import { base62 } from "@sluice/proto/runtime/id.js";
-import { hashKey } from "@sluice/proto/runtime/key.js";
+import { base62 } from "@sluice/proto/lib/ids/id.js";
+import { hashKey } from "@sluice/proto/lib/ids/key.js";
 import type { Random } from "../../fuzz/random.ts";
 
 export interface ClientKey {
@@ -18,7 +18,7 @@ export function drawKey(random: Random): ClientKey {
   return { hash: hashKey(key), headers: { authorization: `Bearer ${key}` }, connection: {} };
 }
 
-/** The last six digits of a key, as proto/runtime/key.ts has them. */
+/** The last six digits of a key, as proto/lib/ids/key.ts has them. */
 function checksum(body: string): string {
   let digits = "";
   for (let rest = crc32(body), place = 0; place < 6; place++, rest = Math.floor(rest / 62))

@@ -3,15 +3,15 @@
  * before the provider is asked and once that has answered, is simulated.
  */
 import type { Open, SessionRequest } from "@sluice/proto/gen/sluice/inference/v1/session_pb.js";
-import type { Connect, Link, LinkListener } from "@sluice/proto/runtime/session/link.js";
+import type { Connect, Link, LinkListener } from "@sluice/proto/lib/lane/link.js";
 import type { ServerTurn } from "@sluice/inference-svc/lane/server-turn.js";
 import { ServerLane, type TurnRunner } from "@sluice/inference-svc/lane/server-lane.js";
 import { overloaded } from "@sluice/inference-svc/admission.js";
-import { FaultOrigin } from "@sluice/proto/runtime/fault.js";
-import { ByteBudget } from "@sluice/proto/runtime/load/byte-budget.js";
-import { FairShares } from "@sluice/proto/runtime/load/fair-shares.js";
-import { Pressure } from "@sluice/proto/runtime/load/pressure.js";
-import { Registry } from "@sluice/proto/runtime/metrics.js";
+import { FaultOrigin } from "@sluice/proto/lib/faults/fault.js";
+import { ByteBudget } from "@sluice/proto/lib/load/byte-budget.js";
+import { FairShares } from "@sluice/proto/lib/load/fair-shares.js";
+import { Pressure } from "@sluice/proto/lib/load/pressure.js";
+import { Registry } from "@sluice/proto/lib/metrics/metrics.js";
 import type { Random } from "../../fuzz/random.ts";
 import type { VirtualTime } from "../virtual-time.ts";
 import { SimulatedProcess } from "./process.ts";

@@ -2,8 +2,8 @@
 import { parseRequest } from "@sluice/gateway/responses/request.js";
 import { type ParseOptions, parseTurn } from "@sluice/inference-svc/turn/parse/turn-request.js";
 import type { TurnRequest } from "@sluice/inference-svc/turn/request.js";
-import { Fault } from "@sluice/proto/runtime/fault.js";
-import { scanObject } from "@sluice/proto/runtime/validation/json-scan.js";
+import { Fault } from "@sluice/proto/lib/faults/fault.js";
+import { scanObject } from "@sluice/proto/lib/json/scan.js";
 
 /** @param body text as it is; the fields of an object stand beside a model and an input */
 export function parseTurnRequest(body: unknown, options: ParseOptions = {}): TurnRequest {

@@ -1,6 +1,6 @@
 /** Holds requests and answers against the published document, by a validator that knows nothing of our own checks. */
 import { eventName, streamEvents } from "@sluice/proto/contract/response/events.js";
-import { openApi } from "@sluice/proto/contract/operations/openapi.js";
+import { openApi } from "@sluice/gateway/contract/operations/openapi.js";
 import { Ajv2020, type ErrorObject, type ValidateFunction } from "ajv/dist/2020.js";
 
 /** The OpenAPI document as a client reads it. */

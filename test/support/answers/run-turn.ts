@@ -11,8 +11,8 @@ import {
   RunTurnRequestSchema,
   type TurnEvent,
 } from "@sluice/proto/gen/sluice/inference/v1/turn_pb.js";
-import { codec, pathOf } from "@sluice/proto/runtime/rpc/dial.js";
-import { fromServiceError } from "@sluice/proto/runtime/rpc/status.js";
+import { codec, pathOf } from "@sluice/proto/lib/rpc/dial.js";
+import { fromServiceError } from "@sluice/proto/lib/rpc/status.js";
 
 const request = codec(RunTurnRequestSchema);
 const response = codec(RunTurnResponseSchema);

@@ -2,7 +2,7 @@
 import { once } from "node:events";
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
-import { codePointLength } from "@sluice/proto/runtime/validation/text.js";
+import { codePointLength } from "@sluice/proto/lib/validation/text.js";
 
 export interface DetectorService {
   /** http://127.0.0.1:port */

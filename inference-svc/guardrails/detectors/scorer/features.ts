@@ -1,6 +1,6 @@
 /** Features of the injection scorer: single words, pairs and triples, each hashed to a bucket. */
 import { buildWordKey } from "../prompt-injection/word-key.ts";
-import { unitAt } from "@sluice/proto/runtime/text/unit-at.js";
+import { unitAt } from "@sluice/proto/lib/text/unit-at.js";
 
 /** Number of hash buckets. Some ten thousand carry a weight, so few collide. */
 export const bucketCount = 32_768;

@@ -1,5 +1,5 @@
 /** Scores streamed text in windows of words. Its findings do not depend on how the text is cut. */
-import type { Finder, Found, Scan, TextSpan } from "@sluice/proto/runtime/pattern/finder.js";
+import type { Finder, Found, Scan, TextSpan } from "@sluice/proto/lib/pattern/finder.js";
 import { type ScorerWord, splitWords } from "./features.ts";
 import { type ScorerModel, computeLogOdds } from "./model.ts";
 

@@ -1,5 +1,5 @@
 /** Detects secrets by the prefixes documented by their issuers. */
-import { kindOfKey } from "@sluice/proto/runtime/key.js";
+import { kindOfKey } from "@sluice/proto/lib/ids/key.js";
 import type { CandidateWindow } from "../candidates.ts";
 import { type UnitSet, unitSet, wordUnits } from "../unit-sets.ts";
 

@@ -16,7 +16,7 @@ import {
   unitKind,
 } from "./characters.ts";
 import { LetterRun } from "./letter-run.ts";
-import { unitAt } from "@sluice/proto/runtime/text/unit-at.js";
+import { unitAt } from "@sluice/proto/lib/text/unit-at.js";
 
 /** Whole words and the signs between them, equal in all forms. Names in snake case count as one word. */
 const words = /(?:[A-Za-z0-9]{2,}(?:_[A-Za-z0-9]{2,})*|[\t\n\r !"#$'()+,\-./:;=>?@^{|}])+/y;

@@ -11,7 +11,7 @@ import type { RuleHit } from "../rules/merge-hits.ts";
 import type { Report } from "../rules/report.ts";
 import { RuleScans } from "../rules/rule-scans.ts";
 import { type OutputRule, combinedPieceLength } from "../rules/output-rules.ts";
-import { unitAt } from "@sluice/proto/runtime/text/unit-at.js";
+import { unitAt } from "@sluice/proto/lib/text/unit-at.js";
 
 const alphabet = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
 /** Table entry for a unit that is not a digit. */

@@ -2,7 +2,7 @@
  * Bounds how much text a scan holds back. A match that goes on for too long (`secret:.*`) is reported from its start to the first character after it,
  * before it is known to be a match.
  */
-import type { Found, Scan, TextSpan } from "@sluice/proto/runtime/pattern/finder.js";
+import type { Found, Scan, TextSpan } from "@sluice/proto/lib/pattern/finder.js";
 
 /** Maximum of UTF-16 units held back: some pages of text. */
 export const maxHeld = 4_096;

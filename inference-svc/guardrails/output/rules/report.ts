@@ -1,5 +1,5 @@
 /** Collects what rules found in an answer for the receipt: names and counts, never the matched text. */
-import type { TextSpan } from "@sluice/proto/runtime/pattern/finder.js";
+import type { TextSpan } from "@sluice/proto/lib/pattern/finder.js";
 import { isAudit } from "../../../turn/applied-guardrails.ts";
 import type { RuleMatch, Stage } from "../../../turn/trace.ts";
 import type { ScanFailure, FilterRule } from "../../policy.ts";

@@ -1,6 +1,6 @@
 /** Groups patterns into one automaton where possible: many then cost little more than one. */
-import type { Automaton } from "@sluice/proto/runtime/pattern/automaton.js";
-import { Joint, maxMembers } from "@sluice/proto/runtime/pattern/joint.js";
+import type { Automaton } from "@sluice/proto/lib/pattern/automaton.js";
+import { Joint, maxMembers } from "@sluice/proto/lib/pattern/joint.js";
 import type { OutputRule } from "./output-rules.ts";
 
 export interface RuleGroups {

@@ -1,5 +1,5 @@
 /** Scans one text with one rule. */
-import type { Found, Scan } from "@sluice/proto/runtime/pattern/finder.js";
+import type { Found, Scan } from "@sluice/proto/lib/pattern/finder.js";
 import { DetectorUnavailable } from "../../../internal/detection/wire.ts";
 import { isServiceScan } from "../../detected/service-scan.ts";
 import { guardrailUnavailable, serviceRetryMs } from "../../not-applicable.ts";

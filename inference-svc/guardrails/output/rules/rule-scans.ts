@@ -1,5 +1,5 @@
 /** Scans one text with many rules: patterns in groups, every other rule by itself. */
-import { JointScan } from "@sluice/proto/runtime/pattern/joint-scan.js";
+import { JointScan } from "@sluice/proto/lib/pattern/joint-scan.js";
 import { BoundedScan, maxHeld } from "./bounded-scan.ts";
 import type { RuleHit } from "./merge-hits.ts";
 import type { Report } from "./report.ts";

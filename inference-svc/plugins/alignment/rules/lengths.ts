@@ -1,5 +1,5 @@
 /** Rules about the length of a message. */
-import { codePointLength } from "@sluice/proto/runtime/validation/text.js";
+import { codePointLength } from "@sluice/proto/lib/validation/text.js";
 import type { Message } from "../message.ts";
 import { type LocalRule, type Template, count, countOf, must, never, reply, total } from "./rule.ts";
 

@@ -1,5 +1,5 @@
 /** Asks a model for the task and the difficulty of a request, where the local guess is unsure. */
-import type { ChooserSettings } from "@sluice/proto/runtime/house/internal-models.js";
+import type { ChooserSettings } from "@sluice/proto/config/internal-models.js";
 import { type CallContext, type InternalQuestion, type Route, forbidden } from "../../../internal/call.ts";
 import { type FailureKind, JudgeClient, JudgeUnavailable } from "../../../internal/judge-client.ts";
 import { quoteEvidence } from "../../../internal/quoted-data.ts";

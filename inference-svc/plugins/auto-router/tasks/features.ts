@@ -1,7 +1,7 @@
 /** Features of a request: words, pairs of words, and marks of its parts, each as the number of a bucket. */
 import { type Ask, lastAsk, messageText } from "../../../routing/choose/user-messages.ts";
 import type { InputItem, Tool, TurnRequest } from "../../../turn/request.ts";
-import { unitAt } from "@sluice/proto/runtime/text/unit-at.js";
+import { unitAt } from "@sluice/proto/lib/text/unit-at.js";
 
 /** Different words may share a bucket; some thousand carry a weight. */
 export const buckets = 16_384;

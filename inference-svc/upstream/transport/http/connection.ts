@@ -3,7 +3,7 @@
  * another socket by itself when the server has closed the last between two requests.
  */
 import type { Socket } from "node:net";
-import { MessageBuffer } from "@sluice/proto/runtime/http1/message-buffer.js";
+import { MessageBuffer } from "@sluice/proto/lib/http1/message-buffer.js";
 import { ConnectionError } from "./connection-error.ts";
 import type { Dialer } from "./dial.ts";
 import type { ResponseHead } from "./response-head.ts";

@@ -1,6 +1,6 @@
 /** The head of a response with checked bytes: its status, its fields, and their meaning for its body and its connection. */
 import { invalidResponse } from "./connection-error.ts";
-import { unitAt } from "@sluice/proto/runtime/text/unit-at.js";
+import { unitAt } from "@sluice/proto/lib/text/unit-at.js";
 
 /** Absence of a content length. */
 export const noLength = -1;

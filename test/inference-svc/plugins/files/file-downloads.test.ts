@@ -4,7 +4,7 @@ import { afterEach, beforeEach, describe, expect, test } from "@jest/globals";
 import type { TurnRequest } from "@sluice/inference-svc/turn/request.js";
 import { AppliesTo } from "@sluice/proto/gen/sluice/admin/v1/access_service_pb.js";
 import { FileParserPluginSchema } from "@sluice/proto/gen/sluice/inference/v1/turn_pb.js";
-import { houseSchema } from "@sluice/proto/runtime/house-file.js";
+import { houseSchema } from "@sluice/proto/config/config-file.js";
 import { textPdf } from "../../../support/documents/pdf.ts";
 import { type Reply, type Upstream, chatStream, startUpstream } from "../../../support/providers/upstream.ts";
 import { type Asked, type Engine, asking, newScope, openEngine, run } from "../../asking.js";

@@ -4,7 +4,7 @@ import type { Budgets } from "@sluice/inference-svc/ledger/budget.js";
 import { EndpointRecords } from "@sluice/inference-svc/routing/records/endpoint-record.js";
 import type { TurnRequest } from "@sluice/inference-svc/turn/request.js";
 import { noPackages } from "@sluice/inference-svc/upstream/ai-sdk/load.js";
-import { houseSchema } from "@sluice/proto/runtime/house-file.js";
+import { houseSchema } from "@sluice/proto/config/config-file.js";
 import { pdfPages, toDataUrl } from "../../../support/documents/pdf.ts";
 import { type Reply, type Upstream, chatStream, startUpstream } from "../../../support/providers/upstream.ts";
 import { type Asked, type Engine, asking, itemsOf, newScope, noHold, openEngine, run } from "../../asking.js";

@@ -130,7 +130,7 @@ export const StatusDetailsSchema: GenMessage<StatusDetails> = /*@__PURE__*/
   messageDesc(file_sluice_common_v1_fault, 1);
 
 /**
- * Reason of a failure. The list is closed: proto/runtime/fault.ts maps every value to an HTTP status, an error_type and a gRPC code.
+ * Reason of a failure. The list is closed: proto/lib/faults/fault.ts maps every value to an HTTP status, an error_type and a gRPC code.
  *
  * @generated from enum sluice.common.v1.FaultReason
  */

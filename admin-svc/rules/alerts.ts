@@ -1,0 +1,20 @@
+/** Alerts as sinks receive them. */
+import type { JsonObject } from "@sluice/proto/lib/validation/fields.js";
+
+export const alertTypes = ["budget.reached", "guardrail.hit", "test"] as const;
+export type AlertType = (typeof alertTypes)[number];
+
+export interface Alert {
+  readonly type: AlertType;
+  /** Time of the fact. */
+  readonly at: Date;
+  /** Never text of a prompt, of an answer or of a key. */
+  readonly facts: JsonObject;
+}
+
+/** The body of a message as Standard Webhooks recommends it. */
+export const shownAlert = ({ type, at, facts }: Alert): JsonObject => ({
+  type,
+  timestamp: at.toISOString(),
+  data: facts,
+});

@@ -1,0 +1,75 @@
+/** Checks the scalars of a protobuf turn against the limits of the JSON form. */
+import type { RunTurnRequest } from "@sluice/proto/gen/sluice/inference/v1/turn_pb.js";
+import type { Problems } from "@sluice/proto/lib/validation/problems.js";
+import type { Shape } from "@sluice/proto/lib/validation/shape.js";
+import { pluginJson } from "@sluice/proto/contract/plugins/plugin-messages.js";
+import { door } from "@sluice/proto/contract/request/extensions.js";
+import { parameterList } from "@sluice/proto/contract/request/parameters.js";
+import { preferencesJson } from "@sluice/proto/contract/request/preferences.js";
+import { requestShape } from "@sluice/proto/contract/request/request.js";
+import { verbosity } from "@sluice/proto/contract/request/settings.js";
+
+type Scalar = Exclude<keyof RunTurnRequest, `${string}Json` | `$${string}`>;
+
+/** Fields other than parameters, with their names in the JSON form. Fields missing here have no limit beyond their type. */
+const names = {
+  model: "model",
+  models: "models",
+  include: "include",
+  metadata: "metadata",
+  modalities: "modalities",
+  user: "user",
+  safetyIdentifier: "safety_identifier",
+  sessionId: "session_id",
+  promptCacheKey: "prompt_cache_key",
+  serviceTier: "service_tier",
+  truncation: "truncation",
+  anthropicBetas: "anthropic_betas",
+} as const satisfies Partial<Record<Scalar, FieldName>>;
+
+type FieldName = keyof typeof requestShape.fields;
+
+const shapeOf = (name: FieldName): Shape => requestShape.fields[name];
+
+const table = Object.entries(names).map(([field, name]) => ({
+  field: field as Scalar,
+  name,
+  shape: shapeOf(name),
+}));
+
+/** Adds a problem for each wrong field, under its path in the JSON form. */
+export function checkScalars(request: RunTurnRequest, problems: Problems): void {
+  requestShape.rules.also?.(together(request), "", problems);
+  for (const { field, name, shape } of table) {
+    const value = request[field];
+    // An empty string stands for an unset field, and breaks no limit where it does not.
+    if (value !== undefined && value !== "") shape.check(value, name, problems);
+  }
+  for (const { field, name, form, shape } of parameterList) {
+    const value = form.fromField(request[field]);
+    if (value !== undefined) shape.check(value, name, problems);
+  }
+  if (request.textVerbosity !== "") verbosity.check(request.textVerbosity, "text.verbosity", problems);
+  const { cacheControl, provider } = request;
+  if (request.door !== "") door.check(request.door, "door", problems);
+  if (provider) shapeOf("provider").check(preferencesJson(provider), "provider", problems);
+  if (cacheControl && cacheControl.ttl !== "")
+    shapeOf("cache_control").check({ type: "ephemeral", ttl: cacheControl.ttl }, "cache_control", problems);
+  if (request.plugins.length > 0) checkPlugins(request.plugins, problems);
+}
+
+/** Fields whose checks depend on other fields. */
+const together = ({ model, models, maxToolCalls, stopServerToolsWhenJson: stop }: RunTurnRequest) => ({
+  model,
+  models,
+  max_tool_calls: maxToolCalls,
+  stop_server_tools_when: stop.length > 0 ? stop : undefined,
+});
+
+/** Reports plugins of a later build; the others are checked when there are none. */
+function checkPlugins(messages: RunTurnRequest["plugins"], problems: Problems): void {
+  const plugins = messages.map(pluginJson);
+  const unknown = plugins.flatMap((plugin, index) => (plugin ? [] : [index]));
+  for (const index of unknown) problems.add(`plugins.${index}`, "a plugin that this build does not know");
+  if (unknown.length === 0) shapeOf("plugins").check(plugins, "plugins", problems);
+}

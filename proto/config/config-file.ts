@@ -1,0 +1,157 @@
+/** Loads the configuration file. */
+import { ConfigError, problemsOf } from "../lib/process/environment.ts";
+import { cloudAddress } from "./clouds.ts";
+import { signInOf, signInPath, withSignIn } from "./console/sign-in.ts";
+import { type LeftOut, type Part, type Section, partition } from "./left-out.ts";
+import { servedAliases } from "./model-aliases.ts";
+import { dangling } from "./references.ts";
+import { type EdgeSettings, type HouseFile, edgeSchema, houseSchema } from "./schema.ts";
+import type { Seed } from "./seed.ts";
+import { seeded, withEcho } from "./seeded.ts";
+import { withoutSinks } from "./sinks/sinks.ts";
+import { expand, filesOf } from "./variables.ts";
+import { parseYaml } from "./yaml.ts";
+
+export type { LeftOut } from "./left-out.ts";
+export { edgeSchema, houseSchema } from "./schema.ts";
+export type {
+  Compat,
+  EdgeSettings,
+  EndpointSettings,
+  HouseFile,
+  InternalModels,
+  Limits,
+  ModelSettings,
+  ProviderSettings,
+} from "./schema.ts";
+
+export interface LoadedHouse {
+  readonly file: HouseFile;
+  /** Providers omitted because every variable they name is unset. */
+  readonly leftOut: readonly LeftOut[];
+  /** Files referenced by the configuration: a change of any of them triggers a reload. */
+  readonly files: readonly string[];
+}
+
+/**
+ * Reads the file, replaces `${VAR}` and `${file:/path}` in every string, and checks all of it.
+ * A provider whose variables are all unset is left out, together with the endpoints and models served only by it. Values missing in the file are filled in
+ * from the built-in catalogue.
+ * @throws ConfigError with every problem and its path
+ */
+export function loadHouse(path: string, environment: NodeJS.ProcessEnv, seed: Seed): LoadedHouse {
+  const { present, absent, leftOut } = partition(readShared(path), environment);
+  const served = { ...present, file: withEcho(present.file, environment) };
+  const { file, unset, problems } = check(served, environment, seed, idsOf(absent.file));
+  if (file === undefined || unset.length + problems.length > 0) throw new ConfigError(path, [...unset, ...problems]);
+  return { file, leftOut, files: filesOf(present.file) };
+}
+
+/**
+ * Checks the definitions of omitted providers and of their models, as far as these do not depend on the unset variables.
+ * @returns every problem with its path
+ * @throws ConfigError when the file cannot be read
+ */
+export function problemsOfLeftOut(path: string, environment: NodeJS.ProcessEnv, seed: Seed): readonly string[] {
+  return check(partition(readShared(path), environment).absent, environment, seed).problems;
+}
+
+/** The sections of the file, except those with secrets of another service. */
+const readShared = (path: string): Record<string, unknown> => withSignIn(withoutSinks(parseYaml(path)), undefined);
+
+const idsOf = ({ models }: Section): readonly string[] =>
+  (models as readonly { readonly id?: unknown }[]).map(({ id }) => String(id));
+
+interface Check {
+  /** Undefined when the file cannot be parsed. */
+  readonly file: HouseFile | undefined;
+  /** Variables without a value. */
+  readonly unset: readonly string[];
+  readonly problems: readonly string[];
+}
+
+/** @param unserved slugs of models of omitted providers */
+function check(
+  { file: raw, asWritten }: Part,
+  environment: NodeJS.ProcessEnv,
+  seed: Seed,
+  unserved: readonly string[] = [],
+): Check {
+  const unresolved = { unset: [], unreadable: [] };
+  const unknown: string[] = [];
+  const complete = seeded(expand(raw, environment, "", unresolved) as Section, seed, unknown);
+  const result = houseSchema.safeParse(complete);
+  const problems = [...unknown, ...(result.success ? dangling(result.data) : problemsOf(result.error))];
+  const withoutProvider = new Set([...unserved, ...seed.models.map(({ id }) => id)]);
+  const file = result.success ? withServedAliases(withAddresses(result.data), withoutProvider, problems) : undefined;
+  // An unresolved reference also makes its string invalid; this is not reported a second time.
+  const known = new Set([...unresolved.unset, ...unresolved.unreadable].map(pathOf));
+  const others = problems.filter((problem) => !known.has(pathOf(problem)) && !known.has(urlOfVendor(problem)));
+  return {
+    file,
+    unset: unresolved.unset.map(asWritten),
+    problems: [...unresolved.unreadable, ...new Set(others)].map(asWritten),
+  };
+}
+
+/** Every part of Sluice reads the address of a provider from its base URL. */
+const withAddresses = (file: HouseFile): HouseFile => ({
+  ...file,
+  providers: file.providers.map((entry) => {
+    const base_url = entry.base_url ?? cloudAddress(entry);
+    return base_url === undefined ? entry : { ...entry, base_url };
+  }),
+});
+
+function withServedAliases(file: HouseFile, unserved: ReadonlySet<string>, problems: string[]): HouseFile {
+  if (file.model_aliases.length === 0) return file;
+  const served = new Set(file.models.map(({ id }) => id));
+  return { ...file, model_aliases: servedAliases(file.model_aliases, served, unserved, problems) };
+}
+
+/**
+ * Removes providers found unusable after the file was read, with the endpoints and models served only by them.
+ * @param unusable reasons by provider id
+ * @throws ConfigError when the rest of the file refers to a removed entry
+ */
+export function leaveOut(loaded: LoadedHouse, unusable: ReadonlyMap<string, string>, path: string): LoadedHouse {
+  if (unusable.size === 0) return loaded;
+  const { file, leftOut } = loaded;
+  const providers = file.providers.filter(({ id }) => !unusable.has(id));
+  const models = file.models.flatMap((model) => {
+    const endpoints = model.endpoints.filter(({ provider }) => !unusable.has(provider));
+    return endpoints.length === 0 ? [] : [{ ...model, endpoints }];
+  });
+  const known = new Set(file.models.map(({ id }) => id));
+  const rest = withServedAliases({ ...file, providers, models }, known, []);
+  const added = [...unusable].map(([provider, problem]): LeftOut => ({ provider, unset: [], problem }));
+  const problems = dangling(rest);
+  const reasons = added.map(({ provider, problem }) => `provider ${provider}: ${problem}`);
+  if (problems.length > 0) throw new ConfigError(path, [...reasons, ...problems]);
+  return { ...loaded, file: rest, leftOut: [...leftOut, ...added] };
+}
+
+const pathOf = (problem: string): string => problem.split(": ", 1)[0] as string;
+
+/** The address identifies the vendor, so an unresolved address also explains an unknown vendor. */
+const urlOfVendor = (problem: string): string => pathOf(problem).replace(/\.known_models$/, ".base_url");
+
+/**
+ * Reads the sections for a process without providers. Other sections are checked by the process that uses them.
+ * @throws ConfigError with every problem and its path
+ */
+export function loadEdge(path: string, environment: NodeJS.ProcessEnv): EdgeSettings {
+  const raw = parseYaml(path);
+  const unresolved = { unset: [], unreadable: [] };
+  const signIn = expand(signInOf(raw), environment, signInPath, unresolved);
+  const result = edgeSchema.safeParse(withSignIn(raw, signIn));
+  const missing = [...unresolved.unset, ...unresolved.unreadable];
+  // An unresolved reference also makes its string invalid; this is not reported a second time.
+  const known = new Set(missing.map(pathOf));
+  const wrong = result.success ? [] : problemsOf(result.error).filter((problem) => !known.has(pathOf(problem)));
+  if (!result.success || missing.length > 0) throw new ConfigError(path, [...missing, ...wrong]);
+  return result.data;
+}
+
+/** Files referenced by these sections. */
+export const edgeFiles = (path: string): string[] => filesOf(signInOf(parseYaml(path)));

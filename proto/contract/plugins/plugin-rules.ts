@@ -1,0 +1,64 @@
+/** Building blocks for the rows of the plugins. */
+import type { DescMessage } from "@bufbuild/protobuf";
+import { type ObjectRules, type Shape, boolean, described, object, string, word } from "../../lib/validation/shape.ts";
+import { type Codec, type CodecRules, jsonCodec } from "../codec/codec.ts";
+
+export const enabled = described(boolean, "false turns the plugin off for the request.");
+
+/** A shape with its description; two plugins with a receipt field of the same name share the shape but not the description. */
+export interface Described {
+  readonly shape: Shape;
+  readonly text: string;
+}
+
+export const says = (shape: Shape, text: string): Described => ({ shape, text });
+
+export interface PluginContract {
+  readonly shape: Shape;
+  readonly descriptor: DescMessage;
+  readonly codec: Codec<DescMessage>;
+  /** Fields of `data` in the stages of the plugin in `service_metadata`. */
+  readonly receipt: Readonly<Record<string, Described>>;
+}
+
+interface PluginRules extends ObjectRules {
+  /** Paths of settings nested more deeply in the JSON than in the message. */
+  readonly paths?: CodecRules["paths"];
+  readonly receipt?: PluginContract["receipt"];
+}
+
+export const plugin = (
+  id: string,
+  descriptor: DescMessage,
+  fields: Readonly<Record<string, Shape>>,
+  { paths, receipt = {}, ...rules }: PluginRules = {},
+): PluginContract => ({
+  shape: object({ id: word(id), ...fields }, { ...rules, required: ["id", ...(rules.required ?? [])] }),
+  descriptor,
+  codec: jsonCodec(descriptor, paths && { paths }),
+  receipt,
+});
+
+/** A rule of the alignment plugin: one line of text. */
+export const rule = string({
+  min: 1,
+  max: 200,
+  pattern: { form: /^[^\n\v\f\r\u0085\u2028\u2029]*$/, says: "must not contain line breaks" },
+});
+
+/** Details in the stages of plugins, in one table: the description of a field shared by several plugins names each of them. */
+export function receiptFields(contracts: Readonly<Record<string, PluginContract>>): Record<string, Shape> {
+  const fields = new Map<string, { readonly shape: Shape; readonly texts: Map<string, string[]> }>();
+  for (const [id, { receipt }] of Object.entries(contracts)) {
+    for (const [field, { shape, text }] of Object.entries(receipt)) {
+      const { texts } = fields.get(field) ?? fields.set(field, { shape, texts: new Map() }).get(field)!;
+      texts.set(text, [...(texts.get(text) ?? []), id]);
+    }
+  }
+  return Object.fromEntries(
+    [...fields].map(([field, { shape, texts }]) => {
+      const sentences = [...texts].map(([text, ids]) => `${ids.join(", ")}: ${text}.`);
+      return [field, described(shape, sentences.join(" "))];
+    }),
+  );
+}

@@ -1,0 +1,23 @@
+/** States of a JSON scan: the next expected token, and the current value. */
+import type { KeyedObject } from "./keys.ts";
+
+export const aValue = 0;
+/** A value, or the end of the array. */
+export const aFirstValue = 1;
+export const aKey = 2;
+/** A key, or the end of the object. */
+export const aFirstKey = 3;
+export const aColon = 4;
+/** A comma, or the end of the surrounding array or object. */
+export const aComma = 5;
+// The rest of a string; white space counts here.
+export const inValueString = 6;
+export const inKeyString = 7;
+
+/** An open array or object. */
+export interface OpenValue extends KeyedObject {
+  isObject: boolean;
+  /** Number of open objects, this one included. */
+  level: number;
+  keys: number;
+}

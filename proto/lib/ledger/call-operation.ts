@@ -1,0 +1,93 @@
+/** Purpose and payer of a call: the words of the ledger, and the older `kind` values in which earlier processes send both together. */
+import { CallKind, CallOperation, CallPayer } from "../../gen/sluice/admin/v1/ledger_service_pb.ts";
+
+export const callOperations = {
+  turn: CallOperation.TURN,
+  judge: CallOperation.JUDGE,
+  moderation: CallOperation.MODERATION,
+  classifier: CallOperation.CLASSIFIER,
+  search: CallOperation.SEARCH,
+  fetch: CallOperation.FETCH,
+  ocr: CallOperation.OCR,
+  image: CallOperation.IMAGE,
+  panel: CallOperation.PANEL,
+  analyst: CallOperation.ANALYST,
+  advisor: CallOperation.ADVISOR,
+  subagent: CallOperation.SUBAGENT,
+  sandbox: CallOperation.SANDBOX,
+  mcp: CallOperation.MCP,
+  embed: CallOperation.EMBED,
+} as const;
+
+export const callPayers = { key: CallPayer.KEY, operator: CallPayer.OPERATOR } as const;
+
+export type OperationWord = keyof typeof callOperations;
+export type PayerWord = keyof typeof callPayers;
+
+/** The purpose of a call and its payer. */
+export interface CallPurpose {
+  readonly operation: OperationWord;
+  readonly payer: PayerWord;
+}
+
+export const operationWords = Object.keys(callOperations) as readonly OperationWord[];
+
+const operationByNumber = byNumber(callOperations);
+const payerByNumber = byNumber(callPayers);
+
+/** Undefined when absent, and for an operation added by a newer build. */
+export const operationWord = (operation: CallOperation): OperationWord | undefined => operationByNumber.get(operation);
+
+/** Operations that answer a request; all other operations support one of these. */
+export const answeringOperations = ["turn", "embed"] as const satisfies readonly OperationWord[];
+
+/** Operations of services other than models. */
+export const serviceOperations: ReadonlySet<OperationWord> = new Set(["search", "fetch", "sandbox", "mcp"]);
+
+const purposeByKind: ReadonlyMap<CallKind, CallPurpose> = new Map([
+  [CallKind.PRIMARY, { operation: "turn", payer: "key" }],
+  [CallKind.JUDGE, { operation: "judge", payer: "operator" }],
+  [CallKind.MODERATION, { operation: "moderation", payer: "operator" }],
+  [CallKind.CLASSIFIER, { operation: "classifier", payer: "operator" }],
+  [CallKind.PANEL, { operation: "panel", payer: "key" }],
+  [CallKind.ANALYST, { operation: "analyst", payer: "key" }],
+  [CallKind.CHARGED_JUDGE, { operation: "judge", payer: "key" }],
+  [CallKind.CHARGED_MODERATION, { operation: "moderation", payer: "key" }],
+  [CallKind.CHARGED_CLASSIFIER, { operation: "classifier", payer: "key" }],
+  [CallKind.ADVISOR, { operation: "advisor", payer: "key" }],
+  [CallKind.IMAGE, { operation: "image", payer: "key" }],
+  [CallKind.OCR, { operation: "ocr", payer: "operator" }],
+  [CallKind.CHARGED_OCR, { operation: "ocr", payer: "key" }],
+]);
+
+const kindByPurpose: ReadonlyMap<string, CallKind> = new Map(
+  [...purposeByKind].map(([kind, { operation, payer }]) => [`${operation} ${payer}`, kind]),
+);
+
+/** The purpose of a record without a kind, as processes write it for most calls. */
+const usualPurpose: CallPurpose = { operation: "turn", payer: "key" };
+/** The purpose of a kind added by a newer build: it answers no request, so the operator pays. */
+const unknownPurpose: CallPurpose = { operation: "judge", payer: "operator" };
+
+/** The closest kind: the payer is always right, because older processes charge by it, and no call but an answer counts as a request. */
+export const callKind = ({ operation, payer }: CallPurpose): CallKind =>
+  kindByPurpose.get(`${operation} ${payer}`) ??
+  (payer === "operator" ? CallKind.JUDGE : operation === "embed" ? CallKind.PRIMARY : CallKind.ADVISOR);
+
+/** The purpose of a call in a record. For an operation or payer added by a newer build, the closest kind decides. */
+export function purposeOfRecord(record: {
+  readonly operation: CallOperation;
+  readonly payer: CallPayer;
+  readonly kind: CallKind;
+}): CallPurpose {
+  const fallback = record.kind === CallKind.UNSPECIFIED ? usualPurpose : unknownPurpose;
+  const { operation, payer } = purposeByKind.get(record.kind) ?? fallback;
+  return {
+    operation: operationWord(record.operation) ?? operation,
+    payer: payerByNumber.get(record.payer) ?? payer,
+  };
+}
+
+function byNumber<Word extends string>(numbers: Readonly<Record<Word, number>>): ReadonlyMap<number, Word> {
+  return new Map(Object.entries<number>(numbers).map(([word, number]) => [number, word as Word]));
+}

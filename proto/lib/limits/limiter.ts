@@ -1,0 +1,125 @@
+/** Decides whether a key may send a request. Requests, tokens and open turns are counted only here, for HTTP and for gRPC. */
+import type { Caller } from "../../gen/sluice/admin/v1/access_service_pb.ts";
+import { Fault, FaultOrigin, FaultReason } from "../faults/fault.ts";
+import { Counter, type Registry } from "../metrics/metrics.ts";
+import {
+  type Ask,
+  type Decision,
+  type RateLimitHeaders,
+  hasRate,
+  rateLimitHeaders,
+  openTurn,
+  refusalOf,
+} from "./decision.ts";
+import { type KeyUse, KeyUses, charge, decide } from "./local.ts";
+import { SharedLimits, type SharedOptions } from "./shared.ts";
+import { type HouseLimits, type KeyLimits, limitsOf } from "./settings.ts";
+
+export interface LimiterOptions {
+  /** Current limits of the configuration file. */
+  readonly house: () => HouseLimits;
+  readonly origin: FaultOrigin.GATEWAY | FaultOrigin.INFERENCE;
+  readonly registry: Registry;
+  /** Redis; without it this process counts by itself. */
+  readonly shared?: SharedOptions | undefined;
+}
+
+export interface Admission {
+  /** RATE_LIMITED when the key is over a limit; undefined when the request may go on. */
+  readonly refusal: Fault | undefined;
+  /** Headers for every answer; undefined when the key has no limit per minute. */
+  readonly headers: RateLimitHeaders | undefined;
+  /** True when the caller has to count tokens. */
+  readonly countsTokens: boolean;
+  /**
+   * Ends the turn, if one was opened. Only the first call counts.
+   * @param tokens used, input plus output
+   */
+  readonly leave: (tokens?: number) => void;
+}
+
+export class Limiter {
+  readonly #options: LimiterOptions;
+  readonly #uses = new KeyUses();
+  readonly #shared: SharedLimits | undefined;
+  readonly #refused: Counter<"limit">;
+  /** Number of open turns. */
+  open = 0;
+
+  constructor(options: LimiterOptions) {
+    this.#options = options;
+    this.#shared = options.shared && new SharedLimits(options.shared, this.#uses);
+    this.#refused = new Counter({
+      name: "sluice_rate_limited_total",
+      help: "Requests that were refused because their key had reached a limit: requests, tokens or concurrency.",
+      labelNames: ["limit"],
+      registers: [options.registry],
+    });
+  }
+
+  enter(caller: Pick<Caller, "keyHash" | "rateLimits">, ask: Ask = openTurn): Admission | Promise<Admission> {
+    const limits = limitsOf(caller, this.#options.house());
+    const use = this.#uses.of(caller.keyHash, performance.now());
+    const asks = ask.turn || hasRate(limits);
+    if (!this.#shared?.up || !asks) return this.#enterAlone(caller.keyHash, use, limits, ask);
+    return this.#shared.enter(caller.keyHash, use, limits, ask).then(
+      (decision) => this.#admission(caller.keyHash, use, limits, ask, decision),
+      () => this.#enterAlone(caller.keyHash, use, limits, ask),
+    );
+  }
+
+  async stop(): Promise<void> {
+    await this.#shared?.stop();
+  }
+
+  #enterAlone(keyHash: string, use: KeyUse, limits: KeyLimits, ask: Ask): Admission {
+    const now = performance.now();
+    this.#shared?.alone(use, now);
+    return this.#admission(keyHash, use, limits, ask, decide(use, limits, ask, this.#shared?.share ?? 1, now));
+  }
+
+  #admission(keyHash: string, use: KeyUse, limits: KeyLimits, ask: Ask, { refusedBy, ahead }: Decision): Admission {
+    const headers = rateLimitHeaders(limits, ahead);
+    if (refusedBy === undefined) return this.#entered(keyHash, use, limits, ask, headers);
+    this.#refused.labels({ limit: refusedBy }).inc();
+    this.#uses.release(keyHash, use, performance.now());
+    const { why, retryAfterMs } = refusalOf(refusedBy, ahead, limits);
+    const refusal = new Fault(FaultReason.RATE_LIMITED, `Rate limit exceeded: ${why}`, {
+      retryAfterMs,
+      origin: this.#options.origin,
+      metadata: { error_type: "rate_limit_exceeded" },
+    });
+    return { refusal, headers, countsTokens: false, leave: () => {} };
+  }
+
+  #entered(keyHash: string, use: KeyUse, limits: KeyLimits, ask: Ask, headers: Admission["headers"]): Admission {
+    const turns = Number(ask.turn);
+    use.open += turns;
+    this.open += turns;
+    let over = false;
+    const leave = (tokens = 0) => {
+      if (over) return;
+      over = true;
+      use.open -= turns;
+      this.open -= turns;
+      this.#settle(keyHash, use, limits, tokens, turns);
+    };
+    // No open turn refers to this entry any more.
+    if (turns === 0) this.#uses.release(keyHash, use, performance.now());
+    return { refusal: undefined, headers, countsTokens: limits.tokensPerMinute !== undefined, leave };
+  }
+
+  #settle(keyHash: string, use: KeyUse, limits: KeyLimits, tokens: number, turns: number): void {
+    const now = performance.now();
+    const shared = this.#shared;
+    if (shared?.up) {
+      if (turns > 0 || tokens > 0) shared.leave(keyHash, use, limits, tokens, turns);
+    } else {
+      shared?.alone(use, now);
+      if (limits.tokensPerMinute !== undefined) {
+        charge(use, limits.tokensPerMinute, tokens, shared?.share ?? 1, now);
+      }
+    }
+    this.#uses.release(keyHash, use, now);
+  }
+}

@@ -1,0 +1,162 @@
+/**
+ * The connection to Redis and its health: a call waits only a moment for it, and not at all while it is known to be down.
+ *
+ * A read-only Redis counts as down. After a failover the address leads to another server, while a connection to the demoted replica may stay open, so such
+ * a connection is replaced.
+ */
+import { createHash } from "node:crypto";
+import { Redis } from "ioredis";
+import type { Logger } from "../log/log.ts";
+import { Counter, type Registry, gauge } from "../metrics/metrics.ts";
+
+/** A step takes a fraction of a millisecond, so a silence of this length means a dead Redis. */
+const silenceMs = 100;
+/** Longest wait for one answer while others arrive. */
+const stepLimitMs = 250;
+const probeEveryMs = 250;
+const maxBackoffMs = 1_000;
+
+const options = {
+  // Commands are never queued: when Redis cannot check a limit now, this process decides it now.
+  enableOfflineQueue: false,
+  maxRetriesPerRequest: 0,
+  connectTimeout: 1_000,
+  retryStrategy: (attempt: number) => Math.min(maxBackoffMs, 50 * attempt),
+};
+
+export interface Step {
+  readonly script: string;
+  readonly key: string;
+  readonly args: readonly (string | number)[];
+}
+
+export interface RedisLinkOptions {
+  readonly url: string;
+  /** A writing step, used to test whether Redis is usable. */
+  readonly probe: Step;
+  readonly log: Pick<Logger, "info" | "warn">;
+  readonly registry: Registry;
+  /** Called when Redis answers again. Its commands precede all later ones. */
+  readonly returned: () => void;
+}
+
+export class RedisLink {
+  readonly #client: Redis;
+  readonly #options: RedisLinkOptions;
+  readonly #losses: Counter;
+  readonly #probe: NodeJS.Timeout;
+  #up = false;
+  /** Time of the last answer, by performance.now(). */
+  #heardAt = 0;
+  #probing = false;
+  #readOnly = false;
+  #told = false;
+
+  constructor(linkOptions: RedisLinkOptions) {
+    this.#options = linkOptions;
+    const { url, registry } = linkOptions;
+    this.#losses = new Counter({
+      name: "sluice_limits_redis_losses_total",
+      help: "Times that Redis stopped answering and this process counted limits alone.",
+      registers: [registry],
+    });
+    gauge(
+      registry,
+      "sluice_limits_shared",
+      "1 while limits are counted in Redis, 0 while this process counts alone.",
+      () => Number(this.#up),
+    );
+    this.#client = new Redis(url, options);
+    this.#client.on("error", (error) => this.#lost(error));
+    this.#client.on("close", () => this.#lost(new Error("connection closed")));
+    this.#client.on("ready", () => void this.#ask());
+    this.#probe = setInterval(() => this.#look(), probeEveryMs);
+    this.#probe.unref();
+  }
+
+  get up(): boolean {
+    return this.#up;
+  }
+
+  /** @throws when there is no answer in time; the link counts as down then */
+  async run(step: Step): Promise<unknown> {
+    try {
+      const answer = await this.#inTime(this.#evaluate(step));
+      this.#heardAt = performance.now();
+      return answer;
+    } catch (error) {
+      this.#lost(error);
+      throw error;
+    }
+  }
+
+  stop(): void {
+    clearInterval(this.#probe);
+    this.#client.disconnect();
+  }
+
+  async #evaluate({ script, key, args }: Step): Promise<unknown> {
+    try {
+      return await this.#client.evalsha(digestOf(script), 1, key, ...args);
+    } catch (error) {
+      if (!(error instanceof Error && error.message.startsWith("NOSCRIPT"))) throw error;
+      return this.#client.eval(script, 1, key, ...args);
+    }
+  }
+
+  #look(): void {
+    if (!this.#readOnly) return void this.#ask();
+    this.#readOnly = false;
+    this.#client.disconnect(true);
+  }
+
+  async #ask(): Promise<void> {
+    if (this.#up || this.#probing || this.#client.status !== "ready") return;
+    this.#probing = true;
+    try {
+      await this.#inTime(this.#evaluate(this.#options.probe));
+      this.#up = true;
+      this.#told = false;
+      this.#options.log.info("limits are counted in Redis");
+      this.#options.returned();
+    } catch (error) {
+      this.#lost(error);
+    } finally {
+      this.#probing = false;
+    }
+  }
+
+  /** Keeps a stalled event loop from looking like a silent Redis: answers received before a late timer are read first. */
+  #inTime<Answer>(answer: Promise<Answer>): Promise<Answer> {
+    return new Promise((resolve, reject) => {
+      const askedAt = performance.now();
+      const look = () => {
+        const now = performance.now();
+        const isSilent = now - Math.max(askedAt, this.#heardAt) >= silenceMs - 1;
+        if (isSilent || now - askedAt >= stepLimitMs) reject(new Error(`no answer in ${Math.round(now - askedAt)} ms`));
+        else timer = setTimeout(() => setImmediate(look), silenceMs);
+      };
+      let timer = setTimeout(() => setImmediate(look), silenceMs);
+      answer.then(resolve, reject).finally(() => clearTimeout(timer));
+    });
+  }
+
+  /** Logs the loss once, however often a command fails. */
+  #lost(error: unknown): void {
+    if (this.#up) this.#losses.inc();
+    this.#up = false;
+    // Older servers name the refusal within the message.
+    if (error instanceof Error && error.message.includes("READONLY")) this.#readOnly = true;
+    if (this.#told) return;
+    this.#told = true;
+    this.#options.log.warn({ err: error }, "Redis does not answer: this process counts limits alone");
+  }
+}
+
+const digests = new Map<string, string>();
+
+function digestOf(script: string): string {
+  let digest = digests.get(script);
+  if (digest === undefined) digests.set(script, (digest = createHash("sha1").update(script).digest("hex")));
+  return digest;
+}

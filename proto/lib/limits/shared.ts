@@ -1,0 +1,131 @@
+/** Counts the limits of keys in Redis, for all processes together. */
+import type { Logger } from "../log/log.ts";
+import { type Registry, gauge } from "../metrics/metrics.ts";
+import type { Ask, Decision, LimitName } from "./decision.ts";
+import { Alone, type KeyUse, type KeyUses } from "./local.ts";
+import { RedisLink, type Step } from "./redis-link.ts";
+import { scripts } from "./scripts.ts";
+import type { KeyLimits } from "./settings.ts";
+
+/** Interval at which a process reports its open turns; a report stays valid for three intervals. */
+const sayEveryMs = 5_000;
+const leaseMs = 15_000;
+/** A process without Redis may give out this much more than its equal part of a limit, because keys rarely use all processes alike. */
+const slack = 1.2;
+
+export interface SharedOptions {
+  readonly url: string;
+  /** Name of this process, unique among live ones. */
+  readonly process: string;
+  /** Kind of the processes among which the limits are divided while Redis is unreachable. */
+  readonly kind: "gateway" | "inference-svc";
+  readonly log: Pick<Logger, "info" | "warn">;
+  readonly registry: Registry;
+}
+
+export class SharedLimits {
+  readonly #options: SharedOptions;
+  readonly #uses: KeyUses;
+  readonly #link: RedisLink;
+  readonly #timer: NodeJS.Timeout;
+  #processes = 1;
+
+  /** @param uses the local counts, kept up to date with answers of Redis */
+  constructor(options: SharedOptions, uses: KeyUses) {
+    this.#options = options;
+    this.#uses = uses;
+    const { url, log, registry } = options;
+    this.#link = new RedisLink({ url, probe: this.#presence(leaseMs), log, registry, returned: () => this.#say() });
+    gauge(
+      registry,
+      "sluice_limits_processes",
+      "Processes, including this one, that share the limits of keys while Redis is unreachable.",
+      () => this.#processes,
+    );
+    this.#timer = setInterval(() => {
+      if (this.#link.up) this.#say();
+    }, sayEveryMs);
+    this.#timer.unref();
+  }
+
+  get up(): boolean {
+    return this.#link.up;
+  }
+
+  /** Fraction of every limit available to this process while Redis is unreachable. */
+  get share(): number {
+    return Math.min(1, slack / this.#processes);
+  }
+
+  /** @throws when Redis does not answer */
+  async enter(keyHash: string, use: KeyUse, limits: KeyLimits, ask: Ask): Promise<Decision> {
+    const { requestsPerMinute = 0, tokensPerMinute = 0, concurrentRequests } = limits;
+    const asked = [Number(ask.request), Number(ask.turn)];
+    use.pending++;
+    try {
+      return await this.#step(scripts.enter, keyHash, use, [
+        requestsPerMinute,
+        ask.tokens ? tokensPerMinute : 0,
+        concurrentRequests,
+        ...asked,
+      ]);
+    } finally {
+      use.pending--;
+    }
+  }
+
+  leave(keyHash: string, use: KeyUse, { tokensPerMinute = 0 }: KeyLimits, tokens: number, turns: number): void {
+    // A lost message is repeated with the next count.
+    void this.#step(scripts.leave, keyHash, use, [turns, tokens, tokensPerMinute]).catch(() => {});
+  }
+
+  /** Switches to local counting without Redis, before anything is admitted. */
+  alone(use: KeyUse, now: number): void {
+    use.alone ??= new Alone(use.ahead(now));
+  }
+
+  /** Frees this process's part of the limits for the others. */
+  async stop(): Promise<void> {
+    clearInterval(this.#timer);
+    if (this.#link.up) await this.#present(0).catch(() => {});
+    this.#link.stop();
+  }
+
+  /** Sent at once, to precede all later commands. */
+  #say(): void {
+    const now = performance.now();
+    for (const [keyHash, use] of this.#uses) {
+      const { alone } = use;
+      if (use.open === 0 && use.pending === 0 && !alone) continue;
+      const { requestsMs, tokensMs } = alone?.heard ?? use.ahead(now);
+      const owed = [alone?.requests.aheadMs(now) ?? 0, alone?.tokens.aheadMs(now) ?? 0] as const;
+      use.alone = undefined;
+      const args = [use.open + use.pending, requestsMs, owed[0], tokensMs, owed[1]];
+      void this.#step(scripts.restore, keyHash, use, args).catch(() => {});
+    }
+    void this.#present(leaseMs).catch(() => {});
+  }
+
+  async #present(forMs: number): Promise<void> {
+    this.#processes = Math.max(1, Number(await this.#link.run(this.#presence(forMs))));
+  }
+
+  #presence(forMs: number): Step {
+    const { kind, process } = this.#options;
+    return { script: scripts.present, key: `sluice:limits:processes:${kind}`, args: [process, forMs] };
+  }
+
+  async #step(script: string, keyHash: string, use: KeyUse, args: readonly number[]): Promise<Decision> {
+    const reply = await this.#link.run({
+      script,
+      key: `sluice:limits:key:${keyHash}`,
+      args: [this.#options.process, leaseMs, ...args],
+    });
+    const [refusedBy, requestsMs, tokensMs] = reply as [string, string, string];
+    const ahead = { requestsMs: Number(requestsMs), tokensMs: Number(tokensMs) };
+    const now = performance.now();
+    use.requests.set(ahead.requestsMs, now);
+    use.tokens.set(ahead.tokensMs, now);
+    return { refusedBy: refusedBy === "" ? undefined : (refusedBy as LimitName), ahead };
+  }
+}

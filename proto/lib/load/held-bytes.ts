@@ -1,0 +1,173 @@
+/**
+ * Memory for answers under way: bytes of providers, tools and pages, kept until they are delivered or no longer needed.
+ *
+ * The length of an answer is known only at its end, so its memory cannot be reserved before it is read. Code that buffers bytes of an answer counts them in
+ * its account as they grow. When all accounts together exceed the limit, the largest answer of the key with the most bytes fails at once, and the others
+ * continue.
+ */
+import { Fault, FaultOrigin, FaultReason } from "../faults/fault.ts";
+import { type Registry, gauge } from "../metrics/metrics.ts";
+import { budgetBytes } from "./memory.ts";
+
+/** Requests can always reserve the other half of the byte budget, so answers under way never keep new turns out. */
+const shareOfBudget = 0.5;
+
+/** Memory overhead of a chunk: a provider may send chunks of a single byte. */
+export const chunkOverheadBytes = 96;
+
+export interface HeldBytesOptions {
+  /** Memory of requests and answers together; half of the memory of the process when absent. */
+  readonly budget?: number;
+}
+
+export class HeldBytes {
+  readonly #accounts = new Set<Account>();
+  /** Called when memory becomes free, for waiting requests. */
+  readonly onFreed = new Set<() => void>();
+  /** Bytes of requests and answers together. */
+  readonly budget: number;
+  /** Maximum bytes of all answers together. */
+  readonly limit: number;
+  bytes = 0;
+  /** Number of answers that failed for lack of memory. */
+  failed = 0;
+
+  constructor({ budget = budgetBytes(1) }: HeldBytesOptions = {}) {
+    this.budget = budget;
+    this.limit = Math.floor(shareOfBudget * budget);
+  }
+
+  /**
+   * Opens an account. The caller must release it.
+   * @param key hash of the API key; for a service without one, its host
+   * @param fail ends the answer and its connection at once
+   */
+  open(key: string, fail: (fault: Fault) => void): Account {
+    const account = new Account(this, key, fail);
+    this.#accounts.add(account);
+    return account;
+  }
+
+  /** Called by accounts only. */
+  forget(account: Account): void {
+    this.#accounts.delete(account);
+  }
+
+  /** Called by accounts only. @param bytes negative when they become free */
+  count(bytes: number): void {
+    this.bytes += bytes;
+    if (bytes < 0 && this.onFreed.size > 0) for (const freed of this.onFreed) freed();
+  }
+
+  /** Called by accounts only, after they have grown. */
+  makeRoom(grown: Account): void {
+    while (this.bytes > this.limit) {
+      const largest = grown.bytes > this.limit ? grown : this.#largest();
+      if (largest === undefined) return;
+      this.failed++;
+      largest.fail(tooLarge(this.limit));
+    }
+  }
+
+  #largest(): Account | undefined {
+    const byKey = new Map<string, number>();
+    for (const { key, bytes } of this.#accounts) byKey.set(key, (byKey.get(key) ?? 0) + bytes);
+    let largest: Account | undefined;
+    for (const account of this.#accounts) {
+      if (account.bytes === 0) continue;
+      const [held, most] = [byKey.get(account.key) ?? 0, largest ? (byKey.get(largest.key) ?? 0) : -1];
+      if (largest === undefined || held > most || (held === most && isLarger(account, largest))) largest = account;
+    }
+    return largest;
+  }
+
+  /** Metrics of this process. */
+  measure(registry: Registry): void {
+    const { limit } = this;
+    gauge(registry, "sluice_held_answers_limit_bytes", "Memory that answers under way may hold.", () => limit);
+    gauge(registry, "sluice_held_answers_bytes", "Memory that answers under way hold.", () => this.bytes);
+    registry.add({
+      name: "sluice_held_answers_failed_total",
+      help: "Answers that failed because answers under way held too much memory.",
+      type: "counter",
+      samples: (give) => give("", "", this.failed),
+    });
+  }
+}
+
+/** The answer with more kept bytes is larger, whatever memory its parser takes. */
+const isLarger = (a: Account, b: Account): boolean => a.kept > b.kept || (a.kept === b.kept && a.bytes > b.bytes);
+
+const tooLarge = (limit: number): Fault =>
+  new Fault(
+    FaultReason.PROVIDER_FAILED,
+    `The answer is too large: all answers under way may hold ${limit} bytes of memory, and this one held the most`,
+    { origin: FaultOrigin.UPSTREAM, shouldRetry: false },
+  );
+
+/** Memory of one answer, or of one tool call, in bytes. */
+export class Account {
+  readonly #all: HeldBytes;
+  readonly key: string;
+  readonly #fail: (fault: Fault) => void;
+  #failure: Fault | undefined;
+  #isOver = false;
+  /** Bytes of the answer itself. */
+  kept = 0;
+  /** The kept bytes plus the memory for reading them. */
+  bytes = 0;
+
+  constructor(all: HeldBytes, key: string, fail: (fault: Fault) => void) {
+    this.#all = all;
+    this.key = key;
+    this.#fail = fail;
+  }
+
+  /**
+   * Counts additional bytes.
+   * @param kept negative for released bytes
+   * @param working bytes for reading them
+   * @throws Fault PROVIDER_FAILED when this answer has failed for lack of memory
+   */
+  grow(kept: number, working = 0): void {
+    if (!this.tryGrow(kept, working)) throw this.#failure as Fault;
+  }
+
+  /** `grow` for callers that cannot throw. @returns false when this answer has failed for lack of memory */
+  tryGrow(kept: number, working = 0): boolean {
+    if (!this.#isOver) {
+      this.#change(kept, working);
+      if (this.#all.bytes > this.#all.limit) this.#all.makeRoom(this);
+    }
+    return this.#failure === undefined;
+  }
+
+  /** Counts released bytes. */
+  shrink(kept: number, working = 0): void {
+    if (!this.#isOver) this.#change(-kept, -working);
+  }
+
+  #change(kept: number, working: number): void {
+    this.kept += kept;
+    this.bytes += kept + working;
+    this.#all.count(kept + working);
+  }
+
+  /** Called when this is the largest. */
+  fail(fault: Fault): void {
+    this.#failure = fault;
+    this.release();
+    this.#fail(fault);
+  }
+
+  /** Ends the account. Only the first call counts. */
+  release(): void {
+    if (this.#isOver) return;
+    this.#change(-this.kept, this.kept - this.bytes);
+    this.#isOver = true;
+    this.#all.forget(this);
+  }
+}
+
+/** Accounts of this process. */
+export const heldBytes = new HeldBytes();

@@ -1,0 +1,171 @@
+/**
+ * Resolves keys to their callers, and workspaces to their inactive end users.
+ *
+ * While admin-svc or its database is unreachable, a known key keeps working for 300 s on its last policy, and an unknown one gets 503,
+ * never 401.
+ */
+import type { DescMessage, MessageShape } from "@bufbuild/protobuf";
+import type { Client } from "@grpc/grpc-js";
+import type { Caller, WatchPolicyResponse } from "../../gen/sluice/admin/v1/access_service_pb.ts";
+import { Counter, type Registry, gauge } from "../metrics/metrics.ts";
+import type { Finding } from "../process/hindrances.ts";
+import { Policies, type Served, maxUnverifiedMs, silenceMs } from "./policies.ts";
+import { askCaller, askEndUsers, endUsersOf } from "./questions.ts";
+import { type News, PolicyWatch, type PolicyWatchOptions } from "./watch.ts";
+import { unsupportedFieldIn } from "../rpc/supported-fields.ts";
+import type { TraceHeaders } from "../tracing/context.ts";
+import { invalid } from "../validation/problems.ts";
+
+/** The policy used for a turn. */
+export interface Resolved {
+  /** Absent when the key is unknown, disabled or expired. */
+  readonly caller: Caller | undefined;
+  /** Generation of the policy in force. */
+  readonly generation: bigint;
+  /** True when a newer policy exists but could not be read. */
+  readonly isSuperseded: boolean;
+}
+
+export interface AccessOptions extends PolicyWatchOptions {
+  readonly registry: Registry;
+}
+
+export class Access {
+  readonly #client: Client;
+  readonly #watch: PolicyWatch;
+  readonly #callers: Policies<Caller>;
+  readonly #endUsers: Policies<ReadonlySet<string>>;
+  readonly #supersededServed: Counter;
+  #seen = 0n;
+  #applied = 0n;
+  #changed: (keyHashes: readonly string[] | null) => void = () => {};
+
+  constructor({ registry, ...options }: AccessOptions) {
+    this.#client = options.client;
+    const watch = new PolicyWatch(options, (message) => this.#apply(message));
+    this.#watch = watch;
+    const applied = () => this.#applied;
+    const state = {
+      get applied() {
+        return applied();
+      },
+      get silentMs() {
+        return watch.silentMs;
+      },
+    };
+    this.#callers = new Policies(askCaller(options), state);
+    this.#endUsers = new Policies(askEndUsers(options), state);
+    gauge(registry, "sluice_policy_generation", "Highest policy generation in force in this process.", () =>
+      Number(this.#applied),
+    );
+    gauge(
+      registry,
+      "sluice_policy_watch_silence_seconds",
+      "Seconds since the last message of the policy watch, -1 before the first; above 3 the process serves on its last known policy.",
+      () => (this.ready ? this.#watch.silentMs / 1000 : -1),
+    );
+    this.#supersededServed = new Counter({
+      name: "sluice_policy_superseded_served_total",
+      help: "Requests that were served on a key's last known policy although a newer one exists, because admin-svc was unreachable.",
+      registers: [registry],
+    });
+  }
+
+  /** True once admin-svc has answered: before that no key can be resolved, and the process is not ready. */
+  get ready(): boolean {
+    return this.#watch.silentMs !== Number.POSITIVE_INFINITY;
+  }
+
+  /** Whether policies are known, and changes of them arrive. */
+  findHindrance(): Finding | undefined {
+    const { silentMs } = this.#watch;
+    if (!this.ready) return { reason: "admin-svc was not reached since the start", isPartial: false };
+    if (silentMs >= maxUnverifiedMs) return { reason: "the last known policies are too old", isPartial: false };
+    return silentMs >= silenceMs ? { reason: "admin-svc does not answer", isPartial: true } : undefined;
+  }
+
+  /** The highest generation known to this process. */
+  get generation(): bigint {
+    return this.#seen;
+  }
+
+  /** Records a generation learnt elsewhere, such as from the answer to a write; older policies are read again. */
+  note(generation: bigint): void {
+    if (generation > this.#seen) this.#seen = generation;
+  }
+
+  /**
+   * Checks a request with settings: an admin-svc of an earlier build would silently drop unknown fields.
+   * @throws Fault INVALID_REQUEST naming the field
+   */
+  requireKnown<Desc extends DescMessage>(schema: Desc, message: MessageShape<Desc>): void {
+    const path = unsupportedFieldIn(this.#watch.knows, schema, message);
+    if (path !== undefined) throw invalid(path, "not known to admin-svc, which is of an earlier build");
+  }
+
+  /** Calls the listener with the affected keys, or null for every key, before each change is acknowledged. */
+  onChange(listener: (keyHashes: readonly string[] | null) => void): void {
+    this.#changed = listener;
+  }
+
+  /** Calls the listener with what other processes learn of endpoints. Call it before `watch`. */
+  onEndpoints(listener: (news: readonly News[]) => void): void {
+    this.#watch.hearEndpoints(listener);
+  }
+
+  /** Reports an observation about an endpoint to the other processes. Delivery is not guaranteed. */
+  tellEndpoint(news: News): void {
+    this.#watch.tell(news, this.#applied);
+  }
+
+  /**
+   * The caller of a key, as of `minGeneration` or later.
+   * @param trace of the request, when it causes a call to admin-svc
+   * @throws Fault UNAVAILABLE when the caller cannot be read
+   */
+  resolve(keyHash: string, minGeneration: bigint = this.#seen, trace?: TraceHeaders): Resolved | Promise<Resolved> {
+    const served = this.#callers.resolve(keyHash, minGeneration, trace);
+    return served instanceof Promise ? served.then((late) => this.#resolved(late)) : this.#resolved(served);
+  }
+
+  #resolved({ value, generation, isSuperseded }: Served<Caller>): Resolved {
+    if (isSuperseded) this.#supersededServed.inc();
+    else this.note(generation);
+    return { caller: unexpired(value), generation, isSuperseded };
+  }
+
+  /**
+   * Registered but inactive end users of a workspace, as of `minGeneration` or later.
+   * @throws Fault UNAVAILABLE when they cannot be read
+   */
+  async inactiveEndUsers(workspaceId: string, minGeneration: bigint = this.#seen): Promise<ReadonlySet<string>> {
+    const { value } = await this.#endUsers.resolve(endUsersOf(workspaceId), minGeneration);
+    return value ?? new Set();
+  }
+
+  /** Watches until `stop()`. Settles when the first message is in force, or never. */
+  watch(): Promise<void> {
+    return this.#watch.start();
+  }
+
+  #apply({ generation, keyHashes, ...message }: WatchPolicyResponse): bigint {
+    // A reconnect at the current generation has missed nothing.
+    const all = message.all && generation !== this.#applied;
+    for (const policies of [this.#callers, this.#endUsers]) policies.heard(all ? null : keyHashes, generation);
+    this.#applied = generation;
+    this.note(generation);
+    if (all || keyHashes.length > 0) this.#changed(all ? null : keyHashes);
+    return this.#applied;
+  }
+
+  stop(): void {
+    this.#watch.stop();
+    this.#client.close();
+  }
+}
+
+/** An expiry takes effect without a message. */
+function unexpired(caller: Caller | undefined): Caller | undefined {
+  const expires = caller?.expiresAtMs;
+  return expires !== undefined && Number(expires) <= Date.now() ? undefined : caller;
+}

@@ -1,0 +1,12 @@
+/** Recognizes changes of files without reading them. */
+import { statSync } from "node:fs";
+
+/** Identifies the content of a file by its metadata. Follows links. */
+export function lookOf(path: string): string {
+  try {
+    const { dev, ino, size, mtimeNs } = statSync(path, { bigint: true });
+    return `${dev}:${ino}:${size}:${mtimeNs}`;
+  } catch (error) {
+    return String((error as NodeJS.ErrnoException).code);
+  }
+}

@@ -1,0 +1,123 @@
+/**
+ * Local causes, such as a full disk, that stop or slow down a process. Each is checked once a second, even without traffic, so a process is ready again
+ * within a second of the repair.
+ */
+import { open } from "node:fs/promises";
+import type { Logger } from "../log/log.ts";
+
+const lookMs = 1_000;
+
+/** What can hinder a process; docs/operate/hindrances.md explains each. */
+export type Cause = "spool" | "policy" | "descriptors" | "memory" | "configuration";
+
+export interface Hindrance {
+  readonly cause: Cause;
+  /** For operators: without paths, addresses and secrets. */
+  readonly reason: string;
+  /** The process does its work, less well than others, and stays ready. */
+  readonly isPartial: boolean;
+}
+
+/** Finds what is wrong at present; undefined when nothing is. */
+export type Look = () => Finding | undefined | Promise<Finding | undefined>;
+export type Finding = Pick<Hindrance, "reason" | "isPartial">;
+
+interface Watched {
+  readonly look: Look;
+  found: Finding | undefined;
+  isLooking: boolean;
+}
+
+export class Hindrances {
+  readonly #log: Pick<Logger, "info" | "error">;
+  readonly #watched = new Map<Cause, Watched>();
+  readonly #watchers = new Set<() => void>();
+  #timer: NodeJS.Timeout | undefined;
+
+  constructor(log: Pick<Logger, "info" | "error">) {
+    this.#log = log;
+  }
+
+  /** The most severe current cause: a full stop counts before an impairment. */
+  get current(): Hindrance | undefined {
+    let partial: Hindrance | undefined;
+    for (const [cause, { found }] of this.#watched) {
+      if (found && !found.isPartial) return { cause, ...found };
+      if (found) partial ??= { cause, ...found };
+    }
+    return partial;
+  }
+
+  /** The cause that stops all work of the process; undefined while it works. */
+  get whole(): Hindrance | undefined {
+    const { current } = this;
+    return current?.isPartial ? undefined : current;
+  }
+
+  /** Every watched cause with its last finding. */
+  *[Symbol.iterator](): Iterator<readonly [Cause, Finding | undefined]> {
+    for (const [cause, { found }] of this.#watched) yield [cause, found];
+  }
+
+  /** Looks at a cause once a second from now on. @param found before the first look */
+  watch(cause: Cause, look: Look, found?: Finding): void {
+    this.#watched.set(cause, { look, found, isLooking: false });
+    this.#timer ??= setInterval(() => {
+      for (const each of this.#watched.keys()) void this.look(each);
+    }, lookMs).unref();
+    if (found) this.#tell();
+  }
+
+  /** Checks a cause at once, after an event that points to it. Never rejects. */
+  async look(cause: Cause): Promise<void> {
+    const watched = this.#watched.get(cause);
+    if (!watched || watched.isLooking) return;
+    watched.isLooking = true;
+    try {
+      this.#note(cause, watched, await watched.look());
+    } finally {
+      watched.isLooking = false;
+    }
+  }
+
+  /** Takes in what an attempt to work has found. */
+  found(cause: Cause, found: Finding): void {
+    const watched = this.#watched.get(cause);
+    if (watched && !watched.found) this.#note(cause, watched, found);
+  }
+
+  /** Calls the watcher at every change. */
+  onChange(watcher: () => void): void {
+    this.#watchers.add(watcher);
+  }
+
+  stop(): void {
+    clearInterval(this.#timer);
+  }
+
+  #note(cause: Cause, watched: Watched, found: Finding | undefined): void {
+    const before = watched.found;
+    watched.found = found;
+    if (before?.reason === found?.reason && before?.isPartial === found?.isPartial) return;
+    if (!found) this.#log.info({ cause }, "a hindrance is over");
+    else if (!before || before.isPartial !== found.isPartial)
+      this.#log.error({ cause, reason: found.reason, partial: found.isPartial }, "this process is hindered");
+    this.#tell();
+  }
+
+  #tell(): void {
+    for (const watcher of this.#watchers) watcher();
+  }
+}
+
+/** Finds out whether the process may open a file or a connection. */
+export async function lookAtDescriptors(): Promise<Finding | undefined> {
+  try {
+    await (await open("/dev/null")).close();
+    return undefined;
+  } catch (error) {
+    const { code } = error as NodeJS.ErrnoException;
+    if (code !== "EMFILE" && code !== "ENFILE") return undefined;
+    return { reason: `no file descriptor is left (${code})`, isPartial: false };
+  }
+}

@@ -1,0 +1,19 @@
+/**
+ * A serving process survives uncaught errors, such as a timer without a free file descriptor: an exit would end every open stream. The error is logged and
+ * counted. During the start of a process, such an error ends it.
+ */
+import type { Logger } from "../log/log.ts";
+import { Counter, type Registry } from "../metrics/metrics.ts";
+
+/** Handles uncaught errors from now on. */
+export function outliveErrors(log: Pick<Logger, "error">, registry: Registry): void {
+  const count = new Counter({
+    name: "sluice_uncaught_errors_total",
+    help: "Uncaught errors of the process; each is in its log.",
+    registers: [registry],
+  });
+  process.on("uncaughtException", (error) => {
+    count.inc();
+    log.error({ err: error }, "uncaught error; the process goes on");
+  });
+}

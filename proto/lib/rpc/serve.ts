@@ -1,0 +1,233 @@
+/** Serves gRPC, gRPC-Web and Connect on one HTTP/2 port, in clear text or with TLS, with health checks and a drain that lets open calls finish. */
+import type { DescService } from "@bufbuild/protobuf";
+import { Code, ConnectError, type ConnectRouter, type Interceptor } from "@connectrpc/connect";
+import { connectNodeAdapter } from "@connectrpc/connect-node";
+import { type Http2SecureServer, type Http2Server, type ServerHttp2Session, createServer } from "node:http2";
+import type { AddressInfo } from "node:net";
+import { Health } from "../../gen/grpc/health/v1/health_pb.ts";
+import { maxConnections } from "../load/descriptors.ts";
+import { Fault } from "../faults/fault.ts";
+import type { Lifecycle } from "../process/lifecycle.ts";
+import type { Logger } from "../log/log.ts";
+import { type ServerTls, createTlsServer } from "../tls/server.ts";
+import type { Registry } from "../metrics/metrics.ts";
+import { type MessageAdmission, admitting, strangerWindowBytes, trustedWindowBytes } from "./admission.ts";
+import { Connections, type RequestHandler } from "./connections.ts";
+import { health } from "./health.ts";
+import { type Http1Options, serveHttp1 } from "./http1.ts";
+import { type InternalCalls, interceptStreams } from "./internal-streams.ts";
+import type { Tracing } from "../tracing/span.ts";
+import { tracedCalls } from "../tracing/rpc.ts";
+import { reflection, reflectionServices } from "./reflection.ts";
+import { measuredCalls } from "./measure.ts";
+import { toConnectError } from "./status.ts";
+import { escapeStatusLess } from "./status-text.ts";
+import type { ServiceToken } from "./service-token.ts";
+import { refusingUnknown } from "./strict.ts";
+import { UnprovenConnections, connectionOf, maxConcurrentStreams, maxConcurrentStreamsUnproven } from "./unproven.ts";
+
+/** Maximum size of an RPC message, 48 MiB: a body of 32 MiB with room for its envelope. */
+export const maxMessageBytes = 48 * 1024 * 1024;
+
+/** Node's default closes a connection after 1,000 resets in a burst, with the streams of all its callers. Node 20 ignores this setting. */
+const resetLimits = { streamResetBurst: 100_000, streamResetRate: 100_000 };
+/** Settings of connections without authentication, until a call authenticates. */
+const openOptions = {
+  settings: { initialWindowSize: strangerWindowBytes, maxConcurrentStreams: maxConcurrentStreamsUnproven },
+  ...resetLimits,
+};
+/** Settings of connections with a certificate. */
+const certifiedOptions = { settings: { initialWindowSize: trustedWindowBytes, maxConcurrentStreams }, ...resetLimits };
+
+/**
+ * No compression in either direction: the processes are near each other, and gzip, which grpc-js accepts by default, took a third of the processor time of
+ * a small turn. A few kilobytes of a stranger would also unpack to the maximum message size.
+ */
+const uncompressed = { acceptCompression: [] };
+
+/** Processes of Sluice probe each other every 10 s; a silent connection without calls may be closed for a new one after this time. */
+const idleMs = 60_000;
+
+/** Share of the file descriptors for clients of this port. The other half is for providers, the database and the HTTP/1.1 port. */
+const clientShare = 0.5;
+
+export interface RpcServerOptions {
+  readonly port: number;
+  /** All addresses of the machine when undefined. */
+  readonly host?: string | undefined;
+  /** Fraction of the file descriptors of the process for this service; 1 when absent. */
+  readonly share?: number;
+  readonly lifecycle: Lifecycle;
+  readonly log: Logger;
+  /** The services of `routes`, for health checks and reflection. */
+  readonly services: readonly DescService[];
+  readonly routes: (router: ConnectRouter) => void;
+  /** Decides which callers may send messages; all of them when absent. */
+  readonly admission?: MessageAdmission;
+  /** Full names of the services whose unary requests are refused for fields unknown to this build. */
+  readonly strict?: readonly string[];
+  /** Registry for metrics of the calls. */
+  readonly registry?: Registry;
+  readonly tracing?: Tracing | undefined;
+  /**
+   * Calls by path that clients end when asked to drain, served without the library. A connection gets its GOAWAY only after the last of them: grpc-js drops
+   * a connection with a GOAWAY at its next keep-alive, with all its open calls.
+   */
+  readonly internalCalls?: InternalCalls;
+  /** Maximum size of a message; 48 MiB when absent. */
+  readonly readMaxBytes?: number;
+  /** A connection with an authenticated call by this token may open any number of streams. */
+  readonly token?: ServiceToken | undefined;
+  /** Certificates of the port; clear text when absent. */
+  readonly tls?: ServerTls | undefined;
+  /** A second, clear-text port for the same calls. It refuses bidirectional streams with 505. */
+  readonly http1?: Http1Options | undefined;
+}
+
+export interface RpcServer {
+  readonly port: number;
+  readonly http1Port: number | undefined;
+  /** Refuses new calls; settles when the last running one has ended. */
+  drain(): Promise<void>;
+}
+
+export async function serveRpc(options: RpcServerOptions): Promise<RpcServer> {
+  const connections = new Connections();
+  const { tls, log, token, admission, internalCalls = new Map(), share = 1 } = options;
+  const unproven = new UnprovenConnections({ token, log });
+  const serve = handlerOf(options, unproven);
+  const handle = unproven.inTurn(admission ? admitting(admission, serve) : serve);
+  const server = tls ? createTlsServer(tls, certifiedOptions, log, handle) : createServer(openOptions, handle);
+  interceptStreams(server, { calls: internalCalls, token: tls ? undefined : token, connections, unproven });
+  if (!tls) unproven.guard(server);
+  server.on("session", (session: ServerHttp2Session) => {
+    if (session.destroyed) return; // refused for its certificate
+    connections.add(session);
+    // A connection with a certificate needs no further proof.
+    if (!tls) unproven.add(session);
+    session.setLocalWindowSize(16 * 1024 * 1024);
+    session.setTimeout(idleMs, () => connections.endIdle(session));
+    session.on("error", (error) => log.debug({ err: error }, "connection failed"));
+  });
+  server.on("error", (error) => log.error({ err: error }, "rpc server failed"));
+  server.maxConnections = maxConnections(clientShare * share);
+  await listen(server, options);
+  const http1 = options.http1 && (await serveHttp1(handle, options.http1, share));
+  return {
+    port: (server.address() as AddressInfo).port,
+    http1Port: http1?.port,
+    drain: async () => {
+      const closed = new Promise<void>((resolve) => server.close(() => resolve()));
+      connections.drain();
+      await Promise.all([closed, http1?.drain()]);
+    },
+  };
+}
+
+function handlerOf(
+  {
+    routes,
+    strict = [],
+    log,
+    tracing,
+    registry,
+    readMaxBytes = maxMessageBytes,
+    services,
+    lifecycle,
+  }: RpcServerOptions,
+  unproven: UnprovenConnections,
+): RequestHandler {
+  const handle = connectNodeAdapter({
+    routes: (router) => {
+      router.service(Health, health({ lifecycle, serviceNames: services.map(({ typeName }) => typeName) }));
+      const reflected = reflection([...services, Health, ...reflectionServices], lifecycle);
+      for (const service of reflectionServices) router.service(service, reflected);
+      routes(router);
+    },
+    // The first interceptor is outermost: it sees the final status.
+    interceptors: [
+      ...(tracing ? [tracedCalls(tracing)] : []),
+      ...(registry ? [measuredCalls(registry)] : []),
+      faults(log),
+      unproven.interceptor,
+      refusingUnknown(strict),
+    ],
+    contextValues: connectionOf,
+    readMaxBytes,
+    writeMaxBytes: maxMessageBytes,
+    // Fields of JSON messages have no number for the check by `strict`, so the parser refuses unknown names.
+    jsonOptions: { ignoreUnknownFields: false },
+    ...uncompressed,
+    grpcWeb: true,
+    connect: true,
+    grpc: true,
+  });
+  return (request, response) => {
+    escapeStatusLess(response);
+    try {
+      handle(request, response);
+    } catch {
+      // The adapter builds a URL from the client's host header, and an uncaught error there would end the process.
+      response.statusCode = 400;
+      response.end();
+    }
+  };
+}
+
+function listen(
+  server: Http2Server | Http2SecureServer,
+  { port, host }: Pick<RpcServerOptions, "port" | "host">,
+): Promise<void> {
+  return new Promise((resolve, reject) => {
+    server.once("error", reject);
+    server.listen({ port, host }, () => {
+      server.off("error", reject);
+      resolve();
+    });
+  });
+}
+
+/** The only place where an error becomes a status: handlers throw Faults, every other error is masked and logged. */
+const faults =
+  (log: Logger): Interceptor =>
+  (next) =>
+  async (request) => {
+    const translate = (error: unknown) => {
+      // Over HTTP/1.1 the abort is no ConnectError. A disconnected client is not a failure of the server.
+      if (request.signal.aborted && error === request.signal.reason) return ConnectError.from(error, Code.Canceled);
+      const translated = toConnectError(error);
+      const fault = error instanceof Fault ? error : undefined;
+      if (translated.code === Code.Internal) {
+        log.error({ err: fault?.cause ?? error, method: request.method.name }, "rpc failed");
+      }
+      return translated;
+    };
+    try {
+      const response = await next(request);
+      if (!response.stream) return response;
+      return { ...response, message: catching(response.message, translate) };
+    } catch (error) {
+      throw translate(error);
+    }
+  };
+
+/** Translates errors of the producer, but not those of the consumer: stepping by hand keeps the two apart. */
+async function* catching<T>(source: AsyncIterable<T>, translate: (error: unknown) => unknown): AsyncIterable<T> {
+  const iterator = source[Symbol.asyncIterator]();
+  let finished = false;
+  try {
+    for (;;) {
+      const step = await iterator.next().catch((error: unknown) => {
+        finished = true;
+        throw translate(error);
+      });
+      if (step.done === true) {
+        finished = true;
+        return;
+      }
+      yield step.value;
+    }
+  } finally {
+    if (!finished) await iterator.return?.();
+  }
+}

@@ -1,0 +1,158 @@
+/** Spans with the OpenTelemetry libraries, exported in batches in the background. */
+import {
+  ROOT_CONTEXT,
+  type Span as OtelSpan,
+  SpanKind,
+  SpanStatusCode,
+  type Tracer,
+  createTraceState,
+  trace,
+} from "@opentelemetry/api";
+import { detectResources, envDetector, resourceFromAttributes } from "@opentelemetry/resources";
+import { BasicTracerProvider, BatchSpanProcessor, type SpanExporter } from "@opentelemetry/sdk-trace-base";
+import { setTimeout as delay } from "node:timers/promises";
+import { Counter } from "../metrics/metrics.ts";
+import { version } from "../process/version.ts";
+import { type TraceHeaders, readTraceHeaders, traceparentOf } from "./context.ts";
+import type { TracingOptions, TracingSettings } from "./settings.ts";
+import type { Attributes, Span, SpanOptions, Tracing } from "./span.ts";
+
+const maxValueLength = 1_024;
+const closeMs = 5_000;
+
+export async function openTelemetry({ protocol }: TracingSettings, options: TracingOptions): Promise<Tracing> {
+  const named = resourceFromAttributes({
+    "service.name": options.room,
+    "service.namespace": "sluice",
+    "service.instance.id": options.instance,
+    "service.version": version,
+  });
+  const provider = new BasicTracerProvider({
+    resource: named.merge(detectResources({ detectors: [envDetector] })),
+    spanLimits: { attributeValueLengthLimit: maxValueLength },
+    spanProcessors: [new BatchSpanProcessor(countDeliveries(await exporterOf(protocol), options))],
+  });
+  const tracer = provider.getTracer("sluice");
+  return {
+    start: (name, spanOptions) => new TelemetrySpan(tracer, name, spanOptions),
+    async close() {
+      // Shutdown does not wait longer for an unreachable collector.
+      await Promise.race([provider.shutdown().catch(() => {}), delay(closeMs, undefined, { ref: false })]);
+    },
+  };
+}
+
+async function exporterOf(protocol: TracingSettings["protocol"]): Promise<SpanExporter> {
+  const { OTLPTraceExporter } =
+    protocol === "http/json"
+      ? await import("@opentelemetry/exporter-trace-otlp-http")
+      : await import("@opentelemetry/exporter-trace-otlp-proto");
+  return new OTLPTraceExporter();
+}
+
+/** Counts spans on their way out, and logs once when their delivery begins to fail. */
+function countDeliveries(
+  exporter: SpanExporter,
+  { log, registry }: Pick<TracingOptions, "log" | "registry">,
+): SpanExporter {
+  const spans = new Counter({
+    name: "sluice_trace_spans_total",
+    help: "Spans that were handed to the collector: delivered, or lost because it did not take them.",
+    labelNames: ["result"],
+    registers: [registry],
+  });
+  let failing = false;
+  return {
+    export(batch, settled) {
+      exporter.export(batch, (result) => {
+        const failed = result.error !== undefined;
+        spans.labels({ result: failed ? "lost" : "delivered" }).inc(batch.length);
+        if (failed && !failing) log.warn({ reason: result.error?.name }, "spans cannot be delivered");
+        if (!failed && failing) log.info("spans are delivered again");
+        failing = failed;
+        settled(result);
+      });
+    },
+    shutdown: () => exporter.shutdown(),
+    forceFlush: async () => exporter.forceFlush?.(),
+  };
+}
+
+const kinds = { server: SpanKind.SERVER, client: SpanKind.CLIENT } as const;
+
+class TelemetrySpan implements Span {
+  readonly #span: OtelSpan;
+  #ended = false;
+
+  constructor(tracer: Tracer, name: string, { kind, parent, attributes, startedAtMs }: SpanOptions) {
+    const options = {
+      kind: kinds[kind],
+      ...(attributes && { attributes }),
+      ...(startedAtMs !== undefined && { startTime: startedAtMs }),
+    };
+    this.#span = tracer.startSpan(name, options, contextOf(parent));
+  }
+
+  get context() {
+    return this.#span.spanContext();
+  }
+
+  get traceId(): string {
+    return this.context.traceId;
+  }
+
+  get traceparent(): string {
+    const { traceId, spanId, traceFlags } = this.context;
+    return traceparentOf({ traceId, spanId, sampled: (traceFlags & 1) === 1 });
+  }
+
+  get tracestate(): string {
+    return this.context.traceState?.serialize() ?? "";
+  }
+
+  rename(name: string): void {
+    this.#span.updateName(name);
+  }
+
+  set(attributes: Attributes): void {
+    this.#span.setAttributes(attributes);
+  }
+
+  event(name: string, attributes: Attributes): void {
+    this.#span.addEvent(name, attributes);
+  }
+
+  link(headers: TraceHeaders): void {
+    const context = remoteContext(headers);
+    if (context) this.#span.addLink({ context });
+  }
+
+  fail(errorType: string): void {
+    this.#span.setAttribute("error.type", errorType);
+    this.#span.setStatus({ code: SpanStatusCode.ERROR });
+  }
+
+  end(): void {
+    if (this.#ended) return;
+    this.#ended = true;
+    this.#span.end();
+  }
+}
+
+function contextOf(parent: TraceHeaders) {
+  const context = parent instanceof TelemetrySpan ? parent.context : remoteContext(parent);
+  return context ? trace.setSpanContext(ROOT_CONTEXT, context) : ROOT_CONTEXT;
+}
+
+function remoteContext(headers: TraceHeaders) {
+  const read = readTraceHeaders(headers);
+  if (!read) return undefined;
+  const { traceId, spanId, sampled, tracestate } = read;
+  return {
+    traceId,
+    spanId,
+    traceFlags: sampled ? 1 : 0,
+    isRemote: true,
+    ...(tracestate !== "" && { traceState: createTraceState(tracestate) }),
+  };
+}

@@ -1,0 +1,20 @@
+/** Parts of a service inside its own process during the warm-up: its log lines and metrics go nowhere. */
+import { randomBytes } from "node:crypto";
+import { Lifecycle } from "../process/lifecycle.ts";
+import { type LogLevel, openLog } from "../log/log.ts";
+import { Registry } from "../metrics/metrics.ts";
+import type { ProcessParts } from "../process/process-parts.ts";
+
+export function createWarmUpParts(room: string, level: LogLevel): ProcessParts {
+  const log = openLog(room, level, { write: () => {} });
+  return {
+    instance: "warm-up",
+    token: randomBytes(32).toString("hex"),
+    certificates: undefined,
+    lifecycle: new Lifecycle(log),
+    log,
+    registry: new Registry(room),
+    tracing: undefined,
+    share: 1,
+  };
+}

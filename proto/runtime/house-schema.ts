@@ -1,5 +1,0 @@
-/** Prints the JSON Schema of the configuration file, for editors. `npm run gen` updates the copy next to the default file. */
-import { z } from "zod";
-import { houseSchema } from "./house/schema.ts";
-
-process.stdout.write(`${JSON.stringify(z.toJSONSchema(houseSchema, { io: "input" }), null, 2)}\n`);

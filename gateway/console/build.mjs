@@ -40,7 +40,10 @@ export async function buildConsole(say = () => {}) {
 
 function digestSources() {
   const hash = createHash("sha256");
-  for (const file of [...filesIn(root, /^(?!dist|gen|node_modules|pictures)/), ...contracts.flatMap((folder) => filesIn(folder, /\.js$/))]) {
+  for (const file of [
+    ...filesIn(root, /^(?!dist|gen|node_modules|pictures)/),
+    ...contracts.flatMap((folder) => filesIn(folder, /\.js$/)),
+  ]) {
     hash.update(`${file}\0`).update(readFileSync(file)).update("\0");
   }
   return hash.digest("hex");

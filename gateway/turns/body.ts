@@ -3,12 +3,7 @@ import type { IncomingMessage } from "node:http";
 import { setImmediate as nextTurn } from "node:timers/promises";
 import type { Reservation } from "@sluice/proto/lib/load/byte-budget.js";
 import { createScannedArrays } from "@sluice/proto/lib/json/elements.js";
-import {
-  pieceBytes,
-  scanObject,
-  scanObjectInPieces,
-  scanRepeated,
-} from "@sluice/proto/lib/json/scan.js";
+import { pieceBytes, scanObject, scanObjectInPieces, scanRepeated } from "@sluice/proto/lib/json/scan.js";
 import type { JsonMember } from "@sluice/proto/lib/json/span.js";
 import { cutShort } from "../http/body.ts";
 

@@ -1,5 +1,14 @@
 /** Shapes of POST /providers/{id}/test. */
-import { boolean, described, integer, named, nullable, object, string, word } from "@sluice/proto/lib/validation/shape.js";
+import {
+  boolean,
+  described,
+  integer,
+  named,
+  nullable,
+  object,
+  string,
+  word,
+} from "@sluice/proto/lib/validation/shape.js";
 
 export const providerTestRequest = named(
   "ProviderTestRequest",

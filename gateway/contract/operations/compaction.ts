@@ -2,7 +2,16 @@
 import { outputItem } from "@sluice/proto/contract/items/output.js";
 import { requestShape } from "@sluice/proto/contract/request/request.js";
 import { usage } from "@sluice/proto/contract/response/response.js";
-import { array, described, integer, named, nullable, object, string, word } from "@sluice/proto/lib/validation/shape.js";
+import {
+  array,
+  described,
+  integer,
+  named,
+  nullable,
+  object,
+  string,
+  word,
+} from "@sluice/proto/lib/validation/shape.js";
 import { errorStatuses } from "@sluice/proto/contract/operations/errors.js";
 import { example, json, operation } from "@sluice/proto/contract/operations/operation.js";
 

@@ -10,7 +10,13 @@ import { message, messageEvent, promptLength } from "../messages/message.ts";
 import { countTokensRequest, messagesRequest } from "../messages/request.ts";
 import { errorStatuses } from "@sluice/proto/contract/operations/errors.js";
 import { turnHeaders } from "./headers.ts";
-import { type PublishedParameter, eventStream, example, json, operation } from "@sluice/proto/contract/operations/operation.js";
+import {
+  type PublishedParameter,
+  eventStream,
+  example,
+  json,
+  operation,
+} from "@sluice/proto/contract/operations/operation.js";
 
 const betaHeader: PublishedParameter = {
   name: "anthropic-beta",

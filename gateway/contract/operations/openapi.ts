@@ -2,7 +2,13 @@
 import { rateLimitHeaderNames } from "@sluice/proto/lib/limits/decision.js";
 import type { Components, JsonSchema } from "@sluice/proto/lib/validation/shape.js";
 import { version } from "@sluice/proto/lib/process/version.js";
-import { errorShape, errorStatuses, defaultErrorType, defaultMessage, openAiTypeOf } from "@sluice/proto/contract/operations/errors.js";
+import {
+  errorShape,
+  errorStatuses,
+  defaultErrorType,
+  defaultMessage,
+  openAiTypeOf,
+} from "@sluice/proto/contract/operations/errors.js";
 import { errorTypeOf, messagesError } from "../messages/error.ts";
 import { messageOperations } from "./messages.ts";
 import { basePath } from "@sluice/proto/contract/operations/operation.js";

@@ -1,7 +1,12 @@
 /** The operations as the OpenAPI document has them. */
 import { rateLimitHeaderNames } from "@sluice/proto/lib/limits/decision.js";
 import type { Components, JsonSchema } from "@sluice/proto/lib/validation/shape.js";
-import { type Content, type Operation, type PublishedParameter, publishedParameters } from "@sluice/proto/contract/operations/operation.js";
+import {
+  type Content,
+  type Operation,
+  type PublishedParameter,
+  publishedParameters,
+} from "@sluice/proto/contract/operations/operation.js";
 import { operations } from "./operations.ts";
 import { createChatCompletion } from "./chat.ts";
 import { createEmbeddings } from "./embeddings.ts";

@@ -1,5 +1,10 @@
 /** Operations for creating a response, or for showing how a request would be served. */
-import { dryRunExample, eventExample, requestExamples, responseExample } from "@sluice/proto/contract/examples/administration.js";
+import {
+  dryRunExample,
+  eventExample,
+  requestExamples,
+  responseExample,
+} from "@sluice/proto/contract/examples/administration.js";
 import { dryRunReceipt } from "../request/dry-run.ts";
 import { requestShape } from "@sluice/proto/contract/request/request.js";
 import { streamEvent } from "@sluice/proto/contract/response/events.js";

@@ -1,11 +1,5 @@
 /** How one operation of the HTTP interface is described. The gateway serves it, checks requests by it, and publishes it in the OpenAPI document. */
-import {
-  type Components,
-  type JsonSchema,
-  type ObjectShape,
-  type Shape,
-  string,
-} from "../../lib/validation/shape.ts";
+import { type Components, type JsonSchema, type ObjectShape, type Shape, string } from "../../lib/validation/shape.ts";
 import type { Role } from "../../lib/policy/role.ts";
 
 /** Every path of an operation begins with this. */

@@ -3,16 +3,7 @@ import { timestampFromDate } from "@bufbuild/protobuf/wkt";
 import type { AuditEntry, AuditState } from "../../gen/sluice/admin/v1/audit_service_pb.ts";
 import { instant } from "../../lib/time/instant.ts";
 import type { JsonObject } from "../../lib/validation/fields.ts";
-import {
-  anything,
-  array,
-  described,
-  integer,
-  named,
-  nullable,
-  object,
-  string,
-} from "../../lib/validation/shape.ts";
+import { anything, array, described, integer, named, nullable, object, string } from "../../lib/validation/shape.ts";
 import { givenTime, pageQuery, time } from "./record-shapes.ts";
 
 const workspace = described(

@@ -1,15 +1,6 @@
 /** Content filters of a guardrail: patterns and built-in detectors, and their actions. */
 import type { Problems } from "../../lib/validation/problems.ts";
-import {
-  type Accepted,
-  array,
-  child,
-  described,
-  nullable,
-  object,
-  string,
-  word,
-} from "../../lib/validation/shape.ts";
+import { type Accepted, array, child, described, nullable, object, string, word } from "../../lib/validation/shape.ts";
 import { type FilterActionWord, type ScanScopeWord, filterActions, scanScopes } from "./guardrail-words.ts";
 
 /** Placeholders for matches of built-in filters. */

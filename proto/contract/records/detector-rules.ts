@@ -1,14 +1,5 @@
 /** Rules on external detectors: the configuration file names the detectors, guardrails decide about the action. */
-import {
-  type Accepted,
-  array,
-  described,
-  nullable,
-  number,
-  object,
-  string,
-  word,
-} from "../../lib/validation/shape.ts";
+import { type Accepted, array, described, nullable, number, object, string, word } from "../../lib/validation/shape.ts";
 import { filterActions } from "./guardrail-words.ts";
 
 /** Placeholder for text of a category: `person-name` becomes `[PERSON_NAME]`. */

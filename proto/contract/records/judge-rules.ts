@@ -1,14 +1,5 @@
 /** Rules in words: a model configured by the operator judges whether a text breaks them. */
-import {
-  type Accepted,
-  array,
-  described,
-  nullable,
-  number,
-  object,
-  string,
-  word,
-} from "../../lib/validation/shape.ts";
+import { type Accepted, array, described, nullable, number, object, string, word } from "../../lib/validation/shape.ts";
 
 /** The default threshold of a rule. */
 export const defaultThreshold = 0.7;

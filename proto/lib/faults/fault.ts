@@ -1,7 +1,12 @@
 /** A failure with a reason: the only kind of error shown to clients with its text. */
 import { create } from "@bufbuild/protobuf";
 import { Code } from "@connectrpc/connect";
-import { type Fault as FaultMessage, FaultOrigin, FaultReason, FaultSchema } from "../../gen/sluice/common/v1/fault_pb.ts";
+import {
+  type Fault as FaultMessage,
+  FaultOrigin,
+  FaultReason,
+  FaultSchema,
+} from "../../gen/sluice/common/v1/fault_pb.ts";
 
 export { FaultOrigin, FaultReason };
 

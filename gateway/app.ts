@@ -152,7 +152,7 @@ async function respondTokenCount(parts: AppParts, context: EdgeContext, count: t
   await count(parts, context);
 }
 
-/** Also answers a wrong method, since the contract has no 405; the header `allow` lists the path's methods. */
+/** Answers a wrong method, too, since the contract has no 405; the header `allow` lists the path's methods. */
 function notFound(router: EdgeRouter, { req: request, res: response, path }: EdgeContext): never {
   const methods = methodsAt(router, path);
   if (methods.length > 0) response.setHeader("allow", methods.join(", "));

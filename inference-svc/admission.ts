@@ -47,13 +47,13 @@ export function admit(
   });
 }
 
-/** The refusal of a turn when the process is overloaded. */
+/** The refusal of a turn by an overloaded process. */
 export const overloaded = (): Fault =>
   new Fault(FaultReason.UNAVAILABLE, "", { origin: FaultOrigin.INFERENCE, retryAfterMs: refusedMs() });
 
 const retryMs = 1_000;
 
-/** The refusal of a turn while the process can do none of its work. */
+/** The refusal of a turn while a problem of the process prevents all its work. */
 export const hindered = ({ cause, reason }: Hindrance): Fault =>
   new Fault(FaultReason.UNAVAILABLE, cause === "spool" ? "Usage cannot be recorded at the moment" : "", {
     origin: FaultOrigin.INFERENCE,

@@ -1,4 +1,4 @@
-/** Asks the endpoints of a model: fallback between endpoints around each attempt, and the budget and the ledger within it. */
+/** Calls the endpoints of a model: fallback between endpoints around each attempt, and the budget and the ledger within it. */
 import type { Logger } from "@sluice/proto/lib/log/log.js";
 import type { FileReader } from "./files/texts.ts";
 import type { Budgets } from "./ledger/budget.ts";
@@ -17,7 +17,7 @@ import { type Layer, type Turn, compose } from "./turn/turn.ts";
 import type { Upstreams } from "./upstream/providers.ts";
 import type { Web } from "./web/web.ts";
 
-/** A plugin whose layer depends on the endpoint that is asked. */
+/** A plugin whose layer depends on the current endpoint. */
 export interface EndpointFeature {
   /** The plugin's id. */
   readonly id: string;
@@ -63,7 +63,7 @@ export function buildAsk({
   const build = (endpoint: Endpoint): Turn => {
     const layers = endpointFeatures.map(({ layer }) => layer(endpoint, kit));
     const provider = billed(endpoint, upstreams.turn(endpoint), answered);
-    // Each call has its ledger row, with its bill, before any layer sees the answer.
+    // The ledger row of each call, with its bill, exists before any layer sees the answer.
     const sent = (request: TurnRequest) => estimateSentUsage(endpoint, request);
     const call = recorded({ ledger, callee: endpoint, sent, findTask }, provider);
     // A call begins only if its worst case fits the budgets.
@@ -72,13 +72,13 @@ export function buildAsk({
       budgeted(budgets, (request) => boundCost(endpoint, request), call),
     );
   };
-  // A turn for each endpoint of the configuration: a reload makes new ones.
+  // A turn per endpoint of the configuration: a reload creates new endpoints.
   const built = new WeakMap<Endpoint, Turn>();
   const attempt = (endpoint: Endpoint): Turn => {
     let turn = built.get(endpoint);
     if (turn === undefined) built.set(endpoint, (turn = build(endpoint)));
     return turn;
   };
-  // Closest to the wire: only before commit can a failed attempt be repeated elsewhere unseen.
+  // Closest to the wire: only before the commit can a failed attempt be repeated elsewhere unnoticed.
   return fallback(router, { turn: attempt, cooldown: (endpoint) => upstreams.rest(endpoint) }, log);
 }

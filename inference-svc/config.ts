@@ -17,13 +17,13 @@ export const environment = z.object({
   SLUICE_INFERENCE_HEALTH_PORT: port(9081),
   SLUICE_ADMIN_ADDRESS: addresses,
   SLUICE_CONFIG: z.string(),
-  /** Folder of AI SDK packages that the operator installs: the prefix of `npm install`. */
+  /** Folder for AI SDK packages, installed by the operator: the prefix of `npm install`. */
   SLUICE_PACKAGES_DIR: z.string().optional(),
   SLUICE_WARM_UP_MS: warmUpMs,
   REDIS_URL: redisUrl,
   SLUICE_SECRET: secret,
   SLUICE_REGION: z.string().default("local"),
-  /** Folder where usage records wait until admin-svc has them; each process needs its own. */
+  /** Folder for usage records until their delivery to admin-svc; each process needs its own folder. */
   SLUICE_SPOOL_DIR: z.string(),
 });
 

@@ -1,4 +1,4 @@
-/** The configuration file that is in force, and its catalogue. A reload replaces both; a turn goes on with those that it began with. */
+/** The current configuration file and its catalogue. A reload replaces both; a turn continues with those of its beginning. */
 import type { HouseFile } from "@sluice/proto/config/config-file.js";
 import { Catalog } from "./routing/catalog.ts";
 

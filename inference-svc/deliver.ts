@@ -1,16 +1,16 @@
-/** Delivers an answer to the client of a turn, with one promise for all of its batches. */
+/** Delivers an answer to the client of a turn, with one promise for all its batches. */
 import { Fault } from "@sluice/proto/lib/faults/fault.js";
 import type { Trace } from "./turn/trace.ts";
 import { type Answer, type Batch, type Outcome, type TurnEvent, commits } from "./turn/turn.ts";
 import { type EngineTurn, toWire } from "./wire.ts";
 
-/** The calls by which a delivery tells the engine how far it has come. */
+/** Callbacks that report the progress of a delivery to the engine. */
 interface DeliveryHooks {
-  /** Makes the service metadata that the end carries. */
+  /** Creates the service metadata for the end event. */
   readonly metadata: () => Uint8Array;
-  /** Called at most once, before the first event that commits. */
+  /** Called at most once, before the first committing event. */
   readonly begun: () => void;
-  /** Called once, before the turn takes the end. */
+  /** Called once, before the turn receives the end event. */
   readonly answered: (outcome: Outcome) => void;
 }
 
@@ -21,9 +21,9 @@ export class AnswerDelivery {
   readonly #hooks: DeliveryHooks;
   #resolve = () => {};
   #reject: (failure: unknown) => void = () => {};
-  /** Outcome of an answer that has come to its end. */
+  /** Outcome of a finished answer. */
   outcome: Outcome | undefined;
-  /** UTF-16 units of text and arguments that were given out so far. */
+  /** UTF-16 units of text and arguments delivered so far. */
   textUnits = 0;
 
   constructor(answer: Answer, turn: EngineTurn, trace: Trace, hooks: DeliveryHooks) {
@@ -33,7 +33,7 @@ export class AnswerDelivery {
     this.#hooks = hooks;
   }
 
-  /** @returns undefined when everything was there; else settles at the end of the answer, or once the client has left. @throws its failure */
+  /** @returns undefined when the whole answer was available at once; otherwise settles at its end, or when the client has left. @throws its failure */
   run(): Promise<void> | undefined {
     if (this.#advance()) return undefined;
     return new Promise((resolve, reject) => {
@@ -42,7 +42,7 @@ export class AnswerDelivery {
     });
   }
 
-  /** @returns false while batches or room for them are waited for */
+  /** @returns false while waiting for batches or for room */
   #advance(): boolean {
     for (;;) {
       const next = this.#answer.next(this.#goOn);
@@ -95,7 +95,7 @@ export class AnswerDelivery {
     this.#hooks.begun();
   }
 
-  /** Whether the turn was cancelled. @throws the reason, when that is a fault */
+  /** Whether the turn was cancelled. @throws the reason, if it is a fault */
   #isOver(): boolean {
     const { aborted, reason } = this.#turn.signal;
     if (!aborted) return false;
@@ -105,12 +105,12 @@ export class AnswerDelivery {
   }
 
   #leave(): void {
-    // The turn ends with its own reason, whatever becomes of the rest of its answer.
+    // The turn ends with its own reason, whatever happens to the rest of its answer.
     this.#answer.close()?.catch(() => {});
   }
 }
 
-/** Replaces the usage of the last attempt by the total, when the turn took several. */
+/** Replaces the usage of the last attempt with the total, for a turn with several attempts. */
 function withTotal(batch: Batch, trace: Trace): Batch {
   const last = batch.at(-1);
   const several = trace.bills.length > 1 || trace.parts.length > 0 || trace.toolCalls !== undefined;

@@ -1,4 +1,4 @@
-/** Plans a dry run: the features that apply, in the order of the stack, over the dry kit. No model, service or web page is reached. */
+/** Plans a dry run: the applicable features, in the order of the stack, with the dry kit. No model, service or web page is called. */
 import { Fault, FaultReason } from "@sluice/proto/lib/faults/fault.js";
 import type { EndpointFeature } from "./ask.ts";
 import type { DryKit, Feature } from "./kit.ts";
@@ -11,9 +11,9 @@ import type { Scope } from "./turn/scope.ts";
 import { type Layer, compose } from "./turn/turn.ts";
 
 export interface DryRunPlan {
-  /** The block that the request would meet; undefined when it would be served. */
+  /** The block of the request; undefined when it would be served. */
   readonly refusal: Fault | undefined;
-  /** The endpoints in the order in which they would be tried. */
+  /** The endpoints in the order of the attempts. */
   readonly plan: readonly PlannedAttempt[];
 }
 
@@ -40,7 +40,7 @@ export function dryRunPlanner({ features, endpointFeatures, kit }: DryStack): Pl
 }
 
 interface Outcome {
-  /** The request as it reached the last layer, or as it came where a layer blocked it. */
+  /** The request at the last layer, or at the layer that blocked it. */
   readonly sent: TurnRequest;
   readonly refusal: Fault | undefined;
 }
@@ -60,7 +60,7 @@ async function runThrough(layers: readonly Layer[], request: TurnRequest, scope:
   }
 }
 
-/** The request for each endpoint. An endpoint that the request does not fit is left out as long as another one can take it. */
+/** The request for each endpoint. An endpoint unfit for the request is left out if another can serve it. */
 async function attemptsOn(
   endpoints: readonly Endpoint[],
   request: TurnRequest,
@@ -76,7 +76,7 @@ async function attemptsOn(
     try {
       const { sent, refusal } = await runThrough(layers, request, scope);
       if (refusal) throw refusal;
-      // The receipt names only what the first endpoint would not be sent.
+      // The receipt lists only the fields dropped for the first endpoint.
       if (attempts.length > 0) stages.length = noted;
       attempts.push({ endpoint, request: sent });
     } catch (error) {

@@ -1,7 +1,4 @@
-/**
- * Dry runs: what would become of a request, without asking anybody. The request takes the way of every turn through the layers of the stack,
- * up to the place where an endpoint would be asked.
- */
+/** Dry runs: the result of a request, without calling anything. The request passes the layers of the stack like every turn, up to the call of an endpoint. */
 import { errorMembers } from "@sluice/proto/contract/operations/errors.js";
 import type { RunTurnRequest } from "@sluice/proto/gen/sluice/inference/v1/turn_pb.js";
 import { Fault, FaultReason } from "@sluice/proto/lib/faults/fault.js";
@@ -38,8 +35,8 @@ export class DryRun {
 
   /**
    * The receipt as JSON.
-   * @param work how the request is read and planned; embeddings have a form and layers of their own
-   * @throws Fault as a turn would that fails before anybody is asked, with service_metadata; a block is no failure here
+   * @param work parses and plans the request; embeddings have a separate form and separate layers
+   * @throws Fault, with service_metadata, as a turn would before any call; a block is not a failure here
    */
   async run(
     request: RunTurnRequest,
@@ -100,7 +97,7 @@ export class DryRun {
   }
 }
 
-/** The gravest of what it did; what it only would have done stands in the pipeline. */
+/** The most severe action of a guardrail; hypothetical actions are only in the pipeline. */
 function decisionOf({ guardrail, scope }: Applied, stages: readonly Stage[]): object {
   const own = stages.filter((stage) => stage.guardrail_id === guardrail.id && stage.data?.["mode"] !== "audit");
   const [gravest] = own.map((stage) => stage.data?.["action"]);
@@ -123,7 +120,7 @@ const candidate = ({ endpoint, losses, inputTokens, maxOutputTokens, cost, held 
   },
 });
 
-/** The body stands as it would be sent: parsing would round its numbers. */
+/** The body as it would be sent, as text: parsing would round its numbers. */
 function receiptJson(receipt: object, upstreamBody: string | undefined): Buffer {
   const json = JSON.stringify(receipt);
   return Buffer.from(upstreamBody === undefined ? json : `${json.slice(0, -1)},"upstream_body":${upstreamBody}}`);

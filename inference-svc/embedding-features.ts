@@ -1,17 +1,17 @@
-/** The layers of requests for embeddings, in the order of the stack. There is no answer that could be scanned or mended: vectors are no text. */
+/** The layers of embeddings requests, in the order of the stack. Vectors are not text: there is no answer to scan or repair. */
 import { inputDetectors, inputJudge, inputPatterns, tokenInputs } from "./guardrails/features.ts";
 import type { Feature } from "./kit.ts";
 import { candidates } from "./routing/choose/features.ts";
 
 export const embeddingFeatures: readonly Feature[] = [
-  // A wrong slug costs nothing, and a refusal by a guardrail names the endpoints that could have served.
+  // A wrong slug costs nothing, and a guardrail's refusal lists the endpoints.
   candidates,
   // Token ids cannot be scanned.
   tokenInputs,
   // Refuses and redacts before anything leaves the process or costs money.
   inputPatterns,
-  // Detectors are other services: they are sent only what the patterns left.
+  // Detectors are external services: they get only text already redacted by the patterns.
   inputDetectors,
-  // The judge is a model: it reads only what patterns and detectors left.
+  // The judge is a model: it gets only text already redacted by patterns and detectors.
   inputJudge,
 ];

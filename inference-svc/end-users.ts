@@ -1,17 +1,17 @@
-/** Refuses requests of end users that are registered and not active, where the configuration file says `end_users: {enforce: true}`. */
+/** Rejects requests of registered but inactive end users, if the configuration file sets `end_users: {enforce: true}`. */
 import type { Caller } from "@sluice/proto/gen/sluice/admin/v1/access_service_pb.js";
 import type { Access } from "@sluice/proto/lib/policy/access.js";
 import { Fault, FaultOrigin, FaultReason } from "@sluice/proto/lib/faults/fault.js";
 
 export interface EndUserDeps {
   readonly access: Pick<Access, "inactiveEndUsers">;
-  /** The configuration file's `end_users.enforce`, as it is now. */
+  /** The current `end_users.enforce` of the configuration file. */
   readonly enforcesEndUsers: () => boolean;
 }
 
 /**
- * Checks the end user of the request and the one that the key is for.
- * @returns a promise only when the list of the workspace's end users decides
+ * Checks the end user of the request and of the key.
+ * @returns a promise only when the workspace's list of end users is needed
  * @throws Fault PERMISSION_DENIED, UNAVAILABLE
  */
 export function checkEndUser(

@@ -1,4 +1,4 @@
-/** Runs turns for all handlers: resolves the policy, checks the request, drives the stack and records the outcome. */
+/** Runs turns for all handlers: resolves the policy, checks the request, runs the stack and records the outcome. */
 import type { Caller } from "@sluice/proto/gen/sluice/admin/v1/access_service_pb.js";
 import type { RunTurnRequest } from "@sluice/proto/gen/sluice/inference/v1/turn_pb.js";
 import type { ByteBudget } from "@sluice/proto/lib/load/byte-budget.js";
@@ -25,7 +25,7 @@ import type { Trace } from "./turn/trace.ts";
 import type { Turn } from "./turn/turn.ts";
 import { type EngineTurn, usageBatch } from "./wire.ts";
 
-/** Turns that fit into less than a gibibyte: 66 KiB each were measured, without what they say. */
+/** Maximum open turns, within less than a gibibyte: 66 KiB each were measured, without their text. */
 const maxOpenTurns = 10_000;
 
 export interface EngineDeps extends EndUserDeps {
@@ -60,10 +60,10 @@ export class Engine {
   }
 
   /**
-   * Runs one turn, and gives its batches to `turn`. Settles at its end, or once it is cancelled, which stops its upstream.
-   * @param request its content is dropped once it was read: see drop-content.ts
-   * @param work how the request is read and run; embeddings have a form and layers of their own
-   * @throws Fault, with service_metadata when the client asked for it
+   * Runs one turn, and passes its batches to `turn`. Settles at its end, or when it is cancelled, which stops its upstream.
+   * @param request its content is dropped after parsing: see drop-content.ts
+   * @param work parses and runs the request; embeddings have a separate form and separate layers
+   * @throws Fault, with service_metadata if the client requested it
    */
   async run(
     request: RunTurnRequest,
@@ -117,7 +117,7 @@ export class Engine {
             cancelled: false,
           }),
       });
-      // Layers that may ask again have the request from here on; this function would keep it until the end of the stream.
+      // From here on, layers with retries hold the request; a reference here would keep it in memory until the end of the stream.
       turnRequest = undefined;
       open.delivery = delivery;
       const delivered = delivery.run();
@@ -154,13 +154,13 @@ export class Engine {
 }
 
 /**
- * Whether the turn has failed for a cause within Sluice before a provider was called. A gateway, which has scanned the request, gives such a turn to
- * another process, or records it. The calls that Sluice itself pays for, such as those of judges, may be made again.
+ * Whether the turn failed for a cause within Sluice before the call of a provider. A gateway that has scanned the request moves such a turn to another
+ * process, or records it. Calls paid for by Sluice itself, such as those of judges, may be repeated.
  */
 const isUnbegun = (failure: Fault, trace: Trace | undefined): boolean =>
   isGatewayUnavailable(failure) && !(trace && (trace.attempts.length > 0 || hasCalled(trace)));
 
-/** An abort with a fault is a failure of the turn; with any other reason the client has left. */
+/** An abort with a fault is a failure of the turn; any other reason means the client has left. */
 const hasLeft = ({ aborted, reason }: TurnSignal): boolean => aborted && !(reason instanceof Fault);
 
 const connectionLost = (): Fault => new Fault(FaultReason.PROVIDER_FAILED, "Provider connection lost");

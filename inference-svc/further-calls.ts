@@ -1,6 +1,6 @@
 /**
- * Turns that may make further calls of their own: agent loops, panels, judged answers. From the first admitted call on, budgets keep an amount for
- * the others, so that a crowd of such turns does not end with all of them begun, paid for and unfinished.
+ * Turns with possible further calls: agent loops, panels, judged answers. From their first admitted call on, budgets reserve an amount for the others: many
+ * such turns at once must not all begin, be paid for, and then fail for lack of budget.
  */
 import { namesFusion } from "./fusion/slug.ts";
 import type { AskingFeature } from "./kit.ts";
@@ -28,7 +28,7 @@ export const furtherCalls: AskingFeature = {
   dryRun: () => (next) => next,
 };
 
-/** Ends the turn with its answer. */
+/** Ends the turn's budget reserve with its answer. */
 class WatchedAnswer extends PassedAnswer {
   readonly #end: () => void;
 

@@ -1,4 +1,4 @@
-/** Puts the parts of inference-svc together: engine and handlers over the runtime, the ledger and the policy, served on its RPC port. */
+/** Assembles inference-svc: engine and handlers with the runtime, the ledger and the policy, served on its RPC port. */
 import type { ConfigRefusal } from "@sluice/proto/gen/sluice/common/v1/configuration_pb.js";
 import { InferenceService } from "@sluice/proto/gen/sluice/inference/v1/inference_service_pb.js";
 import { FaultOrigin } from "@sluice/proto/lib/faults/fault.js";
@@ -49,18 +49,18 @@ import { Identities } from "./turn/identity.ts";
 import { RequestParser } from "./turn/parse/request-parser.ts";
 import type { SdkPackages } from "./upstream/ai-sdk/load.ts";
 
-/** Usage records that are not delivered by then wait on the disk for the next start. */
+/** Time limit of the last delivery of usage records; after it, the rest waits on disk for the next start. */
 const lastDeliveryMs = 10_000;
 
 export interface InferenceOptions extends ProcessParts {
   readonly settings: Settings;
-  /** Configuration file without the providers that cannot be used. */
+  /** Configuration file without the unusable providers. */
   readonly file: HouseFile;
-  /** The changed configuration file that is not in force. */
+  /** The changed configuration file, if it was rejected. */
   readonly configRefusal: () => ConfigRefusal | undefined;
-  /** Providers that cannot be used at present. */
+  /** Providers currently unusable. */
   readonly leftOut: () => readonly LeftOut[];
-  /** AI SDK packages that were loaded at the start. */
+  /** AI SDK packages loaded at the start. */
   readonly packages: SdkPackages;
 }
 
@@ -75,7 +75,7 @@ export interface Inference {
   readonly learned: LearnedSpending;
 }
 
-/** Listens, and ends with the lifecycle. It serves once its policy watch runs. */
+/** Listens until the end of the lifecycle. Serves once its policy watch runs. */
 export async function openInference(options: InferenceOptions): Promise<Inference> {
   const { settings, token, certificates, lifecycle, log, registry, instance } = options;
   const admin = dial(settings.SLUICE_ADMIN_ADDRESS[0] as string, certificates && tlsPeer(certificates, "admin-svc"));
@@ -153,7 +153,7 @@ interface Hindered {
   readonly registry: Registry;
 }
 
-/** The ledger looks at the spool itself. */
+/** The ledger watches the spool itself. */
 function watchHindrances(hindrances: Hindrances, { access, pressure, configRefusal, registry }: Hindered): void {
   const help = "Whether a cause of its own hinders this process: 1 for all of its work, 0.5 for some of it.";
   labelledGauge(registry, { name: "sluice_hindered", help, labelNames: ["cause"] }, (set) => {

@@ -1,4 +1,4 @@
-/** The kit: what the layers of the stack are made of, and the smaller kit of dry runs, which can reach no model, no service and no web page. */
+/** The kit: the parts for building the stack's layers, and the smaller kit for dry runs, without access to models, services and web pages. */
 import type { AlignmentSettings } from "@sluice/proto/config/alignment.js";
 import type { FusionPresets } from "@sluice/proto/config/routers.js";
 import type { JudgeSettings } from "@sluice/proto/config/internal-models.js";
@@ -42,24 +42,24 @@ import type { McpServers } from "./mcp/servers.ts";
 import type { PassedAddresses } from "./web/passed-addresses.ts";
 import type { Web } from "./web/web.ts";
 
-/** An entry of the stack. Its dry run gets only the dry kit, so it cannot call anything by mistake. */
+/** An entry of the stack. Its dry run gets only the dry kit: it cannot call anything by mistake. */
 export type Feature = Generic.FeatureOf<Kit, DryKit>;
 export type AskingFeature = Generic.AskingFeatureOf<Kit, DryKit>;
 
 /** Parts of the kit, from the configuration file, the process and the endpoints. */
 export interface KitParts extends Omit<AskParts, "router" | "endpointFeatures"> {
   readonly budgets: Pick<Budgets, "reserve" | "begin">;
-  /** Shared by all replicas, so that a session goes to the same endpoint from each of them. */
+  /** Shared by all replicas, to route a session to the same endpoint from each of them. */
   readonly secret: string;
   /** The configuration file's `tools.unavailable`. */
   readonly unavailableTools: "drop" | "refuse";
   readonly internalModels: InternalModels;
   readonly detectors: DetectorMap;
-  /** The service of the role `moderation`, where the role names a provider instead of a model. */
+  /** The service of the role `moderation`, if the role names a provider instead of a model. */
   readonly moderation: ModerationDetectors | undefined;
   readonly web: Web;
   readonly addresses: PassedAddresses;
-  /** Undefined when the configuration file has none. */
+  /** Undefined without one in the configuration file. */
   readonly sandbox: Sandbox | undefined;
   readonly mcp: McpServers;
   readonly vectorStores: VectorStores;
@@ -69,12 +69,12 @@ export interface KitParts extends Omit<AskParts, "router" | "endpointFeatures"> 
 
 export interface DryKit {
   readonly router: Router;
-  /** The request as an endpoint would get it, and the fields that its dialect cannot express. */
+  /** The request in an endpoint's format, and the fields its dialect cannot express. */
   readonly dialects: Pick<Upstreams, "refusal" | "droppedFields" | "preview">;
   readonly addresses: PassedAddresses;
   readonly files: FileReader;
   readonly roles: InternalModels;
-  /** Seals what a conversation was shortened to. */
+  /** Seals the summaries of conversations. */
   readonly compactionSeal: StateSeal;
   readonly alignment: AlignmentSettings;
   readonly fusionSettings: SettingsParts;
@@ -85,12 +85,12 @@ export interface DryKit {
   /** @param name empty for the default engine of the configuration file */
   readonly searchEngine: (name: string) => Pick<SearchEngine, "id" | "knows"> | undefined;
   readonly openTools: (request: TurnRequest, scope: Scope) => OpenedTools | undefined;
-  /** The request as providers are sent it: tools that Sluice runs are functions. */
+  /** The request as sent to providers: Sluice's tools as functions. */
   readonly told: (request: TurnRequest, scope: Scope) => TurnRequest;
 }
 
 export interface Kit extends DryKit {
-  /** Asks the endpoints of a model, past all layers. */
+  /** Calls the endpoints of a model directly, without layers. */
   readonly ask: Turn;
   readonly judge: (role: JudgeSettings, options?: JudgeOptions) => Judge;
   readonly web: Web;
@@ -98,17 +98,17 @@ export interface Kit extends DryKit {
   readonly guardJudge: Judge | undefined;
   readonly budgets: Pick<Budgets, "begin">;
   readonly moderationService: ModerationDetectors | undefined;
-  /** Redacts or refuses texts that join a request on its way, before a model reads them. */
+  /** Redacts or refuses texts added to a running request, before a model reads them. */
   readonly scan: AddedScanner;
-  /** The layers behind `scan`, for features that go on with the request within them. */
+  /** The layers of `scan`, for features that process the request within them. */
   readonly guards: readonly Layer[];
-  /** Scan what is delivered beside the model's own answer. */
+  /** Layers for delivered output other than the model's own answer. */
   readonly gates: readonly Layer[];
   readonly fusion: RunParts;
   readonly loop: LoopParts;
 }
 
-/** The parts of the stack's lists that the kit itself runs. */
+/** The parts of the stack's lists that the kit itself uses. */
 export interface KitFeatures {
   readonly endpointFeatures: readonly EndpointFeature[];
   readonly pluginTexts: readonly PluginTexts[];
@@ -197,8 +197,8 @@ function buildRouter({ catalog, upstreams, secret, records }: KitParts, dryRun?:
 }
 
 /**
- * Whether an endpoint of the request's models is sent the first of these tools; a provider that runs a tool itself keeps it.
- * @param tools the tool, then those that would be sent beside it
+ * Whether an endpoint of the request's models is sent the first of these tools; a provider with native support keeps it.
+ * @param tools the tool, then the tools sent together with it
  */
 function runsNatively(
   { catalog, upstreams }: KitParts,
@@ -212,12 +212,12 @@ function runsNatively(
   return isAnyCandidate(catalog, bareRequest({ models, tools, provider, ...tier }), upstreams);
 }
 
-/** Whether the provider preferences of the request leave an endpoint that takes it as it is. */
+/** Whether the request's provider preferences leave an endpoint that supports the request unchanged. */
 function isAnyCandidate(...asked: Parameters<typeof findCandidates>): boolean {
   try {
     return findCandidates(...asked).length > 0;
   } catch {
-    // The turn itself answers with the reason.
+    // The turn itself reports the reason.
     return false;
   }
 }

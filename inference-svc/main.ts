@@ -12,7 +12,7 @@ const settings = readEnvironment(environment, withOwnToken(process.env));
 const parts = await openProcess("inference-svc", settings);
 const { lifecycle, log, registry } = parts;
 const service = await openService(settings, parts);
-// Most of the warm-up passes while admin-svc starts.
+// Most of the warm-up runs while admin-svc starts.
 await Promise.all([
   service.connect(),
   warmBeforeReady(settings.SLUICE_WARM_UP_MS, log, (limitMs) => warmUp(settings, limitMs)),

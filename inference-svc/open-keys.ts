@@ -1,7 +1,7 @@
 /**
- * Open turns by key: they end within a second after the key is revoked, deleted or expired.
+ * Open turns by key: they end within a second after the key is revoked, deleted or expires.
  *
- * The policy watch names changed keys, and each is resolved like for a new turn. A changed guardrail applies from the next turn on.
+ * The policy watch reports changed keys, and each is resolved again as for a new turn. A changed guardrail applies from the next turn on.
  */
 import type { Caller } from "@sluice/proto/gen/sluice/admin/v1/access_service_pb.js";
 import type { Access } from "@sluice/proto/lib/policy/access.js";
@@ -10,23 +10,23 @@ import { invalidKey } from "@sluice/proto/lib/rpc/caller.js";
 import { Places } from "@sluice/proto/lib/lane/places.js";
 import type { Cancellable } from "./turn/signal.ts";
 
-/** Concurrent lookups: a change of everything must not resolve thousands of keys at once. */
+/** Concurrent lookups: a large policy change must not resolve thousands of keys at once. */
 const maxConcurrentLookups = 16;
-/** Interval of new lookups while admin-svc cannot be asked; the turns of the key go on until then. */
+/** Interval of lookups while admin-svc is unreachable; the key's turns continue meanwhile. */
 const askAgainMs = 1_000;
-/** Longest delay that a timer takes. */
+/** Maximum delay of a timer. */
 const maxTimerMs = 2 ** 31 - 1;
 
 interface OpenKey {
   readonly turns: Places<Cancellable>;
-  /** Fires when the key has to be resolved again without a change from the policy watch. */
+  /** Fires when the key must be resolved again without a change from the policy watch. */
   timer: NodeJS.Timeout | undefined;
 }
 
 export class OpenKeys {
   readonly #access: Pick<Access, "resolve" | "onChange">;
   readonly #open = new Map<string, OpenKey>();
-  /** Keys that may have changed and wait for a lookup. */
+  /** Possibly changed keys, waiting for a lookup. */
   readonly #suspects = new Set<string>();
   #questions = 0;
 
@@ -35,7 +35,7 @@ export class OpenKeys {
     access.onChange((keyHashes) => this.#suspect(keyHashes ?? this.#open.keys()));
   }
 
-  /** Adds a turn of a key that was resolved just now. @returns the function to call at its end */
+  /** Adds a turn of a key just resolved. @returns the function to call at its end */
   enter(caller: Caller, turn: Cancellable): () => void {
     const { keyHash } = caller;
     let key = this.#open.get(keyHash);

@@ -1,4 +1,4 @@
-/** Open turns as administrators see them, and as they end them. */
+/** Open turns for administrators, to list and to end. */
 import type { OpenTurn as WireTurn } from "@sluice/proto/gen/sluice/inference/v1/inference_service_pb.js";
 import { Fault, FaultOrigin, FaultReason } from "@sluice/proto/lib/faults/fault.js";
 import { Places } from "@sluice/proto/lib/lane/places.js";
@@ -6,12 +6,12 @@ import type { AnswerDelivery } from "./deliver.ts";
 import type { Scope } from "./turn/scope.ts";
 import type { Cancellable } from "./turn/signal.ts";
 
-/** A turn that has been admitted and has not ended. */
+/** An admitted, unfinished turn. */
 export class OpenTurn {
   readonly scope: Scope;
   readonly requestedModel: string;
   readonly turn: Cancellable;
-  /** Undefined until the layers of the turn stand. */
+  /** Undefined until the layers of the turn are built. */
   delivery: AnswerDelivery | undefined = undefined;
 
   constructor(scope: Scope, requestedModel: string, turn: Cancellable) {
@@ -24,7 +24,7 @@ export class OpenTurn {
 export class OpenTurns {
   readonly #turns = new Places<OpenTurn>();
 
-  /** @returns the place of the turn, by which it is taken out */
+  /** @returns the place of the turn, needed for its removal */
   add(turn: OpenTurn): number {
     return this.#turns.add(turn);
   }
@@ -33,14 +33,14 @@ export class OpenTurns {
     this.#turns.delete(place);
   }
 
-  /** @returns the turns of a workspace that have been open for the longest time */
+  /** @returns the longest-open turns of a workspace */
   list(workspaceId: string, limit: number): { readonly turns: WireTurn[]; readonly total: number } {
     const own = this.#in(workspaceId).sort((a, b) => a.scope.trace.startedAt - b.scope.trace.startedAt);
     const now = performance.now();
     return { turns: own.slice(0, limit).map((turn) => toWireTurn(turn, now)), total: own.length };
   }
 
-  /** @returns whether there is such a turn. Its client gets a failure that says who ended it. */
+  /** @returns whether the turn exists. Its client gets a failure with the reason. */
   end(workspaceId: string, generationId: string): boolean {
     const found = this.#in(workspaceId).find(({ scope }) => scope.generationId === generationId);
     found?.turn.cancel(endedByAdministrator());

@@ -1,6 +1,6 @@
 /**
- * The operator's commands of `npm run admin`: what a configuration file would serve, and whether a provider answers. They are here because
- * they run the code of this service; they need neither running services nor a database.
+ * The operator's commands of `npm run admin`: what a configuration file would serve, and whether a provider answers. They are here because they run the
+ * code of this service; they need neither running services nor a database.
  */
 import {
   CommandError,
@@ -31,7 +31,7 @@ export interface OperatorOptions extends Pick<OperatorTerminal, "environment" | 
 /** Help with a line for each command. */
 export const operatorHelp = (): string[] => Object.entries(commands).map(([name, { usage }]) => `  ${name} ${usage}`);
 
-/** Resolves to the exit code: 0 everything is in order, 1 something is not, 2 the command line is wrong. */
+/** Resolves to the exit code: 0 for success, 1 for problems found, 2 for a wrong command line. */
 export async function runOperator(argv: readonly string[], options: OperatorOptions): Promise<number> {
   const [name = "", ...args] = argv;
   const { environment, config, stdout, stderr } = options;

@@ -1,6 +1,6 @@
 /**
- * Everything that is built from the configuration file: connections to providers and detectors, the web client, and the stack of layers over
- * them. A reload replaces all of it at once; a turn goes on with what it began with.
+ * Everything built from the configuration file: connections to providers and detectors, the web client, and the stack of layers. A reload replaces all of
+ * it at once; a turn continues with the parts of its beginning.
  */
 import { isDeepStrictEqual } from "node:util";
 import type { HouseFile } from "@sluice/proto/config/config-file.js";
@@ -39,7 +39,7 @@ import { Web, type WebWatch } from "./web/web.ts";
 export interface RuntimeDeps {
   /** Version of Sluice, for the user agent. */
   readonly version: string;
-  /** AI SDK packages that were loaded at the start. */
+  /** AI SDK packages loaded at the start. */
   readonly packages?: SdkPackages;
   readonly records: EndpointRecords;
   readonly ledger: CallLedger;
@@ -91,7 +91,7 @@ export class Runtime {
 
   readonly turn: Turn = (request, scope) => this.#stack.turn(request, scope);
 
-  /** Runs a request for embeddings. */
+  /** Runs an embeddings request. */
   readonly embed: Turn = (request, scope) => this.#stack.embed(request, scope.with({ operation: "embed" }));
 
   readonly planDryRun: PlanDryRun = (request, scope) => this.#stack.planDryRun(request, scope);
@@ -191,7 +191,7 @@ export class Runtime {
   }
 }
 
-/** Keeps the records of endpoints whose provider did not change: a new key or address deserves a new trial. */
+/** Keeps the records of endpoints of unchanged providers: a new key or address deserves a new trial. */
 function carryOverRecords(before: Catalog, now: Catalog, records: EndpointRecords): void {
   const endpoints = ({ models }: Catalog) => models.flatMap((model) => model.endpoints);
   const known = new Map(endpoints(before).map((endpoint) => [endpointName(endpoint), endpoint]));

@@ -1,4 +1,4 @@
-/** Authenticates senders of messages by their headers, before the message is read. */
+/** Authenticates senders of messages by their headers, before reading the message. */
 import type { IncomingHttpHeaders } from "node:http";
 import type { Access } from "@sluice/proto/lib/policy/access.js";
 import { type Sender, trusted } from "@sluice/proto/lib/rpc/admission.js";

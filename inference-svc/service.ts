@@ -10,13 +10,13 @@ import type { Settings } from "./config.ts";
 import { openInference } from "./inference.ts";
 import { leaveOutBroken, loadSdkPackages } from "./upstream/ai-sdk/load.ts";
 
-/** Relative to inference-svc/dist/service.js, which this file becomes. */
+/** Relative to inference-svc/dist/service.js, the compiled form of this file. */
 const seedFile = new URL("../catalog/seed.json", import.meta.url);
 
 export interface OpenedInference {
   /** Opens a session to a gateway of this process. */
   readonly connectHere: Connect;
-  /** Settles when the policy is watched. */
+  /** Settles when the policy watch has begun. */
   connect(): Promise<void>;
   /** Call it once, when the process is ready. */
   begin(): void;

@@ -1,4 +1,4 @@
-/** THE order of layers, outermost first, with the reason for each place. A request runs through the layers of the features that apply to it. */
+/** THE order of layers, outermost first, with the reason for each place. A request runs through the layers of all features that apply to it. */
 import type { EndpointFeature } from "./ask.ts";
 import { dryRunPlanner } from "./dry-run-plan.ts";
 import {
@@ -31,75 +31,75 @@ import { guardrailTrial } from "./guardrails/trial.ts";
 import { imageDownloads, passedAddresses } from "./web/features.ts";
 
 export const features: readonly Feature[] = [
-  // Outside of everything that may make a call: what is kept for further calls is kept until the last of them has ended.
+  // Around every layer with calls: the budget reserve for further calls must last until the last of them has ended.
   furtherCalls,
-  // Outside of all layers that change an answer: what it seals has passed all guardrails, and the layers behind it read earlier summaries as text.
+  // Around all layers that change an answer: its summary has passed all guardrails before it is sealed, and the inner layers see earlier summaries as text.
   compaction,
-  // The plugin takes the place of the variant, so that the layers behind it know plugins only.
+  // The plugin replaces the variant: inner layers only know plugins.
   onlineVariant,
-  // 400 for a PDF engine that the operator has not set up, before routers run.
+  // 400 for a PDF engine that is not configured, before routers run.
   parserEngines,
-  // Before the routers, since one of the models that it names may be a router slug.
+  // Before the routers, since one of its models may be a router slug.
   fusionModel,
-  // Models take the place of slugs, so that the layers behind it know models only.
+  // Models replace slugs: inner layers only know models.
   routerSlugs(routers),
-  // Sets the effort that the router chose together with the model.
+  // Sets the effort chosen by the router together with the model.
   jevEffort,
-  // Before anything loads an address. Files come before the candidates, since one that was fetched can be read for models that take no URL.
+  // Before any address is loaded. Files come before the candidates, since a fetched file can be read for models that accept no URLs.
   passedAddresses,
   fileDownloads,
-  // Before guardrails, so that a refusal can name the endpoints that could have served, and a wrong slug costs nothing.
+  // Before guardrails: their refusals list the candidate endpoints, and a wrong slug costs nothing.
   candidates,
   // 400 early when moderation is requested and cannot run.
   moderationAvailable,
-  // Before the input guardrails, which scan the texts of files too.
+  // Before the input guardrails, since they also scan the texts of files.
   fileTexts,
   // Refuses and redacts before anything leaves the process or costs money.
   inputPatterns,
-  // Detectors are other services: they are sent only what the patterns left.
+  // Detectors are external services: they get only text already redacted by the patterns.
   inputDetectors,
-  // The moderation model reads only redacted texts, and before any other model.
+  // The moderation model gets only redacted texts, and before any other model.
   moderation,
-  // The judge is a model: it reads only what patterns and detectors left.
+  // The judge is a model: it gets only text already redacted by patterns and detectors.
   inputJudge,
-  // A model reads scanned pages of requests that the guardrails let pass, and they scan what it read.
+  // After the input guardrails: a model reads scanned pages only of permitted requests, and guardrails scan its text.
   scannedPages,
-  // Routers may ask a model which model to try first; that model reads only redacted texts.
+  // Routers may call a model for the order of models; that model gets only redacted texts.
   ...routerOrders,
-  // Search engines are sent redacted texts; their results are scanned like the request.
+  // Search engines get redacted texts; their results are scanned like the request.
   webSearch,
-  // After the search, so that the pages that the user named stand closest to the message.
+  // After the search, to place the pages named by the user closest to the message.
   webFetch,
   // Before the model answers, and with the redacted request.
   fusionPanel,
-  // Around all that is done for one answer of the model: it asks for several, and runs no tool for a withheld one.
+  // Around everything for one answer of the model: it requests several, and runs no tool for a withheld answer.
   agentLoop,
   // Around everything that holds back or changes an answer: it evaluates what would be delivered, and its retries are scanned alike.
   alignment,
-  // Around the patterns: the judge reads no text that they held back.
+  // Around the patterns: the judge gets no text they hold back.
   outputJudge,
   // After the patterns and before the judge, in the order of the input guardrails.
   outputDetectors,
-  // Around all attempts: a block is no reason to ask another endpoint.
+  // Around all attempts: a block is no reason to try another endpoint.
   outputPatterns,
-  // Within the guardrails, which scan the answer as it is delivered.
+  // Within the guardrails, which must scan the delivered form of the answer.
   responseHealing,
-  // Closest to the model's own text: layers that change text move the places of citations.
+  // Closest to the model's own text: layers that change text would move the places of citations.
   citations,
 ];
 
 export const endpointFeatures: readonly EndpointFeature[] = [
-  // The layers behind it see the tools that the provider is sent.
+  // Inner layers see the tools as sent to the provider.
   clientTools,
-  // Before files, which are read for endpoints that take the rest of the request.
+  // Before files, which are read for endpoints that support the rest of the request.
   imageDownloads,
-  // Before compression: how long a file is shows only in its text.
+  // Before compression: the length of a file is known only from its text.
   fileParser,
-  // Before the call is priced: what is left out for an endpoint is not paid for.
+  // Before the call is priced: text removed for an endpoint is not paid for.
   contextCompression,
 ];
 
-/** The texts among the settings of all plugins, which guardrails scan. */
+/** The texts in the settings of all plugins, for guardrails. */
 export const pluginTexts = features.flatMap(({ texts }) => texts ?? []);
 
 export type Stack = ReturnType<typeof buildStack>;

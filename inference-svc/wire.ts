@@ -21,24 +21,24 @@ const json = (value: unknown): Uint8Array => Buffer.from(JSON.stringify(value));
 
 export interface WireBatch {
   readonly events: WireEvent[];
-  /** Cost that is charged against the turn's credit: about the size in bytes. */
+  /** Charge against the turn's credit: about the size in bytes. */
   readonly cost: number;
 }
 
 export interface AnswerBatch extends WireBatch {
-  /** UTF-16 units of text and arguments in it. */
+  /** UTF-16 units of its text and arguments. */
   readonly textUnits: number;
 }
 
-/** A turn as the engine sees it: its batches go there, and it can be cancelled from outside. */
+/** A turn from the view of the engine: it receives batches, and can be cancelled from outside. */
 export interface EngineTurn extends Cancellable {
   /** Called when the turn is admitted, before any upstream call. */
   accepted(): void;
-  /** Takes the next batch; the last one carries the end. Returns undefined while there is room for more, else settles once there is. */
+  /** Takes the next batch; the last contains the end. Returns undefined while there is room for more, else settles once there is. */
   take(batch: WireBatch, last: boolean): Promise<void> | undefined;
 }
 
-/** @param serviceMetadata the JSON that the end of the turn carries; called only when an end is among the events */
+/** @param serviceMetadata returns the JSON for the end of the turn; called only if an end is among the events */
 export function toWire(batch: Batch, serviceMetadata: () => Uint8Array): AnswerBatch {
   let cost = 0;
   let textUnits = 0;
@@ -113,7 +113,7 @@ function wireEvent(event: TurnEvent, serviceMetadata: () => Uint8Array): WireCas
           $typeName: "sluice.inference.v1.TextDelta",
           index: event.index,
           part: event.part,
-          // Half a character that came alone: UTF-8 cannot carry it, and some clients refuse its escape in JSON.
+          // A lone surrogate: UTF-8 cannot encode it, and some clients reject its JSON escape.
           delta: event.delta.toWellFormed(),
           logprobsJson: event.logprobsJson === undefined ? empty : Buffer.from(event.logprobsJson),
         },
@@ -195,7 +195,7 @@ function wireEnd(outcome: Outcome, serviceMetadataJson: Uint8Array): TurnEnd {
   return end;
 }
 
-/** The usage of a turn that fails. */
+/** The usage of a failed turn. */
 export const usageBatch = (usage: Usage): WireBatch => ({
   events: [{ $typeName: "sluice.inference.v1.TurnEvent", event: { case: "usage", value: wireUsage(usage) } }],
   cost: eventCost,
@@ -225,7 +225,7 @@ function wireUsage(usage: Usage): WireUsage {
   return wire;
 }
 
-/** Unset fields stay away, because a figure of 0 says more than none. */
+/** Unset fields are omitted, because 0 is a statement and unset is not. */
 function wireToolUse(use: ServerToolUse): WireToolUse {
   const wire: WireToolUse = { $typeName: "sluice.inference.v1.ServerToolUse" };
   if (use.webSearchRequests !== undefined) wire.webSearchRequests = use.webSearchRequests;
@@ -234,6 +234,6 @@ function wireToolUse(use: ServerToolUse): WireToolUse {
   return wire;
 }
 
-/** About the size of a fault on the wire. */
+/** Approximate size of a fault on the wire. */
 export const faultCost = (fault: FaultMessage): number =>
   eventCost + fault.message.length + fault.metadataJson.length + fault.serviceMetadataJson.length;

@@ -42,7 +42,7 @@ export async function finishSignIn(
   try {
     cookies.push(setCookie(session, request, await openSession(oidc, sessions, context)));
   } catch (error) {
-    // Only the library's message is logged: the error object contains claims and tokens.
+    // Logs only the library's message: the error object contains claims and tokens.
     log.warn({ request_id: requestId, reason: (error as Error).message }, "a sign-in to the console failed");
     query = `?sign_in=${outcomeOf(error)}`;
   }

@@ -19,7 +19,7 @@ export interface KnownPerson {
   readonly rule: string;
 }
 
-/** One e-mail address, in characters safe for every log and header: with two at signs it would match the rules of two domains. */
+/** A single e-mail address, in characters safe for every log and header: with two at signs it would match the rules of two domains. */
 const email = /^[!-+\--?A-~]{1,190}@[a-z0-9.-]{1,63}$/i;
 
 /** @param source the setting in use, for the message @throws Fault PERMISSION_DENIED */

@@ -14,7 +14,7 @@ export interface UpgradeHandler {
 const upgradeHeaders: ReadonlySet<string> = new Set(["upgrade", "http2-settings"]);
 
 /**
- * With a listener, Node passes it every request with an Upgrade header, and common clients send `h2c` in each of theirs. Requests without an accepted
+ * Node passes a listener every request with an Upgrade header, and common clients send `h2c` in each of theirs. Requests without an accepted
  * upgrade therefore go back to Node's parser.
  */
 export function serveUpgrades(server: Server, handler: UpgradeHandler): void {

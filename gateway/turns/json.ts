@@ -31,7 +31,7 @@ export function subtreeBytes(body: Buffer, span: ByteSpan | undefined): Uint8Arr
   return span && !isNullAt(body, span) ? body.subarray(span.start, span.end) : none;
 }
 
-/** Of all JSON values, only null begins with n. */
+/** Recognizes null: no other JSON value begins with n. */
 export const isNullAt = (body: Buffer, { start }: ByteSpan): boolean => body[start] === 0x6e;
 
 /** Maximum length at which checking each character is faster than a regular expression. */

@@ -1,7 +1,7 @@
 /**
  * Serves requests before the process is ready: its first real requests then do not pay for compiling common code.
  *
- * They pass through a separate gateway in this process: the same code from the HTTP port to the lane, with isolated policy, limits, metrics and log.
+ * The warm-up requests pass through a separate gateway in this process: the same code from the HTTP port to the lane, with isolated policy, limits, metrics and log.
  * Everything listens on the loopback address and is gone afterwards.
  */
 import { Agent, request } from "node:http";

@@ -1,6 +1,6 @@
 /**
- * `npm run catalogue`: writes seed.json out of models.yaml, scores.yaml and the price list of @pydantic/genai-prices (MIT) as it is installed. To
- * refresh: install its newest version, run this, read the difference. `--print DATE` writes what holds on that day to standard output instead.
+ * `npm run catalogue`: generates seed.json from models.yaml, scores.yaml and the installed price list of @pydantic/genai-prices (MIT). To update: install
+ * its newest version, run this, read the difference. `--print DATE` writes the catalogue of that day to standard output instead.
  */
 import { readFileSync, writeFileSync } from "node:fs";
 import { createRequire } from "node:module";
@@ -13,7 +13,7 @@ const { boards, models: scored } = parse(readFileSync(new URL("scores.yaml", her
 const require = createRequire(import.meta.url);
 const { version } = require(require.resolve("@pydantic/genai-prices").replace(/dist\/.*/, "package.json"));
 
-/** USD per million tokens: our names, theirs. */
+/** Price names in USD per million tokens: Sluice's, and those of the price list. */
 const rates = {
   prompt: "input_mtok",
   completion: "output_mtok",
@@ -22,7 +22,7 @@ const rates = {
   cache_write_1h: "cache_write_1h_mtok",
 };
 
-/** Noon: what is cheaper at night has its price of the day. */
+/** Prices at noon: models cheaper at night get their daytime price. */
 const noon = (date) => new Date(`${date}T12:00:00Z`);
 
 function priced({ vendor, upstream_model: model }, date) {
@@ -32,7 +32,7 @@ function priced({ vendor, upstream_model: model }, date) {
   return { prices: found.model_price, contextLength: found.model.context_window };
 }
 
-/** @param start of a step; the price that holds below all steps when absent */
+/** @param start of a step; the price below all steps when absent */
 function ratesOf(prices, start) {
   const at = (price) => {
     if (typeof price !== "object" || start === undefined) return price?.base ?? price;
@@ -49,14 +49,14 @@ function pricingOf(prices) {
   const own = ratesOf(prices);
   return {
     ...own,
-    // Embeddings have no output that is paid for.
+    // Embeddings have no priced output.
     completion: own.completion ?? "0",
     ...(above.length > 0 && { above: above.map((start) => ({ input_tokens: start, ...ratesOf(prices, start) })) }),
     ...(searches !== undefined && { web_search: String(searches / 1000) }),
   };
 }
 
-/** A percentage of one board on the scale that all boards share, from 0 to 1. */
+/** Converts a percentage of one leaderboard to the common scale from 0 to 1. */
 function scoreOf(percentage, { slope, offset }) {
   const logit = offset + slope * Math.log(percentage / (100 - percentage));
   return Number((1 / (1 + Math.exp(-logit))).toFixed(3));

@@ -1,8 +1,8 @@
 /**
- * Shortens conversations for clients that ask for it with a `compaction_trigger`, and reads the items that this gave.
+ * Shortens conversations on request by a `compaction_trigger`, and reads the resulting items.
  *
- * The short form is sealed, so a client can neither read nor change it. Every model can go on from it, because it becomes text before
- * anything else sees the request.
+ * The summary is encrypted: clients can neither read nor change it. Every model can continue from it, because it becomes text before anything else sees the
+ * request.
  */
 import { Fault, FaultOrigin, FaultReason } from "@sluice/proto/lib/faults/fault.js";
 import { newId } from "@sluice/proto/lib/ids/id.js";
@@ -17,7 +17,7 @@ import { askForSummary, readKept, wordsOfUser, summaryItem } from "./summary.ts"
 
 const trigger = "compaction_trigger";
 const kinds: ReadonlySet<string> = new Set(["compaction", trigger]);
-/** Maximum length of a summary where the configuration names none. */
+/** Maximum length of a summary when the configuration sets none. */
 const defaultMaxOutputTokens = 8_000;
 
 export const compaction: Feature = {
@@ -38,7 +38,7 @@ export const compaction: Feature = {
     },
 };
 
-/** The items before the trigger; undefined without one. @throws Fault INVALID_REQUEST when it is not the last item, or the only one */
+/** The items before the trigger; undefined without a trigger. @throws Fault INVALID_REQUEST when it is not the last item, or the only item */
 function beforeTrigger(input: readonly InputItem[]): readonly InputItem[] | undefined {
   const index = input.findIndex(({ type }) => type === trigger);
   if (index === -1) return undefined;
@@ -47,7 +47,7 @@ function beforeTrigger(input: readonly InputItem[]): readonly InputItem[] | unde
   return input.slice(0, index);
 }
 
-/** Puts the text in the place of every item that was sealed here. Items of providers stay: their own models read them. */
+/** Replaces every item sealed by Sluice with its text. Items of providers stay: their own models read them. */
 function withSummaries(request: TurnRequest, seal: StateSeal, owner: string): TurnRequest {
   const input = request.input.map((item, index) => {
     const { type, encrypted_content: sealed } = item;

@@ -1,13 +1,13 @@
-/** The short form of a conversation: how a model is asked for it, and the text in which a later turn reads it. */
+/** The summary of a conversation: the request for it, and its text for later turns. */
 import { isObject } from "@sluice/proto/lib/validation/fields.js";
 import { writeTranscript } from "../tools/models/transcript.ts";
 import { bareRequest } from "../turn/bare-request.ts";
 import type { InputItem, TurnRequest } from "../turn/request.ts";
 
-/** The part of a conversation that is kept. */
+/** The content of a compacted conversation. */
 export interface Kept {
   readonly summary: string;
-  /** The user's own words, oldest first. */
+  /** The user's messages, oldest first. */
   readonly said: readonly string[];
 }
 
@@ -15,12 +15,12 @@ const instructions = `You shorten conversations between a user and an assistant 
 Write what it needs to go on: the goal, decisions and their reasons, constraints that the user named, what was done and what it showed, files and places by name, errors and what they were, and the next steps.
 Keep names, paths, numbers and commands exactly. Leave out what no longer matters. Do not go on with the work, and answer no question in it.`;
 
-/** Characters of the user's words that are kept as they are; older messages are in the summary alone. */
+/** Maximum characters of user messages kept verbatim; older messages are only in the summary. */
 const maxSaidLength = 40_000;
 
 /**
- * The request for the short form. The conversation is one text, because models refuse calls of tools that a request does not have.
- * @param model that writes it; undefined for the models of the request
+ * The request for a summary. The conversation is one text, because models reject calls of tools missing from the request.
+ * @param model of the summary; undefined for the request's models
  */
 export function askForSummary(request: TurnRequest, model: string | undefined, maxOutputTokens: number): TurnRequest {
   const transcript = writeTranscript(request, request.input);
@@ -39,7 +39,7 @@ export function askForSummary(request: TurnRequest, model: string | undefined, m
   };
 }
 
-/** The words of the user that are kept beside the summary. */
+/** The user messages kept verbatim next to the summary. */
 export function wordsOfUser(input: readonly InputItem[]): string[] {
   const said: string[] = [];
   let left = maxSaidLength;
@@ -62,7 +62,7 @@ function textOf(content: unknown): string {
   return texts.join("\n");
 }
 
-/** The item that stands for the conversation in a later turn. */
+/** The item that replaces the conversation in a later turn. */
 export const summaryItem = ({ summary, said }: Kept): InputItem => ({
   type: "message",
   role: "user",
@@ -76,7 +76,7 @@ export const summaryItem = ({ summary, said }: Kept): InputItem => ({
   ],
 });
 
-/** Reads a state that was sealed before; undefined for any other value. */
+/** Reads unsealed state; undefined for any other value. */
 export function readKept(state: unknown): Kept | undefined {
   if (!isObject(state)) return undefined;
   const { summary, said } = state;

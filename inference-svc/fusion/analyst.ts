@@ -1,4 +1,4 @@
-/** The analyst: one model compares what the panel has said, in a form that can be read, and decides nothing. */
+/** The analyst: a model compares the panel's answers, in a machine-readable form, and decides nothing. */
 import { createHash } from "node:crypto";
 import { fusionAnalysis } from "@sluice/proto/contract/items/service-items.js";
 import { Problems } from "@sluice/proto/lib/validation/problems.js";
@@ -54,15 +54,15 @@ const format: TextFormat = {
 
 const maxEntries = 12;
 const maxEntryLength = 400;
-/** Once more when it cannot be read. */
+/** Number of tries for a readable answer. */
 const tries = 2;
 
 export type AnalystParts = PanelParts & {
-  /** UTF-16 units that an input of the model may have; about. */
+  /** Approximate maximum input of the model in UTF-16 units. */
   readonly window: (model: string) => number;
 };
 
-/** Undefined when there is none: the answers stand for themselves. @throws Fault when the turn is over */
+/** Undefined when there is none: the answers are then used without it. @throws Fault when the turn is over */
 export async function analysisOf(
   answers: readonly Answered[],
   asker: PartCaller,
@@ -103,7 +103,7 @@ export async function analysisOf(
 
 type Labelled = ReadonlyMap<string, Answered>;
 
-/** In an order that says nothing of who answers: places and names bias a comparison. The same for the same turn. */
+/** Labels in random order: places and names would bias a comparison. Equal for the same seed. */
 function labelsOf(answers: readonly Answered[], seed: string): Labelled {
   const keyed = answers.map((answer, index) => ({
     answer,
@@ -139,7 +139,7 @@ function wordsIn(content: unknown): string {
     .join("\n");
 }
 
-/** Replaces the labels of the answers by models. Undefined for another form; labels of no answer are left out. */
+/** Replaces the labels of the answers with models. Undefined for another form; labels without an answer are left out. */
 function read(answer: string, labelled: Labelled): Analysis | undefined {
   const value = objectIn(answer);
   const problems = new Problems();

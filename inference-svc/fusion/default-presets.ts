@@ -1,12 +1,12 @@
-/** Presets of fusion for a configuration file that has none: panels of the models with the best scores. */
+/** Default fusion presets for a configuration file without any: panels of the models with the best scores. */
 import type { FusionPresets } from "@sluice/proto/config/routers.js";
 import type { Catalog, CatalogModel } from "../routing/catalog.ts";
 
 const panelSize = 3;
 
 /**
- * Panels of models by different authors, since models by one author make the same mistakes. `general-high` has the best by their general score,
- * `general-budget` the best of the cheaper half. A preset is absent where fewer than two models qualify.
+ * Panels of models by different authors, since models by one author make the same mistakes. `general-high` has the best by general score, `general-budget`
+ * the best of the cheaper half. A preset is absent when fewer than two models qualify.
  */
 export function defaultPresets({ models }: Catalog): FusionPresets {
   const rated = models.filter(({ settings }) => settings.output_modalities.includes("text") && scoreOf(settings) > 0);
@@ -20,11 +20,11 @@ export function defaultPresets({ models }: Catalog): FusionPresets {
 
 const scoreOf = ({ scores }: CatalogModel["settings"]): number => scores?.["general"] ?? 0;
 
-/** Price of prompt and completion together, at the cheapest endpoint; Infinity where none has a price. */
+/** Sum of prompt and completion price at the cheapest endpoint; Infinity without any price. */
 const priceOf = ({ endpoints }: CatalogModel): number =>
   Math.min(...endpoints.map(({ prices }) => (prices ? prices.prompt + prices.completion : Number.POSITIVE_INFINITY)));
 
-/** Slugs of the best model of each author, the best first; the order of names decides between equals. */
+/** Slugs of the best model of each author, best first; ties are ordered by name. */
 function bestByAuthor(models: readonly CatalogModel[]): string[] {
   const best = new Map<string, string>();
   const ordered = models

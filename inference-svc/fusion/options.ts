@@ -1,21 +1,21 @@
-/** Options of a fusion run: from the plugin `fusion`, and from the tool `service:fusion`, which takes precedence. */
+/** Options of a fusion run, from the plugin `fusion` and the tool `service:fusion`; the tool takes precedence. */
 import type { FusionPlugin } from "@sluice/proto/gen/sluice/inference/v1/turn_pb.js";
 import type { JsonObject } from "@sluice/proto/lib/validation/fields.js";
 import type { Reasoning, TurnRequest } from "../turn/request.ts";
 
-/** Options that passed their shape; absent means unset. */
+/** Validated options; absent means unset. */
 export interface FusionOptions {
   readonly panel?: readonly string[];
   readonly model?: string;
   readonly preset?: string;
   readonly maxToolCalls?: number;
   readonly tools?: readonly JsonObject[];
-  /** Tokens that each may say. */
+  /** Output token limit per model. */
   readonly maxTokens?: number;
   readonly reasoning?: Reasoning;
   readonly temperature?: number;
   readonly cacheControl?: TurnRequest["cacheControl"];
-  /** Builds the path and the message of a problem with an option. */
+  /** Builds the path and message of a problem with an option. */
   readonly problem: (says: string, field?: string) => readonly [path: string, says: string];
 }
 
@@ -41,7 +41,7 @@ interface ReasoningField {
   readonly max_tokens?: number | null;
 }
 
-/** Reads the parameter `reasoning` of a tool that calls models; undefined when it sets nothing. */
+/** Reads the parameter `reasoning` of a tool for calling models; undefined when it sets nothing. */
 export function readToolReasoning({ effort, max_tokens: maxTokens }: ReasoningField = {}): Reasoning | undefined {
   if (effort == null && maxTokens == null) return undefined;
   return { ...(effort != null && { effort }), ...(maxTokens != null && { maxTokens }) };

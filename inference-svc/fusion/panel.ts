@@ -1,4 +1,4 @@
-/** The panel: several models answer the same request beside each other, and what one of them does is no matter of the others. */
+/** The panel: several models answer the same request concurrently and independently. */
 import { Fault } from "@sluice/proto/lib/faults/fault.js";
 import { throwIfAborted } from "../turn/abort.ts";
 import type { InputItem, TurnRequest } from "../turn/request.ts";
@@ -9,30 +9,30 @@ import type { FusionSettings } from "./settings.ts";
 
 /** Milliseconds. */
 export interface PanelTimeouts {
-  /** For one answer of the panel. */
+  /** Time limit of one panel answer. */
   readonly memberMs: number;
-  /** From then on half of the panel is enough. */
+  /** Time after which half of the panel is enough. */
   readonly quorumMs: number;
   /** Time for the rest of the panel after the quorum. */
   readonly graceMs: number;
-  /** For the comparison, repeats included. */
+  /** Time limit of the comparison, including retries. */
   readonly analystMs: number;
 }
 
-/** Most answers with some searches take less than a minute; a model that takes two is given up. */
+/** Most answers with some searches take less than a minute; a model is given up after two. */
 export const panelTimeouts: PanelTimeouts = { memberMs: 120_000, quorumMs: 60_000, graceMs: 15_000, analystMs: 60_000 };
 
-/** Milliseconds that nothing of a run takes longer than. */
+/** Maximum duration of a run in milliseconds. */
 export const runMs = ({ memberMs, analystMs }: PanelTimeouts): number => memberMs + analystMs + betweenMs;
 
-/** For what is done between the two and after them; a process under load takes its time. */
+/** Time reserve between the two steps and after them, for a busy process. */
 const betweenMs = 5_000;
 
 export interface PanelParts {
   readonly settings: FusionSettings;
-  /** Asks a model as a request for it would: with the guardrails of the key, and with tools. */
+  /** Calls a model through the key's guardrails, and with tools. */
   readonly ask: Turn;
-  /** The wanted number of tokens, or the model's maximum if that is lower. */
+  /** The wanted number of tokens, or the model's maximum if lower. */
   readonly room: (model: string, wanted: number) => number;
   readonly timeouts: PanelTimeouts;
 }
@@ -57,7 +57,7 @@ export type PanelOutcome = Answered | Failed;
 
 export const isAnswered = (outcome: PanelOutcome): outcome is Answered => "content" in outcome;
 
-/** Hears of each model what it says, and in the end what became of it. */
+/** Receives each model's deltas and its final outcome. */
 export interface PanelListener {
   readonly said: (model: string, ...heard: Parameters<WordListener>) => void;
   readonly over: (outcome: PanelOutcome) => void;
@@ -134,7 +134,7 @@ async function outcomeOf(
   }
 }
 
-/** A guardrail that blocks after a tool call cuts the answer instead of refusing it, which may leave nothing. */
+/** A guardrail's block after a tool call truncates the answer instead of refusing it; possibly nothing is left. */
 function silenceOf({ stages }: Trace): Pick<Failed, "error" | "status"> {
   const blocked = stages.find(
     ({ type, data }) => type === "guardrail" && data?.["action"] === "blocked" && data["mode"] !== "audit",
@@ -151,6 +151,6 @@ const task = () =>
 const instructionsOf = ({ instructions }: TurnRequest): string =>
   instructions === undefined ? task() : `${task()}\n\nThe request comes with these instructions:\n${instructions}`;
 
-/** The conversation without tool calls, which mean nothing to a panel that lacks those tools. */
+/** The conversation without tool calls, which are meaningless to a panel without those tools. */
 const conversationOf = (input: readonly InputItem[]): readonly InputItem[] =>
   input.filter(({ type }) => type === "message");

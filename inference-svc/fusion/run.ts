@@ -1,4 +1,4 @@
-/** One fusion run: the panel answers, the analyst compares, and the answering model reads both. */
+/** A fusion run: the panel answers, the analyst compares, and the answering model reads both. */
 import { type JsonObject, isObject } from "@sluice/proto/lib/validation/fields.js";
 import { quoteData } from "../internal/quoted-data.ts";
 import { truncateMiddle } from "../turn/truncate.ts";
@@ -12,18 +12,18 @@ import { type PartCaller, type Source, showsParts } from "../parts/part-call.ts"
 import type { SettingsParts } from "./settings.ts";
 import { type Answered, type Failed, type PanelOutcome, answersOf, isAnswered } from "./panel.ts";
 
-/** Hears of the run while it runs. */
+/** Receives progress events of the run. */
 type EventListener = (event: ItemEvent) => void;
 
 /** Dependencies of a fusion run. */
 export type RunParts = Omit<AnalystParts, "settings"> & { readonly settings: SettingsParts };
 
 export interface Fused {
-  /** Fields of the item that the client gets, beside type, id and status. */
+  /** Fields of the client's item in addition to type, id and status. */
   readonly item: JsonObject;
-  /** For the model that answers: data. */
+  /** Quoted data for the answering model. */
   readonly told: string;
-  /** Pages on which the answers rest. */
+  /** Source pages of the answers. */
   readonly sources: readonly Source[];
   readonly failed: boolean;
 }
@@ -36,7 +36,7 @@ const event = (step: string, payload: JsonObject = {}): ItemEvent => ({
   payload,
 });
 
-/** Whether a panel was asked: a turn has one panel, whatever starts it. */
+/** Whether the panel has already run: a turn has at most one, whatever starts it. */
 export const panelState = new StateKey(() => ({ isAsked: false }));
 
 /** @throws Fault when the turn is over */
@@ -66,13 +66,13 @@ export async function fused(asker: PartCaller, parts: AnalystParts, hears: Event
   return together(answers, failures, analysis, { shows, room: roomOf(asker.request, parts) });
 }
 
-/** The last progress events of an item, built from the item as the client gets it. */
+/** The last progress events of an item, built from the client's version of it. */
 export function ending({ status, analysis }: OutputItem): readonly ItemEvent[] {
   if (status !== "completed") return [];
   return [...(analysis === undefined ? [] : [event("analysis.completed", { analysis })]), event("completed")];
 }
 
-/** Maximum characters of the panel answers that the answering model reads, whichever model that is. */
+/** Maximum characters of the panel's answers for the answering model: the lowest limit among the request's models. */
 const roomOf = ({ models }: TurnRequest, { window }: Pick<AnalystParts, "window">): number =>
   Math.min(...models.map(window)) * toldShare;
 
@@ -107,7 +107,7 @@ function together(
   };
 }
 
-/** The text that the answering model reads of a successful run. */
+/** The text of a successful run for the answering model. */
 function telling({ responses, ...rest }: JsonObject & { readonly responses: readonly JsonObject[] }, room: number) {
   const each = Math.floor(room / responses.length);
   const cut = responses.map((response) => {
@@ -117,7 +117,7 @@ function telling({ responses, ...rest }: JsonObject & { readonly responses: read
   return quoteData(JSON.stringify({ ...rest, responses: cut }));
 }
 
-/** The text that the answering model reads of a run in an earlier response. */
+/** The text of an earlier response's run for the answering model. */
 export function retold(item: JsonObject, request: TurnRequest, parts: Pick<AnalystParts, "window">): string {
   const { analysis, responses, failed_models, sources, error, failure_reason } = item;
   if (typeof error === "string") return quoteData(JSON.stringify({ error, failure_reason, failed_models }));
@@ -129,7 +129,7 @@ const distinct = (sources: readonly Source[]): readonly Source[] => [
   ...new Map(sources.map((source) => [source.url, source])).values(),
 ];
 
-/** 402 and 429: the reasons that a client can do something about. */
+/** 402 and 429: the reasons a client can act on. */
 const reasons: Readonly<Record<number, string>> = { 402: "insufficient_credits", 429: "rate_limited" };
 
 function noAnswers(failures: readonly Failed[]): Fused {

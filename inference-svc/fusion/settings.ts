@@ -8,42 +8,42 @@ import type { Scope } from "../turn/scope.ts";
 import type { FusionOptions } from "./options.ts";
 
 export interface FusionSettings {
-  /** Slugs of 1 to 8 models, which answer; one of them may be there several times. */
+  /** Slugs of 1 to 8 answering models; repetitions are allowed. */
   readonly panel: readonly string[];
-  /** Slug of the model that compares what they say. */
+  /** Slug of the comparing model. */
   readonly model: string;
   /** Maximum number of tool calls of each model. */
   readonly maxToolCalls: number;
-  /** Tokens that each may say, whatever it is about. */
+  /** Output token limit per model. */
   readonly maxTokens: number;
-  /** For each of them. */
+  /** Tools of every panel member and the analyst. */
   readonly tools: readonly HostedTool[];
-  /** Types of tools that they would have, and that are not to be had here. */
+  /** Requested tool types that are unavailable. */
   readonly leftOut: readonly string[];
-  /** How each is asked; the temperature is that of the panel alone. */
+  /** Request settings of every call; `temperature` applies only to panel members. */
   readonly manner: Pick<TurnRequest, "reasoning" | "cacheControl" | "temperature">;
 }
 
 export interface SettingsParts {
   readonly presets: FusionPresets;
-  /** Whether there is a model of that slug. */
+  /** Whether the catalogue has a model with this slug. */
   readonly hasModel: (slug: string) => boolean;
-  /** Whether all the models can have the tool. */
+  /** Whether all these models can use the tool. */
   readonly hasTool: (tool: HostedTool, models: readonly string[], scope: Scope) => boolean;
 }
 
 const standardPreset: PresetName = "general-high";
-/** SPEC 2.2. */
+/** Default number of tool calls. */
 const standardToolCalls = 4;
 const standardTools = ["service:web_search", "service:web_fetch"];
 const standardTokens = 16_000;
-/** Tools that call other models themselves: nested runs would cost without end. */
+/** Tools for calling other models: nested runs would cost without end. */
 const askOthers: ReadonlySet<string> = new Set(["service:fusion", "service:advisor", "service:subagent"]);
 
 /**
- * @param all what was said where, first what counts first; at least one
- * @param usual the model that compares if no setting names one; absent for none
- * @throws Fault INVALID_REQUEST, naming what the operator can set
+ * @param all sources of options by precedence, at least one
+ * @param usual default for the comparing model; empty for none
+ * @throws Fault INVALID_REQUEST, with a hint on the operator's settings
  */
 export function settingsOf(
   all: readonly [FusionOptions, ...FusionOptions[]],
@@ -74,7 +74,7 @@ export function settingsOf(
   const possible = (wanted ?? standardTools.map((type) => ({ type }))).map(hosted);
   const tools = possible.filter((tool) => parts.hasTool(tool, models, scope));
   const leftOut = possible.filter((tool) => !tools.includes(tool)).map(({ kind }) => kind);
-  // A tool that the client names must be available; the default ones may be missing.
+  // Tools named by the client must be available; default tools may be missing.
   if (wanted) for (const kind of leftOut) wish.refuse("tools", `${kind} is not available for these models`);
   problems.throwIfAny();
   const reasoning = wish.of("reasoning");
@@ -97,7 +97,7 @@ export function settingsOf(
 
 type Field = Exclude<keyof FusionOptions, "problem">;
 
-/** Joins several sources of options into one, by precedence. */
+/** Merges several sources of options by precedence. */
 class Wished {
   readonly #all: readonly [FusionOptions, ...FusionOptions[]];
   readonly #problems: Problems;
@@ -111,7 +111,7 @@ class Wished {
     return this.#from(field)?.[field];
   }
 
-  /** Reports a problem where the option was set, or at the first source when it was not. */
+  /** Reports a problem at the source of the option, or at the first source if it is unset. */
   refuse(field: Field, says: string, path?: string): void {
     this.#problems.add(...(this.#from(field) ?? this.#all[0]).problem(says, path));
   }
@@ -135,7 +135,7 @@ function checkTools(entries: readonly JsonObject[], wish: Wished): void {
   }
 }
 
-/** Checks the tool by the shape that it has among the tools of a request. */
+/** Checks the tool by its shape in a request. */
 function checkTool(type: string, entry: JsonObject, path: string, wish: Wished): void {
   const inner = new Problems();
   serviceTools[type]?.check(entry, path, inner);

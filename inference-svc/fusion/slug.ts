@@ -1,7 +1,7 @@
-/** The slug `service/fusion`: a panel of models answers first, then the model that compared their answers. */
+/** The slug `service/fusion`: a panel of models answers first, then the model that compared the answers. */
 import type { TurnRequest } from "../turn/request.ts";
 
-/** A variant is the variant of the model that answers. */
+/** A variant is the answering model's variant. */
 export const fusionSlug = /^service\/fusion(:(?:nitro|floor|exacto))?$/;
 
 export const namesFusion = ({ models }: TurnRequest): boolean =>

@@ -1,4 +1,4 @@
-/** The catalogue, for clients with an API key and for our own gateways, and for administrators what it lacks. */
+/** The catalogue, for clients with an API key and for Sluice's gateways, and the left-out providers, for administrators. */
 import type { ServiceToken } from "@sluice/proto/lib/rpc/service-token.js";
 import { create } from "@bufbuild/protobuf";
 import type { HandlerContext, ServiceImpl } from "@connectrpc/connect";
@@ -28,7 +28,7 @@ export interface CatalogueDeps {
   readonly config: Pick<CurrentConfig, "catalog">;
   readonly records: EndpointRecords;
   readonly token: ServiceToken;
-  /** Providers that cannot be used at present. */
+  /** Providers currently unusable. */
   readonly leftOut: () => readonly LeftOut[];
 }
 
@@ -59,11 +59,11 @@ export const catalogueHandlers = (deps: CatalogueDeps): CatalogueHandlers => ({
   },
 });
 
-/** Answers never quote the error of a package, because it names folders of the machine. */
+/** Answers never quote a package's error, because it names folders of the machine. */
 const shownReason = (left: LeftOut): string =>
   left.problem === undefined ? leftOutReason(left) : "its package cannot be loaded; the log says why";
 
-/** Enough for the longest slug of a catalogue; the rest of a longer one is not repeated in the error. */
+/** Longer than any slug of a catalogue; the rest of a longer slug is not repeated in the error. */
 const shownCharacters = 256;
 
 const modelNotFound = (slug: string): Fault =>
@@ -72,7 +72,7 @@ const modelNotFound = (slug: string): Fault =>
   });
 
 /**
- * Lets our own gateways pass, because they have counted the request; requests of other clients count against their key's limits.
+ * Lets Sluice's gateways pass, because they have already counted the request; requests of other clients count towards their key's limits.
  * @throws Fault UNAUTHENTICATED, RATE_LIMITED
  */
 async function requireCaller(deps: CatalogueDeps, { requestHeader, responseHeader }: HandlerContext): Promise<void> {

@@ -1,4 +1,4 @@
-/** FindConfigRefusal: whether this process has refused the configuration file, for the console. */
+/** FindConfigRefusal: whether this process rejected the configuration file, for the console. */
 import { create } from "@bufbuild/protobuf";
 import type { ServiceImpl } from "@connectrpc/connect";
 import type { ConfigRefusal } from "@sluice/proto/gen/sluice/common/v1/configuration_pb.js";
@@ -11,7 +11,7 @@ import type { ServiceToken } from "@sluice/proto/lib/rpc/service-token.js";
 
 export interface ConfigurationDeps {
   readonly token: ServiceToken;
-  /** The changed configuration file that is not in force. */
+  /** The changed configuration file, if this process rejected it. */
   readonly configRefusal: () => ConfigRefusal | undefined;
 }
 

@@ -1,4 +1,4 @@
-/** CountTokens: how long a prompt is, for clients with an API key and for our own gateways. It makes no turn and calls nobody. */
+/** CountTokens: the length of a prompt, for clients with an API key and for Sluice's gateways. It opens no turn and calls no provider. */
 import { create } from "@bufbuild/protobuf";
 import type { ServiceImpl } from "@connectrpc/connect";
 import {
@@ -42,7 +42,7 @@ export const countTokensHandler =
   async ({ request }, { requestHeader, responseHeader }) => {
     const { budget, parse, token } = deps;
     const keyHash = callerKeyHash(requestHeader, token);
-    // A gateway has checked the scalars, scanned the JSON texts and counted the request; no other client is trusted to have done so.
+    // A gateway has already checked the scalars, scanned the JSON texts and counted the request; other clients are not trusted to have done so.
     const isGateway = isServiceToken(requestHeader.get(serviceTokenHeader), token);
     const turn = request ?? create(RunTurnRequestSchema);
     const problems = new Problems();
@@ -64,7 +64,7 @@ export const countTokensHandler =
     }
   };
 
-/** Slugs that stand for a choice of models name none of the catalogue. @throws Fault as a turn does for a model that cannot answer it */
+/** Slugs of routers are not in the catalogue. @throws Fault as a turn does for a model that cannot answer it */
 function checkModels(catalog: Catalog, { models }: TurnRequest): void {
   const slugs = models.filter((slug) => !fusionSlug.test(slug) && !namesAlias(routers, { models: [slug] }));
   findModels(catalog, { models: slugs.map((slug) => withoutOnline(slug, catalog)) });

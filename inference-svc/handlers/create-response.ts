@@ -1,4 +1,4 @@
-/** CreateResponse: the response object of one turn for a caller that comes without a gateway. */
+/** CreateResponse: the response object of one turn, for a caller without a gateway. */
 import { create } from "@bufbuild/protobuf";
 import type { ServiceImpl } from "@connectrpc/connect";
 import {
@@ -22,7 +22,7 @@ export const createResponseHandler =
   (deps: SharedTurnDeps): Handler =>
   async ({ request = create(RunTurnRequestSchema) }, context) => {
     if (request.stream) throw invalid("stream", "must be false: the answer is one object; RunTurn streams events");
-    // The engine drops the content of the request that it runs, which the response object repeats.
+    // The engine drops the content of its request, but the response object repeats it.
     const running = await openDirectTurn(deps, { ...request }, context);
     const json = await foldTurn(running, request, deps.config.file.compat);
     const { generationId } = running.turn;
@@ -33,7 +33,7 @@ async function foldTurn({ turn, batches }: RunningTurn, request: RunTurnRequest,
   let object: ResponseObject | undefined;
   try {
     for await (const events of batches) {
-      // The first events say that the engine has accepted the request, so its JSON texts can be repeated.
+      // The first events show that the engine accepted the request: its JSON texts are valid and can be repeated.
       object ??= new ResponseObject(turn.identify(request, echoOf(request, compat), compat.emit_metadata_alias));
       for (const { event } of events) object.apply(event);
     }

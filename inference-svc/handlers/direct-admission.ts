@@ -1,4 +1,4 @@
-/** Rate limits of requests that come here without a gateway; a gateway has counted those that come through it. */
+/** Rate limits for requests without a gateway; gateways count their own requests. */
 import type { Caller } from "@sluice/proto/gen/sluice/admin/v1/access_service_pb.js";
 import type { Access } from "@sluice/proto/lib/policy/access.js";
 import { KeyKind } from "@sluice/proto/lib/ids/key.js";
@@ -14,7 +14,7 @@ export interface DirectAdmission extends Pick<Admission, "countsTokens" | "leave
 const unlimited: Pick<Admission, "countsTokens" | "leave"> = { countsTokens: false, leave: () => {} };
 
 /**
- * @param responseHeader gets the headers that tell what is left of the limits
+ * @param responseHeader receives the rate limit headers
  * @throws Fault UNAUTHENTICATED, RATE_LIMITED, UNAVAILABLE
  */
 export async function admitDirectly(
@@ -25,7 +25,7 @@ export async function admitDirectly(
 ): Promise<DirectAdmission> {
   const { caller } = await access.resolve(keyHash);
   if (!caller) throw invalidKey();
-  // Management keys have no rate limits: they may read lists, and a turn refuses them later.
+  // Management keys have no rate limits: they may read lists, and are refused later for turns.
   if (ask === readOnly && caller.kind === KeyKind.MANAGEMENT) return { ...unlimited, caller };
   const admission = await limiter.enter(caller, ask);
   for (const [name, value] of Object.entries(admission.headers ?? {})) responseHeader.set(name, value);

@@ -1,4 +1,4 @@
-/** A turn for a caller that comes without a gateway, with an API key or, as one of our own services, on behalf of one. */
+/** A turn for a caller without a gateway, with an API key or, from Sluice's own services, on behalf of a key. */
 import type { HandlerContext } from "@connectrpc/connect";
 import type { Caller } from "@sluice/proto/gen/sluice/admin/v1/access_service_pb.js";
 import type { RunTurnRequest } from "@sluice/proto/gen/sluice/inference/v1/turn_pb.js";
@@ -25,7 +25,7 @@ export interface DirectTurnDeps extends DirectRefusals {
   readonly pressure: Pick<Pressure, "refuses">;
   readonly config: TimeLimits & { readonly file: Pick<HouseFile, "compat"> };
   readonly token: ServiceToken;
-  /** Called before anything is said to a client: what it hears of must be on record. */
+  /** Called before anything is sent to a client: everything a client learns must already be on record. */
   readonly beforeSending: () => void;
 }
 
@@ -35,15 +35,15 @@ export interface DirectCall {
   readonly context: HandlerContext;
 }
 
-/** A turn for a call that has been admitted. */
+/** A turn for an admitted call. */
 export interface AdmittedTurn {
   readonly turn: DirectTurn;
   readonly open: (listener: TurnListener) => TurnControl;
-  /** Gives back what the call has taken of its limits. Further calls do nothing. @param left whether it ended before the turn did */
+  /** Returns the call's share of its limits. Further calls have no effect. @param left whether it ended before the turn */
   readonly leave: (left: boolean) => void;
 }
 
-/** The facts of a turn that its callers are told. */
+/** The facts about a turn for its callers. */
 export class DirectTurn {
   readonly generationId = newId("gen-");
   readonly #createdAt = seconds();
@@ -54,7 +54,7 @@ export class DirectTurn {
     this.key = key;
   }
 
-  /** The response object of the turn, the same at every call. */
+  /** The response object of the turn, equal at every call. */
   identify(request: RunTurnRequest, echo: Echo, metadataAlias: string | null): ResponseIdentity {
     this.#identity ??= identifyResponse(request, echo, metadataAlias, this.#createdAt);
     return this.#identity;

@@ -1,4 +1,4 @@
-/** Has the turns recorded that are refused before the engine sees them, for callers that come without a gateway. */
+/** Records turns refused before the engine, for callers without a gateway. */
 import type { HandlerContext } from "@connectrpc/connect";
 import type { RunTurnRequest } from "@sluice/proto/gen/sluice/inference/v1/turn_pb.js";
 import { Fault } from "@sluice/proto/lib/faults/fault.js";
@@ -16,7 +16,7 @@ export interface AskedTurn {
   readonly context: HandlerContext;
 }
 
-/** @throws what the work throws, which is on record then */
+/** @throws errors of the work, which are then on record */
 export async function orRecordRefusal<Result>(
   { turns }: DirectRefusals,
   { keyHash, request, context }: AskedTurn,

@@ -1,4 +1,4 @@
-/** Admits a call that comes without a gateway, and gives it the events of its turn as it takes them. */
+/** Admits a call without a gateway, and passes it the events of its turn as it pulls them. */
 import {
   RunTurnRequestSchema,
   type RunTurnRequest,
@@ -22,17 +22,17 @@ import { timeLimitMs } from "./time-limit.ts";
 
 export interface RunningTurn {
   readonly turn: DirectTurn;
-  /** The events of each batch, to be read once. @throws Fault of the turn, or the reason for which the caller has left */
+  /** The events of each batch, to be read once. @throws Fault of the turn, or the abort reason of the caller */
   readonly batches: AsyncIterable<readonly TurnEvent[]>;
 }
 
-/** The turn runs once its batches are read. @throws Fault of a call that is not admitted */
+/** The turn runs while its batches are read. @throws Fault of a refused call */
 export async function openDirectTurn(
   deps: SharedTurnDeps,
   request: RunTurnRequest,
   context: HandlerContext,
 ): Promise<RunningTurn> {
-  // Clients without a gateway are refused here; gateways count their waiting turns, and refuse before they hand one over.
+  // Refuses only clients without a gateway; gateways count their waiting turns, and refuse before sending.
   if (deps.pressure.refuses()) throw overloaded();
   const keyHash = callerKeyHash(context.requestHeader, deps.token);
   const idempotencyKey = readIdempotencyKey(context.requestHeader.get("idempotency-key"));
@@ -73,7 +73,7 @@ async function* readTurn(
   { signal }: HandlerContext,
 ): AsyncGenerator<readonly TurnEvent[], void, undefined> {
   const reader = new PulledTurn();
-  // The adapter may wait forever for room on a closed socket and never ask for the next batch: then nothing else ends the turn.
+  // The adapter may wait forever for room on a closed socket and never pull the next batch: then nothing else ends the turn.
   const abandon = () => {
     reader.end(signal.reason);
     reader.cancel();
@@ -81,7 +81,7 @@ async function* readTurn(
   };
   try {
     reader.start(open);
-    // A deadline may have passed already, and a signal that is aborted calls no listener any more.
+    // The deadline may have passed already, and an aborted signal calls no new listeners.
     if (signal.aborted) abandon();
     else signal.addEventListener("abort", abandon);
     yield* reader;

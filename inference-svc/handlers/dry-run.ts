@@ -1,4 +1,4 @@
-/** DryRun and DryRunEmbed: what would become of a request, for clients with an API key and for our own gateways. */
+/** DryRun and DryRunEmbed: the result of a request without calling a provider, for clients with an API key and for Sluice's gateways. */
 import { create } from "@bufbuild/protobuf";
 import type { HandlerContext, ServiceImpl } from "@connectrpc/connect";
 import { EmbedRequestSchema } from "@sluice/proto/gen/sluice/inference/v1/embed_pb.js";
@@ -56,7 +56,7 @@ export const dryRunEmbedHandler =
 
 type Call = Pick<HandlerContext, "requestHeader" | "responseHeader">;
 
-/** A gateway has checked the scalars, scanned the JSON texts and counted the request; no other client is trusted to have done so. */
+/** A gateway has already checked the scalars, scanned the JSON texts and counted the request; other clients are not trusted to have done so. */
 const isFromGateway = ({ token }: DryRunDeps, { requestHeader }: Call): boolean =>
   isServiceToken(requestHeader.get(serviceTokenHeader), token);
 

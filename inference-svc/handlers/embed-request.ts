@@ -1,4 +1,4 @@
-/** Reads requests for embeddings, for calls and for dry runs of them. */
+/** Parses embeddings requests, for calls and for their dry runs. */
 import { create } from "@bufbuild/protobuf";
 import { embeddingsRequest } from "@sluice/proto/contract/request/embeddings.js";
 import { preferencesJson } from "@sluice/proto/contract/request/preferences.js";
@@ -29,7 +29,7 @@ export function checkEmbedRequest(request: EmbedRequest): void {
   problems.throwIfAny();
 }
 
-/** The fields that every request has: for admission, the receipt and the log line. */
+/** The fields common to all requests: for admission, the receipt and the log line. */
 export const toEmbedTurn = ({ model, inputJson, user, serviceMetadata, unknownFields }: EmbedRequest): RunTurnRequest =>
   create(RunTurnRequestSchema, {
     model,
@@ -40,7 +40,7 @@ export const toEmbedTurn = ({ model, inputJson, user, serviceMetadata, unknownFi
     ...(user !== undefined && { user }),
   });
 
-/** Reads the request itself: the one of the engine has its common fields only. */
+/** Parses the original request: the engine's copy has only the common fields. */
 export const embedParser =
   (request: EmbedRequest, config: Pick<CurrentConfig, "catalog">): EngineDeps["parse"] =>
   (_, { scanned }, { workspaceId }) =>

@@ -1,4 +1,4 @@
-/** Embed: the vectors of texts, for clients with an API key and for our own gateways. */
+/** Embed: the vectors of texts, for clients with an API key and for Sluice's gateways. */
 import { create } from "@bufbuild/protobuf";
 import type { ServiceImpl } from "@connectrpc/connect";
 import {
@@ -25,7 +25,7 @@ import { checkEmbedRequest, embedParser, toEmbedTurn } from "./embed-request.ts"
 import { deadlineExceeded, timeLimitMs } from "./time-limit.ts";
 
 export interface EmbedDeps extends DirectTurnDeps {
-  /** Runs a request for embeddings through its layers. */
+  /** Runs an embeddings request through its layers. */
   readonly embed: Turn;
   readonly config: DirectTurnDeps["config"] & Pick<CurrentConfig, "catalog">;
 }
@@ -38,7 +38,7 @@ export const embedHandler =
     const { requestHeader, responseHeader, signal } = context;
     if (deps.pressure.refuses()) throw overloaded();
     const keyHash = callerKeyHash(requestHeader, deps.token);
-    // A gateway has checked the scalars, scanned the input and counted the request; no other client is trusted to have done so.
+    // A gateway has already checked the scalars, scanned the input and counted the request; other clients are not trusted to have done so.
     const isGateway = isServiceToken(requestHeader.get(serviceTokenHeader), deps.token);
     const turn = toEmbedTurn(request);
     const admission = await orRecordRefusal(deps, { keyHash, request: turn, context }, async () => {
@@ -86,7 +86,7 @@ export const embedHandler =
     }
   };
 
-/** Takes the vectors and the end of one call. */
+/** Collects the vectors and the end of one call. */
 class EmbedCall implements EngineTurn {
   readonly #abort = new TurnAbort();
   readonly #model: string;
@@ -136,7 +136,7 @@ class EmbedCall implements EngineTurn {
   }
 }
 
-/** The rest of an answer whose vectors are taken out, because no event of the contract carries them. */
+/** The answer without its vectors, for which the contract has no event. */
 class VectorsTaken extends PassedAnswer {
   readonly #take: (vectors: readonly string[]) => void;
 

@@ -1,4 +1,4 @@
-/** The InferenceService of this process: RunTurn, CreateResponse, Session, DryRun, CountTokens, Embed, DryRunEmbed and the catalogue, all over one engine. */
+/** The InferenceService of this process: RunTurn, CreateResponse, Session, DryRun, CountTokens, Embed, DryRunEmbed and the catalogue, with one engine. */
 import type { ConnectRouter } from "@connectrpc/connect";
 import { InferenceService } from "@sluice/proto/gen/sluice/inference/v1/inference_service_pb.js";
 import { pathOf } from "@sluice/proto/lib/rpc/dial.js";
@@ -63,7 +63,7 @@ export class InferenceHandlers {
   /** Opens a session to a gateway of this process. */
   readonly connectHere: Connect;
 
-  /** Asks the clients of all sessions to open no further turns; each client ends its session after its last turn. */
+  /** Asks the clients of all sessions to open no more turns; each client ends its session after its last turn. */
   drain(): void {
     this.#sessions.drain();
   }

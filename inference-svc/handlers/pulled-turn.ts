@@ -1,4 +1,4 @@
-/** Lets a call pull the events of a turn: one batch at a time, and the next one only when the last has been dealt with. */
+/** Lets a call pull the events of a turn, one batch at a time: the next batch waits until the last is processed. */
 import type { TurnEvent } from "@sluice/proto/gen/sluice/inference/v1/turn_pb.js";
 import type { Fault } from "@sluice/proto/lib/faults/fault.js";
 import type { TurnControl, TurnListener } from "@sluice/proto/lib/lane/turn-listener.js";
@@ -16,7 +16,7 @@ export class PulledTurn implements TurnListener {
   }
 
   events(events: readonly TurnEvent[]): void {
-    // The usage that precedes a failure is added to a batch that was not taken yet, instead of waiting for the reader.
+    // The usage before a failure is added to a batch not yet taken, instead of waiting for the reader.
     this.#events = this.#events ? [...this.#events, ...events] : events;
     this.#control?.pause();
     this.#wake();
@@ -30,7 +30,7 @@ export class PulledTurn implements TurnListener {
     this.end(fault);
   }
 
-  /** Lets the reader go after the batches that wait. @param failure what it gets then; undefined after an answer */
+  /** Ends the reader after the waiting batches. @param failure error for the reader; undefined after an answer */
   end(failure: unknown): void {
     if (this.#isOver) return;
     this.#isOver = true;

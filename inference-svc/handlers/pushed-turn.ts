@@ -17,7 +17,7 @@ export class PushedTurn implements EngineTurn, TurnControl {
     this.#listener = listener;
   }
 
-  /** @param run runs this turn in the engine @param limitMs time after which it fails */
+  /** @param run runs this turn in the engine @param limitMs time limit of the turn */
   start(run: (turn: EngineTurn) => Promise<void>, limitMs: number): void {
     const timer = setTimeout(() => this.cancel(deadlineExceeded()), limitMs);
     // The listener needs this control before the first event, since it may pause at that event.
@@ -54,7 +54,7 @@ export class PushedTurn implements EngineTurn, TurnControl {
     this.#release();
   }
 
-  /** @param reason a Fault is the failure of the turn; anything else says that nobody listens any more */
+  /** @param reason a Fault is the failure of the turn; anything else means nobody listens any more */
   cancel(reason: unknown = turnOver): void {
     if (!(reason instanceof Fault)) this.#hasLeft = true;
     this.#abort.abort(reason);

@@ -1,4 +1,4 @@
-/** RecordRefusals: turns that a gateway has refused, for the spool of this process. */
+/** RecordRefusals: turns refused by a gateway, for the spool of this process. */
 import { create } from "@bufbuild/protobuf";
 import type { ServiceImpl } from "@connectrpc/connect";
 import {
@@ -13,7 +13,7 @@ import type { Ledger } from "../ledger/ledger.ts";
 export interface RecordRefusalsDeps {
   readonly ledger: Pick<Ledger, "recordTurn" | "hasRoom">;
   readonly token: ServiceToken;
-  /** Called before anything is said to a client: what it hears of must be on record. */
+  /** Called before anything is sent to a client: everything a client learns must already be on record. */
   readonly beforeSending: () => void;
 }
 

@@ -1,4 +1,4 @@
-/** RunTurn: the events of one turn for a caller that comes without a gateway. */
+/** RunTurn: the events of one turn, for a caller without a gateway. */
 import { create } from "@bufbuild/protobuf";
 import type { ServiceImpl } from "@connectrpc/connect";
 import {

@@ -1,4 +1,4 @@
-/** Session: one stream that carries many turns of one of our own gateways. */
+/** Session: one stream for many turns of one of Sluice's gateways. */
 import type { ServerHttp2Stream } from "node:http2";
 import type { Open, SessionResponse } from "@sluice/proto/gen/sluice/inference/v1/session_pb.js";
 import { Fault, FaultReason } from "@sluice/proto/lib/faults/fault.js";
@@ -20,10 +20,10 @@ export interface SessionDeps {
   readonly engine: Engine;
   readonly config: TimeLimits;
   readonly log: Pick<Logger, "error" | "warn">;
-  /** Name of this process, which gateways see in the greeting. */
+  /** Name of this process in the hello to gateways. */
   readonly instance: string;
   readonly hindrances: Pick<Hindrances, "current" | "onChange">;
-  /** Called before anything is said to a client: what it hears of must be on record. */
+  /** Called before anything is sent to a client: everything a client learns must already be on record. */
   readonly beforeSending: () => void;
 }
 
@@ -43,7 +43,7 @@ export class SessionHandler implements TurnRunner {
     });
   }
 
-  /** Asks every client to open no further turns. */
+  /** Asks every client to open no more turns. */
   drain(): void {
     this.#draining = true;
     for (const lane of this.#lanes) lane.drain();
@@ -90,13 +90,13 @@ export class SessionHandler implements TurnRunner {
   }
 }
 
-/** One stream and its lane. */
+/** A stream and its lane. */
 class Session implements MessageSink, ServerStreamListener {
   readonly #stream: ServerStream;
   readonly #deps: StreamDeps;
   readonly lane: ServerLane;
 
-  /** @param openLane the lane greets its client at once */
+  /** @param openLane the lane sends its hello at once */
   constructor(stream: ServerHttp2Stream, deps: StreamDeps, openLane: (messages: MessageSink) => ServerLane) {
     this.#deps = deps;
     this.#stream = new ServerStream(stream, maxMessageBytes, this);

@@ -1,4 +1,4 @@
-/** Admits calls with an idempotency key: equal ones that run at the same time share one turn, as requests over HTTP do in a gateway. */
+/** Admits calls with an idempotency key: equal concurrent calls share one turn, like HTTP requests at a gateway. */
 import { createHash } from "node:crypto";
 import { toBinary } from "@bufbuild/protobuf";
 import { RunTurnRequestSchema } from "@sluice/proto/gen/sluice/inference/v1/turn_pb.js";
@@ -22,7 +22,7 @@ const tooSlow = (): Fault =>
     shouldRetry: false,
   });
 
-/** Joins the turn that runs under this idempotency key, or prepares one. @throws Fault */
+/** Joins the running turn with this idempotency key, or prepares one. @throws Fault */
 export async function admitSharedTurn(
   deps: SharedTurnDeps,
   call: DirectCall,
@@ -41,7 +41,7 @@ export async function admitSharedTurn(
   }
 }
 
-/** Joins a running turn. The call counts against the rate limit, and opens no turn. */
+/** Joins a running turn. The call counts towards the rate limit, and opens no turn. */
 async function join(deps: SharedTurnDeps, generation: Generation<DirectTurn>, call: DirectCall): Promise<DirectTurn> {
   const { caller } = await admitDirectly(deps, call.keyHash, call.context.responseHeader, joinTurn);
   return generation.prepared(fingerprintOf(call), caller);
@@ -71,7 +71,7 @@ async function lead(deps: SharedTurnDeps, generation: Generation<DirectTurn>, ca
   }
 }
 
-/** A hash of everything that decides about an answer. */
+/** A hash of everything that affects the answer. */
 const fingerprintOf = ({ request, context }: DirectCall): string =>
   createHash("sha256")
     .update(`${context.method.name}:`)

@@ -1,4 +1,4 @@
-/** TestProvider: one tiny request to a provider, one at a time for each. */
+/** TestProvider: one tiny request to a provider; tests of the same provider run one at a time. */
 import { create } from "@bufbuild/protobuf";
 import type { ServiceImpl } from "@connectrpc/connect";
 import {
@@ -39,7 +39,7 @@ export function testProviderHandler(deps: TestProviderDeps): ServiceImpl<typeof 
     if (running.has(providerId)) throw isRunning();
     running.add(providerId);
     try {
-      // The address of a provider is nothing for answers; its id says enough.
+      // Answers do not contain a provider's address; its id is enough.
       return responseOf(await tryProvider(settings, target, { ...deps, host: providerId, limitMs }));
     } finally {
       running.delete(providerId);

@@ -1,4 +1,4 @@
-/** The time that a turn may take when its client names none. */
+/** The time limit of a turn whose client sets none. */
 import type { RunTurnRequest } from "@sluice/proto/gen/sluice/inference/v1/turn_pb.js";
 import { Fault, FaultOrigin, FaultReason } from "@sluice/proto/lib/faults/fault.js";
 import type { HouseFile } from "@sluice/proto/config/config-file.js";
@@ -14,5 +14,5 @@ export const timeLimitMs = ({ file: { limits } }: TimeLimits, { stream }: RunTur
 export const deadlineExceeded = (): Fault =>
   new Fault(FaultReason.DEADLINE_EXCEEDED, "", { origin: FaultOrigin.INFERENCE });
 
-/** The reason with which a turn's signal is aborted at its end. Preallocated: aborting without a reason builds a DOMException with a stack. */
+/** Abort reason of a turn's signal at its end. Preallocated: aborting without a reason builds a DOMException with a stack. */
 export const turnOver = new Error("turn over");

@@ -1,4 +1,4 @@
-/** TryGuardrail: what a guardrail does with a text. The text is in the answer and nowhere else. */
+/** TryGuardrail: the effect of a guardrail on a text. The text appears only in the answer. */
 import { create } from "@bufbuild/protobuf";
 import type { ServiceImpl } from "@connectrpc/connect";
 import { trialPieces } from "@sluice/proto/contract/request/guardrail-trial.js";

@@ -1,7 +1,4 @@
-/**
- * Caches answers and shares calls under way: a client that repeats its request buys no second verdict, and a call is aborted only once all
- * its callers are gone.
- */
+/** Caches answers and shares running calls: a repeated request buys no second verdict, and a call is aborted only after all its callers have left. */
 import { abortFault } from "../turn/abort.ts";
 import { TurnAbort, type TurnSignal } from "../turn/signal.ts";
 
@@ -22,8 +19,8 @@ export class AnswerCache<Answer> {
   readonly #asking = new Map<string, Asking<Answer>>();
 
   /**
-   * @param keptMs 0: no answer is kept, only shared while it is being asked for
-   * @param isSmall others are not kept either: ten thousand of them would fill the memory
+   * @param keptMs 0: no answer is cached, only shared while its call runs
+   * @param isSmall larger answers are not cached either: ten thousand of them would fill the memory
    */
   constructor(keptMs: number, now: () => number, isSmall: (answer: Answer) => boolean = () => true) {
     this.#keptMs = keptMs;
@@ -31,7 +28,7 @@ export class AnswerCache<Answer> {
     this.#isSmall = isSmall;
   }
 
-  /** @throws what `ask` throws; Fault as soon as the signal aborts */
+  /** @throws errors of `ask`; Fault as soon as the signal aborts */
   async get(question: string, ask: (signal: TurnSignal) => Promise<Answer>, signal: TurnSignal): Promise<Answer> {
     const kept = this.#kept.get(question);
     if (kept && this.#now() - kept.at < this.#keptMs) return kept.answer;
@@ -41,7 +38,7 @@ export class AnswerCache<Answer> {
       const leave = () => {
         reject(abortFault(signal));
         if (--asking.waiting > 0) return;
-        // Later callers start a new call, since this one is about to be aborted.
+        // Later callers start a new call, since this call is about to be aborted.
         this.#forget(question, asking);
         asking.abort.abort(signal.reason);
       };
@@ -67,7 +64,7 @@ export class AnswerCache<Answer> {
     if (this.#asking.get(question) === asking) this.#asking.delete(question);
   }
 
-  /** The oldest goes first. */
+  /** Drops the oldest answer at the limit. */
   #keep(question: string, answer: Answer): void {
     if (this.#keptMs === 0 || !this.#isSmall(answer)) return;
     this.#kept.delete(question);

@@ -1,4 +1,4 @@
-/** One call for an internal purpose: an ordinary turn, under the data policy of the request whose text it sends. */
+/** A call for an internal purpose: an ordinary turn, under the data policy of the request whose text it sends. */
 import { create } from "@bufbuild/protobuf";
 import { type Caller, CallerSchema } from "@sluice/proto/gen/sluice/admin/v1/access_service_pb.js";
 import {
@@ -17,11 +17,11 @@ import { TurnAbort, type TurnSignal } from "../turn/signal.ts";
 import type { Turn, TurnEvent } from "../turn/turn.ts";
 import type { Usage } from "../turn/usage.ts";
 
-/** On whose behalf: the request and its scope. */
+/** The request and scope on whose behalf the call is made. */
 export interface CallContext {
   readonly request: TurnRequest;
   readonly scope: Scope;
-  /** Receives the usage of each call; undefined when it is unknown. */
+  /** Receives the usage of each call; undefined when unknown. */
   readonly spent?: (usage: Usage | undefined) => void;
 }
 
@@ -30,18 +30,18 @@ export interface InternalQuestion {
   readonly model: string;
   readonly instructions: string;
   readonly text: string;
-  /** A file that the model reads beside the text. */
+  /** A file sent along with the text. */
   readonly file?: Readonly<Record<string, unknown>>;
   /** Maximum number of pages to read of the file. */
   readonly pages?: number;
   readonly format?: TextFormat;
   readonly maxOutputTokens: number;
   readonly purpose: Purpose;
-  /** Whether the alternatives to each token are wanted, with their probabilities. */
+  /** Whether to request alternatives to each token, with their probabilities. */
   readonly logprobs: boolean;
 }
 
-/** A token that could have been said, with the natural logarithm of its probability. */
+/** An alternative token with the natural logarithm of its probability. */
 export interface ReplyFormat {
   readonly token: string;
   readonly logprob: number;
@@ -51,19 +51,19 @@ export interface Reply {
   readonly text: string;
   /** Alternatives to the first token; empty when the provider reports none. */
   readonly first: readonly ReplyFormat[];
-  /** True when the answer ended before the model had said everything. */
+  /** Whether the answer was cut off before its end. */
   readonly isCut: boolean;
-  /** Pages that were read; present when the provider counts pages. */
+  /** Number of pages read; present when the provider counts pages. */
   readonly pages: number | undefined;
 }
 
-/** Number of alternatives that are requested for each token; the two letters are among the first. */
+/** Number of alternatives requested per token; the two letters are among the first. */
 const choices = 5;
 
 export interface CallLimits {
   readonly signal: TurnSignal;
   readonly timeoutMs: number;
-  /** The key pays for the call, because the operator's calls for the request are used up. */
+  /** Whether the key pays for the call, because the operator's calls for the request are used up. */
   readonly charged: boolean;
 }
 
@@ -90,13 +90,13 @@ export async function callModel(
   }
 }
 
-/** Decides where a request goes. @throws Fault when no endpoint may serve it */
+/** Routes a request. @throws Fault when no endpoint may serve it */
 export type Route = (request: TurnRequest, scope: Scope) => unknown;
 
-/** Exclusion reasons that come from a data policy. */
+/** Exclusion reasons of data policies. */
 const ofPolicy = /^(?:allowed_providers|data_)/;
 
-/** The policy's reasons in the words of `excluded_by`, if it leaves no endpoint to ask; else empty. */
+/** The policy's reasons in the terms of `excluded_by`, if it leaves no endpoint; else empty. */
 export function forbidden(
   route: Route,
   question: InternalQuestion,
@@ -128,14 +128,14 @@ function innerScope(scope: Scope, signal: TurnSignal, deadline: number, purpose:
   });
 }
 
-/** The usage of the request contains what its key pays for. */
+/** Adds the usage to the request's, since the key pays for it. */
 function chargedTo({ caller, trace }: Scope, inner: Scope): Scope {
   inner.caller.hasBudget = caller.hasBudget;
   trace.parts.push(inner.trace);
   return inner.with({ payer: "key" });
 }
 
-/** The key's own policy, without what is about its models: which model judges is the operator's choice. */
+/** The key's policy without rules about models: the judge's model is the operator's choice. */
 function houseOf({ keyHash, workspaceId, kind, guardrail, workspaceGuardrails }: Caller): Caller {
   const inner = create(CallerSchema, { keyHash, workspaceId, kind });
   const policies = [...(guardrail ? [guardrail] : []), ...workspaceGuardrails];
@@ -157,7 +157,7 @@ function requestOf(question: InternalQuestion, { provider }: TurnRequest): TurnR
     models: [model],
     instructions,
     input: [{ type: "message", role: "user", content: file ? [{ type: "input_text", text }, { ...file }] : text }],
-    // The model is to see the file itself.
+    // The model must get the file itself, not its text.
     ...(file && { plugins: { fileParser: create(FileParserPluginSchema, { enabled: false }) } }),
     stream: false,
     maxOutputTokens,
@@ -174,7 +174,7 @@ function requestOf(question: InternalQuestion, { provider }: TurnRequest): TurnR
   };
 }
 
-/** Keeps the data policy of the request, and drops its preferences for providers. */
+/** Keeps the request's data policy, and drops its preferences for providers. */
 export const policyOf = ({ only, ignore, zdr, dataCollection }: ProviderPreferences): ProviderPreferences =>
   create(ProviderPreferencesSchema, { only, ignore, dataCollection, ...(zdr !== undefined && { zdr }) });
 

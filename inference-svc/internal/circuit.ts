@@ -1,4 +1,4 @@
-/** Stops asking a model that does not answer, so that its time limit is not waited for in every request: five failures in 30 s, and it rests for 15 s. */
+/** A circuit breaker for unresponsive models, to avoid waiting for the time limit in every request: after five failures in 30 s, calls stop for 15 s. */
 const failuresAtMost = 5;
 const windowMs = 30_000;
 const restMs = 15_000;
@@ -13,7 +13,7 @@ export class Circuit {
     this.#now = now;
   }
 
-  /** After its rest it is asked again: the next failure is then the first. */
+  /** After the rest, calls resume, and the next failure counts as the first. */
   get open(): boolean {
     return this.#now() < this.#openUntil;
   }

@@ -1,4 +1,4 @@
-/** So many at a time; others wait in the order in which they came. */
+/** Limits concurrency; callers wait in order of arrival. */
 export class ConcurrencySlots {
   #free: number;
   readonly #waiting: (() => void)[] = [];
@@ -7,7 +7,7 @@ export class ConcurrencySlots {
     this.#free = count;
   }
 
-  /** @returns gives the slot back, to be called once; undefined when none was free in time */
+  /** @returns a function to release the slot, to be called once; undefined when none was free in time */
   async take(waitMs: number): Promise<(() => void) | undefined> {
     if (this.#free > 0) this.#free--;
     else if (!(await this.#wait(waitMs))) return undefined;

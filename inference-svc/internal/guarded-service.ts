@@ -1,17 +1,17 @@
-/** Asks a service within a circuit breaker, and says in words for models why there is no answer. */
+/** Calls a service within a circuit breaker, and explains failures to models in words. */
 import { Fault } from "@sluice/proto/lib/faults/fault.js";
 import type { Logger } from "@sluice/proto/lib/log/log.js";
 import { throwIfAborted } from "../turn/abort.ts";
 import type { TurnSignal } from "../turn/signal.ts";
 import { Circuit } from "./circuit.ts";
 
-/** The outcome of a call to a service; refused ones count as failed. */
+/** The outcome of a call to a service; refused calls count as failed. */
 export type ServiceOutcome = "answered" | "failed" | "cancelled";
 
 /** Receives the outcome of a call. */
 export type OnServiceEnd = (outcome: ServiceOutcome) => void;
 
-/** Runs a call whose outcome is observed. */
+/** Runs a call with an observed outcome. */
 export async function watched<Result>(
   ended: OnServiceEnd,
   signal: TurnSignal,
@@ -28,9 +28,9 @@ export async function watched<Result>(
 }
 
 export interface GuardedServiceParts {
-  /** The service as a sentence begins with it, such as "the sandbox". */
+  /** The service's name at the start of a sentence, such as "the sandbox". */
   readonly name: string;
-  /** Log line of a failed call, and its fields. */
+  /** Log message of a failed call, and its fields. */
   readonly warning: string;
   readonly fields: Readonly<Record<string, string>>;
   /** The error for a call without an answer; its message is for the model. */
@@ -38,7 +38,7 @@ export interface GuardedServiceParts {
     message: string,
     options?: ErrorOptions,
   ) => Error;
-  /** The words for a call that the service does not take, which says nothing about the next one; undefined for every other error. */
+  /** The message for a call refused by the service for reasons specific to this call; undefined for every other error. */
   readonly refusal: (error: unknown) => string | undefined;
   /** Milliseconds. */
   readonly now: () => number;
@@ -54,12 +54,12 @@ export class GuardedService {
     this.#circuit = new Circuit(parts.now);
   }
 
-  /** @throws the error for no answer, while the service rests */
+  /** @throws the error for no answer, while the circuit is open */
   check(): void {
     if (this.#circuit.open) throw this.#unavailable();
   }
 
-  /** @throws the error for no answer; Fault when the turn is over, or when the call may not be made */
+  /** @throws the error for no answer; Fault when the turn is over, or when the call is forbidden */
   async ask<Answer>(signal: TurnSignal, call: () => Promise<Answer>): Promise<Answer> {
     throwIfAborted(signal);
     try {

@@ -1,4 +1,4 @@
-/** Asks a model that judges, within its time limits: with bounded concurrency, retries, a circuit breaker, and a cache of its answers. */
+/** Calls a judge model within its time limits: with bounded concurrency, retries, a circuit breaker, and a cache of its answers. */
 import { createHash } from "node:crypto";
 import { Fault, FaultReason } from "@sluice/proto/lib/faults/fault.js";
 import type { JudgeSettings } from "@sluice/proto/config/internal-models.js";
@@ -15,7 +15,7 @@ export type JudgeClientSettings = Pick<
   "timeout_ms" | "total_ms" | "retries" | "max_concurrency" | "cache_ttl_s" | "max_calls_per_request"
 >;
 
-/** failed: the model could not be asked; malformed: its answer cannot be read; late: it came to no answer in time. */
+/** failed: the model could not be called; malformed: its answer is unreadable; late: no answer in time. */
 export type FailureKind = "failed" | "malformed" | "late";
 
 /** Why there is no verdict. */
@@ -32,10 +32,10 @@ export class JudgeUnavailable extends Error {
 }
 
 export interface JudgeClientParts<Answer> {
-  /** Asks the endpoints of a model, past all layers. */
+  /** Calls the endpoints of a model directly, without layers. */
   readonly turn: Turn;
   readonly settings: JudgeClientSettings;
-  /** Undefined when the answer has not the form that was asked for. */
+  /** Undefined when the answer does not have the requested form. */
   readonly read: (reply: Reply) => Answer | undefined;
   /** Milliseconds. */
   readonly now: () => number;
@@ -56,8 +56,8 @@ export class JudgeClient<Answer> {
   }
 
   /**
-   * @param key what the answer depends on
-   * @param question made only where it is asked
+   * @param key everything the answer depends on
+   * @param question built only if a call is needed
    * @throws NoVerdict; Fault when the turn is over, or when the key has to pay for the answer and cannot
    */
   async get(key: readonly string[], question: () => InternalQuestion, occasion: CallContext): Promise<Answer> {
@@ -93,7 +93,7 @@ export class JudgeClient<Answer> {
         if (error instanceof JudgeUnavailable || isUnpaid(error)) throw error;
         lack = isLate(error) ? "late" : "failed";
         cause = error;
-        // A refusal by the policy of one request says nothing about the judge, so it does not open the circuit.
+        // A refusal by one request's policy is not the judge's failure: it does not open the circuit.
         if (!isForbidden(error)) this.#circuit.failed();
         if (isOurs(error)) break;
       }
@@ -113,7 +113,7 @@ export class JudgeClient<Answer> {
     }
   }
 
-  /** Counts the call among those of its request. */
+  /** Counts the call towards its request's free calls. */
   #isCharged({ scope: { trace } }: CallContext): boolean {
     const calls = (trace.internalCalls.get(this) ?? 0) + 1;
     trace.internalCalls.set(this, calls);

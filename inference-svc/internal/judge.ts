@@ -1,6 +1,6 @@
 /**
- * Asks a model whether a text breaks a rule. A judge that cannot be asked, or that does not answer in the form it was asked for, gives no
- * verdict, which is never the same as a good one.
+ * Asks a model whether a text breaks a rule. A judge that cannot be called, or whose answer does not have the requested form, gives no verdict, which is
+ * never the same as a good verdict.
  */
 import type { JudgeSettings } from "@sluice/proto/config/internal-models.js";
 import type { TextFormat } from "../turn/request.ts";
@@ -40,12 +40,12 @@ const formats: Readonly<Record<JudgeSettings["structured"], TextFormat | undefin
   prompt: undefined,
 };
 
-/** Providers refuse less than 16. */
+/** Providers reject limits below 16. */
 const letterTokens = 16;
 const wordTokens = 200;
 
 export interface JudgeOptions {
-  /** The beginning of every question: how texts are judged. By default, by their wording alone. */
+  /** The start of every prompt: how to judge texts. By default, by their wording only. */
   readonly task?: string;
   /** Purpose of the calls in the ledger; judge by default. */
   readonly purpose?: Purpose;
@@ -53,7 +53,7 @@ export interface JudgeOptions {
   readonly now?: () => number;
 }
 
-/** A judge as far as it can be known without asking it. */
+/** A judge's properties known without calling it. */
 export class JudgeProfile {
   protected readonly settings: JudgeSettings;
   protected readonly task: string;
@@ -69,12 +69,12 @@ export class JudgeProfile {
     return this.settings.model;
   }
 
-  /** Version of the correction that its probabilities get. */
+  /** Version of the correction of its probabilities. */
   get calibration(): string {
     return this.settings.calibration.version;
   }
 
-  /** Why the data policy of the request forbids asking the judge, in the words of `excluded_by`; empty when it may be asked. */
+  /** Why the request's data policy forbids the call to the judge, in the terms of `excluded_by`; empty when it is allowed. */
   forbidden(route: Route, context: CallContext): readonly string[] {
     return forbidden(route, this.question("", ""), context);
   }
@@ -97,7 +97,7 @@ export class JudgeProfile {
 export class Judge extends JudgeProfile {
   readonly #client: JudgeClient<number>;
 
-  /** @param turn asks the endpoints of a model, past all layers */
+  /** @param turn calls the endpoints of a model directly, without layers */
   constructor(turn: Turn, settings: JudgeSettings, options: JudgeOptions = {}) {
     super(settings, options);
     const { now = () => performance.now() } = options;

@@ -1,4 +1,4 @@
-/** Metered calls: calls to services without a model, which are recorded like calls to models, and paid for where the service has a price. */
+/** Metered calls: calls to services without a model, recorded like calls to models, and charged if the service has a price. */
 import type { OperationWord } from "@sluice/proto/lib/ledger/call-operation.js";
 import type { Scope } from "../turn/scope.ts";
 import type { TurnSignal } from "../turn/signal.ts";
@@ -6,15 +6,15 @@ import type { TurnSignal } from "../turn/signal.ts";
 /** A service as the configuration file describes it. */
 export interface PricedService {
   readonly operation: OperationWord;
-  /** Name in the ledger beside that of the provider, such as `search/exa`. */
+  /** Name in the ledger in addition to the provider's, such as `search/exa`. */
   readonly model: string;
   /** Name of the service in the configuration file. */
   readonly provider: string;
-  /** Decimal USD of one call; free when undefined. */
+  /** Price per call in decimal USD; free when undefined. */
   readonly price: string | undefined;
 }
 
-/** The turn that a service is called for. */
+/** The turn on whose behalf a service is called. */
 export interface ServiceCaller {
   readonly scope: Scope;
   /** Aborted when the answer is no longer needed: at the end of the turn, or earlier. */
@@ -29,10 +29,10 @@ export interface MeteredRequest<Answer> {
 }
 
 /**
- * Makes a call. Its price is held in the budgets of the key before it is sent; afterwards the ledger has its row, and the turn its cost. A call
- * that the service did not answer costs nothing, unless it was given up while the service was at work.
+ * Makes a call. Its price is reserved in the key's budgets before it is sent; afterwards the ledger has its row, and the turn its cost. An unanswered call
+ * costs nothing, unless it was given up while the service was working on it.
  * @throws Fault PAYMENT_REQUIRED, GUARDRAIL_BLOCKED or BUDGET_HELD when a budget has too little left, UNAVAILABLE when the call cannot be recorded, and
- *   whatever `send` throws
+ * errors of `send`
  */
 export type Meter = <Answer>(caller: ServiceCaller, request: MeteredRequest<Answer>) => Promise<Answer>;
 

@@ -1,13 +1,13 @@
-/** Quotes a text for a judge: between two lines that the text cannot forge, and without invisible characters. */
+/** Quotes a text for a judge: between two lines the text cannot forge, and without invisible characters. */
 import { createHmac, randomBytes } from "node:crypto";
 import { normalizeForm } from "./signs/signs.ts";
 
-/** Secret of this process, from which the border lines are derived; no text can forge them. */
+/** Process secret for the border lines: no text can forge them. */
 const secret = randomBytes(32);
 
 /**
- * The same for the same text: what is asked about it by several rules begins alike, so that a provider reads it once.
- * @returns the text with its borders, and what has to be known about it
+ * Equal texts give equal quotes: prompts about the same text for several rules share a prefix, which a provider can cache.
+ * @returns the text with its borders, and the necessary facts about it
  */
 export function quoteEvidence(text: string): string {
   const plain = normalizeForm(text);
@@ -15,7 +15,7 @@ export function quoteEvidence(text: string): string {
   return framed(plain, markOf(text), note);
 }
 
-/** The text as it stands, with its borders. */
+/** The unchanged text with its borders. */
 export const quoteData = (text: string): string => framed(text, markOf(text), "");
 
 const markOf = (text: string): string => createHmac("sha256", secret).update(text).digest("hex").slice(0, 16);

@@ -1,4 +1,4 @@
-/** A text in stretches that are read at a time. Each begins with the end of the one before it, so that nothing is read without what leads to it. */
+/** Splits a text into windows for separate reading. Each window begins with the end of the previous, to keep some context. */
 
 export interface TextWindow {
   /** UTF-16 index of the window's start in the text. */
@@ -6,14 +6,14 @@ export interface TextWindow {
   readonly text: string;
 }
 
-/** In UTF-16 units: about a thousand tokens. */
+/** Default window length in UTF-16 units: about a thousand tokens. */
 const defaultLength = 4_000;
 const overlap = 200;
 
-/** The last end of a sentence, or line, before which enough is left to be worth a question. */
+/** Possible cuts: the last end of a sentence or line in the second half of the window. */
 const sentence = /[.!?\u2026\u3002\uff01\uff1f]["')\]\u201d\u2019]?\s|\n/g;
 
-/** @param longest UTF-16 units of a stretch, beside what leads to it */
+/** @param longest UTF-16 units of a window, without the repeated context */
 export function* splitIntoWindows(text: string, longest = defaultLength): Iterable<TextWindow> {
   for (let start = 0; start < text.length; ) {
     const end = start + longest >= text.length ? text.length : cut(text, start, longest);
@@ -30,7 +30,7 @@ function cut(text: string, start: number, longest: number): number {
   return last > longest / 2 ? start + last : whole(text, start + longest);
 }
 
-/** Not between the halves of a character. */
+/** Moves a place off the middle of a surrogate pair. */
 function whole(text: string, place: number): number {
   const half = text.charCodeAt(place - 1);
   return half >= 0xd800 && half <= 0xdbff ? place - 1 : place;

@@ -1,12 +1,12 @@
-/** How probable a judge holds it that a rule is broken, read out of its answer. */
+/** Reads a judge's probability of a broken rule from its answer. */
 import type { ReplyFormat } from "./call.ts";
 
-/** Certainty would have an infinite logit, which nothing corrects. */
+/** A certain probability would have an infinite logit, beyond any correction. */
 const least = 1e-4;
-/** Minimum probability of the two letters together; below it the model has answered something else. */
+/** Minimum probability of the two letters together; below it the answer is something else. */
 const minOnLetters = 0.5;
 
-/** The letter A stands for broken, B for followed. Undefined when neither is probable. */
+/** The letter A means broken, B means followed. Undefined when neither is probable. */
 export function fromLetters(choices: readonly ReplyFormat[]): number | undefined {
   const on = (letter: string) =>
     choices
@@ -17,7 +17,7 @@ export function fromLetters(choices: readonly ReplyFormat[]): number | undefined
   return broken + followed < minOnLetters ? undefined : broken / (broken + followed);
 }
 
-/** Undefined when the answer has not the form that was asked for, or contradicts itself. */
+/** Undefined when the answer does not have the requested form, or contradicts itself. */
 export function fromWords(text: string): number | undefined {
   const answer = objectIn(text);
   const { verdict, probability } = answer ?? {};
@@ -27,7 +27,7 @@ export function fromWords(text: string): number | undefined {
   return agrees ? probability : undefined;
 }
 
-/** The object that an answer is, or has in it. Models like to put a fence around what they were asked for, or a word before it. */
+/** The object in an answer, possibly after a word or within a code fence, as models like to add. */
 export function objectIn(text: string): Readonly<Record<string, unknown>> | undefined {
   const from = text.indexOf("{");
   const to = text.lastIndexOf("}");
@@ -39,7 +39,10 @@ export function objectIn(text: string): Readonly<Record<string, unknown>> | unde
   }
 }
 
-/** Platt's scaling: sigmoid(a * logit(p) + b). What is not corrected stays as it was said, to the last digit: it is held against a threshold, which may be 1. */
+/**
+ * Platt's scaling: sigmoid(a * logit(p) + b). Without a correction, the probability stays exact to the last digit: it is compared with a threshold of up to
+ * 1.
+ */
 export function calibrated(probability: number, { a, b }: { readonly a: number; readonly b: number }): number {
   if (a === 1 && b === 0) return probability;
   const uncertain = Math.min(1 - least, Math.max(least, probability));

@@ -1,8 +1,8 @@
 /**
- * The server's end of the lane: many turns over one Session stream.
+ * The server's end of the lane: many turns in one Session stream.
  *
- * Every turn has a byte credit, so that a slow reader stops its own upstream and no other one. A cancel is a frame. When the session is lost,
- * the upstream calls of all its turns are stopped.
+ * Every turn has a byte credit: a slow reader stops only its own upstream. A cancel is a frame. When the session is lost, the upstream calls of all its
+ * turns are stopped.
  */
 import type {
   ClientFrame,
@@ -20,26 +20,26 @@ import { TurnTable } from "@sluice/proto/lib/lane/turn-table.js";
 import { LateAcceptances } from "./late-acceptances.ts";
 import { type FrameCarrier, LastBatch, ServerTurn } from "./server-turn.ts";
 
-/** Runs one opened turn, and writes into `turn` whatever becomes known. */
+/** Runs an opened turn, and writes its events into `turn`. */
 export interface TurnRunner {
-  /** Settles at the end of the turn. A rejection is the turn's failure, which the client is told. */
+  /** Settles at the end of the turn. A rejection is the turn's failure, and is sent to the client. */
   run(open: Open, turn: ServerTurn): Promise<void>;
 }
 
 export interface MessageSink {
-  /** Sends one message; false asks for a pause until the outbox is told that it drained. */
+  /** Sends one message; false requests a pause until the outbox reports the drain. */
   write(message: SessionResponse): boolean;
 }
 
 export interface LaneOptions {
-  /** Name of this process, for the greeting. */
+  /** Name of this process, for the hello. */
   readonly instance: string;
   readonly draining: boolean;
-  /** Why the process cannot do its work, or not as well as others; absent when nothing hinders it. */
+  /** A problem of the process that prevents its work wholly or partly; absent without one. */
   readonly hindrance?: Hindrance | undefined;
   readonly messages: MessageSink;
   readonly runner: TurnRunner;
-  /** The turns of the event loop between keys; those of this process when absent. */
+  /** Fair scheduling between keys in the event loop; the process's own when absent. */
   readonly loop?: FairShares;
 }
 
@@ -62,7 +62,7 @@ const toMessage = (hindrance: Hindrance | undefined) => ({
 
 const knows = supportedFieldsOf(RunTurnRequestSchema);
 
-/** The turns of one Session stream. */
+/** The turns of a Session stream. */
 export class ServerLane implements FrameCarrier {
   readonly outbox: Outbox<ServerFrame>;
   readonly lastBatch: LastBatch;
@@ -120,27 +120,27 @@ export class ServerLane implements FrameCarrier {
     );
   }
 
-  /** Queues a frame, unless its turn was cancelled or has ended: the client expects nothing more of it. */
+  /** Queues a frame, unless its turn was cancelled or has ended: the client expects no more frames of it. */
   push(id: number, turn: ServerTurn, frame: ServerFrame, bytes: number): void {
     if (this.#turns.get(id) !== turn) return;
     if (frame.last) this.#turns.delete(id);
     this.outbox.push(frame, bytes, turn.keyHash);
   }
 
-  /** Cancels a turn that said something which the contract cannot express; its client has been told that it failed. */
+  /** Cancels a turn with an event the contract cannot express; its client has already received the failure. */
   dropUnencodable(id: number): void {
     const turn = this.#turns.get(id);
     this.#turns.delete(id);
     turn?.cancel(unencodable);
   }
 
-  /** Asks the client to open nothing new. Only the client ends the session: it alone knows whether an `open` is on its way. */
+  /** Asks the client to open no more turns. Only the client ends the session: it alone knows whether an `open` is on its way. */
   drain(): void {
     this.outbox.flush();
     this.#messages.write(message([], true));
   }
 
-  /** Asks the client to open turns elsewhere while something hinders this process. @param hindrance undefined when nothing does any more */
+  /** Asks the client to open turns elsewhere while the process has a problem. @param hindrance undefined when the problem is over */
   hinder(hindrance: Hindrance | undefined): void {
     this.#messages.write({ ...message([], false), hindrance: toMessage(hindrance) });
   }

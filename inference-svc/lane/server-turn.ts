@@ -1,4 +1,4 @@
-/** A turn of a session: the engine writes into it, and the lane carries what it says to the gateway. */
+/** A turn of a session: the engine writes into it, and the lane carries its frames to the gateway. */
 import type { Open, ServerFrame } from "@sluice/proto/gen/sluice/inference/v1/session_pb.js";
 import type { TurnEvent as WireEvent } from "@sluice/proto/gen/sluice/inference/v1/turn_pb.js";
 import { Fault } from "@sluice/proto/lib/faults/fault.js";
@@ -12,21 +12,21 @@ import { type EngineTurn, type WireBatch, faultCost } from "../wire.ts";
 const failure = new Error("the turn has failed");
 
 /**
- * The batch in the last frame of a lane, which takes further events of its turn until the frame leaves. There is one for each lane, because a
- * turn may be silent for minutes, and its last batch must not stay in memory for it.
+ * The batch in the last frame of a lane, open to more events of its turn until the frame is sent. There is only one per lane, because a turn may be silent
+ * for minutes, and its last batch must not stay in memory as long.
  */
 export class LastBatch {
   readonly #outbox: Outbox<ServerFrame>;
   #turn: ServerTurn | undefined = undefined;
   #batch: { events: WireEvent[]; cost: number } | undefined = undefined;
-  /** The outbox generation in which the frame was pushed. */
+  /** The outbox generation of the frame. */
   #generation = -1;
 
   constructor(outbox: Outbox<ServerFrame>) {
     this.#outbox = outbox;
   }
 
-  /** @returns whether the events were added; otherwise they need a frame of their own */
+  /** @returns whether the events were added; otherwise they need a separate frame */
   extend(turn: ServerTurn, { events, cost }: WireBatch): boolean {
     if (turn !== this.#turn || this.#generation !== this.#outbox.generation) return false;
     const batch = this.#batch;
@@ -36,7 +36,7 @@ export class LastBatch {
     return true;
   }
 
-  /** Called when a frame was pushed. @param batch undefined for a frame that takes no further events */
+  /** Called when a frame was pushed. @param batch undefined for a frame that takes no more events */
   pushed(turn: ServerTurn, batch: { events: WireEvent[]; cost: number } | undefined): void {
     this.#turn = turn;
     this.#batch = batch;
@@ -44,7 +44,7 @@ export class LastBatch {
   }
 }
 
-/** The lane that carries the frames of a turn. */
+/** The lane for the frames of a turn. */
 export interface FrameCarrier {
   readonly lastBatch: LastBatch;
   readonly acceptances: LateAcceptances;
@@ -57,7 +57,7 @@ export class ServerTurn implements EngineTurn, AcceptedTurn {
   readonly #abort = new TurnAbort();
   #credit: number;
   #resume: (() => void) | undefined = undefined;
-  /** Ends the turn when its time is up; stopped at its end. */
+  /** Ends the turn at its time limit; stopped at its end. */
   limit: WheelTimer | undefined = undefined;
   readonly mayBeLate: boolean;
   readonly keyHash: string;
@@ -99,7 +99,7 @@ export class ServerTurn implements EngineTurn, AcceptedTurn {
     });
   }
 
-  /** Adds the batch to the turn's last frame when that has not left yet, else pushes a new frame. */
+  /** Adds the batch to the turn's last frame if it is not yet sent, else pushes a new frame. */
   #send(batch: WireBatch, last: boolean): void {
     const { lastBatch } = this.#lane;
     if (!last && lastBatch.extend(this, batch)) return;
@@ -108,7 +108,7 @@ export class ServerTurn implements EngineTurn, AcceptedTurn {
     if (!last) lastBatch.pushed(this, value);
   }
 
-  /** The turn has come to its end. */
+  /** The turn has ended. */
   over(): void {
     this.limit?.stop();
   }
@@ -117,7 +117,7 @@ export class ServerTurn implements EngineTurn, AcceptedTurn {
     this.over();
     const fault = Fault.from(error).toMessage();
     this.#push({ case: "fault", value: fault }, faultCost(fault), true);
-    // A failed turn may have calls that listen to its signal; a turn that came to its end has none.
+    // A failed turn may have calls that listen to its signal; a finished turn has none.
     this.cancel(failure);
   }
 

@@ -1,4 +1,4 @@
-/** HTTP to one MCP server: each message is a POST, and its answer JSON or a stream of events. Redirects are not followed. */
+/** HTTP to one MCP server: each message is a POST, answered by JSON or a stream of events. Redirects are not followed. */
 import type { IncomingHttpHeaders } from "node:http";
 import type { JsonObject } from "@sluice/proto/lib/validation/fields.js";
 import { type Account, chunkOverheadBytes, heldBytes } from "@sluice/proto/lib/load/held-bytes.js";
@@ -12,20 +12,20 @@ import type { FetchTarget } from "../web/target.ts";
 import { McpFailure } from "./failure.ts";
 import { answers, failureOf, isRequest, readMessages, writeReply } from "./messages.ts";
 
-/** Bytes of an answer. Its text is held twice while it is read. */
+/** Maximum bytes of an answer. Its text is in memory twice while it is read. */
 export const maxAnswerBytes = 4 * 1024 * 1024;
-/** Bytes of an error page that are searched for a JSON-RPC error. */
+/** Bytes of an error page searched for a JSON-RPC error. */
 const maxErrorBytes = 64 * 1024;
 const headersLimitBytes = 32 * 1024;
-/** Calls of one answer of the model that run at a time. */
+/** Concurrent calls of one model answer. */
 const maxConnections = 8;
-/** Requests of the server within one answer, such as pings, that get a reply. */
+/** Maximum server requests within one answer, such as pings, that get a reply. */
 const maxReplies = 16;
 
 export type FieldMap = Readonly<Record<string, string>>;
 
 export interface PostRequest {
-  /** Id of the answer that is awaited; absent for a notification. */
+  /** Id of the awaited answer; absent for a notification. */
   readonly id?: number;
   readonly body: string;
   readonly fields: FieldMap;
@@ -42,10 +42,10 @@ export class McpConnection {
   readonly #pool: Pool;
   readonly #path: string;
   readonly #fields: FieldMap;
-  /** Counts all answers until the connection is closed, because a turn keeps tools and results until its end. */
+  /** Memory account of all answers until the connection is closed, because a turn keeps tools and results until its end. */
   readonly #held: Account;
 
-  /** @param fields of every request */
+  /** @param fields header fields of every request */
   constructor(target: FetchTarget, fields: FieldMap) {
     const { url } = target;
     this.#held = heldBytes.open(url.host, () => this.close());
@@ -55,7 +55,7 @@ export class McpConnection {
       connect: pinnedConnector(target),
       connections: maxConnections,
       maxHeaderSize: headersLimitBytes,
-      // Timeouts come through the signal.
+      // The signal enforces timeouts.
       headersTimeout: 0,
       bodyTimeout: 0,
     });
@@ -112,7 +112,7 @@ export class McpConnection {
         throw new McpFailure("the answer is neither JSON nor a stream of events");
       return awaited(this.#messagesIn(await textOf(this.#counted(body), maxAnswerBytes)), post.id);
     } finally {
-      // Closes the connection of an answer that was not read to its end.
+      // Closes the connection of an answer not read to its end.
       body.on("error", () => {}).destroy();
     }
   }
@@ -150,7 +150,7 @@ export class McpConnection {
     return readMessages(text);
   }
 
-  /** A reply that fails is the server's loss. */
+  /** A failed reply is the server's loss. */
   #reply(message: JsonObject, { fields, signal }: PostRequest): void {
     this.post({ body: writeReply(message), fields, signal }).catch(() => {});
   }
@@ -181,7 +181,7 @@ async function textOf(body: AsyncIterable<Buffer>, max: number): Promise<string>
   return Buffer.concat(chunks).toString();
 }
 
-/** The failure of a response with an error status, with the JSON-RPC error in it if there is one. */
+/** The failure of an error status, with its JSON-RPC error if there is one. */
 async function refusalOf(status: number, body: AsyncIterable<Buffer>): Promise<McpFailure> {
   const plain = new McpFailure(`HTTP ${status}`, { status });
   try {

@@ -1,8 +1,8 @@
-/** The reason why an MCP server gave no result. Its message is fit for models and clients: it reveals nothing about private networks. */
+/** The reason why an MCP server gave no result. Its message is safe for models and clients: it reveals nothing about private networks. */
 export class McpFailure extends Error {
-  /** Status of the response that refused the request. */
+  /** Error status of the response. */
   readonly status: number | undefined;
-  /** True when a part of the message was written by the server. */
+  /** Whether part of the message comes from the server. */
   readonly isQuoted: boolean;
 
   constructor(

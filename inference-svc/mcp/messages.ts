@@ -1,12 +1,12 @@
-/** The messages of JSON-RPC 2.0 that a client of MCP writes and reads. */
+/** The messages of JSON-RPC 2.0 used by an MCP client. */
 import { type JsonObject, isObject } from "@sluice/proto/lib/validation/fields.js";
 import { truncate } from "../turn/truncate.ts";
 import { McpFailure } from "./failure.ts";
 
-/** UTF-16 units of a server's words in a failure. */
+/** UTF-16 units of a server's message in a failure. */
 const maxQuoted = 500;
 
-/** The members of `params`, each as JSON, so that arguments reach the server as the model wrote them. */
+/** The members of `params` as JSON texts: arguments reach the server exactly as the model wrote them. */
 export type Params = Readonly<Record<string, string>>;
 
 export function writeRequest(id: number, method: string, params: Params): string {
@@ -25,7 +25,7 @@ export const writeReply = ({ id, method }: JsonObject): string =>
     ...(method === "ping" ? { result: {} } : { error: { code: -32_601, message: "not supported" } }),
   });
 
-/** The messages in a text, which may be a batch. @throws McpFailure when it is not JSON */
+/** The messages in a text, which may be a batch. @throws McpFailure for invalid JSON */
 export function readMessages(text: string): readonly JsonObject[] {
   let value: unknown;
   try {
@@ -42,7 +42,7 @@ export const isRequest = ({ id, method }: JsonObject): boolean =>
 export const answers = (message: JsonObject, id: number): boolean =>
   message["id"] === id && ("result" in message || "error" in message);
 
-/** @throws McpFailure for an error, and for a result that is no object */
+/** @throws McpFailure for an error, and for a result other than an object */
 export function readResult(message: JsonObject): JsonObject {
   const { result, error } = message;
   if (error !== undefined) throw failureOf(error);

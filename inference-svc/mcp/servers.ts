@@ -1,4 +1,4 @@
-/** MCP servers that requests may reach: those of the operator by name, and addresses that the configuration file allows. */
+/** The MCP servers available to requests: the operator's by name, and addresses allowed by the configuration file. */
 import type { McpSettings } from "@sluice/proto/config/mcp.js";
 import type { Logger } from "@sluice/proto/lib/log/log.js";
 import { type OnServiceEnd, watched } from "../internal/guarded-service.ts";
@@ -11,7 +11,7 @@ import { type FieldMap, McpConnection } from "./connection.ts";
 import { McpFailure } from "./failure.ts";
 import { McpSession, type Revisions } from "./session.ts";
 
-/** Called when tools are listed or one is called; the returned function is called with the outcome. */
+/** Called when tools are listed or called; the returned function is called with the outcome. */
 export type McpWatch = (kind: "list" | "call") => OnServiceEnd;
 
 export interface McpDependencies {
@@ -24,26 +24,26 @@ export interface McpDependencies {
 }
 
 export interface McpAddress {
-  /** Name of a server that the operator names; others have none. */
+  /** Name of an operator's server; absent for others. */
   readonly name?: string;
   readonly url: string;
-  /** Header fields of every request, credentials among them. */
+  /** Header fields of every request, including credentials. */
   readonly fields: FieldMap;
-  /** Whether it is a server that the operator names, which may have a private address. */
+  /** Whether it is an operator's server, which may have a private address. */
   readonly isOperators: boolean;
 }
 
-/** Addresses whose revision is remembered; beyond, the oldest is asked again. */
+/** Addresses whose revision is remembered; beyond the limit, the oldest is determined again. */
 const maxRemembered = 1_000;
 
 export class McpServers {
   readonly #settings: McpSettings;
   readonly #parts: McpDependencies;
-  /** Origins that may have private addresses when a request names them. */
+  /** Origins in requests that may have private addresses. */
   readonly #trusted: ReadonlySet<string>;
   readonly #revisions = new RememberedRevisions();
   readonly #meters: ReadonlyMap<string, Meter>;
-  /** For servers that only the request names. */
+  /** For servers named only in the request. */
   readonly #freeMeter: Meter;
 
   constructor(settings: McpSettings, parts: McpDependencies) {
@@ -55,7 +55,7 @@ export class McpServers {
     this.#freeMeter = parts.meter({ operation: "mcp", model: "mcp", provider: "mcp", price: undefined });
   }
 
-  /** The operator's server of that name. */
+  /** The operator's server with this name. */
   find(name: string): McpAddress | undefined {
     if (!Object.hasOwn(this.#settings.servers, name)) return undefined;
     const server = this.#settings.servers[name];
@@ -70,13 +70,13 @@ export class McpServers {
     };
   }
 
-  /** Whether a request may name this address. Private ones need their exact origin in the list. */
+  /** Whether requests may name this address. Private addresses need their exact origin in the list. */
   allows(url: URL): boolean {
     const { allow } = this.#settings;
     return allow.includes(url.origin) || (allow.includes("*") && url.protocol === "https:");
   }
 
-  /** Nothing is sent before the first request. */
+  /** Sends nothing before the first request. */
   open({ url, fields, isOperators }: McpAddress): McpSession {
     const { version } = this.#parts;
     const connect = async () => {
@@ -86,14 +86,14 @@ export class McpServers {
     return new McpSession({ url, connect, version, revisions: this.#revisions });
   }
 
-  /** Lists tools, which is free. */
+  /** Lists tools, free of charge. */
   list<Result>({ url }: McpAddress, signal: TurnSignal, request: () => Promise<Result>): Promise<Result> {
     return this.#watched("list", url, signal, request);
   }
 
   /**
-   * Calls a tool. Every result is paid for, also one that tells of an error of the tool.
-   * @throws McpFailure; Fault when the turn is over, or when the call may not be paid for
+   * Calls a tool. Every result is paid for, even a tool error.
+   * @throws McpFailure; Fault when the turn is over, or when the budget forbids the call
    */
   call<Result>(
     { name = "", url }: McpAddress,
@@ -104,7 +104,7 @@ export class McpServers {
     return this.#watched("call", url, signal, () => meter({ scope, signal }, { send: request, isCharged: () => true }));
   }
 
-  /** Counts a request, and logs why it failed. */
+  /** Counts a request, and logs the reason of a failure. */
   #watched<Result>(kind: "list" | "call", url: string, signal: TurnSignal, work: () => Promise<Result>) {
     return watched(this.#parts.watch(kind), signal, async () => {
       try {
@@ -116,7 +116,7 @@ export class McpServers {
     });
   }
 
-  /** The log has neither the path, which may hold a key, nor words of the server. */
+  /** The log contains neither the path, which may contain a key, nor the server's messages. */
   #warn(kind: "list" | "call", url: string, { message, isQuoted, status }: McpFailure): void {
     const reason = isQuoted ? `refused${status === undefined ? "" : ` with HTTP ${status}`}` : message;
     this.#parts.log.warn({ host: new URL(url).host, kind, reason }, "request to an MCP server failed");

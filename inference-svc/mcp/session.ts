@@ -1,6 +1,6 @@
 /**
- * A turn's conversation with one MCP server over streamable HTTP. Servers of revision 2026-07-28 take each request by itself; earlier ones want
- * a session to be opened first, which is deleted at the end.
+ * A turn's connection to one MCP server over streamable HTTP. Servers of revision 2026-07-28 accept independent requests; earlier revisions require a
+ * session, opened first and deleted at the end.
  */
 import type { JsonObject } from "@sluice/proto/lib/validation/fields.js";
 import { CallGivenUp } from "../internal/meter.ts";
@@ -17,7 +17,7 @@ const sessionless = "2026-07-28";
 const sessionRevisions = ["2025-11-25", "2025-06-18", "2025-03-26"];
 const deleteMs = 2_000;
 
-/** How a server is spoken to, for as long as the process runs: asking each time would cost a request. */
+/** Protocol revision per server, for the life of the process: determining it each time would cost a request. */
 export interface Revisions {
   get(url: string): "sessions" | "sessionless" | undefined;
   set(url: string, kind: "sessions" | "sessionless"): unknown;
@@ -25,9 +25,9 @@ export interface Revisions {
 }
 
 export interface SessionParts {
-  /** Address of the server, by which its revision is remembered. */
+  /** Address of the server, the key of its remembered revision. */
   readonly url: string;
-  /** Connects at the first request. @throws McpFailure for an address that may not be called */
+  /** Connects at the first request. @throws McpFailure for a forbidden address */
   readonly connect: () => Promise<McpConnection>;
   readonly version: string;
   readonly revisions: Revisions;
@@ -36,13 +36,13 @@ export interface SessionParts {
 export interface RequestLimits {
   readonly signal: TurnSignal;
   readonly limitMs: number;
-  /** Header fields of this request alone. */
+  /** Header fields of only this request. */
   readonly fields?: FieldMap;
-  /** Called when the request leaves, after whatever opens the session. */
+  /** Called when the request leaves, after the requests for opening the session. */
   readonly onSent?: () => void;
 }
 
-/** An opened session, or a connection to a server that has none. */
+/** An open session, or a connection to a server without sessions. */
 interface Opened {
   readonly connection: McpConnection;
   readonly protocol: string;
@@ -71,10 +71,10 @@ export class McpSession {
       } catch (error) {
         const status = error instanceof McpFailure ? error.status : undefined;
         const isOver = status === 404 && (await opened.catch(() => {}))?.id !== undefined;
-        // The server may have been replaced by one of another revision.
+        // The server may have been replaced by another revision.
         if (!isOver && (status === 400 || status === 404)) this.#parts.revisions.delete(this.#parts.url);
         if (!isOver) throw error;
-        // The server has forgotten the session, and has not looked at the request.
+        // The server no longer knows the session, and did not process the request.
         if (this.#opened === opened) this.#opened = undefined;
         return await this.#ask(await this.#open(signal), method, params, signal, limits.fields);
       }
@@ -199,13 +199,13 @@ const fieldsOf = ({ protocol, id }: Opened): FieldMap => ({
   ...(id !== undefined && { "mcp-session-id": id }),
 });
 
-/** Header fields by which proxies route a request without reading it. */
+/** Header fields for proxies: they route a request without parsing it. */
 const methodFields = (method: string, { name }: Params): FieldMap => ({
   "mcp-method": method,
   ...(name !== undefined && { "mcp-name": toFieldValue(String(JSON.parse(name))) }),
 });
 
-/** @throws McpFailure for an id that is no header value of the specification */
+/** @throws McpFailure for an id invalid as a header value */
 function sessionIdIn(field: string | string[] | undefined): string | undefined {
   if (field === undefined) return undefined;
   if (typeof field !== "string" || !/^[\x21-\x7e]{1,1024}$/.test(field))
@@ -218,7 +218,7 @@ function lateAnswer(limitMs: number): McpFailure {
   return new McpFailure(message, { cause: new CallGivenUp(message, 524) });
 }
 
-/** Runs work that ends with the turn or after its time. @throws McpFailure after its time; Fault when the turn is over */
+/** Runs work bounded by the turn and its time limit. @throws McpFailure after its time; Fault when the turn is over */
 async function bounded<Result>(
   { signal, limitMs }: RequestLimits,
   work: (signal: AbortSignal) => Promise<Result>,
@@ -237,7 +237,7 @@ async function bounded<Result>(
   } finally {
     clearTimeout(timer);
     signal.removeEventListener("abort", stop);
-    // Ends whatever a failure has left behind.
+    // Ends everything a failure may have left running.
     abort.abort();
   }
 }

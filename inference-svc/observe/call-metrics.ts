@@ -1,7 +1,4 @@
-/**
- * Metrics of calls to providers: how many, how they end, and how long they take. Models and providers come from the configuration file, so
- * that they are few.
- */
+/** Metrics of calls to providers: number, outcome and duration. Models and providers come from the configuration file: the label values are few. */
 import {
   Counter,
   type CounterSeries,
@@ -12,10 +9,7 @@ import {
 import type { CallEnd, CallStart, Tokens } from "../ledger/record.ts";
 import type { CallObserver, ObservedCall } from "./calls.ts";
 
-/**
- * Statuses of the contract, and those that providers commonly answer with. Any other becomes `other`, because a provider may answer with
- * any number.
- */
+/** Statuses of the contract, and statuses common among providers. Any other becomes `other`, because a provider may send any number. */
 const statuses: ReadonlySet<number> = new Set([
   200, 400, 401, 402, 403, 404, 408, 409, 413, 422, 429, 499, 500, 502, 503, 504, 524, 529,
 ]);
@@ -76,7 +70,7 @@ class CallMetrics {
   }
 }
 
-/** The series of one purpose of one model at one provider, found once for all of its calls. */
+/** The series of one purpose, model and provider, looked up once for all calls. */
 class PurposeMetrics implements ObservedCall {
   readonly #metrics: CallMetrics;
   readonly #labels: Omit<Labels, "payer">;

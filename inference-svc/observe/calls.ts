@@ -22,7 +22,7 @@ export const observeCalls = (ledger: CallLedger, observers: readonly CallObserve
     ),
 });
 
-/** A call that could not begin has no end, so that observers count and export nothing of it. */
+/** A call that could not begin has no end: observers neither count nor export it. */
 class ObservedEntry implements Entry {
   readonly span: Span | undefined;
   readonly #entry: Entry;

@@ -1,4 +1,4 @@
-/** Tells the operator of providers that count what cannot be: such figures are estimated instead of charged. */
+/** Warns the operator of providers with implausible token counts: these are estimated instead of charged. */
 import type { Logger } from "@sluice/proto/lib/log/log.js";
 import { Counter, type Registry } from "@sluice/proto/lib/metrics/metrics.js";
 import type { CallObserver } from "./calls.ts";

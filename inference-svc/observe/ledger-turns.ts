@@ -1,4 +1,4 @@
-/** Records each turn in the ledger before its client hears the end. Turns that were refused before any call are bounded in number. */
+/** Records each turn in the ledger before its client receives the end. Turns refused before any call are bounded in number. */
 import { type Caller, FilterAction } from "@sluice/proto/gen/sluice/admin/v1/access_service_pb.js";
 import { TurnOutcome } from "@sluice/proto/gen/sluice/admin/v1/ledger_service_pb.js";
 import type { RunTurnRequest } from "@sluice/proto/gen/sluice/inference/v1/turn_pb.js";
@@ -18,7 +18,7 @@ export interface LedgerTurnsParts {
   readonly access: Pick<Access, "resolve">;
 }
 
-/** The parts of a requester that a record has. */
+/** The parts of a requester for a record. */
 export type RefusedRequester = Pick<Requester, "keyHash" | "requestId" | "generationId" | "traceId">;
 
 export class LedgerTurns implements TurnObserver, TurnObservation {
@@ -44,18 +44,18 @@ export class LedgerTurns implements TurnObserver, TurnObservation {
   }
 
   ended(request: RunTurnRequest, requester: Requester, end: TurnEnd): void {
-    // The gateway gives what has not begun to another process, or has it recorded.
+    // The gateway moves a turn that has not begun to another process, or records it.
     if (end.outcome === undefined && !end.failure?.isUnbegun) this.#recordUnanswered(request, requester, end);
     this.#parts.inner.ended(request, requester, end);
   }
 
-  /** Records a turn that was refused before it began. There is no record for a key that nobody knows. */
+  /** Records a turn refused before it began. There is no record for an unknown key. */
   refused(request: RunTurnRequest, requester: RefusedRequester, failure: Fault): void {
     const end = { caller: undefined, trace: undefined, outcome: undefined, failure, cancelled: false };
     this.#recordUnresolved(request, requester, end);
   }
 
-  /** Records what was counted so far. */
+  /** Records the counts so far. */
   flush(): void {
     this.#refused.flush();
   }
@@ -81,7 +81,7 @@ export class LedgerTurns implements TurnObserver, TurnObservation {
   }
 }
 
-/** Status of a turn whose client has left. */
+/** Status of a turn after its client left. */
 const clientLeft = 499;
 
 function describeTurn(request: RunTurnRequest, requester: RefusedRequester, end: TurnEnd, caller: Caller): TurnFacts {
@@ -134,7 +134,7 @@ function outcomeOf({ trace, outcome, cancelled }: TurnEnd): TurnOutcome {
 /** Whether a call was made for which the key may have to pay. */
 export const hasCalled = ({ bills, parts }: Trace): boolean => bills.length > 0 || parts.length > 0;
 
-/** The guardrail stage that blocked, or else the last one that found something. */
+/** The blocking guardrail stage, or else the last with a finding. */
 function findFinding(stages: readonly Stage[]): Stage | undefined {
   let last: Stage | undefined;
   for (const stage of stages) {
@@ -154,7 +154,7 @@ function toFilterAction({ data }: Stage): FilterAction {
 
 const maxRule = 200;
 
-/** Label of the first rule that matched, or else the engine. It is text of the guardrail, never of the prompt. */
+/** Label of the first matching rule, or else the engine. It is text of the guardrail, never of the prompt. */
 function nameRule({ data }: Stage): string {
   const named = [data?.["patterns"], data?.["engines"]].flat().find((name) => typeof name === "string");
   return typeof named === "string" ? named.slice(0, maxRule) : "";

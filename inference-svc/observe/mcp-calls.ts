@@ -1,4 +1,4 @@
-/** Metrics of requests to MCP servers: how many, how they end, and how long they take. */
+/** Metrics of requests to MCP servers: number, outcome and duration. */
 import { Counter, Histogram, type Registry } from "@sluice/proto/lib/metrics/metrics.js";
 import type { McpWatch } from "../mcp/servers.ts";
 

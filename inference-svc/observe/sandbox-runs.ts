@@ -1,4 +1,4 @@
-/** Metrics of runs in the sandbox: how many, how they end, and how long they take. */
+/** Metrics of sandbox runs: number, outcome and duration. */
 import { Counter, Histogram, type Registry } from "@sluice/proto/lib/metrics/metrics.js";
 import type { SandboxWatch } from "../tools/sandbox/sandbox.ts";
 

@@ -6,7 +6,7 @@ import { untraced } from "@sluice/proto/lib/tracing/context.js";
 import type { CallEnd, CallStart } from "../ledger/record.ts";
 import type { CallObserver } from "./calls.ts";
 
-/** @param providers by id, as they are configured at the time of the call */
+/** @param providers by id, as configured at the time of the call */
 export function tracedCalls(tracing: Tracing, providers: () => ReadonlyMap<string, ProviderSettings>): CallObserver {
   const addresses = new WeakMap<ProviderSettings, Attributes>();
   function addressOf(provider: string): Attributes {
@@ -19,7 +19,7 @@ export function tracedCalls(tracing: Tracing, providers: () => ReadonlyMap<strin
   return (opened, { span: parent = untraced }) => {
     const isService = serviceOperations.has(opened.operation);
     const name = isService ? `${opened.operation} ${opened.provider}` : `chat ${opened.upstreamModel}`;
-    // A service may have the name of a provider, which is at another address.
+    // A service may have the same name as a provider, but has another address.
     const attributes = isService ? purposeOf(opened) : { ...attributesOf(opened), ...addressOf(opened.provider) };
     const span = tracing.start(name, { kind: "client", parent, attributes });
     return { span, end: (closed) => end(span, closed) };

@@ -1,4 +1,4 @@
-/** Opens a span for each turn. No text of a prompt or an answer is in it. */
+/** Opens a span for each turn, without any text of prompts or answers. */
 import type { RunTurnRequest } from "@sluice/proto/gen/sluice/inference/v1/turn_pb.js";
 import type { Span, Tracing, Attributes } from "@sluice/proto/lib/tracing/span.js";
 import { dollars } from "@sluice/proto/lib/ledger/money.js";
@@ -35,7 +35,7 @@ export class TracedTurns implements TurnObserver {
       answered: (_, __, end) => inner.answered(request, traced, end),
       ended(_, __, end) {
         inner.ended(request, traced, end);
-        // The JSON of `trace` has been checked by then.
+        // The JSON of `trace` was checked before.
         if (end.trace) setRequestTrace(span, request.traceJson);
         setEnd(span, end);
         span.end();
@@ -44,7 +44,7 @@ export class TracedTurns implements TurnObserver {
   }
 }
 
-/** Describes the end of a turn. Tokens stand in the spans of the calls: a sum over all spans would count them twice. */
+/** Describes the end of a turn. Token counts are in the spans of the calls: a sum over all spans would count them twice. */
 function setEnd(span: Span, end: TurnEnd): void {
   const { trace, outcome, failure, cancelled } = end;
   const cost = (outcome?.usage ?? trace?.usage)?.cost;
@@ -58,16 +58,16 @@ function setEnd(span: Span, end: TurnEnd): void {
     "sluice.cost_usd": cost && dollars(totalCost(cost)),
     "sluice.time_to_first_token": trace?.firstMs === undefined ? undefined : trace.firstMs / 1_000,
   });
-  // A mistake of the client is no failure of the service.
+  // A client error is not a failure of the service.
   if (failure && !cancelled && failure.status >= 500) span.fail(result);
 }
 
-/** Members beyond these are left out. */
+/** Maximum members; the rest is left out. */
 const maxMembers = 32;
 
 /**
- * Sets each member of the request's `trace` as an attribute `sluice.trace.<name>`; other values than scalars become JSON. With the ids of a
- * W3C trace in `trace_id` and `parent_span_id` the span is linked to that trace, too; its parent comes from the header.
+ * Sets each member of the request's `trace` as an attribute `sluice.trace.<name>`; objects become JSON. With a W3C trace's ids in `trace_id` and
+ * `parent_span_id` the span is linked to that trace, too; its parent comes from the header.
  */
 export function setRequestTrace(span: Span, json: Uint8Array): void {
   if (json.length === 0) return;

@@ -1,4 +1,4 @@
-/** Writes one log line and counts metrics for each turn. What a client can invent is logged, and never becomes a metric label. */
+/** Writes one log line and counts metrics for each turn. Values controlled by clients are logged, but never become a metric label. */
 import type { Caller } from "@sluice/proto/gen/sluice/admin/v1/access_service_pb.js";
 import type { RunTurnRequest } from "@sluice/proto/gen/sluice/inference/v1/turn_pb.js";
 import { type Fault, FaultReason } from "@sluice/proto/lib/faults/fault.js";
@@ -25,11 +25,11 @@ export interface TurnEnd {
   readonly cancelled: boolean;
 }
 
-/** Observes one turn. */
+/** Observes a turn. */
 export interface TurnObservation {
   /** Parent span for calls on behalf of the turn; absent when tracing is off. */
   readonly span?: Span;
-  /** Called when an answer has come to its end, before the client hears it. */
+  /** Called at the end of an answer, before the client receives it. */
   answered(request: RunTurnRequest, requester: Requester, end: TurnEnd): void;
   ended(request: RunTurnRequest, requester: Requester, end: TurnEnd): void;
 }
@@ -128,7 +128,7 @@ export class TurnRecorder implements TurnObserver, TurnObservation {
   }
 }
 
-/** Members of the one log line that says what a turn did and cost. */
+/** Members of the log line about a turn's work and cost. */
 function turnMembers(request: RunTurnRequest, requester: Requester, end: TurnEnd, result: string): string {
   const { trace, outcome, failure } = end;
   return (
@@ -141,7 +141,7 @@ function turnMembers(request: RunTurnRequest, requester: Requester, end: TurnEnd
   );
 }
 
-/** The budget that refused the turn: of the key, of the workspace, or of a guardrail that is held for others. */
+/** The budget that refused the turn: the key's, the workspace's or a guardrail's, possibly because of amounts reserved for other calls. */
 const budgetMember = ({ reason, metadata }: Fault): string =>
   reason === FaultReason.PAYMENT_REQUIRED || reason === FaultReason.BUDGET_HELD
     ? member("budget", metadata?.["budget"])

@@ -1,4 +1,4 @@
-/** Metrics of web searches, fetched pages and searches of vector stores: how many, how they end, and how long they take. */
+/** Metrics of web searches, fetched pages and vector store searches: number, outcome and duration. */
 import { Counter, Histogram, type Registry } from "@sluice/proto/lib/metrics/metrics.js";
 import type { WebWatch } from "../web/web.ts";
 

@@ -1,4 +1,4 @@
-/** Explains why a provider could not be reached, and what to do about it. Never contains a key. */
+/** Explains why a provider could not be reached, with a remedy. Never contains a key. */
 import type { Fault } from "@sluice/proto/lib/faults/fault.js";
 import { isConnectionCode, isDnsCode, isTimeoutCode, isTlsCode, lastErrorCode } from "../turn/provider-error.ts";
 import { noCredentials } from "../upstream/credentials/source.ts";
@@ -10,7 +10,7 @@ export interface Cause {
   readonly message: string;
 }
 
-/** @param host of the provider @param model by the provider's name for it */
+/** @param host of the provider @param model the provider's name for it */
 export function explainFault(fault: Fault, host: string, model: string): Cause {
   const code = lastErrorCode(fault);
   const network = networkCause(code, host);
@@ -30,7 +30,7 @@ export function explainFault(fault: Fault, host: string, model: string): Cause {
 
 const credentialsHint = "`check-config` says which identity is used here";
 
-/** Statuses for which the fault carries the provider's own message. */
+/** Statuses whose fault contains the provider's own message. */
 const explained: ReadonlySet<number> = new Set([400, 413, 422]);
 
 const hints: Readonly<Record<number, (model: string) => string>> = {

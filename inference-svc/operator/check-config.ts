@@ -55,15 +55,15 @@ interface DetectorRow {
 
 interface ProviderRow {
   readonly id: string;
-  /** Unset environment variables because of which the provider is left out. */
+  /** Unset environment variables that exclude the provider. */
   readonly left_out?: readonly string[];
-  /** Another reason why the provider is left out. */
+  /** Another reason for excluding the provider. */
   readonly problem?: string;
   readonly name?: string;
   readonly dialect?: string;
   readonly region?: string;
   readonly models?: number;
-  /** The identity by which a provider on a cloud is called, where the configuration has no keys for it. */
+  /** The identity used for a cloud provider without keys in the configuration. */
   readonly identity?: string;
 }
 
@@ -77,7 +77,7 @@ interface EndpointRow {
   readonly provider: string;
   readonly upstream_model: string;
   readonly tier: string;
-  /** USD per million tokens; null when none is stated or known. */
+  /** USD per million tokens; null when unknown. */
   readonly pricing: { readonly prompt: string; readonly completion: string } | null;
 }
 
@@ -93,7 +93,7 @@ async function check(file: string, terminal: OperatorTerminal): Promise<Checked>
     exports: [],
     catalogue_date: seedDate(),
   };
-  // A set, because a file that cannot be read is the same problem for both.
+  // A set, because an unreadable file is the same problem for both.
   const problems = new Set<string>();
   const house = await collecting(problems, async () => {
     const loaded = load(file, terminal);
@@ -115,7 +115,7 @@ const identityProblems = ({ file }: LoadedHouse, { environment }: OperatorTermin
     (findIdentity(provider, environment)?.problems ?? []).map((problem) => `provider ${provider.id}: ${problem}`),
   );
 
-/** Runs the work and collects the problems of the configuration; undefined when there are any. @param problems gets them */
+/** Runs the work and collects the problems of the configuration; undefined when there are any. @param problems receives them */
 async function collecting<Result>(problems: Set<string>, work: () => Promise<Result>): Promise<Result | undefined> {
   try {
     return await work();

@@ -7,24 +7,24 @@ import { readSeed } from "@sluice/proto/config/seed.js";
 
 export interface OperatorTerminal extends Terminal {
   readonly environment: NodeJS.ProcessEnv;
-  /** Configuration file of a command line that names none. */
+  /** Default configuration file. */
   readonly config: string;
   /** Version of Sluice, for the user agent. */
   readonly version: string;
 }
 
-/** Exit code 0 means that everything is in order. @throws ConfigError, too */
+/** Exit code 0 means success. @throws ConfigError, too */
 export type OperatorCommand = Command<OperatorTerminal>;
 
 /** Path from dist/operator to the catalogue of inference-svc. */
 const seedFile = fileURLToPath(new URL("../../catalog/seed.json", import.meta.url));
 
-/** @throws ConfigError with every problem of the sections that the gateway reads */
+/** @throws ConfigError with every problem of the gateway's sections */
 export function checkEdge(file: string, { environment }: OperatorTerminal): void {
   loadEdge(file, environment);
 }
 
-/** @throws ConfigError with every problem of the sections that admin-svc reads */
+/** @throws ConfigError with every problem of admin-svc's sections */
 export const checkSinks = (file: string, { environment }: OperatorTerminal): SinkSettings =>
   loadSinks(file, environment).settings;
 
@@ -32,7 +32,7 @@ export const checkSinks = (file: string, { environment }: OperatorTerminal): Sin
 export const load = (file: string, { environment }: OperatorTerminal): LoadedHouse =>
   loadHouse(file, environment, readSeed(seedFile));
 
-/** Problems of the providers that the service leaves out in this environment. @throws ConfigError when the file cannot be read */
+/** Problems of the providers excluded in this environment. @throws ConfigError for an unreadable file */
 export const leftOutProblems = (file: string, { environment }: OperatorTerminal): readonly string[] =>
   problemsOfLeftOut(file, environment, readSeed(seedFile));
 

@@ -1,21 +1,21 @@
-/** Says by which identity a provider on a cloud is called in this environment. Nothing is asked over the network. */
+/** Reports the identity used for a cloud provider in this environment, without any network request. */
 import { accessSync, constants } from "node:fs";
 import type { ProviderSettings } from "@sluice/proto/config/config-file.js";
 
-/** A source of credentials, in the order in which the library of the cloud looks for them. */
+/** A source of credentials, in the order of the cloud library's search. */
 interface Source {
-  /** Variables that choose it, all of them. */
+  /** Variables that select it; all are required. */
   readonly variables: readonly string[];
-  /** Further variables without which it gives nothing. */
+  /** Further variables it cannot work without. */
   readonly needed?: readonly string[];
-  /** Variable that names a file. */
+  /** Variable with the path of a file. */
   readonly file?: string;
   readonly words: string;
 }
 
 interface Sources {
   readonly chosen: readonly Source[];
-  /** The sources that remain when no variable chooses one. */
+  /** The remaining sources when no variable selects one. */
   readonly others: string;
 }
 
@@ -70,13 +70,13 @@ const azure: Sources = {
   others: "the managed identity of the machine, else the command-line tools of Azure",
 };
 
-/** The identity of a provider, and what is missing for it. */
+/** The identity of a provider, and its missing parts. */
 export interface FoundIdentity {
   readonly words: string;
   readonly problems: readonly string[];
 }
 
-/** Undefined for providers that are called with keys of the configuration, or without any. */
+/** Undefined for providers with configured keys, or without authentication. */
 export function findIdentity(
   { aws: amazon, google: cloud, azure: microsoft, api_keys: keys }: ProviderSettings,
   environment: NodeJS.ProcessEnv,

@@ -1,4 +1,4 @@
-/** `test-provider ID`: sends one tiny request to a provider, through the same code that serves turns. */
+/** `test-provider ID`: sends one tiny request to a provider, through the code for real turns. */
 import { CommandError, readArguments } from "@sluice/proto/lib/process/cli.js";
 import type { LoadedHouse, ProviderSettings } from "@sluice/proto/config/config-file.js";
 import { leftOutReason } from "@sluice/proto/config/left-out.js";

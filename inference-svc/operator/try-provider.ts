@@ -1,4 +1,4 @@
-/** Sends one tiny request to a provider, through the same code that serves turns. */
+/** Sends one tiny request to a provider, through the code for real turns. */
 import { create } from "@bufbuild/protobuf";
 import { CallerSchema } from "@sluice/proto/gen/sluice/admin/v1/access_service_pb.js";
 import { Fault } from "@sluice/proto/lib/faults/fault.js";
@@ -18,7 +18,7 @@ import { connectionLost, providerTimeout } from "../upstream/failure.ts";
 import { type Destination, openUpstreams } from "../upstream/providers.ts";
 import { type Cause, explainFault } from "./causes.ts";
 
-/** Lowest maximum that every provider accepts. */
+/** Lowest maximum accepted by every provider. */
 const answerTokens = 16;
 
 export interface Tried {
@@ -42,8 +42,8 @@ export interface TestTarget {
 }
 
 /**
- * Finds the model by its slug or by the provider's name for it, listed or not; without a name, the cheapest one that answers in text, which a
- * model for embeddings or pictures alone does not. Undefined when the provider serves no such model here.
+ * Finds the model by its slug or the provider's name, listed or not. Without a name: the cheapest with text output, which excludes models only for
+ * embeddings or images. Undefined when the provider serves no such model here.
  */
 export function findTarget({ models }: Catalog, id: string, model: string | undefined): TestTarget | undefined {
   const endpoints = models.flatMap((each) => each.endpoints).filter((each) => each.provider === id);
@@ -63,9 +63,9 @@ export interface TryOptions {
   /** Version of Sluice, for the user agent. */
   readonly version: string;
   readonly packages: SdkPackages;
-  /** The name of the provider in the explanation of a failure. */
+  /** The provider's name in the explanation of a failure. */
   readonly host: string;
-  /** Milliseconds for the whole answer. */
+  /** Time limit in milliseconds for the whole answer. */
   readonly limitMs: number;
 }
 
@@ -86,7 +86,7 @@ export async function tryProvider(
   try {
     const turn = upstreams.turn(destination);
     const { status, reason, usage } = await ask(turn, settings.id, limitMs).catch((error: unknown) => {
-      // The signature was made with a wrong clock, and the provider has said by how much: the second attempt corrects it.
+      // The signature was made with a wrong clock; the provider's answer contained the difference, and the second attempt corrects it.
       if (Fault.from(error).repeat !== "now") throw error;
       return ask(turn, settings.id, limitMs);
     });
@@ -104,7 +104,7 @@ export async function tryProvider(
   }
 }
 
-/** Some providers quote the key that they refuse. */
+/** Some providers quote the rejected key. */
 const withoutKeys = (text: string, { api_keys: keys = [] }: ProviderSettings): string =>
   keys.reduce((left, key) => left.replaceAll(key, "***"), text);
 

@@ -1,4 +1,4 @@
-/** An answer of several messages and thoughts as one of each: so it is shown and read on, and what a rule finds may go from one of them over into the next. */
+/** Merges an answer's messages into one, and its reasoning into one: clients see them joined, and a rule's match may span two of them. */
 import { isObject } from "@sluice/proto/lib/validation/fields.js";
 import { append } from "@sluice/proto/lib/text/append.js";
 import { onBatch } from "../turn/layers.ts";
@@ -9,15 +9,15 @@ export const mergeItems: Layer = onBatch(() => {
   return (batch) => batch.flatMap((event) => merged.take(event));
 });
 
-/** Between messages, and between thoughts. */
+/** Separator of messages, and of reasoning items. */
 const border = "\n\n";
 
 /** The text of one kind, joined over all items. */
 interface Channel {
   readonly type: "text.delta" | "reasoning.delta";
-  /** Among the items that are given; undefined before anything was said. */
+  /** Output index of the merged item; undefined before its first text. */
   index: number | undefined;
-  /** The items that spoke. */
+  /** The source items with text. */
   readonly from: Set<number>;
   text: string;
 }
@@ -28,7 +28,7 @@ class MergedItems {
   /** Annotations of the messages. */
   readonly #annotations: object[] = [];
   readonly #others: OutputItem[] = [];
-  /** Items given so far. */
+  /** Number of items so far. */
   #count = 0;
 
   take(event: TurnEvent): TurnEvent[] {
@@ -63,7 +63,7 @@ class MergedItems {
     return { type: "item.start", index: channel.index, item: itemOf(channel.type) };
   }
 
-  /** An answer that is not streamed has no deltas to repeat. */
+  /** An answer without streaming has no deltas to repeat. */
   #ended(index: number, item: OutputItem): TurnEvent[] {
     if (item.type === "reasoning") return [];
     if (item.type !== "message") {
@@ -77,7 +77,7 @@ class MergedItems {
     return this.#say(this.#words, index, said.join(""));
   }
 
-  /** Which pages, and not where: that has moved. */
+  /** Keeps the pages without their places, which have moved. */
   #cite(annotations: readonly unknown[]): void {
     for (const { url, title } of annotations.filter(isObject)) this.#annotations.push({ url, title });
   }

@@ -1,4 +1,4 @@
-/** Calls one model for a part of the request: an ordinary turn of the key, in parallel with others, with its own time limit. */
+/** Calls one model for a part of the request: an ordinary turn of the key, in parallel with others, with a separate time limit. */
 import { create } from "@bufbuild/protobuf";
 import { type ProviderPreferences, ProviderPreferencesSchema } from "@sluice/proto/gen/sluice/inference/v1/turn_pb.js";
 import { Fault, FaultReason } from "@sluice/proto/lib/faults/fault.js";
@@ -16,7 +16,7 @@ import { type OutputItem, type Turn, type TurnEvent, compose } from "../turn/tur
 import { parseUrl } from "../turn/url.ts";
 import { mergeItems } from "./merge-items.ts";
 
-/** The request that a part is done for, and its scope. */
+/** The request the part is for, and its scope. */
 export interface PartCaller {
   readonly request: TurnRequest;
   readonly scope: Scope;
@@ -28,21 +28,21 @@ export interface Source {
 }
 
 export interface Heard {
-  /** All that it said, the words between calls of tools among it, as it was heard. */
+  /** All its text, including text between tool calls. */
   readonly text: string;
   readonly sources: readonly Source[];
-  /** Images that it made, each as base64 or as the provider's address. */
+  /** Images it made, each as base64 or as the provider's URL. */
   readonly images: readonly string[];
-  /** Functions of the client that it calls. */
+  /** Calls of the client's functions. */
   readonly calls: readonly OutputItem[];
-  /** All that the model has read and made, where its agent loop stopped for these calls. */
+  /** Everything the model has read and written, if its agent loop stopped for these calls. */
   readonly conversation: readonly InputItem[];
 }
 
-/** UTF-16 units that a part may say, far more than any answer that is of use: a model that never ends must not fill the memory. */
+/** Maximum UTF-16 units of a part's text, far more than any useful answer: an endless model must not fill the memory. */
 const maxSaidLength = 1_000_000;
 
-/** Hears what is said while it is said. */
+/** Receives text while it streams. */
 export type WordListener = (kind: "text" | "reasoning", delta: string) => void;
 
 export class PartCall {
@@ -68,7 +68,7 @@ export class PartCall {
     });
   }
 
-  /** Ends it, whatever it has said. */
+  /** Ends the call, whatever its text so far. */
   giveUp(): void {
     this.#abort.abort(new Fault(FaultReason.DEADLINE_EXCEEDED, "It took too long"));
   }
@@ -87,13 +87,13 @@ export class PartCall {
     } finally {
       clearTimeout(timer);
       signal.removeEventListener("abort", stop);
-      // Nothing of it goes on: a layer may have kept something open.
+      // A layer may still have something open.
       this.#abort.abort(undefined);
       this.#tell();
     }
   }
 
-  /** Adds the guardrail stages to those of the turn, each once. */
+  /** Adds the guardrail stages to the turn's, without duplicates. */
   #tell(): void {
     const { stages } = this.#outer.trace;
     const known = new Set(stages.map((stage) => JSON.stringify(stage)));
@@ -105,7 +105,7 @@ export class PartCall {
   }
 }
 
-/** Scans the joined text: no guardrail of the inner turn has seen text that spans two messages. */
+/** Scans the joined text: no guardrail of the inner turn has seen text across two messages. */
 const together = (turn: Turn): Turn => compose([enforcedGuardrails, mergeItems], turn);
 
 /** The texts and images of an answer. */
@@ -164,7 +164,7 @@ class Collected {
 export const showsParts = ({ plugins }: TurnRequest): boolean =>
   plugins?.alignment === undefined || plugins.alignment.mode === "audit";
 
-/** The question to a part, and the settings of its answer. */
+/** The question for a part, and the settings of its answer. */
 export type PartSettings = Pick<
   TurnRequest,
   "models" | "instructions" | "input" | "tools" | "maxToolCalls" | "maxOutputTokens"
@@ -185,7 +185,7 @@ export type PartSettings = Pick<
     >
   >;
 
-/** Builds a request for a part of the given one, with its data policy and price limit and without its provider preferences. */
+/** Builds a request for a part of the given request, with its data policy and price limit, but not its provider preferences. */
 export function partRequest(
   { stream, provider, sessionId, identityHash, truncation, plugins, files }: TurnRequest,
   own: PartSettings,

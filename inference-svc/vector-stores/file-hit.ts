@@ -1,4 +1,4 @@
-/** Reads one result of a vector store. Whatever a service sends, it fits the item and the model's window. */
+/** Reads one result of a vector store, limited to the item's fields and the model's window. */
 import { type JsonObject, isObject } from "@sluice/proto/lib/validation/fields.js";
 import { truncate } from "../turn/truncate.ts";
 import { wellFormed } from "../web/charset.ts";
@@ -13,14 +13,14 @@ export interface FileHit {
   readonly text: string;
 }
 
-/** UTF-16 units; services cut files into pieces of some thousand tokens at most. */
+/** Maximum UTF-16 units; services divide files into pieces of some thousand tokens at most. */
 const maxTextLength = 20_000;
 const maxNameLength = 300;
 /** Limits of OpenAI's attributes. */
 const maxAttributes = 16;
 const maxAttributeLength = 512;
 
-/** Undefined for a result that names no file or has no text. */
+/** Undefined for a result without a file name or text. */
 export function hitIn({ file_id, filename, score, attributes, content }: JsonObject): FileHit | undefined {
   const fileId = truncate(lineOf(file_id), maxNameLength);
   const text = truncate(textsIn(content), maxTextLength);

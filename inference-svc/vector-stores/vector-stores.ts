@@ -15,14 +15,14 @@ import { type FileHit, hitIn } from "./file-hit.ts";
 export interface FileQuery {
   readonly query: string;
   readonly maxResults: number;
-  /** Settings of the tool that the service reads, as the client wrote them: `ranking_options` and `filters`. */
+  /** Tool settings for the service, unchanged from the client: `ranking_options` and `filters`. */
   readonly wishes: JsonObject;
 }
 
 export interface FoundFiles {
   /** Best first. */
   readonly hits: readonly FileHit[];
-  /** Stores that gave no results, because they could not be searched. */
+  /** Stores that could not be searched. */
   readonly silent: readonly string[];
 }
 
@@ -50,9 +50,9 @@ export class VectorStores {
   }
 
   /**
-   * Searches all of the stores beside each other.
-   * @param names of stores that exist
-   * @throws SearchUnavailable when none of them could be searched; Fault when the turn is over, or when no search may be paid for
+   * Searches all of the stores concurrently.
+   * @param names of existing stores
+   * @throws SearchUnavailable when none of them could be searched; Fault when the turn is over, or when the budget forbids every search
    */
   async search(names: readonly string[], search: FileQuery, caller: ServiceCaller): Promise<FoundFiles> {
     const searched = await Promise.allSettled(names.map((name) => this.#searchOne(name, search, caller)));
@@ -71,7 +71,7 @@ export class VectorStores {
     return watched(this.#watch("file_search"), caller.signal, () => store.search(search, caller));
   }
 
-  /** Lets running calls finish and keeps no connections. */
+  /** Lets running calls finish and closes idle connections. */
   retire(): void {
     for (const store of this.#stores.values()) store.connections.retire();
   }
@@ -112,7 +112,7 @@ class VectorStore {
     this.#timeoutMs = timeoutMs;
   }
 
-  /** @throws SearchUnavailable; Fault when the turn is over, or when the search may not be paid for */
+  /** @throws SearchUnavailable; Fault when the turn is over, or when the budget forbids the search */
   async search(
     { query, maxResults, wishes }: FileQuery,
     { scope, signal }: ServiceCaller,

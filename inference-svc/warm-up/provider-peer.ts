@@ -1,4 +1,4 @@
-/** A provider that always says the same, in the format of chat completions. */
+/** A provider with a constant answer, in the format of chat completions. */
 import { once } from "node:events";
 import { type ServerResponse, createServer } from "node:http";
 import type { AddressInfo } from "node:net";
@@ -13,7 +13,7 @@ const head = { id: "chatcmpl-1", created: 1_760_000_000, model: "echo" };
 const message = { role: "assistant", content: word.repeat(words) };
 const plainAnswer = { ...head, object: "chat.completion" };
 
-/** Two servers that write other members, because V8 ties code to the members that it has seen. */
+/** Answers of two servers with different members, because V8 specializes code for object shapes. */
 const wholeAnswers: readonly string[] = [
   { ...plainAnswer, choices: [{ index: 0, message, finish_reason: "stop" }], usage },
   {
@@ -71,7 +71,7 @@ function answer(response: ServerResponse, number: number, isStream: boolean): vo
   response.setHeader("content-type", "text/event-stream");
   response.write(firstEvent);
   let left = words;
-  // Each word in a turn of the loop of its own, as words of a model come one by one.
+  // Sends each word in a separate turn of the event loop, like a real model.
   const next = () => {
     if (left-- === 0) return void response.end(lastEvents);
     response.write(wordEvent);

@@ -1,6 +1,6 @@
 /**
- * The inference service of a warm-up: the parts of a real one, with a ledger, a policy, metrics and a log that nothing else sees. Everything
- * listens on the loopback address.
+ * The inference service of a warm-up: the parts of a real service, with an isolated ledger, policy, metrics and log. Everything listens on the loopback
+ * address.
  */
 import { mkdirSync, rmSync } from "node:fs";
 import { join } from "node:path";
@@ -35,7 +35,7 @@ export interface WarmUpService {
   readonly token: ServiceToken;
   /** Opens a session to a gateway of this process. */
   readonly connectHere: Connect;
-  /** Closes it, and leaves nothing behind. */
+  /** Closes the service, and leaves nothing behind. */
   close(): Promise<void>;
 }
 
@@ -43,7 +43,7 @@ export async function openWarmUpService(settings: Settings): Promise<WarmUpServi
   const parts = createWarmUpParts("inference-svc", settings.SLUICE_LOG_LEVEL);
   const { lifecycle, token } = parts;
   const spool = join(settings.SLUICE_SPOOL_DIR, "warm-up");
-  // A start that was killed during its warm-up leaves the folder.
+  // A start killed during its warm-up leaves the folder.
   rmSync(spool, { recursive: true, force: true });
   mkdirSync(spool, { recursive: true });
   const admin = await openAdminPeer(parts);
@@ -65,7 +65,7 @@ export async function openWarmUpService(settings: Settings): Promise<WarmUpServi
     packages: noPackages,
   });
   await access.watch();
-  // Without a look, the policy is missing for up to a second, and turns are refused for it.
+  // Otherwise the policy would be missing for up to a second, and turns refused because of it.
   await lifecycle.hindrances.look("policy");
   return {
     address: `${loopback}:${server.port}`,

@@ -1,4 +1,4 @@
-/** The client's end of a session that runs turns to their ends, without looking at what they say. */
+/** The client's end of a session; it runs turns to their ends and ignores their content. */
 import { create } from "@bufbuild/protobuf";
 import { InferenceService } from "@sluice/proto/gen/sluice/inference/v1/inference_service_pb.js";
 import { type ClientFrame, OpenSchema } from "@sluice/proto/gen/sluice/inference/v1/session_pb.js";

@@ -1,6 +1,6 @@
 /**
- * Runs turns before the process is ready, so that its first requests do not pay for compiling what every request runs: the same code from the
- * session to the provider.
+ * Runs turns before the process is ready: its first real requests then do not pay for compiling common code. They use the same code from the session to the
+ * provider.
  */
 import { create } from "@bufbuild/protobuf";
 import { type RunTurnRequest, RunTurnRequestSchema } from "@sluice/proto/gen/sluice/inference/v1/turn_pb.js";

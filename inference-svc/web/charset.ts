@@ -1,4 +1,4 @@
-/** Decodes a page in the charset that the server, the page or its first bytes name. */
+/** Decodes a page in the charset named by the server, the page or its first bytes. */
 
 import { TextDecoder } from "node:util";
 
@@ -14,7 +14,7 @@ export function decodePage(bytes: Uint8Array, type: string): string {
   return decoderOf(label).decode(bytes);
 }
 
-/** The charset of a byte order mark, which counts before any declared charset. */
+/** The charset of a byte order mark, which takes precedence over declared charsets. */
 function markedOf([first, second, third]: Uint8Array): string | undefined {
   if (first === 0xef && second === 0xbb && third === 0xbf) return "utf-8";
   if (first === 0xfe && second === 0xff) return "utf-16be";
@@ -29,5 +29,5 @@ function decoderOf(label: string): TextDecoder {
   }
 }
 
-/** Removes lone surrogates and NUL, which some JSON parsers and providers refuse. */
+/** Removes lone surrogates and NUL, rejected by some JSON parsers and providers. */
 export const wellFormed = (text: string): string => text.replaceAll(/\p{Surrogate}/gu, "\ufffd").replaceAll("\0", "");

@@ -1,11 +1,11 @@
-/** Wraps text from the web for a model between two lines that no page can forge, so that it is read as data. */
+/** Wraps text from the web for a model between two lines no page can forge, to mark it as data. */
 import { createHmac, randomBytes } from "node:crypto";
 
-/** Characters that change the writing direction, and letters that only machines read. */
+/** Characters that change the writing direction, and letters visible only to machines. */
 const invisible = /[\u061c\u200e\u200f\u202a-\u202e\u2060-\u2069\ufeff\u{e0000}-\u{e0fff}]/gu;
 
 /**
- * @param intro says what the data is and what to do with it
+ * @param intro describes the data and its use
  * @param mark random by default
  */
 export function wrapAsData(intro: string, entries: readonly string[], mark = randomBytes(8).toString("hex")): string {
@@ -18,9 +18,9 @@ export function wrapAsData(intro: string, entries: readonly string[], mark = ran
   ].join("\n");
 }
 
-/** A secret of this process for `deriveMark`. */
+/** Process secret for `deriveMark`. */
 const secret = randomBytes(32);
 
-/** A mark that is the same for the same text, so that provider caches still match. No page can contain its own mark. */
+/** A mark equal for equal text, so provider caches still match. No page can contain its own mark. */
 export const deriveMark = (...parts: readonly string[]): string =>
   createHmac("sha256", secret).update(JSON.stringify(parts)).digest("hex").slice(0, 16);

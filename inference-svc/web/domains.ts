@@ -1,4 +1,4 @@
-/** Domain patterns: `example.com` includes its subdomains, `*.example.com` only its subdomains, `example.com/docs` only that path. */
+/** Domain patterns: `example.com` includes its subdomains, `*.example.com` only its subdomains, `example.com/docs` only this path. */
 import { parseUrl } from "../turn/url.ts";
 
 export interface Domains {
@@ -9,7 +9,7 @@ export interface Domains {
 
 export const anyDomain: Domains = { allowed: [], blocked: [] };
 
-/** Blocked domains count before allowed ones. */
+/** Blocked domains take precedence over allowed ones. */
 export const isAllowed = ({ allowed, blocked }: Domains, url: URL): boolean =>
   !blocked.some((pattern) => matches(pattern, url)) &&
   (allowed.length === 0 || allowed.some((pattern) => matches(pattern, url)));

@@ -1,4 +1,4 @@
-/** A GET request to addresses that were checked before, with limits for the response. */
+/** A GET request to already checked addresses, with limits for the response. */
 import { type Readable, pipeline } from "node:stream";
 import { chunkOverheadBytes, heldBytes } from "@sluice/proto/lib/load/held-bytes.js";
 import { Client } from "undici";
@@ -23,7 +23,7 @@ export interface Head {
 }
 
 /**
- * @param read reads the response; the connection closes when it is done
+ * @param read reads the response; the connection closes afterwards
  * @throws PageUnreadable; the reason of the signal
  */
 export async function download<Result>(
@@ -36,7 +36,7 @@ export async function download<Result>(
   const client = new Client(url.origin, {
     connect: pinnedConnector(target),
     maxHeaderSize: headersLimitBytes,
-    // Timeouts come through the signal.
+    // The signal enforces timeouts.
     headersTimeout: 0,
     bodyTimeout: 0,
   });
@@ -59,7 +59,7 @@ export async function download<Result>(
       ? error
       : new PageUnreadable("the host does not answer correctly", { cause: error });
   } finally {
-    // Closes the socket even when the body was not read to its end.
+    // Closes the socket even if the body was not read to its end.
     void client.destroy();
   }
 }
@@ -99,11 +99,11 @@ async function* unpacked(source: AsyncIterable<Buffer>, coding: string | undefin
   const unpacker = findDecompressor(coding);
   if (unpacker === undefined) throw new PageUnreadable("an unknown content encoding");
   const [first, rest] = await begun(source);
-  // Errors of the pipeline are thrown by the loop that reads it.
+  // Errors of the pipeline are thrown to its reading loop.
   yield* pipeline(rest, unpacker(first, false), () => {}) as AsyncIterable<Buffer>;
 }
 
-/** The first chunk of a source, and a source that still has it. */
+/** The first chunk of a source, and the source including it. */
 async function begun(source: AsyncIterable<Buffer>): Promise<[Buffer, AsyncIterable<Buffer>]> {
   const iterator = source[Symbol.asyncIterator]();
   const { value } = (await iterator.next()) as IteratorResult<Buffer, undefined>;

@@ -1,3 +1,3 @@
-/** The entries of the stack that belong to no plugin. */
+/** The stack entries outside of plugins. */
 export { imageDownloads } from "./image-urls.ts";
 export { passedAddresses } from "./passed-addresses.ts";

@@ -12,9 +12,9 @@ import { PageUnreadable } from "./page-unreadable.ts";
 const maxRedirects = 5;
 /** Time limit from the first DNS lookup to the last byte. */
 const totalMs = 10_000;
-/** Maximum concurrent fetches per host in this process, so that callers cannot overload a server. */
+/** Maximum concurrent fetches per host in this process, to protect servers from overload. */
 const maxPerHost = 2;
-/** Maximum concurrent fetches of this process, each of which may hold a page of the maximum size. */
+/** Maximum concurrent fetches of this process; each may hold a page of the maximum size. */
 const maxConcurrent = 32;
 
 const noOrigin: ReadonlySet<string> = new Set();
@@ -59,7 +59,7 @@ export class Fetcher {
   }
 
   /**
-   * Has a page of the public internet read by a vendor. Origins that may have private addresses are never told to one.
+   * Lets a vendor read a page of the public internet. Origins that may have private addresses are never sent to a vendor.
    * @throws PageUnreadable; Fault when the turn is over
    */
   hand(text: string, domains: Domains, engine: PageEngine, { scope, signal }: ServiceCaller): Promise<HandedPage> {
@@ -118,7 +118,7 @@ export class Fetcher {
   }
 }
 
-/** @param work rejects or is given up when the turn or the time is over */
+/** @param work is given up when the turn or the time is over */
 async function timed<Result>(
   limitMs: number,
   signal: TurnSignal,
@@ -134,7 +134,7 @@ async function timed<Result>(
   } finally {
     clearTimeout(timer);
     signal.removeEventListener("abort", stop);
-    // Ends waits for slots and lookups that are still pending.
+    // Ends waits for slots and pending lookups.
     abort.abort();
   }
 }

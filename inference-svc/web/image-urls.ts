@@ -1,6 +1,6 @@
 /**
- * Images by URL for endpoints whose format takes only the bytes of images: fetched right before the request is sent, behind all guardrails, under the rules
- * for web pages.
+ * Downloads images given by URL for endpoints that accept only bytes: right before the request is sent, after all guardrails, under the rules for web
+ * pages.
  */
 import { isObject } from "@sluice/proto/lib/validation/fields.js";
 import { invalid } from "@sluice/proto/lib/validation/problems.js";
@@ -18,10 +18,10 @@ import type { Layer } from "../turn/turn.ts";
 import { PageUnreadable } from "./page-unreadable.ts";
 import type { Web } from "./web.ts";
 
-/** Maximum number of images and bytes that are fetched for a request. */
+/** Maximum number and total bytes of a request's downloaded images. */
 const maxImages = 20;
 const maxTotalBytes = 25_165_824;
-/** Its text in base64, here and in the body for the provider. */
+/** Copies in memory: the base64 text here and in the body for the provider. */
 const copiesOfImage = 3;
 
 interface NamedImage {
@@ -38,11 +38,11 @@ interface FetchedImage {
 
 interface EndpointKit {
   readonly telling: DialectSupport;
-  /** Undefined in a dry run, which fetches nothing. */
+  /** Undefined in a dry run, which downloads nothing. */
   readonly web?: Pick<Web, "download"> | undefined;
 }
 
-/** Images of the turn by URL, so that no retry and no step of an agent fetches one again. */
+/** Images of the turn by URL: retries and agent steps do not download them again. */
 const fetchedImages = new StateKey(() => new Map<string, FetchedImage>());
 
 export const imageDownloads = {
@@ -57,7 +57,7 @@ export const imageDownloads = {
   },
 };
 
-/** The support of dialects for requests whose images are fetched where a format takes no URL. */
+/** Dialect support for requests whose images are downloaded if the format accepts no URLs. */
 export function supportImageUrls(support: DialectSupport): DialectSupport {
   const takesUrls = remembered((endpoint) => takesImageUrls(endpoint, support));
   const outgoing = (endpoint: Endpoint, request: TurnRequest): TurnRequest => {
@@ -71,7 +71,7 @@ export function supportImageUrls(support: DialectSupport): DialectSupport {
   };
 }
 
-/** The format of an endpoint decides, which a reload makes anew. */
+/** Cached by endpoint, whose format decides; a reload creates new endpoints. */
 function remembered(decide: (endpoint: Endpoint) => boolean): (endpoint: Endpoint) => boolean {
   const known = new WeakMap<Endpoint, boolean>();
   return (endpoint) => {
@@ -81,7 +81,7 @@ function remembered(decide: (endpoint: Endpoint) => boolean): (endpoint: Endpoin
   };
 }
 
-/** False only where the bytes of an image are taken and its URL is not: of a format without images nothing can be fetched for. */
+/** False only if the format accepts image bytes but not URLs: without image support a download is useless. */
 function takesImageUrls(endpoint: Endpoint, support: DialectSupport): boolean {
   const isTaken = (url: string) => {
     const content = [{ type: "input_image", detail: "auto", image_url: url }];
@@ -91,7 +91,7 @@ function takesImageUrls(endpoint: Endpoint, support: DialectSupport): boolean {
   return isTaken("https://a.example/a.png") || !isTaken(placeholder);
 }
 
-/** Remembered, because each endpoint that could serve a request asks several times. */
+/** Cached, because each candidate endpoint needs it several times. */
 const namedImages = new ListMemo<readonly NamedImage[]>([], (before, input, from) => {
   const named = [...before];
   for (let index = from; index < input.length; index++) addNamedImages(input[index] as InputItem, index, named);
@@ -113,7 +113,7 @@ function addNamedImages(item: InputItem, index: number, named: NamedImage[]): vo
   }
 }
 
-/** A white pixel, in the place of images that are not there yet. */
+/** A white pixel, as a placeholder for images not yet downloaded. */
 const placeholder =
   "data:image/png;base64,iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAQAAAC1HAwCAAAAC0lEQVR42mP8/x8AAwMCAO+ip1sAAAAASUVORK5CYII=";
 
@@ -128,7 +128,7 @@ function withPlaceholders(request: TurnRequest, images: readonly NamedImage[]): 
   return outgoing;
 }
 
-/** @throws Fault INVALID_REQUEST for an image that cannot be fetched, or that the endpoint does not take */
+/** @throws Fault INVALID_REQUEST when an image cannot be downloaded, or is not supported by the endpoint */
 async function withBytes(
   request: TurnRequest,
   images: readonly NamedImage[],
@@ -140,7 +140,7 @@ async function withBytes(
     throw invalid(tooMany.path, `at most ${maxImages} images by URL are fetched for a provider that takes none`);
   const parts = new Map<unknown, object>();
   let bytes = 0;
-  // One after the other, so that their sizes count before the next is fetched.
+  // Sequential, to count each image's size before the next download.
   for (const image of images) {
     const fetched = await fetchOnce(image, scope, web);
     bytes += fetched.bytes;
@@ -148,7 +148,7 @@ async function withBytes(
     parts.set(image.part, { ...image.part, image_url: fetched.data });
   }
   const outgoing = { ...request, input: replaceParts(request.input, parts) };
-  // The type of an image shows only in what was fetched.
+  // The type of an image is known only from its bytes.
   const problem = telling.refusal(endpoint, outgoing);
   if (problem) throw invalid(problem.path, problem.message);
   return outgoing;

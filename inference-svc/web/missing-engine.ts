@@ -1,4 +1,4 @@
-/** The error text for an engine that a request names and the configuration does not have. @param name empty or auto: the default engine */
+/** The error text for a requested engine missing from the configuration. @param name empty or auto means the default engine */
 export const explainMissingEngine = (name: string): string =>
   name === "" || name === "auto"
     ? "needs an engine in search.engines of the configuration file"

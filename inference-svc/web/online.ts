@@ -1,4 +1,4 @@
-/** The variant `:online` of a model, which stands for the plugin `web`. */
+/** The variant `:online` of a model, an alias of the plugin `web`. */
 import type { TurnRequest } from "../turn/request.ts";
 
 export const onlineSuffix = ":online";
@@ -9,6 +9,6 @@ export const isOnline = (model: string): boolean => model.endsWith(onlineSuffix)
 export const mayUseWeb = ({ plugins, models }: TurnRequest): boolean =>
   plugins?.web !== undefined || models.some(isOnline);
 
-/** Without the variant, unless the catalogue has a model of that very name. */
+/** The slug without the variant, unless the catalogue has a model of this exact name. */
 export const withoutOnline = (model: string, catalog: { find(name: string): unknown }): string =>
   isOnline(model) && catalog.find(model) === undefined ? model.slice(0, -onlineSuffix.length) : model;

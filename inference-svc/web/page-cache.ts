@@ -1,10 +1,10 @@
-/** Keeps pages for some minutes, so that the plugin, the tools and the next step of an agent need to read a page only once. */
+/** Caches pages for some minutes: the plugin, the tools and the next step of an agent need only one read per page. */
 import type { Page } from "./page.ts";
 
 const keptMs = 5 * 60_000;
 /** UTF-16 units of all pages of this process. */
 const maxUnits = 8 * 1024 * 1024;
-/** A longer page would drive out too many others. */
+/** Limit per page: a longer page would drive out too many others. */
 const maxPageUnits = 512 * 1024;
 
 interface Kept {

@@ -1,4 +1,4 @@
-/** Reads pages by the service of a vendor, which sees their URLs. What it gives is no more trusted than a page. */
+/** Reads pages through a vendor's service, which learns their URLs. Its output is trusted no more than a page. */
 import type { Logger } from "@sluice/proto/lib/log/log.js";
 import { Fault } from "@sluice/proto/lib/faults/fault.js";
 import type { ServiceCaller } from "../internal/meter.ts";
@@ -7,21 +7,21 @@ import { wellFormed } from "./charset.ts";
 import { PageUnreadable } from "./page-unreadable.ts";
 import { SearchRefused } from "./search.ts";
 
-/** UTF-16 units that a vendor is asked for. Even escaped they fit into an answer, and the page cache keeps pages of this length. */
+/** Maximum UTF-16 units requested from a vendor. Even escaped they fit into an answer, and the page cache keeps pages of this length. */
 export const maxPageUnits = 500_000;
 
 /** Longest title in UTF-16 units. */
 const maxTitleUnits = 1_000;
 
-/** A page as the vendor's answer holds it, not yet checked. */
+/** A page in the vendor's answer, not yet checked. */
 export interface GivenPage {
-  /** Address of the page after redirects, if the vendor says. */
+  /** Address of the page after redirects, if the vendor returns it. */
   readonly url: unknown;
   readonly title: unknown;
   readonly text: unknown;
 }
 
-/** A page that a vendor has read. */
+/** A page read by a vendor. */
 export interface HandedPage {
   readonly url: string;
   /** Empty when the page has none. */
@@ -29,7 +29,7 @@ export interface HandedPage {
   readonly text: string;
 }
 
-/** The part that differs between vendors. @throws PageUnreadable; SearchRefused; Error when there is no readable response */
+/** The vendor-specific part. @throws PageUnreadable; SearchRefused; Error without a readable response */
 export type ReadPage = (url: string, limits: MeteredLimits) => Promise<GivenPage>;
 
 export interface PageEngineParts {
@@ -52,10 +52,10 @@ export class PageEngine {
   }
 
   /**
-   * There is no circuit breaker: slow and broken pages are the choice of clients, who must not cut off others by them.
-   * @param url one that may be told to the vendor
-   * @returns with a `url` that is not checked yet
-   * @throws PageUnreadable; Fault when the turn is over, or when the page may not be paid for
+   * There is no circuit breaker: slow and broken pages are chosen by clients, who must not be able to cut off others.
+   * @param url may be sent to the vendor
+   * @returns the page, with a `url` not yet checked
+   * @throws PageUnreadable; Fault when the turn is over, or when the budget forbids the page
    */
   async read(url: string, { scope, signal }: ServiceCaller): Promise<HandedPage> {
     const page = await this.#read(url, { scope, signal, timeoutMs: this.timeoutMs }).catch((error: unknown) => {
@@ -69,7 +69,7 @@ export class PageEngine {
 
   #failure(error: unknown, isLate: boolean): unknown {
     const isNamed = error instanceof PageUnreadable;
-    // A failure that the vendor names is about the page.
+    // A failure named by the vendor is about the page.
     if (error instanceof Fault || (isNamed && !isLate)) return error;
     this.#log.warn({ engine: this.id, err: error }, "page not read");
     const says = error instanceof SearchRefused ? "does not take this URL" : "does not answer";

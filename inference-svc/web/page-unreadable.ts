@@ -1,6 +1,6 @@
-/** The reason why a page was not read. The message is fit for models: it reveals nothing about private networks. */
+/** The reason why a page was not read. The message is safe for models: it reveals nothing about private networks. */
 export class PageUnreadable extends Error {
-  /** Status of the response, when that is the reason. */
+  /** Error status of the response, if that is the reason. */
   readonly status: number | undefined;
 
   constructor(message: string, { status, ...options }: ErrorOptions & { readonly status?: number } = {}) {

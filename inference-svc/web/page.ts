@@ -1,4 +1,4 @@
-/** A page of the web as it was read. */
+/** A web page after reading. */
 export interface Page {
   /** The final URL after redirects. */
   readonly url: string;

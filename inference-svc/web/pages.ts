@@ -18,16 +18,16 @@ import type { Page } from "./page.ts";
 import { PageUnreadable } from "./page-unreadable.ts";
 
 export interface PageLimits {
-  /** Hash of the caller's key: nobody can tell by the time of a read which pages others have read. */
+  /** Hash of the caller's key, so that nobody can find out by timing which pages others have read. */
   readonly keyHash: string;
   readonly domains: Domains;
   /** Maximum estimated tokens of the text. */
   readonly maxTokens: number;
-  /** Reads the page in the place of Sluice. */
+  /** Reads the page instead of Sluice. */
   readonly engine?: PageEngine | undefined;
 }
 
-/** Maximum bytes of fetched pages and documents that wait for a reader in this process. */
+/** Maximum bytes of fetched pages and documents waiting for a reader in this process. */
 const maxWaitingBytes = 64 * 1024 * 1024;
 
 export interface PagesParts {
@@ -45,7 +45,7 @@ export class Pages {
   readonly #maxWaiting: number;
   #waiting = 0;
 
-  /** @param maxWaiting bytes of fetched pages and documents that may wait for a reader */
+  /** @param maxWaiting maximum bytes of fetched pages and documents waiting for a reader */
   constructor({ fetcher, readers, documents, cache }: PagesParts, maxWaiting = maxWaitingBytes) {
     this.#fetcher = fetcher;
     this.#readers = readers;
@@ -56,7 +56,7 @@ export class Pages {
 
   /** @throws PageUnreadable, also for an error status; Fault when the turn is over */
   async read(url: string, { keyHash, domains, maxTokens, engine }: PageLimits, caller: ServiceCaller): Promise<Page> {
-    // The domains hold for every redirect, so a page that was read under others is not the same.
+    // The domains apply to every redirect: a page read with other domains is not the same.
     const key = JSON.stringify([keyHash, url, domains.allowed, domains.blocked, engine?.id]);
     const known = this.#cache.find(key);
     const page =
@@ -124,7 +124,7 @@ export class Pages {
 
 const isHtml = (kind: string): boolean => kind === "text/html" || kind === "application/xhtml+xml";
 
-/** Content types that are readable text. */
+/** Content types of readable text. */
 const plain = /^(?:text\/.+|application\/(?:.+\+)?(?:json|xml|yaml|x-yaml|toml|javascript|x-ndjson))$/;
 
 function plainOf(kind: string, type: string, body: Buffer): string {

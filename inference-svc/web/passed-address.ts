@@ -1,35 +1,29 @@
 /**
- * Decides whether an address may be passed on to a provider, which loads it from where it stands: often the operator's own network. The
- * rules are those for Sluice's own fetching, except for ports, since the provider's network may allow others.
+ * Decides whether an address may be passed on to a provider, which loads it from its own network: often the operator's. The rules are those for Sluice's
+ * own fetches, except for ports, since the provider's network may allow others.
  */
 import ipaddr from "ipaddr.js";
 import { parseUrl } from "../turn/url.ts";
 import { isPublic } from "./address.ts";
 import { PageUnreadable } from "./page-unreadable.ts";
 
-/** What an address is for: `stored` admits objects in the stores of clouds, which no host serves. */
+/** Purpose of an address: `stored` also allows objects in cloud stores, which are not hosts. */
 export type Kind = "stored" | "served";
 
-/** Buckets of Google and Amazon, which their own models read. */
+/** Google's and Amazon's bucket addresses, readable by their own models. */
 const storeAddress = /^(?:gs|s3):\/\/[\w.-]+\/[^\s\\]*$/i;
 
-/**
- * The only form in which all readers of URLs find the same host: some take a backslash, white space, or what stands before an @ for
- * something else than others do.
- */
+/** The only form in which all URL parsers find the same host: they differ in their treatment of backslashes, white space, and text before an @. */
 const plainAddress = /^https?:\/\/[^\s\\/?#@]+(?:[/?#][^\s\\]*)?$/i;
 // oxlint-disable-next-line no-control-regex
 const control = /[\u0000-\u001f\u007f]/;
 
-/**
- * Endings of names that only private networks have: RFC 6761, 6762 (appendix G) and 8375, ICANN's `internal`, and the names that
- * Kubernetes, Consul and Docker give to services.
- */
+/** Domain suffixes of private networks: RFC 6761, 6762 (appendix G) and 8375, ICANN's `internal`, and the service names of Kubernetes, Consul and Docker. */
 const privateEndings =
   /(?:^|\.)(?:internal|local|localhost|localdomain|lan|home|corp|intranet|private|domain|arpa|svc|consul|docker|kubernetes)$/;
 
 /**
- * @returns the name that remains to be looked up; undefined for an address of numbers, a store, and an origin of `trusted`
+ * @returns the name that still needs a DNS lookup; undefined for an IP address, a store, and an origin of `trusted`
  * @throws PageUnreadable for an address that leads, or could lead, into a private network
  */
 export function checkPassedAddress(text: string, kind: Kind, trusted: ReadonlySet<string>): string | undefined {
@@ -48,7 +42,7 @@ export function checkPassedAddress(text: string, kind: Kind, trusted: ReadonlySe
   throw new NotPublic();
 }
 
-/** The same words as for an unknown name, so that private names cannot be probed. */
+/** The same message as for an unknown name: private names cannot be probed. */
 export class NotPublic extends PageUnreadable {
   constructor() {
     super("a host that is not on the public internet");

@@ -1,4 +1,4 @@
-/** Finds the addresses in a request that its receiver may load, and refuses those that lead into a private network. */
+/** Finds the addresses in a request that a provider may load, and rejects those that lead into a private network. */
 import { isObject } from "@sluice/proto/lib/validation/fields.js";
 import { Problems } from "@sluice/proto/lib/validation/problems.js";
 import type { McpSettings } from "@sluice/proto/config/mcp.js";
@@ -21,31 +21,31 @@ interface PassedAddress {
 }
 
 /**
- * Items with the results of searches and of tools that ran before. Their addresses are words for the model: nobody loads them, and pages of
- * the operator's own network may be among them.
+ * Items with results of earlier searches and tools. Their addresses are only text for the model and never loaded; pages of the operator's own network may
+ * be among them.
  */
 const onlyRead =
   /^(?:reasoning|(?:web_search|file_search|function|custom_tool|computer|apply_patch|shell|local_shell|tool_search|mcp)_call|mcp_.*|service:.*)$/;
 
 const addressField = /(?:^|_)(?:url|uri)s?$/;
-/** Fields of bytes in base64, in whose place some receivers take an address. */
+/** Fields for base64 bytes in which some providers also accept an address. */
 const byteFields: ReadonlySet<string> = new Set(["file_data", "data", "result"]);
-/** Readers of URLs leave out white space and control characters, some of them within a scheme, too. */
+/** URL parsers ignore white space and control characters, some of them even within a scheme. */
 const startsLikeAddress = (text: string): boolean =>
   // oxlint-disable-next-line no-control-regex
   /^(?:https?:|[a-z][a-z0-9+.-]*:(?:[/\\]|https?:))/i.test(text.slice(0, 64).replaceAll(/[\u0000-\u0020]/g, ""));
 const isData = /^data:/i;
 
-/** Whether a text in a field of this name is an address that is loaded. */
+/** Whether a text in a field of this name is an address to be loaded. */
 type Names = (field: string, text: string) => boolean;
 
 const namesAddress: Names = (field, text) =>
   byteFields.has(field) ? startsLikeAddress(text) : addressField.test(field) && text !== "" && !isData.test(text);
 
-/** The options of images are in a provider's own words, so that any of them may be an address. */
+/** Image options are provider-specific: any of them may be an address. */
 const looksLikeAddress: Names = (_, text) => startsLikeAddress(text);
 
-/** @param name of the field that holds the value */
+/** @param name of the value's field */
 function addAddresses(value: object, name: string, path: string, names: Names, found: PassedAddress[]): void {
   for (const key in value) {
     const member = (value as Readonly<Record<string, unknown>>)[key];
@@ -57,13 +57,13 @@ function addAddresses(value: object, name: string, path: string, names: Names, f
   }
 }
 
-/** Citations name what a text rests on, and schemas of functions hold words for the model. */
+/** Citations name sources, and function schemas contain text for the model: neither is loaded. */
 const isLoaded = (field: string, member: object): boolean =>
   field !== "annotations" && !(field === "tools" && isObject(member) && ownCalls.has(member["type"] as string));
 
 const ownCalls: ReadonlySet<string> = new Set(["function", "custom", "namespace"]);
 
-/** Remembered with the items that a conversation repeats. */
+/** Cached with the items repeated by a conversation. */
 const inItems = new ListMemo<readonly PassedAddress[]>([], (before, input, from) => {
   const found: PassedAddress[] = [];
   for (let index = from; index < input.length; index++) {
@@ -75,7 +75,7 @@ const inItems = new ListMemo<readonly PassedAddress[]>([], (before, input, from)
 
 const ofTools = new WeakMap<readonly Tool[], readonly PassedAddress[]>();
 
-/** Of the tools that a provider may run. The same bytes give the same list of tools, request after request. */
+/** Addresses in tools that a provider may run. Equal bytes give the same list of tools, request after request. */
 function inTools(tools: readonly Tool[]): readonly PassedAddress[] {
   if (tools.length === 0) return none;
   let found = ofTools.get(tools);
@@ -109,11 +109,11 @@ function addSettings(json: string, path: string, found: PassedAddress[]): void {
   else if (typeof value === "string" && looksLikeAddress("", value)) found.push({ path, text: value, isMcp: false });
 }
 
-/** Time limit for the look-ups of a request. A provider resolves names itself, so that none of them is needed to serve it. */
+/** Time limit of a request's lookups. They are not needed to serve it: a provider resolves names itself. */
 const lookupMs = 1_000;
-/** Look-ups at a time: each takes one of the four threads that also write files. */
+/** Concurrent lookups: each takes one of the four threads also used for writing files. */
 const maxConcurrent = 2;
-/** Hosts that a request may name; each is looked up. */
+/** Maximum number of hosts in a request; each is looked up. */
 const maxHosts = 100;
 const rememberedMs = 60_000;
 const maxRemembered = 1_000;
@@ -144,9 +144,9 @@ export class PassedAddresses {
   }
 
   /**
-   * Checks all that can be known without a look-up.
-   * @returns the first address of each name that remains to be looked up
-   * @throws Fault INVALID_REQUEST with every address that may not be passed on
+   * Performs all checks without a lookup.
+   * @returns the first address of each name that needs a lookup
+   * @throws Fault INVALID_REQUEST with every forbidden address
    */
   check(request: TurnRequest): ReadonlyMap<string, PassedAddress> {
     const problems = new Problems();
@@ -171,8 +171,8 @@ export class PassedAddresses {
   }
 
   /**
-   * Looks the names up. One that is not known here in time passes: the provider resolves it in its own network.
-   * @throws Fault INVALID_REQUEST for a name with an address that is not public
+   * Looks the names up. A name unresolved in time passes: the provider resolves it in its own network.
+   * @throws Fault INVALID_REQUEST for a name with a private address
    */
   async lookUp(names: ReadonlyMap<string, PassedAddress>): Promise<void> {
     const problems = new Problems();
@@ -219,7 +219,7 @@ function refusalOf(reason: PageUnreadable, isMcp: boolean): string {
   return `${says}; the operator allows its origin in ${isMcp ? "mcp.allow" : "fetch.allow_private_origins"}`;
 }
 
-/** The part of the kit that checks addresses. */
+/** The part of the kit needed to check addresses. */
 interface AddressKit {
   readonly addresses: PassedAddresses;
 }

@@ -1,4 +1,4 @@
-/** Connects to addresses that were checked before, so that a later change of DNS records has no effect. */
+/** Connects only to already checked addresses: later DNS changes have no effect. */
 import { type LookupFunction, isIPv6 } from "node:net";
 import { buildConnector } from "undici";
 import { isPublic } from "./address.ts";
@@ -19,7 +19,7 @@ export function pinnedConnector({ addresses, isTrusted }: FetchTarget): buildCon
   return (options, done) =>
     connect(options, (...result) => {
       const [error, socket] = result;
-      // The address that the socket is really connected to decides.
+      // The address of the connected socket decides.
       if (error === null && !isTrusted && !isPublic(socket.remoteAddress ?? "")) {
         socket.destroy();
         return done(new PageUnreadable("a host that is not on the public internet"), null);

@@ -19,7 +19,7 @@ export interface ParsedPage {
   readonly text: string;
 }
 
-/** UTF-16 units; longer pages skip the search for an article, which takes twice as long as everything else. */
+/** Maximum UTF-16 units for the article search, which takes twice as long as everything else; longer pages skip it. */
 const maxArticleSearchLength = 400_000;
 
 function readableOf({ html, type, url }: RawPage): ParsedPage {
@@ -41,7 +41,7 @@ interface PageDocument {
   querySelector(selector: string): PageNode | null;
 }
 
-/** linkedom does not add the html, head and body tags that pages may leave out. */
+/** linkedom does not add html, head and body tags omitted by pages. */
 const framed = (source: string): string =>
   `<html><body>${source.replaceAll(/<\/?(?:html|head|body)(?:\s[^>]*)?>|<!doctype[^>]*>/gi, "")}</body></html>`;
 
@@ -51,10 +51,10 @@ parentPort?.on("message", (unparsed: RawPage) => {
   try {
     parentPort?.postMessage(readableOf(unparsed));
   } catch {
-    // A page that is nested too deeply overflows the stack.
+    // A too deeply nested page overflows the stack.
     parentPort?.postMessage(undefined);
   }
 });
 
-// Tells the pool that the thread has loaded its modules.
+// Signals the pool that the thread's modules are loaded.
 parentPort?.postMessage(undefined);

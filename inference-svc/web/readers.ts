@@ -1,4 +1,4 @@
-/** A pool of threads that parse pages, with bounded memory; a thread ends when a page takes too long. */
+/** A pool of threads for parsing pages, with bounded memory; a thread is ended when a page takes too long. */
 import { Worker } from "node:worker_threads";
 import { ConcurrencySlots } from "../internal/concurrency-slots.ts";
 import type { ParsedPage, RawPage } from "./reader-thread.ts";
@@ -62,7 +62,7 @@ async function opened(): Promise<Worker> {
   return thread;
 }
 
-/** "none" means that the thread was ended for time or memory. */
+/** "none": the thread was ended for exceeding its time or memory. */
 function answerOf(thread: Worker, limitMs: number): Promise<ParsedPage | undefined | "none"> {
   return new Promise((resolve) => {
     const done = (answer: ParsedPage | undefined | "none") => {

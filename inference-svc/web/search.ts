@@ -1,4 +1,4 @@
-/** Searches the web with any engine. Domain filters are checked here, whatever the engine makes of them. */
+/** Searches the web with any engine. Domain filters are checked here, even if the engine ignores them. */
 import type { Logger } from "@sluice/proto/lib/log/log.js";
 import { GuardedService } from "../internal/guarded-service.ts";
 import type { ServiceCaller } from "../internal/meter.ts";
@@ -11,7 +11,7 @@ export interface Search {
   readonly query: string;
   readonly maxResults: number;
   readonly domains: Domains;
-  /** UTF-16 units of each result that will be read. */
+  /** UTF-16 units used of each result. */
   readonly contentLength: number;
   readonly wishes: SearchWishes;
 }
@@ -20,24 +20,24 @@ export interface SearchHit {
   readonly url: string;
   /** Empty when the page has none. */
   readonly title: string;
-  /** The excerpt that the engine shows. */
+  /** The engine's excerpt. */
   readonly content: string;
 }
 
-/** No search was made, which differs from a search without results. */
+/** The search failed, which differs from a search without results. */
 export class SearchUnavailable extends Error {}
 
-/** The engine does not take this search, which says nothing about the next one. */
+/** The engine rejects this particular search. */
 export class SearchRefused extends Error {}
 
-/** The part that differs between engines. */
+/** The engine-specific part. */
 export interface SearchAdapter {
   readonly knows: KnownWishes;
-  /** Pages of results that one search may fetch; each of them is paid for. */
+  /** Maximum result pages per search; each is paid for. */
   readonly maxPages: number;
   /**
-   * Fetches a page of results, counted from 1. The wishes of the search are those that the engine knows.
-   * @throws SearchRefused; Error when there is no readable response
+   * Fetches a page of results, counted from 1. The search's wishes are limited to those of the engine.
+   * @throws SearchRefused; Error without a readable response
    */
   page(search: Search, number: number, limits: MeteredLimits): Promise<readonly SearchHit[]>;
 }
@@ -75,7 +75,7 @@ export class SearchEngine {
 
   /**
    * Returns each page once, best first.
-   * @throws SearchUnavailable; Fault when the turn is over, or when the search may not be paid for
+   * @throws SearchUnavailable; Fault when the turn is over, or when the budget forbids the search
    */
   async search(search: Search, caller: ServiceCaller): Promise<readonly SearchHit[]> {
     this.#service.check();
@@ -104,7 +104,7 @@ export class SearchEngine {
   }
 }
 
-/** Normalizes URLs, so that all URLs of a page compare equal; undefined for anything but http and https. */
+/** Normalizes URLs: all URLs of a page become equal; undefined for anything but http and https. */
 export function canonical(text: string): string | undefined {
   const url = parseUrl(text);
   if (url === undefined) return undefined;

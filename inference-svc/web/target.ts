@@ -1,4 +1,4 @@
-/** Checks whether a URL may be fetched, and resolves its host to the only addresses that the connection may use. */
+/** Checks whether a URL may be fetched, and resolves its host to the only addresses allowed for the connection. */
 import { lookup } from "node:dns/promises";
 import ipaddr from "ipaddr.js";
 import { isPublic } from "./address.ts";
@@ -18,13 +18,13 @@ export interface FetchTarget {
   readonly url: URL;
   /** Never empty. */
   readonly addresses: readonly string[];
-  /** True for origins that may have private addresses. */
+  /** Whether the origin may have private addresses. */
   readonly isTrusted: boolean;
 }
 
 const maxUrlLength = 2_048;
 
-/** @throws PageUnreadable for a URL that may not be fetched, whatever its address */
+/** @throws PageUnreadable for a URL that is forbidden whatever its address */
 export function checkUrl(text: string, domains: Domains, trusted: ReadonlySet<string>, base?: URL): URL {
   const url = text.length > maxUrlLength ? undefined : parseUrl(text, base?.href);
   if (url === undefined) throw new PageUnreadable("not a valid URL");
@@ -39,9 +39,8 @@ export function checkUrl(text: string, domains: Domains, trusted: ReadonlySet<st
 }
 
 /**
- * Resolves the host once, so that a later change of its DNS records has no effect (DNS rebinding).
- * @throws PageUnreadable when an address is not public, with the same message as for an unknown name, so that private names cannot be
- *   probed
+ * Resolves the host once: later changes of its DNS records have no effect (DNS rebinding).
+ * @throws PageUnreadable when an address is not public, with the same message as for an unknown name: private names cannot be probed
  */
 export async function resolveTarget(url: URL, resolve: Resolve, trusted: ReadonlySet<string>): Promise<FetchTarget> {
   const isTrusted = trusted.has(url.origin);

@@ -1,7 +1,7 @@
 /** Truncates a text to a number of tokens, preferably at the end of a paragraph. */
 import { estimateTokens } from "../estimate/tokens.ts";
 
-/** Share of the text that may be given up to end at a paragraph, line or word. */
+/** Maximum share of the text given up to end at a paragraph, line or word. */
 const maxTrimShare = 0.2;
 
 /** @param tokens estimated tokens, at least 1 */
@@ -15,7 +15,7 @@ export function truncateToTokens(text: string, tokens: number): string {
   return text.slice(0, maxLength);
 }
 
-/** The longest prefix of whole characters within that many tokens. */
+/** The longest prefix of whole characters within this many tokens. */
 function lengthOf(text: string, tokens: number): number {
   let low = 0;
   let high = text.length;

@@ -1,4 +1,4 @@
-/** Web search and page fetches as the configuration file allows them. */
+/** Web search and page fetches, within the limits of the configuration file. */
 import type { SearchSettings, WebFetchSettings } from "@sluice/proto/config/web.js";
 import type { Logger } from "@sluice/proto/lib/log/log.js";
 import { type OnServiceEnd, watched } from "../internal/guarded-service.ts";
@@ -67,27 +67,27 @@ export class Web {
     return this.#engines.get(name || this.#default);
   }
 
-  /** Undefined where the configuration has no key of that vendor, or the vendor reads no pages. */
+  /** Undefined without a configured key of the vendor, or if the vendor reads no pages. */
   pageEngine(name: string): PageEngine | undefined {
     return this.#pageEngines.get(name);
   }
 
-  /** @throws SearchUnavailable; Fault when the turn is over, or when the search may not be paid for */
+  /** @throws SearchUnavailable; Fault when the turn is over, or when the budget forbids the search */
   search(engine: SearchEngine, search: Search, caller: ServiceCaller): Promise<readonly SearchHit[]> {
     return watched(this.#watch("search"), caller.signal, () => engine.search(search, caller));
   }
 
-  /** @throws PageUnreadable; Fault when the turn is over, or when the page may not be paid for */
+  /** @throws PageUnreadable; Fault when the turn is over, or when the budget forbids the page */
   read(url: string, limits: PageLimits, caller: ServiceCaller): Promise<Page> {
     return watched(this.#watch("fetch"), caller.signal, () => this.#pages.read(url, limits, caller));
   }
 
-  /** Fetches a file as it is. @throws PageUnreadable; Fault when the turn is over */
+  /** Fetches a file unchanged. @throws PageUnreadable; Fault when the turn is over */
   download(url: string, signal: TurnSignal): Promise<Fetched> {
     return watched(this.#watch("fetch"), signal, () => this.#pages.download(url, anyDomain, signal));
   }
 
-  /** Lets running calls finish and keeps no connections. */
+  /** Lets running calls finish and closes idle connections. */
   retire(): void {
     for (const service of this.#services) service.retire();
   }

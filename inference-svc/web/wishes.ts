@@ -1,7 +1,7 @@
-/** Settings of a search that some engines know and others do not. Each engine is told those that it knows; the receipt names the others. */
+/** Search settings supported by only some engines. Each engine gets the settings it supports; the receipt lists the others. */
 import type { DroppedField } from "../turn/trace.ts";
 
-/** About where the user is. */
+/** Approximate location of the user. */
 export interface SearchPlace {
   readonly city?: string;
   readonly region?: string;
@@ -12,25 +12,25 @@ export interface SearchPlace {
 
 export interface SearchWishes {
   readonly place?: SearchPlace;
-  /** How thoroughly to search, in the engine's own words. */
+  /** How thoroughly to search, in the engine's own terms. */
   readonly mode?: string;
-  /** The engine shall give pages that it has seen before, and read none for this search. */
+  /** Return only pages already cached by the engine, and fetch none for this search. */
   readonly cachedOnly?: true;
-  /** Other settings of the request, by name: no engine knows them. */
+  /** Other settings of the request, by name: no engine supports them. */
   readonly others?: readonly string[];
 }
 
-/** The wishes that an engine can be told. */
+/** The wishes supported by an engine. */
 export interface KnownWishes {
   readonly modes?: readonly string[];
   readonly cachedOnly?: true;
-  /** Fields of the place, each with the values that the engine takes. */
+  /** Supported fields of the place, each with a check of its values. */
   readonly place?: { readonly [Field in keyof SearchPlace]?: (value: string) => boolean };
 }
 
 export const isCountryCode = (value: string): boolean => /^[A-Za-z]{2}$/.test(value);
 
-/** A text that can stand in a header field. */
+/** A text valid in a header field. */
 export const isPlainText = (value: string): boolean => /^[\x20-\x7e]{1,100}$/.test(value);
 
 const placeFields = ["city", "region", "country", "timezone"] as const;
@@ -38,7 +38,7 @@ const placeFields = ["city", "region", "country", "timezone"] as const;
 const knowsField = ({ place: known }: KnownWishes, place: SearchPlace, field: keyof SearchPlace): boolean =>
   known?.[field]?.(place[field] ?? "") === true;
 
-/** The wishes that the engine takes. */
+/** The wishes supported by the engine. */
 export function knownWishes({ place = {}, mode, cachedOnly }: SearchWishes, known: KnownWishes): SearchWishes {
   const fields = placeFields.filter((field) => place[field] !== undefined && knowsField(known, place, field));
   return {
@@ -49,7 +49,7 @@ export function knownWishes({ place = {}, mode, cachedOnly }: SearchWishes, know
 }
 
 /**
- * Names the settings that the engine does not take.
+ * Lists the settings unsupported by the engine.
  * @param path of the settings in the request, such as `tools.1`
  */
 export function unknownWishes(

@@ -40,7 +40,7 @@ export interface GuardrailDraft {
   readonly builtins: Readonly<Partial<Record<Builtin, Action>>>;
   readonly patterns: readonly PatternDraft[];
   readonly rules: readonly RuleDraft[];
-  /** One slug per line. */
+  /** Slugs, separated by line breaks. */
   readonly models: string;
   readonly providers: string;
   readonly europe: boolean;

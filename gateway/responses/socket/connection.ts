@@ -133,7 +133,7 @@ export class ResponseSocket {
     return joined(this.#remembered.items, itemsIn(bytes, members));
   }
 
-  /** Without free memory a response is not remembered: its client then sends all items again. */
+  /** A response is not remembered when no memory is free: its client then sends all items again. */
   #remember(id: string, items: string): void {
     this.#memory.shrink(this.#memory.bytes);
     this.#remembered = this.#memory.tryGrow(Buffer.byteLength(items)) ? { id, items } : undefined;

@@ -1,7 +1,7 @@
 /** Maps the labels of a detector service to the categories of the configuration file. */
 import type { DetectorSettings } from "@sluice/proto/config/detectors.js";
 
-/** The categories that each label of the service stands for. */
+/** The categories of each label of the service. */
 export function categoriesOf({ categories }: DetectorSettings): ReadonlyMap<string, readonly string[]> {
   const byLabel = new Map<string, string[]>();
   for (const [category, labels] of Object.entries(categories)) {

@@ -1,6 +1,6 @@
 /**
- * Client of an external detector service. An unanswered or unreadable call never counts as a clean text, and only places and scores are
- * taken from an answer, never text.
+ * Client of an external detector service. A failed or unreadable call never counts as a clean text, and only places and scores are taken from an answer,
+ * never text.
  */
 import { createHash } from "node:crypto";
 import type { DetectorSettings } from "@sluice/proto/config/detectors.js";
@@ -17,7 +17,7 @@ import { marksByText, questionsOf } from "./questions.ts";
 /** How a call ended. */
 export type CallOutcome = "answered" | "refused" | "unreadable" | "unreachable" | "cancelled";
 
-/** Hears of each call before it is made, which waits for it; what it returns hears of the end of the call. */
+/** Called before each call, which waits for it; returns a callback for the end of the call. */
 export type CallWatch = (detector: string, scope: Scope) => OnCallEnd | Promise<OnCallEnd>;
 
 export type OnCallEnd = (outcome: CallOutcome) => void;
@@ -29,7 +29,7 @@ export interface DetectorParts {
   readonly now: () => number;
 }
 
-/** How it is asked, in every dialect. */
+/** Call settings common to all dialects. */
 export type AskedSettings = Pick<
   DetectorSettings,
   | "id"
@@ -43,23 +43,23 @@ export type AskedSettings = Pick<
   | "cache_ttl_s"
 >;
 
-/** Some megabytes of text: more than a long conversation has that was not looked at in the request before it. */
+/** Maximum questions per call: some megabytes of text, more than a long conversation has since its previous request. */
 const maxQuestions = 1_000;
-/** So that the questions of one long request do not stand before those of everybody else. */
+/** Maximum concurrent questions of one request, so a long request does not block all others. */
 const maxConcurrent = 8;
-/** Some kilobytes: a text in which more is found is looked at anew. */
+/** Maximum cached detections: some kilobytes. A text with more is scanned again. */
 const maxKept = 32;
-/** A classifier's label says nothing of less: a word. */
+/** Minimum length for a classifier: its labels are meaningless for a single word. */
 const minClassifiedLength = 8;
-/** UTF-16 units of a question that is not asked in halves when the service finds it too long. */
+/** UTF-16 units below which a question is not split when the service finds it too long. */
 const minHalvedLength = 800;
 
 export class Detector {
   /** Name in stages: `ner:<id>`. */
   readonly engine: string;
-  /** The score from which on something counts as found, where a rule says nothing. */
+  /** Default score threshold of a finding. */
   readonly threshold: number;
-  /** Whether it tells where in a text; else what it says is about all of it. */
+  /** Whether it returns places in a text; otherwise its labels apply to the whole text. */
   readonly tellsPlaces: boolean;
   readonly #settings: AskedSettings;
   readonly #wire: DetectorWire;
@@ -84,10 +84,7 @@ export class Detector {
     return Object.hasOwn(this.#settings.categories, category);
   }
 
-  /**
-   * Detections by text, in no order; texts without any are left out. @throws DetectorUnavailable when one of them could not be scanned;
-   * Fault when the turn is over
-   */
+  /** Detections by text, unordered; clean texts are left out. @throws DetectorUnavailable when a text could not be scanned; Fault when the turn is over */
   async find(texts: Iterable<string>, scope: Scope): Promise<ReadonlyMap<string, readonly Detection[]>> {
     const { window_chars: longest = this.#wire.windowLength } = this.#settings;
     const isWord = ({ length }: string) => this.#wire.kind === "classifier" && length < minClassifiedLength;
@@ -137,7 +134,7 @@ export class Detector {
     try {
       for (let left = retries; ; left--) {
         throwIfAborted(signal);
-        // Checked again here, since the circuit may have opened while the call waited for its slot.
+        // Checked again here, since the circuit may have opened while waiting for a slot.
         if (this.#circuit.open) throw new DetectorUnavailable("the detector does not answer");
         try {
           return await this.#once(text, scope, signal, until);
@@ -155,7 +152,7 @@ export class Detector {
     const ended = await this.#parts.watch(this.#settings.id, scope);
     let outcome: CallOutcome = "unreachable";
     try {
-      // A lone half of a character is none in other languages; what takes its place is as long.
+      // Lone surrogates are invalid in other languages; the replacement has the same length.
       const body = this.#wire.bodyOf(text.replaceAll(/\p{Surrogate}/gu, "\ufffd"));
       const { status, body: said } = await this.#parts.post(this.#wire.path, body, { signal, timeoutMs });
       outcome = status === 200 ? "unreadable" : "refused";
@@ -164,7 +161,7 @@ export class Detector {
       return marks;
     } catch (error) {
       if (signal.aborted) outcome = "cancelled";
-      // The circuit opens for unanswered calls only: an error that a text can provoke must not take the service away from other requests.
+      // The circuit opens only for unanswered calls: an error caused by a text must not disable the service for other requests.
       else if (outcome === "unreachable" || error instanceof Unreachable) this.#circuit.failed();
       throw error instanceof DetectorUnavailable
         ? error
@@ -183,12 +180,12 @@ export class Detector {
   }
 }
 
-/** A proxy without its service, or a service that has too much to do. */
+/** Statuses that mean the detector is down or overloaded: retried, and counted by the circuit breaker. */
 const away: ReadonlySet<number> = new Set([429, 502, 503, 504]);
 
-/** Begins nothing more once one has failed. */
+/** Works on several items concurrently, and starts no more after a failure. */
 async function someAtOnce<Item>(items: readonly Item[], work: (item: Item) => Promise<void>): Promise<void> {
-  // A generator is over for all who read it once one of them leaves it.
+  // A shared generator ends for all workers when one of them stops reading.
   const left = (function* () {
     yield* items;
   })();

@@ -1,4 +1,4 @@
-/** POST /moderations of OpenAI, and what speaks as it does: whether a text or an image is flagged, and for what. */
+/** POST /moderations of OpenAI and compatible services: whether a text or an image is flagged, and in which categories. */
 import type { ModerationRole } from "@sluice/proto/config/internal-models.js";
 import { isScore } from "./categories.ts";
 import { type Detection, DetectorUnavailable, type DetectorWire } from "./wire.ts";
@@ -9,7 +9,7 @@ interface Result {
   readonly category_scores: Readonly<Record<string, number>>;
 }
 
-/** Category for a text that the service flags without naming one. */
+/** Category of a text flagged without one. */
 const unnamed = "flagged";
 
 export const moderations = ({ upstream_model: model, thresholds }: ModerationRole): DetectorWire => ({
@@ -32,7 +32,7 @@ export const moderations = ({ upstream_model: model, thresholds }: ModerationRol
   },
 });
 
-/** The same for images: a question is the URL of one. */
+/** The same for images: a question is an image's URL. */
 export const imageModerations = (role: ModerationRole): DetectorWire => ({
   ...moderations(role),
   windowLength: Number.POSITIVE_INFINITY,

@@ -1,4 +1,4 @@
-/** The analyzer of Microsoft Presidio, and what speaks as it does: places of entities in a text. */
+/** The analyzer of Microsoft Presidio and compatible services: places of entities in a text. */
 import type { TextSpan } from "@sluice/proto/lib/pattern/finder.js";
 import type { DetectorSettings } from "@sluice/proto/config/detectors.js";
 import { categoriesOf, isScore } from "./categories.ts";
@@ -19,9 +19,9 @@ export function presidio(settings: DetectorSettings): DetectorWire {
   return {
     kind: "ner",
     path: "/analyze",
-    // Some hundred milliseconds of a small model on one core.
+    // Takes a small model some hundred milliseconds on one core.
     windowLength: 8_000,
-    // No threshold is sent, so that one cached answer serves rules of any threshold.
+    // No threshold is sent: one cached answer serves rules with any threshold.
     bodyOf: (text) => JSON.stringify({ text, language, entities, score_threshold: 0 }),
     marksOf(answer, text) {
       if (!Array.isArray(answer)) throw new DetectorUnavailable("not a list of entities");
@@ -44,7 +44,7 @@ function isEntity(value: unknown): value is Entity {
   return typeof type === "string" && Number.isInteger(start) && Number.isInteger(end) && isScore(score);
 }
 
-/** From code points to UTF-16 units. @returns throws NoAnswer for places that are not in the text */
+/** Converts code points to UTF-16 units. @returns throws NoAnswer for places outside of the text */
 function spansIn(text: string): (entity: Entity) => TextSpan {
   const units = unitsOf(text);
   const length = units ? units.length - 1 : text.length;
@@ -54,7 +54,7 @@ function spansIn(text: string): (entity: Entity) => TextSpan {
   };
 }
 
-/** UTF-16 index of each code point and of the end; undefined when both kinds of index are the same. */
+/** UTF-16 index of each code point and of the end; undefined when both indices are equal. */
 function unitsOf(text: string): readonly number[] | undefined {
   if (!/[\ud800-\udbff]/.test(text)) return undefined;
   const units: number[] = [];

@@ -1,13 +1,13 @@
-/** Texts in questions of a limited length: long ones in windows, short ones in a row where places tell whose what is. */
+/** Distributes texts over questions of limited length: long texts in windows, short ones joined if the service returns places. */
 import { splitIntoWindows } from "../text-windows.ts";
 import type { Detection } from "./wire.ts";
 
-/** A stretch of a text within a question. */
+/** A part of a text within a question. */
 interface Part {
   readonly text: string;
-  /** Start of the stretch in the text. */
+  /** Start of the part in the text. */
   readonly from: number;
-  /** Start of the stretch in the question. */
+  /** Start of the part in the question. */
   readonly at: number;
   readonly length: number;
 }
@@ -17,12 +17,12 @@ export interface Question {
   readonly parts: readonly Part[];
 }
 
-/** An empty text has nothing to detect. */
+/** A text without letters or digits has nothing to detect. */
 const said = /[\p{L}\p{N}]/u;
-/** Between texts that have nothing to do with each other. */
+/** Separator of unrelated texts in one question. */
 const gap = "\n";
 
-/** @param joins whether several texts may stand in one question */
+/** @param joins whether several texts may share a question */
 export function* questionsOf(texts: Iterable<string>, longest: number, joins: boolean): Iterable<Question> {
   let row = { text: "", parts: [] as Part[] };
   for (const text of texts) {

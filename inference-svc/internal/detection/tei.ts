@@ -1,4 +1,4 @@
-/** The classifiers that Hugging Face's text-embeddings-inference serves: how much of each label a whole text is. */
+/** The classifiers of Hugging Face's text-embeddings-inference: a score per label for a whole text. */
 import type { DetectorSettings } from "@sluice/proto/config/detectors.js";
 import { categoriesOf, isScore } from "./categories.ts";
 import { type Detection, DetectorUnavailable, type DetectorWire } from "./wire.ts";
@@ -13,9 +13,9 @@ export function tei(settings: DetectorSettings): DetectorWire {
   return {
     kind: "classifier",
     path: "/predict",
-    // About 300 tokens of English; in scripts with a token a character the service refuses what is too long, and is asked for less.
+    // About 300 tokens of English; in scripts with one token per character the service rejects longer texts, which are then split.
     windowLength: 1_200,
-    // Truncation is refused, since a cut part would pass unscanned.
+    // No truncation: a cut-off part would pass unscanned.
     bodyOf: (text) => JSON.stringify({ inputs: text, raw_scores: false, truncate: false }),
     marksOf(answer, text) {
       const predictions = listIn(answer);
@@ -30,7 +30,7 @@ export function tei(settings: DetectorSettings): DetectorWire {
   };
 }
 
-/** Hosted endpoints answer with a list of one list. */
+/** Hosted endpoints return a list within a list. */
 const listIn = (answer: unknown): unknown =>
   Array.isArray(answer) && answer.length === 1 && Array.isArray(answer[0]) ? answer[0] : answer;
 

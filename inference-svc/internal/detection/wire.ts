@@ -1,8 +1,8 @@
-/** Types that all detector services share: detections, failures and the form of a call. */
+/** Types shared by all detector services: detections, failures and the form of a call. */
 import type { TextSpan } from "@sluice/proto/lib/pattern/finder.js";
 import type { TurnSignal } from "../../turn/signal.ts";
 
-/** Something found in a text. */
+/** A finding in a text. */
 export interface Detection extends TextSpan {
   /** Category of the configuration file. */
   readonly category: string;
@@ -18,23 +18,23 @@ export interface Posted {
   readonly body: string;
 }
 
-/** Sends a JSON body to a path of the service. @throws Error when nothing that can be read comes back in time */
+/** Sends a JSON body to a path of the service. @throws Error without a readable response in time */
 export type Post = (
   path: string,
   body: string,
   limits: { readonly signal: TurnSignal; readonly timeoutMs: number },
 ) => Promise<Posted>;
 
-/** How a kind of service is asked. */
+/** The protocol of a kind of service. */
 export interface DetectorWire {
   /** Kind of the service, as stages name it. */
   readonly kind: "ner" | "classifier" | "moderation";
   readonly path: string;
-  /** UTF-16 units that are asked at a time, where the operator does not say. */
+  /** UTF-16 units per question, unless configured. */
   readonly windowLength: number;
-  /** Whether half of a question that is too long can be asked instead; true when absent. */
+  /** Whether a question that is too long can be split; true when absent. */
   readonly isDivisible?: boolean;
   bodyOf(text: string): string;
-  /** @throws NoAnswer for what is no answer to that text: nothing of it is believed then */
+  /** @throws NoAnswer for an answer that does not match the text: nothing of it is used then */
   marksOf(answer: unknown, text: string): readonly Detection[];
 }

@@ -1,4 +1,4 @@
-/** The keywords of JSON Schema for all types, for arrays and for objects. An unknown keyword is ignored. */
+/** The keywords of JSON Schema for all types, for arrays and for objects. Unknown keywords are ignored. */
 import { isDeepStrictEqual } from "node:util";
 import { type JsonObject, isObject } from "@sluice/proto/lib/validation/fields.js";
 import type { Yielding } from "../../turn/time-slice.ts";
@@ -18,7 +18,7 @@ export function* fitsKeywords(schema: JsonObject, value: unknown, check: SchemaC
 
 const listOf = (value: unknown): readonly unknown[] => (Array.isArray(value) ? value : []);
 
-/** Keywords that combine several schemas. */
+/** Keywords for combining several schemas. */
 function* fitsTogether(schema: JsonObject, value: unknown, check: SchemaCheck): Yielding<boolean> {
   const { allOf, anyOf, oneOf, not, if: condition, then = true, else: otherwise = true } = schema;
   for (const each of listOf(allOf)) if (!(yield* check.fits(each, value))) return false;
@@ -29,7 +29,7 @@ function* fitsTogether(schema: JsonObject, value: unknown, check: SchemaCheck): 
   return yield* check.fits((yield* check.fits(condition, value)) ? then : otherwise, value);
 }
 
-/** How many of them fit; no further than `enough`. */
+/** Number of fitting schemas, counted up to `enough`. */
 function* count(schemas: readonly unknown[], value: unknown, check: SchemaCheck, enough: number): Yielding<number> {
   let fitting = 0;
   for (const schema of schemas) {
@@ -39,7 +39,7 @@ function* count(schemas: readonly unknown[], value: unknown, check: SchemaCheck,
   return fitting;
 }
 
-/** Compares each entry with each other one; longer lists are not compared. */
+/** Maximum length of a list whose entries are all compared with each other; longer lists are not compared. */
 const maxCompared = 200;
 
 function* fitsList(schema: JsonObject, value: readonly unknown[], check: SchemaCheck): Yielding<boolean> {

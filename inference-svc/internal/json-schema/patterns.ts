@@ -1,10 +1,10 @@
-/** Patterns of a schema, by the engine that guardrails use: whatever a client writes takes time linear in the text. */
+/** Patterns of a schema, run by the guardrails' engine: any client pattern takes time linear in the text. */
 import { type Finder, pieceLengthOf } from "@sluice/proto/lib/pattern/finder.js";
 import { compilePattern } from "@sluice/proto/lib/pattern/pattern.js";
 import { PatternError } from "@sluice/proto/lib/pattern/refusal.js";
 import type { Yielding } from "../../turn/time-slice.ts";
 
-/** Undefined for what this engine does not run, and for what every text matches. */
+/** Undefined for patterns this engine cannot run, and for patterns matching every text. */
 export function finderOf(pattern: string): Finder | undefined {
   try {
     return compilePattern(pattern);

@@ -1,7 +1,7 @@
 /** Resolves references within a schema. */
 import { isObject } from "@sluice/proto/lib/validation/fields.js";
 
-/** Undefined for what is elsewhere, or nowhere. */
+/** Undefined for references to other documents, or to nothing. */
 export function resolved(root: unknown, reference: string): unknown {
   if (!reference.startsWith("#")) return undefined;
   const pointer = decoded(reference.slice(1));
@@ -26,7 +26,7 @@ const memberOf = (value: unknown, key: string): unknown =>
     ? (value as Readonly<Record<string, unknown>>)[key]
     : undefined;
 
-/** Definitions are where anchors are put. */
+/** Anchors are defined among the definitions. */
 function anchored(root: unknown, name: string): unknown {
   if (!isObject(root)) return undefined;
   const definitions = [root["$defs"], root["definitions"]].flatMap((all) => (isObject(all) ? Object.values(all) : []));

@@ -3,10 +3,10 @@ import { type JsonObject, isObject } from "@sluice/proto/lib/validation/fields.j
 import { codePointLength } from "@sluice/proto/lib/validation/text.js";
 import type { Yielding } from "../../turn/time-slice.ts";
 
-/** One check of a value, which keywords go on with for the parts of the value. */
+/** A check of a value, passed on by keywords to the parts of the value. */
 export interface SchemaCheck {
   fits(schema: unknown, value: unknown): Yielding<boolean>;
-  /** True for patterns that cannot run in linear time. */
+  /** True for patterns without a linear-time form. */
   matches(pattern: string, text: string): Yielding<boolean>;
 }
 
@@ -22,7 +22,7 @@ const types: Readonly<Record<string, (value: unknown) => boolean>> = {
 
 export const isOfType = (name: unknown, value: unknown): boolean => types[String(name)]?.(value) ?? false;
 
-/** A bound that is no number says nothing. */
+/** A bound other than a number is ignored. */
 export const isWithin = (min: unknown, size: number, max: unknown): boolean =>
   !(typeof min === "number" && size < min) && !(typeof max === "number" && size > max);
 
@@ -41,10 +41,10 @@ export function fitsNumber(schema: JsonObject, value: number): boolean {
   const { minimum, maximum, exclusiveMinimum: above, exclusiveMaximum: below, multipleOf: unit } = schema;
   if (!isWithin(minimum, value, maximum)) return false;
   if ((typeof above === "number" && value <= above) || (typeof below === "number" && value >= below)) return false;
-  // Draft 4 said so with a word beside the bound.
+  // Draft 4 used a boolean next to the bound.
   if ((above === true && value === minimum) || (below === true && value === maximum)) return false;
   if (typeof unit !== "number" || unit <= 0) return true;
   const times = value / unit;
-  // 0.3 is a multiple of 0.1, to all but a computer.
+  // Tolerates rounding: 0.3 counts as a multiple of 0.1.
   return Math.abs(times - Math.round(times)) <= 1e-9 * Math.max(1, Math.abs(times));
 }

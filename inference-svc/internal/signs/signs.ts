@@ -1,14 +1,14 @@
 /**
- * Reads characters as people and models do: as nothing, as a Latin letter or digit in another style or script, or as they
- * are. One table by properties of Unicode decides for requests, answers, judges and rules in words.
+ * Reads characters as people and models do: as nothing, as a Latin letter or digit in another style or script, or unchanged. One table of Unicode
+ * properties serves requests, answers, judges and rules in words.
  *
- * The table is generated, and not left to the regular expressions of the running Node: those know neither styles nor the
- * values of digits, and an older Node would let letters pass that a newer one in the same installation sees through.
+ * The table is generated instead of using the regular expressions of the running Node: those have neither styles nor digit values, and an older Node would
+ * miss letters that a newer Node in the same installation recognizes.
  */
 import { unitAt } from "@sluice/proto/lib/text/unit-at.js";
 import { runs } from "./gen/table.ts";
 
-/** Kinds of the table; every other one is the ASCII code of a letter or digit. */
+/** Kinds of the table; every other kind is the ASCII code of a letter or digit. */
 const asItIs = 0;
 const unassigned = 2;
 
@@ -23,13 +23,13 @@ for (const run of runs.split(",")) {
   at += length;
 }
 
-/** A Node with a newer Unicode than the table's may know characters that the table does not. */
+/** A Node with a newer Unicode version may know characters missing from the table. */
 const isShown = (code: number): boolean =>
   !/^[\p{C}\p{Default_Ignorable_Code_Point}]$/u.test(String.fromCodePoint(code));
 
 /**
- * The text in plain letters and digits, without characters that show nothing: controls but for tabs and line breaks, formats,
- * private use, unassigned ones, halves of pairs, and lines and frames over letters. Tags count as such.
+ * The text in plain letters and digits, without invisible characters: controls except tabs and line breaks, formats, private use, unassigned characters,
+ * lone surrogates, and lines and frames over letters. Tags count as invisible.
  */
 export function plainSigns(text: string): string {
   const { length } = text;

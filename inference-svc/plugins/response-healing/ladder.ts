@@ -65,7 +65,7 @@ function parsed(text: string): unknown {
 /** Fenced candidates come before others, and valid JSON before repaired JSON. */
 function inOrder(found: readonly Candidate[], { mode, pick }: WantedJson): readonly Candidate[] {
   const rank = ({ isFenced, isWhole }: Candidate) => (isFenced ? 0 : 1) + (isWhole ? 0 : 2);
-  // Without a schema, only its form distinguishes an object from a sentence in brackets.
+  // If there is no schema, only its form distinguishes an object from a sentence in brackets.
   const meant = mode === "json_schema" ? found : found.filter(({ isMeant }) => isMeant);
   return (pick === "last" ? meant.toReversed() : meant).toSorted((a, b) => rank(a) - rank(b));
 }

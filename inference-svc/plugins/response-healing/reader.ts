@@ -188,7 +188,7 @@ export class Reader {
     if (this.#open.length > 0) this.#isFirst = false;
   }
 
-  /** Only closing brackets may be missing at the end. */
+  /** Gives up unless only closing brackets are missing at the end. */
   #closeAll(): void {
     if (this.#comma !== -1 || this.#isFirst || this.#mayGoOn) throw new Stop("truncated");
     this.#cursor.replace(this.#end, this.#end, this.#missing());

@@ -103,7 +103,7 @@ const event = (step: "delta" | "done", payload: JsonObject): ItemEvent => ({
 const ending = ({ advice: text }: OutputItem): readonly ItemEvent[] =>
   typeof text === "string" ? [event("done", { text })] : [];
 
-/** One advisor of a turn, with its earlier questions and answers in this turn and in the history. */
+/** An advisor in a turn, with its earlier questions and answers in this turn and in the history. */
 class Advice {
   readonly #settings: ToolSettings;
   readonly #wanted: Wanted;

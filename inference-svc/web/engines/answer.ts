@@ -1,21 +1,21 @@
-/** Reads the answers of search engines: JSON with a list of results in it. */
+/** Reads search engine answers: JSON with a list of results. */
 import { type JsonObject, isObject } from "@sluice/proto/lib/validation/fields.js";
 import type { Posted } from "../../internal/detection/wire.ts";
 import { wellFormed } from "../charset.ts";
 import { PageUnreadable } from "../page-unreadable.ts";
 import { type SearchHit, SearchRefused } from "../search.ts";
 
-/** Statuses about the one search, not about the engine, the key or its limits. */
+/** Statuses caused by the single search, not by the engine, the key or its limits. */
 const refusals: ReadonlySet<number> = new Set([400, 413, 414, 422]);
 
-/** @throws SearchRefused; Error for every other answer that holds no results */
+/** @throws SearchRefused; Error for every other answer without results */
 export function resultsIn(posted: Posted, listOf: (answer: JsonObject) => unknown): readonly JsonObject[] {
   const results = listOf(bodyIn(posted));
   if (!Array.isArray(results)) throw new Error("no results");
   return results.filter(isObject);
 }
 
-/** @throws SearchRefused; Error for every other answer that is no object of JSON */
+/** @throws SearchRefused; Error for every other answer that is not a JSON object */
 export function bodyIn({ status, body }: Posted): JsonObject {
   if (refusals.has(status)) throw new SearchRefused(`status ${status}`);
   if (status !== 200) throw new Error(`status ${status}`);
@@ -24,16 +24,16 @@ export function bodyIn({ status, body }: Posted): JsonObject {
   return answer;
 }
 
-/** The first object of a list; an empty one for anything else. */
+/** The first object of a list; an empty object for anything else. */
 export const firstIn = (list: unknown): JsonObject => (Array.isArray(list) ? list.find(isObject) : undefined) ?? {};
 
-/** @param status that the engine names for a page which it could not read */
+/** @param status reported by the engine for an unreadable page */
 export const unread = (status: unknown): PageUnreadable =>
   typeof status === "number" && Number.isInteger(status) && status >= 300 && status <= 599
     ? new PageUnreadable(`status ${status}`, { status })
     : new PageUnreadable("the engine could not read it");
 
-/** The error of the parser would quote the answer, which must not get into a log. */
+/** The parser's error would quote the answer, which must not get into a log. */
 function parsed(body: string): unknown {
   try {
     return JSON.parse(body);
@@ -42,10 +42,10 @@ function parsed(body: string): unknown {
   }
 }
 
-/** Longest URL that clients and models get as a link. */
+/** Longest URL passed to clients and models as a link. */
 const maxUrlLength = 2_048;
 
-/** @param excerptsOf texts of a result, best first; all but texts are left out */
+/** @param excerptsOf texts of a result, best first; other values are ignored */
 export const hitsIn = (
   results: readonly JsonObject[],
   excerptsOf: (result: JsonObject) => readonly unknown[],

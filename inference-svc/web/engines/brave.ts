@@ -6,7 +6,7 @@ import { hitsIn, resultsIn } from "./answer.ts";
 import { withSites } from "./sites.ts";
 
 const maxResults = 20;
-/** Brave refuses longer queries. */
+/** Brave rejects longer queries. */
 const maxQueryLength = 400;
 const maxWords = 50;
 
@@ -19,9 +19,9 @@ export const brave = (get: MeteredGet): SearchAdapter => ({
       q: withSites({ ...search, query: words, wishes: {} }, { length: maxQueryLength, words: maxWords }),
       count: String(Math.min(search.maxResults, maxResults)),
       offset: String(number - 1),
-      // Other kinds of results have no page of their own.
+      // Other kinds of results have no separate page.
       result_filter: "web",
-      // Brave would put marks of HTML around the words that were found.
+      // Otherwise Brave marks matched words with HTML.
       text_decorations: "false",
     });
     const answer = await get(`/web/search?${query.toString()}`, limits, fieldsOf(place));

@@ -17,7 +17,7 @@ interface EngineKind {
   /** Header field for the key; absent: a bearer token. */
   readonly keyField?: string;
   readonly adapter: (service: MeteredClient) => SearchAdapter;
-  /** Absent: the vendor reads no pages. */
+  /** Absent when the vendor reads no pages. */
   readonly pages?: (service: MeteredClient) => ReadPage;
 }
 
@@ -47,7 +47,7 @@ export interface EngineParts extends Omit<SearchEngineParts, "timeoutMs"> {
   readonly meter: OpenMeter;
 }
 
-/** In the order of the list of all engines; the first is the default where the configuration names none. */
+/** In the order of the list of all engines; the first is the default unless configured. */
 export const openEngines = (
   { engines }: SearchSettings,
   userAgent: string,

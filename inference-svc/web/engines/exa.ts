@@ -6,7 +6,7 @@ import { isCountryCode } from "../wishes.ts";
 import { bodyIn, firstIn, hitsIn, resultsIn, unread } from "./answer.ts";
 import { toldDomains } from "./told-domains.ts";
 
-/** Hours; -1 means that no page is read for a search, whatever its age in the cache. */
+/** Hours; -1: no page is fetched for a search, whatever its age in the cache. */
 const neverFresh = -1;
 
 export const exa = (post: MeteredPost): SearchAdapter => ({

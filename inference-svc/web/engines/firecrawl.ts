@@ -1,6 +1,6 @@
 /**
- * Firecrawl (https://docs.firecrawl.dev/api-reference/endpoint/search, https://docs.firecrawl.dev/api-reference/endpoint/scrape). A search does
- * not read the pages that it finds: that would cost as much again for each.
+ * Firecrawl (https://docs.firecrawl.dev/api-reference/endpoint/search, https://docs.firecrawl.dev/api-reference/endpoint/scrape). A search does not read
+ * the found pages: that would cost as much again for each.
  */
 import type { MeteredPost } from "../../upstream/transport/metered-client.ts";
 import type { ReadPage } from "../page-engine.ts";
@@ -9,7 +9,7 @@ import { isCountryCode } from "../wishes.ts";
 import { bodyIn, hitsIn, resultsIn, unread } from "./answer.ts";
 import { toldDomains } from "./told-domains.ts";
 
-/** Longer queries are refused. */
+/** Longer queries are rejected. */
 const maxQueryLength = 500;
 
 export const firecrawl = (post: MeteredPost): SearchAdapter => ({
@@ -40,7 +40,7 @@ function isFilled(value: string): boolean {
   return value !== "" && value.length <= 100;
 }
 
-/** Shorter time limits are refused, in milliseconds. */
+/** Shorter time limits (in milliseconds) are rejected. */
 const minTimeoutMs = 1_000;
 
 interface Scraped {

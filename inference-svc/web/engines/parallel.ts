@@ -6,7 +6,7 @@ import { isCountryCode } from "../wishes.ts";
 import { bodyIn, firstIn, hitsIn, resultsIn, unread } from "./answer.ts";
 import { toldDomains } from "./told-domains.ts";
 
-/** Longer search queries are refused; the objective has the whole text. */
+/** Longer search queries are rejected; the objective has the whole text. */
 const maxQueryLength = 200;
 
 export const parallel = (post: MeteredPost): SearchAdapter => ({

@@ -1,9 +1,9 @@
-/** Domains as words of a query: many engines know the operators `site:` and `-site:`. */
+/** Domains as search operators: many engines support `site:` and `-site:`. */
 import type { Search } from "../search.ts";
 
 const unlimited = { length: Number.POSITIVE_INFINITY, words: Number.POSITIVE_INFINITY };
 
-/** @param most of the whole query: the domains are left out of one that would be longer, since the results are checked for them, too */
+/** @param most maximum length of the whole query: beyond it the domains are left out, since the results are checked for them, too */
 export function withSites({ query, domains: { allowed, blocked } }: Search, most = unlimited): string {
   const site = (pattern: string) => pattern.replace(/^https?:\/\//i, "").replace(/^\*\./, "");
   const only = allowed.map((pattern) => `site:${site(pattern)}`).join(" OR ");

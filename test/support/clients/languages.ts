@@ -46,20 +46,27 @@ export const offline = { LITELLM_LOCAL_MODEL_COST_MAP: "True" };
 
 const options = { maxBuffer: 64 << 20, timeout: 540_000 };
 
+/** Installs packages of Python into a folder. @param packages also options of pip */
+export async function installPython(folder: string, packages: readonly string[]): Promise<void> {
+  const target = ["--target", join(folder, "packages"), "--disable-pip-version-check", "--no-warn-script-location"];
+  await run("python3", ["-m", "pip", "install", "--quiet", ...target, ...packages], options);
+}
+
+/** Variables with which a program of Python finds the packages in the folder. */
+export const pythonEnvironment = (folder: string): Readonly<Record<string, string>> => ({
+  PYTHONPATH: join(folder, "packages"),
+  PYTHONDONTWRITEBYTECODE: "1",
+});
+
 const python = (...packages: readonly string[]): Toolchain => ({
   language: "Python",
   probe: ["python3", "--version"],
   sources: [],
   packages,
-  install: async (folder) => {
-    const target = ["--target", join(folder, "packages"), "--disable-pip-version-check", "--no-warn-script-location"];
-    await run("python3", ["-m", "pip", "install", "--quiet", ...target, ...packages], options);
-  },
+  install: (folder) => installPython(folder, packages),
   command: (folder, program) => [
     "env",
-    `PYTHONPATH=${join(folder, "packages")}`,
-    "PYTHONDONTWRITEBYTECODE=1",
-    ...Object.entries(offline).map(([name, value]) => `${name}=${value}`),
+    ...Object.entries({ ...pythonEnvironment(folder), ...offline }).map(([name, value]) => `${name}=${value}`),
     "python3",
     join(programsFolder, "python/program.py"),
     program,

@@ -30,7 +30,7 @@ export interface AnswerBatch extends WireBatch {
   readonly textUnits: number;
 }
 
-/** A turn from the view of the engine: it receives batches, and can be cancelled from outside. */
+/** A turn as the engine sees it: it receives batches, and can be cancelled from outside. */
 export interface EngineTurn extends Cancellable {
   /** Called when the turn is admitted, before any upstream call. */
   accepted(): void;

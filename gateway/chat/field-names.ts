@@ -50,7 +50,7 @@ export class ChatFieldNames implements FieldNames {
   readonly #bareEffort: boolean;
   readonly #oldChoice: boolean;
 
-  /** @param messages numbers of the messages behind the items of the input */
+  /** @param messages numbers of the messages that the input items were made from */
   constructor(messages: readonly number[], given: GivenFields) {
     const { max_completion_tokens: newer, max_tokens: older, reasoning, functions, tools, tool_choice: choice } = given;
     this.#messages = messages;

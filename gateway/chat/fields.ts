@@ -43,7 +43,7 @@ export class ChatFields extends TurnFields {
 
 const kept: ReadonlySet<string> = new Set(Object.keys(new ChatFields()));
 
-/** Limits the unknown fields kept of a hostile body. */
+/** Limits how many unknown fields of a hostile body are kept. */
 const maxIgnored = 64;
 
 /** The arrays repeated by each request of a conversation. */

@@ -10,7 +10,7 @@ import { thoughtsOf } from "./thoughts.ts";
 
 export interface WrittenInput {
   readonly json: Uint8Array;
-  /** Numbers of the messages behind the items. */
+  /** Numbers of the messages that the items were made from. */
   readonly places: readonly number[];
   /** Whether the messages contain reasoning that possibly only its provider can read. */
   readonly hasSealed: boolean;

@@ -10,7 +10,7 @@ export class StreamedMessage {
   readonly #chunks: ChunkText;
   /** Characters of `content` before each part. */
   readonly #offsets: number[] = [];
-  /** Number of annotations already shown of each part. */
+  /** Number of annotations already shown, by part. */
   readonly #annotated: number[] = [];
   #part = -1;
   #isRefusal = false;

@@ -140,7 +140,7 @@ export class Console {
     const session = secret === undefined ? undefined : await this.#sessions.find(secret, context);
     if (secret === undefined || !session || session.person === "") return session;
     if (this.#parts.oidc?.holds(session.rule) === true) return session;
-    // The rule behind the session is no longer in the configuration file.
+    // The rule that granted the session is no longer in the configuration file.
     await this.#sessions.end(secret, { all: false }, context);
     return undefined;
   }

@@ -47,7 +47,7 @@ export class Oidc {
     return this.#settings.name;
   }
 
-  /** Whether the rule behind a session's role still exists. */
+  /** Whether the rule that gave a session its role still exists. */
   holds(rule: string): boolean {
     return this.#rules.has(rule);
   }

@@ -19,7 +19,7 @@ export interface RequestNote {
   readonly ms: number;
   /** Error type of a failed request. */
   readonly errorType: string | undefined;
-  /** The error behind the failure, for the log only. */
+  /** The original error of the failure, only for the log. */
   readonly cause: unknown;
 }
 

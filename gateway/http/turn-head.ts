@@ -5,7 +5,7 @@ import { createResponse } from "../contract/operations/responses.ts";
 
 export const responsesPath = `${basePath}${createResponse.path}`;
 export const chatPath = `${basePath}${createChatCompletion.path}`;
-/** Turns with refusals in the form of /responses. */
+/** Turns whose refusals have the form of /responses. */
 const requestLines = [responsesPath, chatPath].map((path) => `POST ${path} HTTP/1.1\r\n`);
 /** Maximum head size recognized here; longer heads are rare, and left to Node's parser. */
 const maxHeadBytes = 4_096;

@@ -3,7 +3,7 @@ import type { Batch, ClientFrame } from "@sluice/proto/gen/sluice/inference/v1/s
 import { turnCredit } from "@sluice/proto/lib/lane/outbox.js";
 import type { TurnControl, TurnListener } from "@sluice/proto/lib/lane/turn-listener.js";
 
-/** The lane from the view of its turns. */
+/** The lane as its turns use it. */
 interface TurnCarrier {
   send(turn: number, frame: ClientFrame["frame"]): void;
   forget(turn: number, cancel: boolean): void;

@@ -171,7 +171,7 @@ export class LanePool {
     return [...this.#peers.values()].filter(({ isReady }) => isReady);
   }
 
-  /** Usable processes able to do their work. */
+  /** Usable processes that can do their work. */
   #working(): Peer[] {
     return [...this.#peers.values()].filter(({ isReady, small }) => isReady && small.hindrance !== "whole");
   }

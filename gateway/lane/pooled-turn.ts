@@ -13,7 +13,7 @@ import { dropContent } from "@sluice/proto/lib/turns/drop-content.js";
 /** Maximum number of processes tried for a turn. */
 const maxTries = 3;
 
-/** An inference process from the view of its turns. */
+/** An inference process as its turns see it. */
 export interface TurnProcess {
   readonly address: string;
   /** Called when a turn has failed there before any event, for a reason other than the client. */

@@ -47,7 +47,7 @@ interface PlacedPart {
 }
 
 export class Conversation {
-  /** The block or message behind each item. */
+  /** The block or message that each item was made from. */
   readonly places: ItemPlace[] = [];
   /** Names of tools found by a search of the client or the provider. */
   readonly found = new Set<string>();

@@ -6,7 +6,7 @@ import type { MessagesTool } from "./tools.ts";
 const message = { role: "user", content: "" };
 
 export class MessageNote implements ElementNote {
-  /** The block or message behind each of its items. */
+  /** The block or message that each of its items was made from. */
   readonly places: ItemPlace[] = [];
   /** Ids of the calls of functions. */
   readonly calls: (string | undefined)[] = [];

@@ -3,7 +3,7 @@ import type { JsonMember } from "@sluice/proto/lib/json/span.js";
 import { RepeatedArray, parseUnread } from "../turns/repeated-array.ts";
 import { MessageNote, ToolNote } from "./notes.ts";
 
-/** Limits the unknown fields kept of a hostile body. */
+/** Limits how many unknown fields of a hostile body are kept. */
 const maxUnread = 64;
 
 export class RepeatedArrays {

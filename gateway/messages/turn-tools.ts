@@ -18,7 +18,7 @@ export interface ToolsInput {
 const none = new Uint8Array();
 
 export class TurnTools {
-  /** Paths of the client's tools and servers behind the tools of the turn. */
+  /** Paths of the client's tools and servers that the turn's tools were made from. */
   readonly paths: string[] = [];
   /** The tools converted now; those converted earlier are functions. */
   readonly texts: string[] = [];

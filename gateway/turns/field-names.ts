@@ -2,11 +2,11 @@
 import type { Fault } from "@sluice/proto/lib/faults/fault.js";
 import { isObject } from "@sluice/proto/lib/validation/fields.js";
 
-/** The places in a client's body of the parts of a turn. */
+/** The places in a client's body that the parts of a turn were made from. */
 export interface FieldNames {
-  /** Path of the message or block behind an input item. */
+  /** Path of the message or block that an input item was made from. */
   item(index: number): string | undefined;
-  /** Path of the block behind a part of an item. */
+  /** Path of the block that a part of an item was made from. */
   part(item: number, part: number): string | undefined;
   tool(index: number): string | undefined;
   /** Client names of item fields, by their names in the turn; missing fields have no counterpart. */

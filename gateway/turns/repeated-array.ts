@@ -95,7 +95,7 @@ export class RepeatedArray<Note extends ElementNote> {
     return readValue(this.#body, this.#member);
   }
 
-  /** @param value array with one element in the role of all known elements */
+  /** @param value array in which one element stands for all known elements */
   fill(value: unknown): unknown {
     if (this.known === 0) return value;
     const filled = this.#known.map(({ note }) => note.standIn);

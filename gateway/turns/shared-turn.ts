@@ -25,7 +25,7 @@ import {
 } from "./prepare.ts";
 import { reserveForParsing, scanBody } from "./body.ts";
 
-/** A prepared turn open to further requests. */
+/** A prepared turn that further requests can join. */
 export type SharedTurn = PreparedTurn & KeyedTurn;
 
 export interface SharedTurnParts extends TurnParts {

@@ -32,7 +32,7 @@ export interface InternalQuestion {
   readonly text: string;
   /** A file sent along with the text. */
   readonly file?: Readonly<Record<string, unknown>>;
-  /** Maximum number of pages to read of the file. */
+  /** Maximum number of the file's pages to read. */
   readonly pages?: number;
   readonly format?: TextFormat;
   readonly maxOutputTokens: number;

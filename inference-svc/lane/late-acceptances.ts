@@ -20,7 +20,7 @@ export const mayBeLate = (open: Open): boolean => open.atMostOnce && measureOpen
 export interface AcceptedTurn {
   readonly mayBeLate: boolean;
   readonly isBegun: boolean;
-  /** Whether the gateway has an acknowledgement, in the form of any frame, or needs none, because it has cancelled the turn. */
+  /** Whether the gateway has an acknowledgement (any frame of the turn), or needs none because it has cancelled the turn. */
   readonly isTold: boolean;
   /** Sends a frame without events. */
   tellAccepted(): void;

@@ -14,7 +14,7 @@ import { answers, failureOf, isRequest, readMessages, writeReply } from "./messa
 
 /** Maximum bytes of an answer. Its text is in memory twice while it is read. */
 export const maxAnswerBytes = 4 * 1024 * 1024;
-/** Bytes of an error page searched for a JSON-RPC error. */
+/** How many bytes of an error page are searched for a JSON-RPC error. */
 const maxErrorBytes = 64 * 1024;
 const headersLimitBytes = 32 * 1024;
 /** Concurrent calls of one model answer. */

@@ -62,7 +62,7 @@ function offerOf(tool: ServerTool, open: OpenTool, { spelling }: HostedTool, nam
   return { tool, open, name, spelling, items };
 }
 
-/** The functions sent to a provider together with a native tool: the client's functions, and those in the role of Sluice's tools. */
+/** The functions sent to a provider together with a native tool: the client's, and those that represent Sluice's tools. */
 const functionsBeside = (
   entry: HostedTool,
   request: TurnRequest,

@@ -11,7 +11,7 @@ export interface Search {
   readonly query: string;
   readonly maxResults: number;
   readonly domains: Domains;
-  /** UTF-16 units used of each result. */
+  /** Maximum UTF-16 units of each result. */
   readonly contentLength: number;
   readonly wishes: SearchWishes;
 }

@@ -17,7 +17,7 @@ import { measureEvents } from "../../turns/answer-writer.ts";
 import type { CapturedTurn } from "../../turns/captured-turn.ts";
 import { Ladder } from "../ladder.ts";
 
-/** The connection from the view of its response. */
+/** The connection as its response uses it. */
 export interface EventTaker {
   send(frames: readonly string[]): void;
   /** Called once, at the end. @param fault undefined after an answer @param refused whether no event was sent */

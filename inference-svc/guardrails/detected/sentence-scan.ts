@@ -7,7 +7,7 @@ import type { Scope } from "../../turn/scope.ts";
 import type { ServiceScan } from "./service-scan.ts";
 import { type DetectedRule, selectSpans } from "./rules.ts";
 
-/** UTF-16 units sent without waiting for the end of a sentence. */
+/** Length in UTF-16 units at which text is sent although no sentence has ended. */
 const maxFresh = 400;
 /** UTF-16 units at the end of a cut sentence, sent again with the next sentence: a name may be cut there. */
 const tailUnits = 64;

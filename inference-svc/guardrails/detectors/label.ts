@@ -1,7 +1,7 @@
 /** Reads the label in front of a number, to distinguish `order no. 4111...` from `card: 4111...`. */
 import type { CandidateWindow } from "./candidates.ts";
 
-/** Units in front of a candidate searched for its label. */
+/** How many units in front of a candidate are searched for its label. */
 export const labelReach = 48;
 
 /** The rest of the line in front of a place, in lower case. */

@@ -8,7 +8,7 @@ import { givenNames } from "./given-names.ts";
 import { capitals, extendSet, letters, wordUnits } from "./unit-sets.ts";
 
 const inName = extendSet(letters, "'’-");
-/** Units in front of a name searched for an introduction. */
+/** How many units in front of a name are searched for an introduction. */
 const reach = 40;
 const space = 0x20;
 const dot = 0x2e;

@@ -6,7 +6,7 @@ import { unitAt } from "@sluice/proto/lib/text/unit-at.js";
 
 /** Minimum length of an encoded word: shorter words carry too little, and ordinary words are as long. */
 export const minEncoded = 16;
-/** Maximum UTF-16 units decoded of a word: 64 KiB of text in base64. */
+/** Maximum UTF-16 units of a word that are decoded: 64 KiB of text in base64. */
 export const maxEncoded = 87_384;
 /** Maximum levels of decoding: a text may be encoded twice. */
 const maxLevels = 2;

@@ -14,7 +14,7 @@ import type { MappedPiece } from "./mapped-text.ts";
 export class Tally {
   /** Matches per rule. A block rule stops at the first text with a match. */
   readonly counts = new Map<FilterRule, number>();
-  /** Redact rules with a match in a text not open to redaction. */
+  /** Redact rules that matched a text which cannot be redacted. */
   readonly unredactable = new Set<FilterRule>();
   /** Errors of rules that failed. */
   readonly failures = new Map<FilterRule, unknown>();

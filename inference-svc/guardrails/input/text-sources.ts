@@ -58,7 +58,7 @@ export class Unredactable implements TextSource {
   }
 }
 
-/** Maximum number of different words searched for in a file's text. */
+/** Maximum number of different words looked up in a file's text. */
 const maxLookups = 256;
 
 /** A second text of a file, which is not sent itself. Matches also present in the sent text are redacted there; others cannot be redacted. */

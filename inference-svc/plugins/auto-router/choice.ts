@@ -41,8 +41,8 @@ const defaultTradeoff = 9;
 const toleranceOf = (difficulty: number): number => Math.max(0.25, 2 - 1.5 * difficulty);
 
 /**
- * @param candidates models able to serve the request
- * @param field all models known for the task, able to serve or not: a model's cost rank must not depend on the request
+ * @param candidates models that can serve the request
+ * @param field all models known for the task, including those that cannot serve: a model's cost rank must not depend on the request
  */
 export function chooseByTask(
   candidates: readonly RankedModel[],

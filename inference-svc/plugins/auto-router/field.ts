@@ -28,9 +28,9 @@ export interface TaskNeeds {
 }
 
 export interface ScoredModels {
-  /** Models able to serve the request; at least one, unless a model is pinned. */
+  /** Models that can serve the request; at least one, unless a model is pinned. */
   readonly candidates: readonly RankedModel[];
-  /** All models known for the task, able to serve or not. */
+  /** All models known for the task, including those that cannot serve. */
   readonly known: readonly RankedModel[];
   /** Slug of the pinned model; undefined when it is forbidden or cannot serve. */
   readonly pinned: string | undefined;

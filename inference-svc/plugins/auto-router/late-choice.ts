@@ -1,5 +1,5 @@
 /**
- * Router choices still open to revision by a model. A router first chooses by its local guess, to know the endpoints before guardrails scan the request.
+ * Router choices that a classifier model may still change. A router first chooses by its local guess, to know the endpoints before guardrails scan the request.
  * After an unsure guess, a classifier model gets the redacted request, and the router chooses again.
  */
 import { dollars } from "@sluice/proto/lib/ledger/money.js";
@@ -23,7 +23,7 @@ export interface Rechosen {
   readonly stage: Stage;
 }
 
-/** A choice by an unsure guess, open to revision. */
+/** A choice by an unsure guess, which may still change. */
 export interface OpenChoice extends Rechosen {
   /** Variant suffix of the router's slug; empty without a variant. */
   readonly suffix: string;

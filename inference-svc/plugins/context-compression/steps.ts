@@ -125,7 +125,7 @@ const texts: Step = function* (state, { cuttable, goal }) {
     state.set(index, replaceText(item, place, truncateMiddle(text, minText)), "texts");
     const spare = goal - state.total;
     if (spare <= 0) continue;
-    // Length kept of a text, by its actual characters per token.
+    // Length that a text keeps, by its actual characters per token.
     const kept = minText + Math.floor((spare / Math.max(1, before - state.total)) * (text.length - minText) * 0.98);
     state.set(index, replaceText(item, place, truncateMiddle(text, kept)), "texts");
   }

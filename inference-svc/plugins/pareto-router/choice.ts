@@ -20,7 +20,7 @@ export interface ParetoChoice {
 }
 
 /**
- * @param coders models able to serve the request
+ * @param coders models that can serve the request
  * @param scores of all models
  */
 export function chooseByScore(coders: readonly Coder[], scores: readonly number[], wish: ParetoWish): ParetoChoice {

@@ -45,9 +45,9 @@ const wishOf = (settings: ParetoRouterPlugin | undefined, variant: Variant | und
 });
 
 interface Field {
-  /** Models able to serve the request. */
+  /** Models that can serve the request. */
   readonly pool: readonly Coder[];
-  /** All scores, also of models unable to serve the request: quality is ranked within the whole catalogue. */
+  /** All scores, including those of models that cannot serve the request: quality is ranked within the whole catalogue. */
   readonly scores: readonly number[];
 }
 

@@ -25,7 +25,7 @@ export interface Candidates {
 /** A key in front of the bracket: the value belongs to an object whose start is missing. */
 const keyBefore = /["'”]\s*[:=]\s*$/;
 const fenceBefore = /```[\w-]*\s*$/;
-/** Characters before a candidate searched for a code fence. */
+/** How many characters in front of a candidate are searched for a code fence. */
 const lookBehind = 40;
 /** Maximum JSON-like beginnings: a text with more is prose without JSON. */
 const maxBeginnings = 64;

@@ -26,7 +26,7 @@ export function candidatesOf({ models }: TurnRequest, variant: Variant | undefin
   return candidates;
 }
 
-/** The models able to serve, by price. */
+/** The models that can serve, by price. */
 export interface Roles {
   readonly efficient: string;
   readonly capable: string;

@@ -3,7 +3,7 @@ import { type JsonObject, isObject } from "@sluice/proto/lib/validation/fields.j
 import { truncate } from "../../turn/truncate.ts";
 import { deriveMark, wrapAsData } from "../../web/data.ts";
 
-/** Maximum UTF-16 units kept of a result. */
+/** Maximum UTF-16 units of a result that are kept. */
 const maxText = 1024 * 1024;
 
 export function textOfResult(result: JsonObject): string {

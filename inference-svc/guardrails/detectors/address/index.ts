@@ -8,7 +8,7 @@ import { capitals, digits, extendSet, unitSet, wordUnits } from "../unit-sets.ts
 import { tailAt } from "./tail.ts";
 import { comma, isHouseNumber, isCapitalized, numberAt, space, wordAt, type AddressWord, withoutDot } from "./words.ts";
 
-/** Units in front of a number searched for signs of a year. */
+/** How many units in front of a number are searched for signs of a year. */
 const yearReach = 8;
 const inBox = unitSet("0-9", " ");
 

@@ -11,7 +11,7 @@ const firstWords = 60;
 const lastWords = 40;
 /** Number of trailing characters that usually contain these words. */
 const lastCharacters = 1_000;
-/** Characters read of the instructions, which are shared by many requests. */
+/** Number of characters of the instructions that are read, since many requests share them. */
 const instructionWords = 80;
 /** Characters read at each end of a text; the middle of a longer text is skipped. */
 const endCharacters = 8_192;

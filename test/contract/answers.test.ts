@@ -93,7 +93,7 @@ limits: {body_bytes: 20000, turn_ms: 4000}
     }
   }
 
-  describe("without a stream", () => {
+  describe("an answer without a stream", () => {
     test.each<[string, Reply, string]>([
       ["text", chatAnswer({ role: "assistant", content: "Hi" }), "completed"],
       ["a call", chatAnswer({ role: "assistant", content: null, tool_calls: [toolCall] }, "tool_calls"), "completed"],
@@ -166,18 +166,18 @@ limits: {body_bytes: 20000, turn_ms: 4000}
       [404, { model: "acme/unknown", input: "Hello" }],
       [404, { ...ask, prompt: { id: "pmpt_1" } }],
       [413, { ...ask, instructions: "a".repeat(20_000) }],
-    ])("%i of %.60j", async (status, body) => {
+    ])("%i is documented for %.60j", async (status, body) => {
       await expectFailure(await respond(body), status);
     });
 
     test.each<[number, Record<string, string>]>([
       [401, { authorization: "" }],
       [401, { authorization: "Bearer sk-sl-unknown" }],
-    ])("%i with %j", async (status, headers) => {
+    ])("%i is documented with %j", async (status, headers) => {
       await expectFailure(await respond(ask, headers), status);
     });
 
-    test("403 for a management key", async () => {
+    test("403 is documented for a management key", async () => {
       await expectFailure(await manage("POST", "/responses", ask), 403);
     });
 
@@ -196,12 +196,12 @@ limits: {body_bytes: 20000, turn_ms: 4000}
       await expectFailure(await respond({ ...ask, stream: true }), status);
     });
 
-    test("408 when the turn takes too long", async () => {
+    test("408 is documented when the turn takes too long", async () => {
       chat.script([{ hang: true }]);
       await expectFailure(await respond(ask), 408);
     });
 
-    test("404 of a path", async () => {
+    test("404 is documented for a path", async () => {
       await expectFailure(await send("GET", "/nowhere"), 404);
     });
   });
@@ -285,7 +285,7 @@ limits: {body_bytes: 20000, turn_ms: 4000}
     });
   });
 
-  test("the catalogue", async () => {
+  test("the catalogue matches the document", async () => {
     const models: unknown = await (await send("GET", "/models")).json();
     expect(validate("ModelList", models)).toEqual([]);
     expect(models).toMatchObject({ data: expect.arrayContaining([expect.objectContaining({ id: model })]) });
@@ -297,7 +297,7 @@ limits: {body_bytes: 20000, turn_ms: 4000}
     await expectFailure(await send("GET", "/models/acme/none/endpoints"), 404);
   });
 
-  test("the document and its page, without a key", async () => {
+  test("the document and its page are served without a key", async () => {
     const published = await fetch(`${house.baseUrl}/openapi.json`);
     expect([published.status, await published.json()]).toEqual([200, document]);
     const page = await fetch(new URL("/docs", house.baseUrl));

@@ -116,7 +116,7 @@ describe("the published document", () => {
     });
   });
 
-  test("asks administration for a management key", () => {
+  test("requires a management key for administration", () => {
     const administration = operations.filter(({ operation }) => operation.tags[0] === "Administration");
     expect(administration.length).toBeGreaterThan(3);
     for (const { name, operation } of administration) {
@@ -125,7 +125,7 @@ describe("the published document", () => {
     }
   });
 
-  test.each(["KeyChange", "GuardrailChange", "WorkspaceChange"])("%s: a change without a field is none", (name) => {
+  test.each(["KeyChange", "GuardrailChange", "WorkspaceChange"])("%s: a change needs a field", (name) => {
     expect(validate(name, {})).not.toEqual([]);
     expect(validate(name, { name: "x" })).toEqual([]);
   });

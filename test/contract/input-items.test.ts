@@ -22,13 +22,13 @@ test("the tables hold every kind of the contract", () => {
   expect(Object.keys(answerItems).toSorted()).toEqual(sent.toSorted());
 });
 
-describe("accepted unchanged", () => {
+describe("an input item is accepted unchanged:", () => {
   test.each(kinds)("%s", (_, item) => {
     expect(parseTurnRequest({ input: inPlace(item) }).input.at(-1)).toEqual(item);
   });
 
   test.each(Object.entries(answerItems))(
-    "%s without id and status, and with null for what is not needed",
+    "%s without id and status, and with null for optional fields",
     (type, item) => {
       const needed = (inputItem.kinds.get(type) as ObjectShape).rules?.required ?? ["type", "role", "content"];
       const bare = Object.fromEntries(
@@ -53,7 +53,7 @@ test("a local shell is answered as Codex does: by the output of a function, and 
   ]);
 });
 
-test("null inside of what was replayed is unset, too", () => {
+test("null inside a replayed item is unset, too", () => {
   const search = (action: object) => ({ type: "web_search_call", id: "w", status: "completed", action });
   const actions = [
     { type: "search", query: "q", queries: null, sources: null },
@@ -65,7 +65,7 @@ test("null inside of what was replayed is unset, too", () => {
   expect(listProblems({ input: [found] })).toEqual(["input.0.action.url: must be a string"]);
 });
 
-describe("refused with the field's path", () => {
+describe("an input item is refused with the field's path:", () => {
   const wrong = (value: unknown): unknown => (typeof value === "string" || Array.isArray(value) ? 5 : "x");
   /** Fields of any JSON type, filled by a provider or a tool. */
   const open = new Set(["computer_call.action", "tool_search_call.arguments", "service:files.result"])
@@ -126,7 +126,7 @@ describe("items together", () => {
   });
 
   test.each([[{ id: "m", content: "a" }], [{ type: null, id: "m", role: "user" }], [{ id: 5 }], [{}]])(
-    "%j is none",
+    "%j is no reference",
     (item) => {
       expect(listProblems({ input: [item] })[0]).toMatch(/^input\.0\.type: /);
     },
@@ -188,12 +188,12 @@ describe("items together", () => {
     expect(parseTurnRequest({ input: items }).input.map((item) => item["phase"])).toEqual(["commentary", undefined]);
   });
 
-  test.each(["a string", { type: "http_error", code: 500 }, null])("mcp_call.error %j", (error) => {
+  test.each(["a string", { type: "http_error", code: 500 }, null])("mcp_call.error %j is accepted", (error) => {
     expect(listProblems({ input: [{ ...answerItems["mcp_call"], error }] })).toEqual([]);
   });
 });
 
-test("parts of the user: sound and video", () => {
+test("a user's message may have sound and video", () => {
   const content = [
     { type: "input_audio", input_audio: { data: "AA", format: "mp3" } },
     { type: "input_video", video_url: "https://a.example/v", processing: "agentic" },

@@ -116,14 +116,14 @@ describe.each(kinds)("%s", (name, shape) => {
     expect(both(good)).toEqual([true, true]);
   });
 
-  test("misses every required field", () => {
+  test("requires every required field", () => {
     for (const field of (schema["required"] ?? []) as string[]) {
       const { [field]: _, ...without } = good;
       expect([field, ...both(without)]).toEqual([field, false, false]);
     }
   });
 
-  test("sees a wrong type in every field", () => {
+  test("refuses a wrong type in every field", () => {
     for (const [field, of] of properties) {
       const planted = wrong(of);
       if (planted !== undefined) expect([field, ...both({ ...good, [field]: planted })]).toEqual([field, false, false]);

@@ -100,7 +100,7 @@ describe("a plugin", () => {
     ["web-fetch", { max_uses: 50 }, { max_uses: 51 }, "max_uses: must be between 1 and 50"],
     ["moderation", {}, { enabled: 1 }, "enabled: must be true or false"],
     ["response-healing", { enabled: true }, { enabled: "yes" }, "enabled: must be true or false"],
-  ])("%s with %j, but not %j", (id, within, beyond, problem) => {
+  ])("%s is accepted with %j, but not with %j", (id, within, beyond, problem) => {
     expect(wrong(plugins, [{ id, ...within }], "plugins")).toEqual([]);
     expect(wrong(plugins, [{ id, ...beyond }], "plugins")).toEqual([`plugins.0.${problem}`]);
     // A whole request has the same problems.
@@ -148,7 +148,7 @@ describe("preferences", () => {
     [{ max_price: {} }, { max_price: { input: 1 } }, "max_price.input: unknown field"],
     [{ sort: {} }, { sort: { order: "price" } }, "sort.order: unknown field"],
     [{ preferred_max_latency: {} }, { preferred_max_latency: { p95: 1 } }, "preferred_max_latency.p95: unknown field"],
-  ])("%j, but not %j", (within, beyond, problem) => {
+  ])("%j are accepted, but not %j", (within, beyond, problem) => {
     expect(wrong(providerPreferences, within, "provider")).toEqual([]);
     const [found] = listProblems({ provider: beyond });
     if (problem.startsWith("^")) expect(found?.replace("provider.", "")).toMatch(new RegExp(problem));

@@ -50,7 +50,7 @@ describe("a tool", () => {
     expect(kept).toMatchObject(own ? { type, json } : { type: "hosted", kind: type, spelling: type, json });
   });
 
-  test.each(kinds)("%s, a required field missing or of a wrong type", (type, entry) => {
+  test.each(kinds)("%s is refused with a required field missing or of a wrong type", (type, entry) => {
     const required = (tool.kinds.get(type) as Partial<ObjectShape>).rules?.required ?? [];
     expect(required.toSorted()).toEqual(
       Object.keys(entry)
@@ -189,7 +189,7 @@ describe("a tool", () => {
       { tools: [{ type: "function", function: { name: "g" } }] },
       "tools.0.function: name, description and parameters belong beside type, not inside function",
     ],
-  ])("%s with %j, but not %j", (type, within, beyond, message) => {
+  ])("%s is accepted with %j, but not with %j", (type, within, beyond, message) => {
     expect(listProblems({ tools: [{ ...minimal[type], ...within }] })).toEqual([]);
     const [problem] = listProblems({ tools: [{ ...minimal[type], ...beyond }] });
     if (message.startsWith("^")) expect(problem?.replace("tools.0.", "")).toMatch(new RegExp(message));
@@ -275,7 +275,7 @@ describe("a tool", () => {
       "sleep_after_seconds: must be between 1 and 2592000",
     ],
     ["apply_patch", { engine: "native" }, { engine: "exa" }, "engine: must be one of auto, native, service"],
-  ])("service:%s with %j, but not %j", (name, within, beyond, message) => {
+  ])("service:%s is accepted with %j, but not with %j", (name, within, beyond, message) => {
     const type = `service:${name}`;
     expect(listProblems({ tools: [{ type, parameters: within }] })).toEqual([]);
     const [problem] = listProblems({ tools: [{ type, parameters: beyond }] });
@@ -422,11 +422,11 @@ describe("domains", () => {
   // None of them matches any address, so a page on a deny list would still be read.
   const wrong = ["not a domain", " a.test", "a.*", "*a.test", "a.test/*", "ftp://a.test", "*", "*.", "https://"];
 
-  test.each(right)("%j is one", (pattern) => {
+  test.each(right)("%j is a domain", (pattern) => {
     expect(refused(pattern)).toEqual([]);
   });
 
-  test.each(wrong)("%j is none", (pattern) => {
+  test.each(wrong)("%j is no domain", (pattern) => {
     const says = "must be a domain such as example.com, *.example.com or example.com/docs";
     expect(refused(pattern)).toEqual([
       `plugins.0.exclude_domains.0: ${says}`,

@@ -225,7 +225,7 @@ describe("fails as the request would", () => {
     ["a wrong item", { input: [{ type: "unheard_of" }] }, 400],
     ["nobody who may serve", { provider: { only: ["nobody"] } }, 404],
     ["a body above the limit", { input: "y".repeat(6_000) }, 413],
-  ])("fails for %s", async (_, wrong, status) => {
+  ])("%s", async (_, wrong, status) => {
     const body = { model: "acme/large", input: "Hi", ...wrong };
     const [dry, wet] = await Promise.all([post("/responses/dry-run", body), post("/responses", body)]);
     const [said, meant] = [(await dry.json()) as { error: object }, (await wet.json()) as { error: object }];
@@ -268,7 +268,7 @@ describe("a dry run over gRPC", () => {
     ["a management key", () => over(house.managementKey), 403],
     ["a wrong scalar", () => over(house.apiKey, turnRequest("sluice/echo", "Hi", { temperature: 3 })), 400],
     ["what is not JSON", () => over(house.apiKey, turnRequest("m", "", { inputJson: Buffer.from("{") })), 400],
-  ])("%s", async (_, wrong, status) => {
+  ])("fails for %s", async (_, wrong, status) => {
     const fault = await wrong().catch((error: unknown) => Fault.from(error));
     expect([fault instanceof Fault && fault.status, connections]).toEqual([status, 0]);
   });

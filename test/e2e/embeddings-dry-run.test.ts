@@ -60,7 +60,7 @@ async function receiptOf(body: object, key?: string): Promise<Receipt> {
   return receipt as Receipt;
 }
 
-test("names the endpoints in their order, and what the texts cost at most", async () => {
+test("a dry run of embeddings names the endpoints in their order, and the maximum cost of the texts", async () => {
   const order = { order: ["second", "first"] };
   const receipt = await receiptOf({ model: "text-embedding-3", input: ["A text.", "Another."], provider: order });
   expect(receipt).toMatchObject({
@@ -98,7 +98,7 @@ test.each<[string, object, number, string]>([
   ["a field", { model: "near/two", input: [] }, 400, "input: at least 1 input"],
   ["an unknown model", { model: "near/three", input: "x" }, 404, "near/three is not in the catalogue"],
   ["a model that gives no vectors", { model: "near/chat", input: "x" }, 400, "near/chat"],
-])("fails as the request would for %s", async (_, body, status, message) => {
+])("a dry run of embeddings fails like the request for %s", async (_, body, status, message) => {
   const embedded = await fetch(`${house.baseUrl}/embeddings`, {
     method: "POST",
     headers: { authorization: `Bearer ${house.apiKey}`, "content-type": "application/json" },

@@ -324,7 +324,7 @@ describe("a key with", () => {
     });
   });
 
-  test("a budget: what could exceed it is refused, and what is left can be spent", async () => {
+  test("a budget is refused a request that could exceed it, and can spend the rest", async () => {
     // 18 bytes are at most 26 tokens with their marks, each 0.001 USD.
     const key = await newKey("--limit", "0.03");
     upstream.script([vectors([1])]);

@@ -146,7 +146,7 @@ describe("a thousand at once", () => {
 });
 
 describe("a later request", () => {
-  test("hears everything from the beginning", async () => {
+  test("gets everything from the beginning", async () => {
     const goOn = paused();
     const idempotencyKey = randomUUID();
     const first = await ask({ stream: true }, { idempotencyKey });
@@ -162,7 +162,7 @@ describe("a later request", () => {
     expect(stream.events.at(-1)?.type).toBe("response.completed");
   });
 
-  test("asks anew: nothing is kept of what has ended", async () => {
+  test("starts a new turn after the end: nothing is kept of an ended turn", async () => {
     const before = upstream.requests.length;
     const idempotencyKey = randomUUID();
     const [one, two] = [await ask({}, { idempotencyKey }), await ask({}, { idempotencyKey })];

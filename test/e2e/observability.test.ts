@@ -75,7 +75,7 @@ afterAll(async () => {
   await collector?.stop();
 });
 
-describe("the page", () => {
+describe("the metrics page", () => {
   test("lists every documented metric, and no other", () => {
     const own = [...metricNames(text)].filter((name) => name.startsWith("sluice_")).toSorted();
     const always = [...documented].filter(([, metric]) => metric.always).map(([name]) => name);
@@ -94,7 +94,7 @@ describe("the page", () => {
     expect([...new Set(unnamed)]).toEqual([]);
   });
 
-  test("knows when the rest exists", () => {
+  test("documents when conditional metrics exist", () => {
     const conditional = [...documented].filter(([, metric]) => !metric.always).map(([name]) => name);
     const sources = ["limits/redis-link.ts", "limits/shared.ts", "tls/certificates.ts"].map((file) =>
       readFileSync(join(root, "proto/lib", file), "utf8"),
@@ -108,7 +108,7 @@ describe("the dashboard and the alert rules", () => {
     ...new Set(expressions.flatMap((expression) => expression.match(/\b(?:sluice|nodejs|process)_\w+/g) ?? [])),
   ];
 
-  test("have something to look at", () => {
+  test("have metrics and panels", () => {
     expect(used.length).toBeGreaterThan(20);
     expect(panels.filter(({ targets }) => targets).length).toBeGreaterThan(20);
   });

@@ -10,7 +10,7 @@ import { type Upstream, chatChunk, chatStream, startUpstream } from "../support/
 const begun = chatChunk({ content: "begun " });
 const open = { chunks: [{ sse: [begun] }], hang: true };
 
-describe("streams and the people who leave them", () => {
+describe("streams and their clients", () => {
   let upstream: Upstream;
   let house: House;
 

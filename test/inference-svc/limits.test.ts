@@ -68,7 +68,7 @@ describe("429", () => {
     expect(keysAt(one).slice(-2)).toEqual(expect.arrayContaining(["a", "b"]));
   });
 
-  test("a limit is one model's", async () => {
+  test("a limit holds for one model", async () => {
     one.script([limited(30), chatStream("one")]);
     await ask("keyed");
     one.script([chatStream("one")]);
@@ -206,7 +206,7 @@ describe("keys", () => {
   });
 });
 
-describe("the budget", () => {
+describe("the retry budget", () => {
   const failures = (budget: RetryBudget, count: number) => {
     for (let index = 0; index < count; index++) budget.beginRetry(false)(true, clock.now);
   };

@@ -36,7 +36,7 @@ describe("a path", () => {
 });
 
 describe("a new file", () => {
-  test.each([["+a\n+\n+b"], ["+a\n"], [""], ["+a\r\n+b\r\n"]])("%j is one", (diff) => {
+  test.each([["+a\n+\n+b"], ["+a\n"], [""], ["+a\r\n+b\r\n"]])("%j is accepted", (diff) => {
     expect(findCreateProblem(diff)).toBeUndefined();
   });
 
@@ -44,7 +44,7 @@ describe("a new file", () => {
     ["+a\nb", 2],
     ["@@\n+a", 1],
     ["+a\n\n+b", 2],
-  ])("%j is none because of line %d", (diff, line) => {
+  ])("%j is refused because of line %d", (diff, line) => {
     expect(findCreateProblem(diff)).toBe(`diff, line ${line}: every line of a new file begins with +`);
   });
 });
@@ -57,7 +57,7 @@ describe("a change", () => {
     ["@@\n a\n+b\n*** End of File\n"],
     ["@@\n a\n\n+b"],
     ["@@\r\n-a\r\n+b\r\n"],
-  ])("%j is one", (diff) => {
+  ])("%j is accepted", (diff) => {
     expect(findUpdateProblem(diff)).toBeUndefined();
   });
 
@@ -72,11 +72,11 @@ describe("a change", () => {
     ["*** End of File", "diff, line 1: a section needs lines"],
     ["@@\n-a\nb", "diff, line 3: begins with neither"],
     ["--- a/f\n+++ b/f\n@@ -1 +1 @@\n\tx", "diff, line 4: begins with neither"],
-  ])("%j is none: %s", (diff, problem) => {
+  ])("%j is refused: %s", (diff, problem) => {
     expect(findUpdateProblem(diff)).toContain(problem);
   });
 
-  test("whatever passes is applied by the library of the clients", () => {
+  test("an accepted change is applied by the clients' library", () => {
     const marks = fc.constantFrom(" ", "-", "+");
     const body = fc.array(fc.tuple(marks, fc.constantFrom("a", "b", "", " x", "@@", "***")), { maxLength: 4 });
     const heads = fc.constantFrom("", "@@\n", "@@ a\n", "@@ no such line\n", "@@x\n", "@@ \n");
@@ -101,7 +101,7 @@ describe("a change", () => {
     expect(passed).toBeGreaterThan(50);
   });
 
-  test("accepted as a new file is created by the clients' library", () => {
+  test("an accepted new file is created by the clients' library", () => {
     const lines = fc.array(fc.tuple(fc.constantFrom("+", "", " "), fc.constantFrom("a", "", "***", "@@")), {
       maxLength: 4,
     });

@@ -99,7 +99,7 @@ describe("a provider with the responses format", () => {
     expect(JSON.stringify(events)).not.toContain("encrypted_content");
   });
 
-  test("20 is a fault before anything was given out", async () => {
+  test("20 is a fault before any output", async () => {
     const { fault, rejected, events } = await ask("responses", { chunks: [{ bytes: sample("20-failed-only.sse") }] });
     expect([fault?.reason, fault?.message, fault?.errorType, fault?.responseCode]).toEqual([
       FaultReason.PROVIDER_FAILED,

@@ -81,7 +81,7 @@ describe("service:datetime", () => {
     expect(Date.parse(text)).toBe(epochMs);
   });
 
-  test("the zone of its entry is meant where the model names none", async () => {
+  test("the zone of its entry is the default", async () => {
     expect(await told(undefined, beforeSummer, "Asia/Tokyo")).toMatchObject({ timezone: "Asia/Tokyo" });
     expect(await told("UTC", beforeSummer, "Asia/Tokyo")).toMatchObject({ timezone: "UTC" });
   });
@@ -243,7 +243,7 @@ describe("service:tool_search", () => {
     expect(loaded.map(({ name }) => name).toSorted()).toEqual(names.toSorted());
   });
 
-  test("nothing found names what there is; more than wanted is only named", async () => {
+  test("a search without a match names the available tools; matches beyond the limit are only named", async () => {
     acme.script([searching("zebra"), answering("None.")]);
     await turn({ tools });
     expect(output()).toEqual({ loaded: [], names_begin_with: ["crm", "openTicket", "mail"] });

@@ -292,7 +292,7 @@ describe("guardrails of the key", () => {
     expect(events[1]).toMatchObject({ item: { type: "service:datetime", timezone: "[Z]" } });
   });
 
-  test("a block after something was delivered ends the stream as incomplete", async () => {
+  test("a block after output ends the stream as incomplete", async () => {
     acme.script([callingStream("Let me look.", {}), chatStream("Noon.")]);
     const { events, fault } = await guarded([block("Europe/\\w+")], AppliesTo.OUTPUT, { stream: true });
     expect(fault).toBeUndefined();

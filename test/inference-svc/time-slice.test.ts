@@ -14,7 +14,7 @@ function* longWork(steps: number, onStep: () => void) {
   }
 }
 
-test("however many turns have long work, one slice of it is done in a round of the event loop", async () => {
+test("with long work in any number of turns, a round of the event loop does one slice", async () => {
   const { scope } = newScope();
   const done: number[] = [];
   const works = Array.from({ length: 6 }, (_, turn) =>

@@ -139,7 +139,7 @@ test("a failing tool is a result and a line in the log", async () => {
   expect(warnings).toMatchObject([{ request_id: "req_test", tool: "service:web_search", err: { message: "a bug" } }]);
 });
 
-test.each([true, false])("who leaves while tools run ends them, with a stream: %s", async (stream) => {
+test.each([true, false])("a leaving client ends the running tools, with a stream: %s", async (stream) => {
   const { tool, running, begun } = held();
   const { turn, asked } = looped(tool, giving(callOf("a"), callOf("b")));
   const left = newScope();

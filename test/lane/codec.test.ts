@@ -76,7 +76,7 @@ describe("messages of inference-svc", () => {
   const general = (message: SessionResponse) => toBinary(SessionResponseSchema, message);
   const byCode = (bytes: Uint8Array) => bytesOf(SessionResponseSchema, within(decodeSessionResponse, bytes));
 
-  test("written by generated code mean the same in the general way", () => {
+  test("written by generated code mean the same to the general codec", () => {
     fc.assert(
       fc.property(responses, (message) => {
         expect(meaning(SessionResponseSchema, writtenResponse(message))).toBe(
@@ -87,7 +87,7 @@ describe("messages of inference-svc", () => {
     );
   });
 
-  test("written in the general way mean the same to generated code", () => {
+  test("written by the general codec mean the same to generated code", () => {
     fc.assert(
       fc.property(responses, (message) => {
         const bytes = general(message);
@@ -172,7 +172,7 @@ describe("messages of a gateway", () => {
   const general = (message: Parameters<typeof writeSessionRequest>[0]) => toBinary(SessionRequestSchema, message);
   const byCode = (bytes: Uint8Array) => bytesOf(SessionRequestSchema, within(decodeSessionRequest, bytes));
 
-  test("written by generated code mean the same in the general way", () => {
+  test("written by generated code mean the same to the general codec", () => {
     fc.assert(
       fc.property(requests, (message) => {
         expect(meaning(SessionRequestSchema, writtenRequest(message))).toBe(
@@ -183,7 +183,7 @@ describe("messages of a gateway", () => {
     );
   });
 
-  test("written in the general way mean the same to generated code", () => {
+  test("written by the general codec mean the same to generated code", () => {
     fc.assert(
       fc.property(requests, (message) => {
         const bytes = general(message);

@@ -300,7 +300,7 @@ describe("lane", () => {
     await until(() => wire.opened.at(-1) === "after");
   });
 
-  test("a draining server gets nothing new, keeps what runs, and the client ends the session and comes back", async () => {
+  test("a draining server gets nothing new, keeps its running turns, and the client ends the session and comes back", async () => {
     const listener = new Listener();
     wire.lane.open(open(), listener);
     await until(() => wire.turns.length === 1);
@@ -312,7 +312,7 @@ describe("lane", () => {
     await until(() => wire.sessions === 2 && wire.lane.ready);
   });
 
-  test("a handler that throws fails its own turn only", async () => {
+  test("a throwing handler fails only its turn", async () => {
     const broken = new Wire(async (turn) => {
       if (broken.turns.length === 1) throw new Error("secret detail");
       void turn.take({ events: [delta("ok")], cost: 20 }, true);
@@ -328,7 +328,7 @@ describe("lane", () => {
     broken.lane.stop();
   });
 
-  test("whatever the order of steps, no turn has more in flight than its credit and one batch, and nothing is left open", async () => {
+  test("in any order of steps, no turn has more in flight than its credit and one batch, and nothing is left open", async () => {
     const step = fc.oneof(
       fc.record({ do: fc.constant("send" as const), turn: fc.nat(2), cost: fc.integer({ min: 1, max: turnCredit }) }),
       fc.record({ do: fc.constantFrom("pause" as const, "resume" as const, "cancel" as const), turn: fc.nat(2) }),

@@ -142,7 +142,7 @@ describe("two processes of this build", () => {
 describe("a session within one process", () => {
   const connectTo = (handler: SessionHandler) => ready(new Lane("", handler.connectHere));
 
-  test("a session within one process", async () => {
+  test("delivers only recorded events", async () => {
     const steps: string[] = [];
     const { handler } = sessionServer({ beforeSending: () => steps.push("recorded") });
     const lane = await connectTo(handler);

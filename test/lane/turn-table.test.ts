@@ -2,7 +2,7 @@ import { describe, expect, test } from "@jest/globals";
 import { TurnTable } from "@sluice/proto/lib/lane/turn-table.js";
 
 describe("turn table", () => {
-  test("finds what was added until it is deleted, and uses its places again", () => {
+  test("finds an added turn until it is deleted, and uses its place again", () => {
     const table = new TurnTable<string>();
     for (const id of [1, 2, 3]) table.add(id, `turn ${id}`);
     expect(table.delete(2)).toBe(true);

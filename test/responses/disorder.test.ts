@@ -64,7 +64,7 @@ describe("chat", () => {
   );
   const finish = fc.constantFrom("stop", "length", "content_filter", "error", null);
 
-  test("any chunks", () => {
+  test("any chunks give a stream in the required order", () => {
     fc.assert(
       fc.property(fc.array(delta, { maxLength: 10 }), finish, cuts, (deltas, reason, borders) => {
         const text = sse(...deltas.map((each) => chatChunk(each)), chatChunk({}, reason), "[DONE]");
@@ -102,7 +102,7 @@ describe("converse", () => {
   );
   const ends = fc.constantFrom("end_turn", "max_tokens", "malformed_tool_use").map((reason) => told.ended(reason));
 
-  test("any events, in any order", () => {
+  test("any events, in any order, give a stream in the required order", () => {
     fc.assert(
       fc.property(fc.array(frame, { maxLength: 15 }), fc.oneof(ends, fc.constant([])), cuts, (frames, end, borders) => {
         const bytes = Buffer.concat([told.converseStart(), ...frames, ...end]);
@@ -143,7 +143,7 @@ describe("cohere", () => {
   );
   const ends = fc.constantFrom("COMPLETE", "MAX_TOKENS", "ERROR", "").map((reason) => [command.cohereEnd(reason)]);
 
-  test("any events, in any order", () => {
+  test("any events, in any order, give a stream in the required order", () => {
     fc.assert(
       fc.property(fc.array(event, { maxLength: 15 }), fc.oneof(ends, fc.constant([])), cuts, (events, end, borders) => {
         expect(streamed(cohere, sse(...events, ...end), { cuts: borders }).status).toMatch(settled);
@@ -197,7 +197,7 @@ describe("messages", () => {
     .constantFrom("end_turn", "max_tokens", "refusal")
     .map((reason) => messagesStop(reason, { output_tokens: 1 }, { stop_details: { explanation: "no" } }));
 
-  test("any events, in any order", () => {
+  test("any events, in any order, give a stream in the required order", () => {
     fc.assert(
       fc.property(fc.array(event, { maxLength: 15 }), fc.oneof(ends, fc.constant([])), cuts, (events, end, borders) => {
         expect(streamed(messages, sse(...events, ...end), { cuts: borders }).status).toMatch(settled);
@@ -244,7 +244,7 @@ describe("gemini", () => {
     fc.constantFrom<object>({}, { candidates: [null] }, { candidates: [{ content: 7 }] }, { promptFeedback: {} }),
   );
 
-  test("any chunks", () => {
+  test("any chunks give a stream in the required order", () => {
     fc.assert(
       fc.property(fc.array(said, { maxLength: 10 }), fc.boolean(), cuts, (chunks, ends, borders) => {
         const written = sse(...chunks, ...(ends ? [last()] : []));
@@ -286,7 +286,7 @@ describe("responses", () => {
     );
   });
 
-  test("any events, in any order", () => {
+  test("any events, in any order, give a stream in the required order", () => {
     fc.assert(
       fc.property(
         stories.chain((chosen) => {

@@ -101,7 +101,7 @@ describe("the text of a call", () => {
     expect(events.at(-1)).toEqual(done(item("xyz")));
   });
 
-  test.each(calls)("%s: a failure keeps what was delivered of it", (type, item, _, member) => {
+  test.each(calls)("%s: a failure keeps its delivered part", (type, item, _, member) => {
     const ladder = newLadder();
     const text = ladder.events(wire([start(item("")), delta("ab"), delta("c")]));
     const stream = parseSse(text + ladder.failed(new Fault(FaultReason.PROVIDER_FAILED)));

@@ -160,7 +160,7 @@ test("89 a message of four gigabytes is refused by its declared length", async (
   expect(statusOf(await call(keyed, message(0, 0xffff_ffff), false))).toBe("8");
 });
 
-test("90 a compressed message is refused before anybody unpacks it", async () => {
+test("90 a compressed message is refused before it is unpacked", async () => {
   const bomb = gzipSync(Buffer.alloc(40 * 1024 * 1024));
   const said = await call({ ...grpc, "grpc-encoding": "gzip" }, message(1, bomb.length, bomb));
   // UNIMPLEMENTED, the protocol's status for an unsupported encoding.
@@ -179,7 +179,7 @@ test.each(["application/grpc-web+proto", "application/json", "application/connec
   },
 );
 
-test("91 GET is no way to ask for a turn", async () => {
+test("91 GET requests no turn", async () => {
   const path = `${runTurn}?connect=v1&encoding=json&message=%7B%7D`;
   const { head } = await call({ ":method": "GET", ":path": path, origin: "https://evil.example" }, Buffer.alloc(0));
   expect([405, 415]).toContain(head[":status"]);

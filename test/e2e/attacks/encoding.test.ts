@@ -29,11 +29,11 @@ test("25 a lone surrogate in user is refused: it would merge two users", async (
   );
 });
 
-test("26 a surrogate pair, one half in each of two strings", async () => {
+test("26 a surrogate pair, one half in each of two strings, is refused", async () => {
   expectFault(await attacked.respond(String.raw`{"model":"sluice/echo","input":"\ud835","user":"\udcb3"}`), 400);
 });
 
-test("27 NUL in user, metadata, session_id and key_hashes", async () => {
+test("27 NUL in user, metadata, session_id and key_hashes is refused", async () => {
   const nul = "a\0b";
   for (const fields of [{ user: nul }, { metadata: { a: nul } }, { session_id: nul }]) {
     expectFault(await attacked.respond({ ...echo, ...fields }), 400, /NUL/);

@@ -99,7 +99,7 @@ test("13 a long integer in the schema of a tool passes unrounded", async () => {
   expect([answer.status, answer.body.includes("12345678901234567890")]).toEqual([200, true]);
 });
 
-test.each(["1.0", "1e0", "1"])("14 %s is one", async (number) => {
+test.each(["1.0", "1e0", "1"])("14 %s is an integer", async (number) => {
   const answer = await attacked.respond(asking(`"max_tool_calls":${number}`));
   expect(parseBody(answer)).toMatchObject({ status: "completed" });
 });

@@ -108,7 +108,7 @@ models:
     expect(session.events.length + (session.fault ? 1 : 0)).toBeGreaterThan(0);
   });
 
-  test("a streamed turn arrives in batches as the provider speaks, and ends with one end", async () => {
+  test("a streamed turn arrives in batches as the provider sends them, and ends with one end", async () => {
     let speak = () => {};
     const spoken = new Promise<void>((resolve) => {
       speak = resolve;
@@ -182,7 +182,7 @@ models:
     expect(fault.message).toBe("99: a field that this build does not know");
   });
 
-  test("keys decide: none, wrong, and of the wrong kind", async () => {
+  test("a missing or wrong key, or a key of the wrong kind, is refused", async () => {
     const turn = turnRequest("acme/large-2", "x");
     const outcome = async (key: string | undefined) => (await faultOf(runTurn(client, key, turn))).fault.reason;
     expect(await outcome(undefined)).toBe(FaultReason.UNAUTHENTICATED);

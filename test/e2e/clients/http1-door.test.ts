@@ -279,7 +279,7 @@ cors: {allow_origins: ["https://app.example"]}
       envelope(streamJson),
     );
 
-  test("a reader who does not read holds up its own provider, and leaves nothing behind", async () => {
+  test("a slow reader holds up only its provider, and leaves nothing behind", async () => {
     const words = "word ".repeat(2_000);
     upstream.script([{ chunks: [{ sse: [chatChunk({ content: words })], repeat: 10_000 }] }]);
     const before = { asked: upstream.requests.length, bytes: upstream.bytesWritten };

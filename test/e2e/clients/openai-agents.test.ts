@@ -64,7 +64,7 @@ models:
     return run.finalOutput;
   }
 
-  test("a tool loop", async () => {
+  test("a tool loop runs to its end", async () => {
     asked.length = 0;
     const result = await runner.run(reporter(), "Weather in Oslo?");
     expect(asked).toEqual(["example"]);
@@ -78,7 +78,7 @@ models:
     expect(result.state.usage.outputTokens).toBeGreaterThan(0);
   });
 
-  test("a tool loop, streamed", async () => {
+  test("a tool loop streams to its end", async () => {
     asked.length = 0;
     const result = await runner.run(reporter(), "Weather in Oslo?", { stream: true });
     let text = "";
@@ -101,7 +101,7 @@ models:
     expect(second.finalOutput).toContain("And tomorrow?");
   });
 
-  test("an answer of a type", async () => {
+  test("an answer has its output type", async () => {
     const outputType = z.object({ name: z.string(), radius_km: z.number() });
     const agent = new Agent({ name: "Astronomer", model: "sluice/echo", outputType });
     const { finalOutput } = await runner.run(agent, "A moon?");

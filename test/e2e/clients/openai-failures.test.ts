@@ -64,7 +64,7 @@ describe("the openai client and failures", () => {
     );
   };
 
-  describe("is thrown as the class of its status, with the gateway's message", () => {
+  describe("a failure is thrown as the class of its status, with the gateway's message", () => {
     test.each([
       ["refusing", 400, OpenAI.BadRequestError, "no such voice"],
       ["missing", 404, OpenAI.NotFoundError, "does not serve"],
@@ -115,7 +115,7 @@ describe("the openai client and failures", () => {
     });
   });
 
-  describe("is retried by the client's own rules", () => {
+  describe("a failure is retried by the client's own rules", () => {
     /** @returns how often a client with its default settings sends the request */
     async function timesAsked(model: string, options: ClientOptions = {}): Promise<number> {
       let asked = 0;

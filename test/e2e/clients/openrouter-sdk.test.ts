@@ -353,7 +353,7 @@ compat: {tool_type_aliases: ["openrouter:"], emit_metadata_alias: openrouter_met
     await expect(notAllowed).rejects.toMatchObject({ statusCode: 403 });
   });
 
-  test("a guardrail is given to a key, blocks, and is taken away", async () => {
+  test("a guardrail is assigned to a key, blocks, and is removed", async () => {
     const created = await house.admin("guardrails", "create", "--name", "g", "--block", "forbidden", "--json");
     const { id } = JSON.parse(created.stdout) as { id: string };
     const { guardrails } = clientOf(house.managementKey);

@@ -278,7 +278,7 @@ limits: {status_gate_ms: 3000, keep_alive_ms: 100}
     expect([served.status, parseSse(await served.text()).done]).toEqual([200, true]);
   });
 
-  test("16: a call of a custom tool, where the provider knows functions only", async () => {
+  test("16: a call of a custom tool at a provider limited to functions", async () => {
     const piece = (fields: object) => chatChunk({ tool_calls: [{ index: 0, ...fields }] });
     chat.script([
       stream(

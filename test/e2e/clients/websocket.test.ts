@@ -163,7 +163,7 @@ describe("a response over a WebSocket", () => {
     client.socket.close();
   });
 
-  test("ends when the client cancels it, and the provider hears of it", async () => {
+  test("ends when the client cancels it, and so does the provider call", async () => {
     const client = await connect();
     upstream.script([{ chunks: [{ sse: [chatChunk({ content: "begun " })] }], hang: true }]);
     client.send({ input: "x" });

@@ -147,7 +147,7 @@ describeWithChromium(`ways through the console ${inChromium}`, () => {
     expect(complaints).toEqual([]);
   });
 
-  test("a spreadsheet runs nothing of what a file of usage holds", async () => {
+  test("a spreadsheet runs no formula from an exported usage file", async () => {
     const { page, complaints } = await signedIn();
     await ask(await makeKey(page, '=HYPERLINK("x"),1'), "Hello");
     await page.goto("/console/calls");

@@ -227,7 +227,7 @@ describe("a sign-in is refused", () => {
     ),
     ["of whose address the service does not say whether it was verified", { ...operator, email_verified: undefined }],
     ["without an address", { sub: "5", groups: ["on-call"] }],
-  ])("who is a person %s", async (_, person) => {
+  ])("of a person %s", async (_, person) => {
     Object.assign(provider, { person, userInfo: { sub: (person as Claims)["sub"] } });
     expect(await finish(await begin())).toEqual({ ...failed, location: "/console?sign_in=no-role" });
   });

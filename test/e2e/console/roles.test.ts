@@ -96,7 +96,7 @@ describe.each(roles)("the role %s", (role) => {
     await Promise.all(calls);
   });
 
-  test("leaves what it refused in the audit log, with the person", async () => {
+  test("records its refusals in the audit log, with the person", async () => {
     const expected = all.filter(([, operation]) => !permits(role, neededRole(operation)));
     const { body } = await as("viewer", "GET", `/audit?limit=100&action=sessions.refuse&actor=${role}@example.com`);
     const entries = body.data as readonly { readonly target: string; readonly after: object }[];
@@ -106,7 +106,7 @@ describe.each(roles)("the role %s", (role) => {
     for (const { after } of entries) expect(after).toMatchObject({ role });
   });
 
-  test("ends a turn from operator on", async () => {
+  test("may end a turn from operator upwards", async () => {
     const { status, body } = await as(role, "DELETE", "/live/gen-none");
     if (role === "viewer") expect(body.error?.message).toMatch(/needs the role operator; yours is viewer$/);
     expect(status).toBe(role === "viewer" ? 403 : 404);
@@ -161,7 +161,7 @@ describeWithChromium(`pages ${inChromium}`, () => {
     ["operator", ["Make key"], ["Test", "Make guardrail", "Register end user"]],
     ["admin", ["Make key", "Make guardrail", "Register end user"], ["Test"]],
     ["account", ["Make key", "Test"], ["Make guardrail", "Register end user"]],
-  ] as const)("show a person with the rights of %s what these permit", async (who, shown, hidden) => {
+  ] as const)("show a person with the rights of %s only the permitted buttons", async (who, shown, hidden) => {
     const { page, complaints } = await visit(browser, origin);
     await page.setExtraHTTPHeaders(headersFor(`${who}@example.com`));
     const buttons = new Set<string>();

@@ -137,7 +137,7 @@ models:
     expect(stdout).toContain("1 of them lost calls");
   });
 
-  test("of lists equal the ledger, after kills", async () => {
+  test("sums of lists equal the ledger, after kills", async () => {
     const { page, complaints } = await signedIn();
     const whole = await ledger();
     const lost = await ledger("status = 'lost'");
@@ -169,7 +169,7 @@ models:
     expect(complaints).toEqual([]);
   });
 
-  test("of usage equal the ledger, for every grouping", async () => {
+  test("sums of usage equal the ledger, for every grouping", async () => {
     const { page, complaints } = await signedIn();
     const whole = await ledger();
     await page.goto("/console/usage");

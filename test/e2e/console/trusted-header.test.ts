@@ -82,7 +82,7 @@ describe("a person of the proxy", () => {
     expect((await ask(proxy, "GET", "/console/api/workspaces", ada)).body).toMatchObject({ total_count: 2 });
   });
 
-  test("may what the role permits, and is named in the audit log", async () => {
+  test("may do what the role permits, and is named in the audit log", async () => {
     const eve = { "x-forwarded-email": "eve@partner.example" };
     const refused = await ask(proxy, "POST", "/console/api/keys", eve, { name: "refused" });
     expect(refused.body.error?.message).toBe("POST /keys needs the role operator; yours is viewer");

@@ -46,7 +46,7 @@ const chatStream = (...chunks: readonly object[]) => ({
 });
 
 describe("text", () => {
-  test("whole", async () => {
+  test("is whole", async () => {
     upstream.script([claudeMessage([{ type: "text", text: "Hello" }])]);
     const message = await client.messages.create({ ...words, model: "t/claude" });
     expect(message).toMatchObject({

@@ -89,7 +89,7 @@ const shown = [
 ];
 
 describe("pages at Anthropic", () => {
-  test("the tool goes up as it came, and the page comes back whole", async () => {
+  test("the tool is sent unchanged, and the page comes back whole", async () => {
     upstream.script([claudeMessage([call, page, said])]);
     expect(JSON.parse(await ask({}))).toMatchObject({ content: shown });
     expect(lastSent()["tools"]).toEqual([tool]);
@@ -211,7 +211,7 @@ describe("deferred tools searched by the client itself", () => {
     expect(answer.content).toMatchObject([{ type: "tool_use", name: "fx.rates" }]);
   });
 
-  test("may be demanded at Anthropic", async () => {
+  test("may be required at Anthropic", async () => {
     upstream.script([claudeMessage([said])]);
     for (const choice of [{ type: "any" }, { type: "tool", name: "get_weather" }]) {
       await ask({ tools, messages: searched(), tool_choice: choice });

@@ -86,7 +86,7 @@ test("a refusal has the words of the provider", async () => {
   });
 });
 
-test("usage has the thoughts, the lifetimes of cache writes and the tier of the provider", async () => {
+test("usage has the reasoning tokens, the lifetimes of cache writes and the tier of the provider", async () => {
   const usage = {
     input_tokens: 9,
     cache_creation_input_tokens: 5,

@@ -58,7 +58,7 @@ const conversations: fc.Arbitrary<Conversation> = fc.record({
 const runs = Number(process.env["DOOR_RUNS"] ?? 100);
 
 test(
-  "leads to the same bytes at the provider",
+  "any conversation leads to the same bytes at the provider",
   async () => {
     const property = fc.asyncProperty(conversations, async (conversation) => {
       const sent = [];
@@ -127,7 +127,7 @@ describe.each(names)("a turn through the door of %s", (name) => {
 /** Columns with differences between two equal turns: ids of the turn, times, and its place among the records of its process. */
 const own = /^(?:turn_id|generation_id|request_id|sequence|.*_at|.*_ms|door)$/;
 
-test("leads to the same record but for the door", async () => {
+test("a turn through every door has the same record except the door", async () => {
   const database = new pg.Client({ connectionString: house.databaseUrl });
   await database.connect();
   try {

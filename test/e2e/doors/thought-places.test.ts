@@ -76,7 +76,7 @@ async function ask(messages: readonly object[], stream: boolean): Promise<string
 
 const cases = answers.flatMap(([name, blocks]) => [true, false].map((stream) => [name, stream, blocks] as const));
 
-test.each(cases)("thoughts %s through chat completions, stream: %s", async (_name, stream, blocks) => {
+test.each(cases)("reasoning %s passes through chat completions, stream: %s", async (_name, stream, blocks) => {
   upstream.script([stream ? claudeStream(blocks.map(streamed), "tool_use") : claudeMessage(blocks, "tool_use")]);
   const told = await ask([question], stream);
   const message = stream

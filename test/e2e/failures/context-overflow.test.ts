@@ -77,7 +77,7 @@ describe.each([{ stream: false }, { stream: true }])("%j", (more) => {
     expect((await ask("t/messages", more)).error.message).toBe(message);
   });
 
-  test("Sluice's own refusal of what no compression makes fit has them, too", async () => {
+  test("Sluice's own refusal of an incompressible prompt has the figures, too", async () => {
     const { status, error } = await ask("t/small", { system: "word ".repeat(4_000), ...more });
     expect(status).toBe(400);
     const [, requested, maximum] = /^prompt is too long: (\d+) tokens > (\d+) maximum$/.exec(error.message) ?? [];

@@ -276,7 +276,7 @@ limits: {body_bytes: 10000, streams_per_key: 2, turn_ms: 4000, stream_ms: 4000}
     for (const answer of open) await answer.body?.cancel();
   });
 
-  test("500 and 503: without anybody who knows keys and guardrails", async () => {
+  test("500 and 503: without a service for keys and guardrails", async () => {
     const admin = house.pids()["admin-svc"] ?? Number.NaN;
     process.kill(admin, "SIGSTOP");
     try {

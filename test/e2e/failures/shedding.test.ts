@@ -59,7 +59,7 @@ limits: {streams_per_key: 1000}
   test.each([
     ["a short one", "Hi"],
     ["one that is longer than what is read over", "x".repeat(200_000)],
-  ])("%s is refused, with a time to come back", async (_, input) => {
+  ])("%s is refused, with a retry hint", async (_, input) => {
     const response = await ask(input);
     const hint = Number(response.headers.get("retry-after"));
     expect([response.status, hint >= 1, hint <= 5, response.headers.get("x-should-retry")]).toEqual([
@@ -87,7 +87,7 @@ limits: {streams_per_key: 1000}
     expect([sockets.size, await noted()]).toEqual([1, before]);
   });
 
-  test("probes and administration are not", async () => {
+  test("probes and administration are not refused", async () => {
     const { origin } = new URL(house.baseUrl);
     expect((await fetch(`${origin}/livez`)).status).toBe(200);
     expect((await fetch(`${origin}/readyz`)).status).toBe(200);

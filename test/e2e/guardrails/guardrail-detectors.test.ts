@@ -290,7 +290,7 @@ describe("an unresponsive detector", () => {
     ["an error", { status: 500, chunks: [{ json: { error: "no" } }] }],
     ["garbage", { chunks: [{ bytes: "[{" }] }],
     ["places outside of the text", entities([0, 4], [20, 400])],
-  ])("but %s", async (_, reply) => {
+  ])("answering with %s fails the request, unless the guardrail fails open or only reports", async (_, reply) => {
     scripted.script([reply]);
     const closed = await guarded([scriptedRule("block")]);
     const before = acme.requests.length;

@@ -90,7 +90,7 @@ describe.each([true, false])("stream: %s", (stream) => {
   });
 });
 
-test("a block in the middle ends the stream with what was rightly delivered, and the call to the provider", async () => {
+test("a block in the middle ends the stream after its permitted part, and stops the provider call", async () => {
   let deliver = () => {};
   const delivered = new Promise<void>((resolve) => (deliver = resolve));
   upstream.script([

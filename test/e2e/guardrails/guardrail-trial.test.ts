@@ -127,7 +127,7 @@ describe("a trial shows", () => {
     ]);
   });
 
-  test("the places of matches over the pieces of an answer, and what its client had got", async () => {
+  test("the places of matches over the pieces of an answer, and the text delivered until then", async () => {
     const trial = await attempt({ guardrail, side: "output", text: ["One. Two. ", "sec", "ret-42 and more"] });
     expect(trial).toMatchObject({ decision: "blocked", text: "One. Two. ", error: null });
     expect(trial.matches).toEqual([{ rule: "code", action: "block", engine: "regex", start: 10, end: 19 }]);

@@ -52,7 +52,7 @@ describe("a blocking guardrail", () => {
     }
   });
 
-  test("a message of the guardrail's own takes the place of the default one, until it is cleared", async () => {
+  test("the guardrail's own message replaces the default, until it is cleared", async () => {
     await assign("");
     const change = (blocked_message: string | null) =>
       fetch(`${house.baseUrl}/guardrails/${guardrail}`, {

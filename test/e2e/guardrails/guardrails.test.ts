@@ -243,7 +243,7 @@ detectors:
     expect([answer.status, answer.body.error.message]).toEqual([400, message]);
   });
 
-  test("the largest pattern is taken, however its characters are written", async () => {
+  test("the largest pattern is accepted, in any spelling of its characters", async () => {
     const body = JSON.stringify({ name: "x", content_filters: [block("y".repeat(99_999))] });
     const escaped = body.replace(/y{99999}/, `\\u0078${"\u{1d4b3}".repeat(99_999)}`);
     expect((await manage("POST", "/guardrails", escaped)).status).toBe(201);
@@ -265,7 +265,7 @@ detectors:
     },
   );
 
-  test("an inference key may do none of it", async () => {
+  test("are forbidden for an inference key", async () => {
     const { id } = await make({});
     for (const [method, path, body] of [
       ["GET", "/guardrails"],

@@ -123,11 +123,11 @@ describe.each([
     expect(answer.service_metadata.pipeline).toMatchObject([{ name: id, data }]);
   });
 
-  test("does not read the settings of the other one", async () => {
+  test("does not read the settings of the other router", async () => {
     expect((await told({ model: slug, ...plugin({ cost_tier: "max" }, other) })).model).toBe("a/small");
   });
 
-  test("a stream names who serves from its beginning on", async () => {
+  test("a stream names the serving model from its beginning", async () => {
     upstream.script([chatStream("Hi")]);
     const response = await post({ model: slug, stream: true, ...plugin({ cost_tier: "max" }, id) });
     const { events } = parseSse(await response.text());
@@ -136,7 +136,7 @@ describe.each([
   });
 });
 
-test("models are ranked by how good they are at the task; who is not known for it is no candidate", async () => {
+test("models are ranked by their ability for the task; a model without a score for it is no candidate", async () => {
   const input = "Write a Python function that parses a CSV file and sorts the rows by date.";
   const answer = await told({ input, ...plugin({ cost_quality_tradeoff: 0 }) });
   expect(answer.model).toBe("d/coder");
@@ -163,7 +163,7 @@ test("a model able to serve the request is chosen", async () => {
   expect([answer.model, answer.service_metadata.pipeline[0]?.data["band_fallback"]]).toEqual(["b/middle", undefined]);
 });
 
-test("data policies, guardrails and windows leave over who may be chosen", async () => {
+test("data policies, guardrails and windows restrict the choice", async () => {
   expect((await told({ provider: { zdr: true } })).model).toBe("c/huge");
   expect(
     (await told({ input: `hello ${"many words ".repeat(4_000)}`, ...plugin({ allowed_models: ["a/*"] }) })).model,
@@ -220,7 +220,7 @@ describe("pin_model", () => {
   });
 });
 
-test("the slug stands in models too, and takes variants", async () => {
+test("the slug may be in models, too, with variants", async () => {
   expect((await told({ model: "service/auto:floor" })).model).toBe("a/small");
   const answer = await told({ model: "a/small", models: ["service/auto-beta:floor"] });
   expect([answer.model, answer.service_metadata.strategy]).toEqual(["a/small", "auto"]);

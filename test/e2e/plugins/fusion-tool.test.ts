@@ -173,7 +173,7 @@ test.each([
   expect(JSON.stringify(second ?? "auto")).not.toMatch(/required|service_fusion"}}$/);
 });
 
-test("tool_choice none asks no panel", async () => {
+test("tool_choice none calls no panel", async () => {
   outer.script([answering("Alone.")]);
   const before = panel.requests.length;
   const body = (await (await post({ tool_choice: "none" })).json()) as Told;
@@ -205,7 +205,7 @@ test.each([
   );
 });
 
-test.each([true, false])("who leaves ends the calls of the panel, stream: %s", async (stream) => {
+test.each([true, false])("a leaving client ends the calls of the panel, stream: %s", async (stream) => {
   const says = chatChunk({ role: "assistant", content: "A" });
   panel.script([{ chunks: [{ sse: [says] }], hang: true }]);
   outer.script([stream ? callingStream("", asksPanel) : calling(asksPanel)]);

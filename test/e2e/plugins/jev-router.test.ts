@@ -39,7 +39,7 @@ const post = (body: object) =>
   });
 const plugin = (settings: object) => ({ plugins: [{ id: "jev-router", ...settings }] });
 
-test("the answer names who served, and the receipt why", async () => {
+test("the answer names the serving model, and the receipt the reason", async () => {
   const body = (await (await post(plugin({ cost_tier: "high" }))).json()) as object;
   expect(validateResponse(body)).toEqual([]);
   expect(body).toMatchObject({
@@ -61,7 +61,7 @@ test("the answer names who served, and the receipt why", async () => {
   expect(upstream.requests.at(-1)?.json).toHaveProperty("reasoning_effort");
 });
 
-test("a stream is served by who was chosen, lists included", async () => {
+test("a stream is served by the chosen model, lists included", async () => {
   upstream.script([chatStream("Hi")]);
   const { events } = parseSse(await (await post({ stream: true, ...plugin({ models: ["a/sm*"] }) })).text());
   expect(events[0]).toMatchObject({ type: "response.created", response: { model: "a/small" } });

@@ -160,7 +160,7 @@ test("an approval without its request is refused", async () => {
   expect([response.status, await response.text()]).toEqual([400, expect.stringContaining("approval_request_id")]);
 });
 
-test("a dry run asks no server", async () => {
+test("a dry run calls no server", async () => {
   server.requests.splice(0);
   const body = (await (await post({ model: "acme/chat", tools: [entry()] }, "/responses/dry-run")).json()) as object;
   expect(body).toMatchObject({ error: null });

@@ -96,14 +96,14 @@ test("a session keeps its model as long as it is among the best", async () => {
   expect((await told({ session_id: "two", ...plugin({ max_price: 9 }) })).model).toBe("a/best");
 });
 
-test("a stream names who serves from its beginning on", async () => {
+test("a stream names the serving model from its beginning", async () => {
   upstream.script([chatStream("Hi")]);
   const { events } = parseSse(await (await post({ stream: true })).text());
   expect(events[0]).toMatchObject({ type: "response.created", response: { model: "a/best" } });
   expect(events.at(-1)).toMatchObject({ type: "response.completed", response: { model: "a/best" } });
 });
 
-test("the slug stands in models too, and takes variants", async () => {
+test("the slug may be in models, too, with variants", async () => {
   expect((await told({ model: "service/pareto-code:nitro" })).model).toBe("a/best");
   const answer = await told({ model: "a/mute", models: ["service/pareto-code:floor"] });
   expect([answer.model, answer.service_metadata["strategy"]]).toEqual(["a/mute", "pareto"]);

@@ -70,7 +70,7 @@ test.each([
   });
 });
 
-test("a stream names who serves from its beginning on", async () => {
+test("a stream names the serving model from its beginning", async () => {
   acme.script([chatStream("Hi")]);
   judge.script([forecast(0.1)]);
   const { events } = parseSse(await (await post({ stream: true })).text());

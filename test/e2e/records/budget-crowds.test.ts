@@ -231,7 +231,7 @@ describe.each([1, 2])("%i inference processes", (inferenceReplicas) => {
     ...(inferenceReplicas === 1 ? [{ held: "its cost", maxTokens: tokens.spent, limit: 9 * dollars.spent }] : []),
   ];
   test.each(calls)(
-    "of eight concurrent turns with subagents, each call holding $held, at least two of three within the budget are answered",
+    "on a budget for three, at least two of eight concurrent turns with subagents are answered, each call holding $held",
     async ({ maxTokens, limit }) => {
       const { key, hash } = await newKey(house, limit);
       const parameters = { model: "acme/plain", max_completion_tokens: maxTokens };

@@ -135,7 +135,7 @@ const limited = async (settings: object, ...keyHashes: string[]) => {
   return id;
 };
 
-test("a guardrail's budget is each key's own, and 403 when it is spent", async () => {
+test("a guardrail's budget is separate for each key, and 403 when it is spent", async () => {
   const [one, other] = [await newKey({}), await newKey({ limit: 0.05 })];
   const id = await limited({ limit_usd: 0.01, reset_interval: "daily" }, one.hash, other.hash);
   for (const { key } of [one, other]) {
@@ -166,7 +166,7 @@ test("a guardrail's budget is each key's own, and 403 when it is spent", async (
   expect((await ask(one.key)).status).toBe(200);
 });
 
-test("a guardrail's budget for the whole account is each key's own, in every workspace", async () => {
+test("a guardrail's budget for the whole account is separate for each key, in every workspace", async () => {
   await house.admin("workspaces", "create", "--name", "apart");
   const { stdout } = await house.admin("keys", "create", "--name", "k", "--workspace", "apart", "--json");
   const keys = [(await newKey({})).key, (JSON.parse(stdout) as { key: string }).key];

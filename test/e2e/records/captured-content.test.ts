@@ -258,7 +258,7 @@ describe("content is read", () => {
 });
 
 describeWithChromium(`the page of a request ${inChromium}`, () => {
-  test("shows on demand what was sent, where it is stored", async () => {
+  test("shows the sent body on demand, if it is stored", async () => {
     const browser = await openBrowser();
     const visited = await visit(browser, new URL(house.baseUrl).origin);
     const { page, complaints } = visited;

@@ -36,7 +36,7 @@ async function quietly(...request: Parameters<typeof send>): Promise<void> {
   answers.push(await send(...request));
 }
 
-test("keys, tokens and passwords", async () => {
+test("keys, tokens and passwords appear only in their proper place", async () => {
   const made = JSON.parse(await send("POST", "/keys", { name: "canary", limit: 5 })) as {
     key: string;
     data: { hash: string };

@@ -127,7 +127,7 @@ describe("a key with limits", () => {
     }
   });
 
-  test("gets more or less of them on the very next request", async () => {
+  test("has changed limits from the very next request on", async () => {
     const key = await newKey(house, { requests_per_minute: 1 });
     const current = await fetch(`${house.baseUrl}/key`, { headers: { authorization: `Bearer ${key}` } });
     expect((await current.json()) as object).toMatchObject({

@@ -89,7 +89,7 @@ limits: {status_gate_ms: 20}
   };
 
   test.each(Object.entries(ways))(
-    "%s: its streams fail within a second, and their upstream is left",
+    "%s: its streams fail within a second, and their provider calls stop",
     async (_, end) => {
       const endedMs = async () => {
         const key = await makeKey();

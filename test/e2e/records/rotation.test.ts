@@ -102,7 +102,7 @@ async function accepts(token: string): Promise<boolean> {
   }
 }
 
-test("the service token, in three steps and without a restart", async () => {
+test("the service token is replaced in three steps and without a restart", async () => {
   const pids = house.pids();
   const failures = await failuresDuring(async () => {
     await rotate(old, fresh);
@@ -129,7 +129,7 @@ test("a later connection uses the new token", async () => {
   await eventually(async () => (await ask()) === 200);
 });
 
-test("the key of a provider", async () => {
+test("the key of a provider is replaced without a failed request", async () => {
   const failures = await failuresDuring(async () => {
     put(providerKey, "provider-key-two");
     await eventually(() => acme.requests.at(-1)?.headers["authorization"] === "Bearer provider-key-two");

@@ -47,7 +47,7 @@ describe("another workspace", () => {
     return { status: response.status, body: (text === "" ? undefined : JSON.parse(text)) as unknown };
   }
 
-  test("nothing of it is found, and nothing changes", async () => {
+  test("is not found, and does not change", async () => {
     const key = `/keys/${hashKey(foreignKey)}`;
     const guardrail = `/guardrails/${foreignGuardrail}`;
     const hashes = { key_hashes: [hashKey(house.apiKey)] };

@@ -192,7 +192,7 @@ describe.each(Object.entries(askingTools))("%s", (_, row) => {
     return (await closed) - leftAt;
   }
 
-  test.each(streams)("who leaves ends the call within 250 ms, stream: %s", async (stream) => {
+  test.each(streams)("a leaving client ends the call within 250 ms, stream: %s", async (stream) => {
     // A busy machine is slower at times; the best of five is what Sluice needs.
     let bestMs = Number.POSITIVE_INFINITY;
     for (let tries = 0; tries < 5 && bestMs >= 250; tries++) bestMs = Math.min(bestMs, await leave(stream));

@@ -66,7 +66,7 @@ describe("the prompt and the roles", () => {
 describe("calls and results", () => {
   const tools = [functionTool()];
 
-  test("results come first in the next message, with what they show; numbers are not rounded", () => {
+  test("results come first in the next message, with their images; numbers are not rounded", () => {
     const input = [
       say("user", "u"),
       say("assistant", [{ type: "output_text", text: "Checking.", annotations: [] }]),
@@ -172,7 +172,7 @@ describe("reasoning in the input", () => {
     expect(losses.map(([path]) => path)).toEqual(["input.3", "input.4", "input.6"]);
   });
 
-  test("none to another family", () => {
+  test("is not sent to another family", () => {
     const { body, losses } = translateToConverse({ input }, gptOss);
     expect(body.messages).toEqual([user(block("u")), assistant(block("a"))]);
     expect(losses.map(([path]) => path)).toEqual(["input.1", "input.2", "input.3", "input.4", "input.6"]);
@@ -213,7 +213,7 @@ describe("images, videos and files", () => {
     expect([body.messages, losses]).toEqual([[user(block("?"), sent)], []]);
   });
 
-  test("names hold few characters, and no two are the same", () => {
+  test("names have only allowed characters, and are unique", () => {
     const file = (filename: string) => ({ type: "input_file", filename, file_data: pdf });
     const names = ["Bericht  Müller_1.pdf", "a.pdf", "a.pdf", `${"x".repeat(250)}.pdf`, "…"];
     const { body, losses } = translateToConverse({ input: [say("user", [text("?"), ...names.map(file)])] });
@@ -249,7 +249,7 @@ describe("images, videos and files", () => {
     expect(refuseConverseRequest({ input: [calls("a"), answers("a", [part])] })?.path).toBe("input.1.output.0");
   });
 
-  test("a file without text in its message is refused; text of a neighbour will do", () => {
+  test("a file needs a text in its message, or in a neighbouring one", () => {
     const file = { type: "input_file", file_data: pdf };
     const message = "no provider of this model takes a file without text beside it";
     const input = [say("system", "s"), say("user", "u"), say("assistant", "a"), say("user", [file])];
@@ -267,7 +267,7 @@ describe("images, videos and files", () => {
     expect(refuseConverseRequest({ input: shot("data:image/png;base64,AA") })).toBeUndefined();
   });
 
-  test("details are declared", () => {
+  test("details are declared as lost", () => {
     const image = { type: "input_image", image_url: "data:image/png;base64,AA", detail: "high" };
     expect(findConverseDropped({ input: [say("user", [image])] })).toEqual(["input.0.content.0.detail"]);
   });
@@ -300,7 +300,7 @@ describe("tools", () => {
     });
   });
 
-  test("strict only where the endpoint is known to know it", () => {
+  test("strict is sent only to endpoints with known support", () => {
     const { body, losses } = translateToConverse({ tools: [lookup] });
     expect(JSON.stringify(body.toolConfig)).not.toContain("strict");
     expect(losses).toEqual([["tools.0.strict", "the endpoint is not known to enforce the schemas of calls"]]);
@@ -326,7 +326,7 @@ describe("tools", () => {
     expect(toolConfig.toolChoice).toEqual(sent);
   });
 
-  test("none is no tools, where none were called", () => {
+  test("the choice none removes the tools, unless tools were called before", () => {
     expect(buildConverseBody({ tools: [functionTool()], toolChoice: "none" })).not.toHaveProperty("toolConfig");
   });
 
@@ -464,7 +464,7 @@ describe("thought", () => {
     expect(saidOf({ effort: "high" }, claude, { tools, toolChoice: "auto" }).losses).toEqual([]);
   });
 
-  test("others in their own words, or not at all", () => {
+  test("other models get the setting of their format, or none", () => {
     expect(saidOf({ effort: "low" }, gptOss)).toEqual({ fields: { reasoning_effort: "low" }, losses: [] });
     expect(saidOf({ effort: "xhigh", summary: "auto", maxTokens: 5 }, nova)).toEqual({
       fields: { reasoningConfig: { type: "enabled", maxReasoningEffort: "high" } },
@@ -493,7 +493,7 @@ describe("cache points", () => {
     expect([body.system, body.messages]).toEqual([[block("s"), hour], [user(block("a"), point, block("b"))]]);
   });
 
-  test("a mark within what a tool gave stands behind all of it", () => {
+  test("a mark within a tool's result follows the whole result", () => {
     const input = [say("user", "u"), calls("a"), answers("a", [marked("1"), text("2")])];
     const [, , message] = buildConverseBody({ input, tools }).messages as { content: object[] }[];
     expect(message?.content).toEqual([result("a", block("1"), block("2")), point]);
@@ -568,7 +568,7 @@ describe("cache points", () => {
     expect(buildConverseBody({ input }, knows).messages).toEqual([user(block("a"), point, block("b"), point)]);
   });
 
-  test("a fifth is refused by name, where there is one at all", () => {
+  test("a fifth is refused by name, for models with caching", () => {
     const input = [
       say(
         "user",

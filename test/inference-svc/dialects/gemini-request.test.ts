@@ -47,7 +47,7 @@ const contentsOf = (input: readonly InputItem[], at = older) =>
 /** A number JavaScript would round, and white space JSON.stringify would not write. */
 const schema = '{"type":"object", "properties":{"n":{"const":12345678901234567890,"multipleOf":1.0}}}';
 
-test("a plain question is nothing but its contents", () => {
+test("a plain question is sent as only its contents", () => {
   expect(translateToGemini({})).toMatchObject({ body: { contents: [user({ text: "Hi" })] }, losses: [] });
   expect(Object.keys(buildGeminiBody({}))).toEqual(["contents"]);
 });
@@ -90,7 +90,7 @@ describe("the instruction and the roles", () => {
 
 // https://ai.google.dev/gemini-api/docs/function-calling
 describe("calls and answers", () => {
-  test("answers come right after the calls, under their names, with what they show", () => {
+  test("answers come right after the calls, under their names, with their images", () => {
     const input = [
       say("user", "u"),
       say("assistant", "Checking."),
@@ -112,7 +112,7 @@ describe("calls and answers", () => {
     expect(json).toContain('"args":{"n":12345678901234567890}');
   });
 
-  test("each round of calls has its own answers, whenever they come", () => {
+  test("each round of calls keeps its answers together, in any order of arrival", () => {
     const input = [calls("a"), calls("b"), answers("a", "1"), calls("c"), answers("c", "3"), answers("b", "2")];
     expect(contentsOf(input)).toEqual([
       model(functionCall("a"), functionCall("b")),
@@ -167,7 +167,7 @@ describe("signatures", () => {
   const conversation = (...thoughts: InputItem[]) => [say("user", "u"), ...thoughts, calls("a"), answers("a", "1")];
   const answered = user(functionResponse("a", "1"));
 
-  test("stand on what they were given for: a call, or a text", () => {
+  test("stay on their part: a call, or a text", () => {
     expect(contentsOf(conversation(thinks({ signature: "S" })), geminiTarget)).toEqual([
       user({ text: "u" }),
       model(functionCall("a", {}, { thoughtSignature: "S" })),
@@ -214,7 +214,7 @@ describe("signatures", () => {
     ["models/gemini-3.6-flash", true],
     ["gemini-2.5-pro", false],
     ["gemma-4-27b-it", false],
-  ])("%s wants its calls signed: %s", (upstreamModel, wanted) => {
+  ])("%s requires signed calls: %s", (upstreamModel, wanted) => {
     const contents = contentsOf(conversation(), { ...geminiTarget, upstreamModel });
     expect(contents).toEqual([user({ text: "u" }), model(functionCall("a", {}, wanted ? unsigned : {})), answered]);
   });
@@ -224,7 +224,7 @@ describe("signatures", () => {
 describe("media", () => {
   const partsOf = (...content: object[]) => (contentsOf([say("user", content)]) as { parts: unknown[] }[])[0]?.parts;
 
-  test("bytes along with the request, and what the provider fetches", () => {
+  test("bytes are sent inline, and addresses for the provider to fetch", () => {
     expect(
       partsOf(
         { type: "input_image", image_url: "data:image/jpeg;base64,AA", detail: "auto" },
@@ -306,7 +306,7 @@ describe("media", () => {
 describe("tools", () => {
   const weather = functionTool({ name: "get_weather", description: "Tells", parametersJson: schema });
 
-  test("functions, with their schemas as they were written", () => {
+  test("functions are sent with their schemas unchanged", () => {
     const { body, text: json } = translateToGemini({ tools: [weather, functionTool({ name: "now" })] });
     expect(body.tools).toEqual([
       {
@@ -386,7 +386,7 @@ describe("tools of the provider", () => {
   });
   const listing = (...names: string[]) => ({ ...geminiTarget, nativeTools: new Set(names) });
 
-  test("a search, whatever its name; pages where the operator lists the tool", () => {
+  test("a search is sent under any of its names; page fetches if the operator lists the tool", () => {
     expect(buildGeminiBody({ tools: [hosted("web_search_preview")] }).tools).toEqual([{ googleSearch: {} }]);
     const both = [hosted("web_search"), hosted("service:web_fetch"), hosted("service:web_search")];
     const all = listing("web_search", "service:web_fetch", "service:web_search");
@@ -568,7 +568,7 @@ describe("settings", () => {
     expect(findGeminiDropped({}, { ...geminiTarget, tier: "scale" })).toEqual(["service_tier"]);
   });
 
-  test("everything else is declared", () => {
+  test("all other settings are declared", () => {
     const marked = { input: [say("user", [text("x", { cache_control: { type: "ephemeral" } })])] };
     expect(findGeminiDropped(marked)).toEqual(["input.0.content.0.cache_control"]);
     expect(

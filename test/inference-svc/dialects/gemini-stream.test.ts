@@ -151,7 +151,7 @@ describe("calls, thoughts and their order", () => {
     expect(maskIds(readBytes([...bytes].map((byte) => Uint8Array.of(byte))))).toEqual(whole);
   });
 
-  test("a call right after its thoughts signs them", () => {
+  test("a signature on a call right after its reasoning is the reasoning's", () => {
     const { items } = readGemini([chunk([thought("hm")]), last([call("f", {}, { thoughtSignature: "S" })])]);
     expect(maskIds(items)).toEqual([reasoned("hm", { signature: "S" }), called("f", "{}")]);
   });
@@ -261,7 +261,7 @@ describe("web search", () => {
     last([geminiTextPart(words.slice(9))], "STOP", { groundingMetadata: { ...metadata, webSearchQueries: [] } }),
   ];
 
-  test("citations in characters where the provider counts bytes, and the search with its progress", () => {
+  test("citations count characters even if the provider counts bytes, and the search has its progress", () => {
     const { items, events, outcome } = readGemini(streamed);
     expect(maskIds(items)).toEqual([
       said(
@@ -349,7 +349,7 @@ describe("ends", () => {
     },
   );
 
-  test("the reason of a failure is named, with the provider's words", () => {
+  test("the reason of a failure is named, with the provider's message", () => {
     const candidate = { finishReason: "MALFORMED_FUNCTION_CALL", finishMessage: "Malformed function call: f(" };
     const fault = faultOf(() => readGemini([{ candidates: [candidate] }]));
     expect([fault.message, fault.cause]).toEqual([
@@ -363,7 +363,7 @@ describe("ends", () => {
     expect(maskIds(items)).toEqual([reasoned("hm", { status: "incomplete" })]);
   });
 
-  test("figures: what tools found is input, thoughts are output, the last figures count", () => {
+  test("usage: tool results are input, reasoning is output, the last figures count", () => {
     const usageMetadata = {
       promptTokenCount: 100,
       cachedContentTokenCount: 80,
@@ -431,7 +431,7 @@ describe("errors", () => {
     ["UNAVAILABLE", 503, FaultReason.PROVIDER_OVERLOADED],
     ["DEADLINE_EXCEEDED", 504, FaultReason.PROVIDER_TIMEOUT],
     ["OF_TOMORROW", 429, FaultReason.RATE_LIMITED],
-  ])("%s means the same as an answer and inside of one", (status, code, reason) => {
+  ])("%s means the same as an answer and within a stream", (status, code, reason) => {
     const answered = providerFault(readGoogleError(code, error(code, status)));
     const listed = providerFault(readGoogleError(code, [error(code, status)]));
     const inside = faultOf(() => readGemini([chunk([geminiTextPart("Hi")]), error(code, status)]));

@@ -82,7 +82,7 @@ describe("calls and results", () => {
     ]);
   });
 
-  test("results come first in the next message, with what they show", () => {
+  test("results come first in the next message, with their images", () => {
     const input = [
       say("user", "u"),
       say("assistant", [{ type: "output_text", text: "Checking.", annotations: [] }]),
@@ -219,7 +219,7 @@ describe("images and files", () => {
     expect(refuseMessagesRequest({ input: [calls("a"), answers("a", [part])] })?.path).toBe("input.1.output.0");
   });
 
-  test("details are declared", () => {
+  test("details are declared as lost", () => {
     const image = { type: "input_image", image_url: "https://a.example/b.png", detail: "high" };
     expect(findMessagesDropped({ input: [say("user", [image])] })).toEqual(["input.0.content.0.detail"]);
   });
@@ -399,7 +399,7 @@ describe("settings", () => {
     expect(findMessagesDropped({ textFormat: { type: "json_object" } })).toEqual(["text.format"]);
   });
 
-  test("who is asking, and the tier", () => {
+  test("the user and the tier are sent", () => {
     expect(buildMessagesBody({ identityHash: "h" }).metadata).toEqual({ user_id: "h" });
     expect(buildMessagesBody({}, { ...messagesTarget, tier: "priority" }).service_tier).toBe("auto");
     expect(findMessagesDropped({}, { ...messagesTarget, tier: "flex" })).toEqual(["service_tier"]);
@@ -545,7 +545,7 @@ describe("thought", () => {
     expect(saidOf({ effort: "high" }, messagesTarget, { input })).toEqual([adaptive, "low", []]);
   });
 
-  test("who thinks draws in one way only", () => {
+  test("thinking excludes samplers, except a high top_p", () => {
     const { body, losses } = translateToMessages({
       reasoning: { effort: "low" },
       temperature: 0.5,

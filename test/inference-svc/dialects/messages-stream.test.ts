@@ -276,7 +276,7 @@ describe("web search", () => {
     expect(maskIds(items)).toEqual([searchItem("failed"), searchItem("completed")]);
   });
 
-  test("the call with its progress, and citations where they stand", () => {
+  test("the search has its progress, and citations have their places", () => {
     const { items, events, outcome } = readMessages(searched(found));
     expect(maskIds(items)).toEqual([
       said(textPart("I will look.")),
@@ -348,7 +348,7 @@ describe("ends", () => {
     expect(maskIds(items)).toEqual([call("f", '{"a":', { status: "incomplete" })]);
   });
 
-  test("a second beginning amid an answer breaks it off, and before any block it is the beginning", () => {
+  test("a second beginning within an answer breaks it off; before any block it counts as the beginning", () => {
     const again = [messagesStart(), ...messagesTextBlock(0, "Hello"), ...messagesStop("end_turn")];
     expect(
       faultOf(() => readMessages([messagesStart(), messagesBlockStart(0, { type: "text", text: "He" }), ...again]))
@@ -357,7 +357,7 @@ describe("ends", () => {
     expect(maskIds(readMessages([messagesStart(), ...again]).items)).toEqual([said(textPart("Hello"))]);
   });
 
-  test("why something was refused", () => {
+  test("a refusal has its reason", () => {
     const stop_details = { type: "refusal", category: "cyber", explanation: "It could do harm." };
     const refusal = { type: "refusal", refusal: "It could do harm." };
     const { items, outcome } = readMessages([
@@ -429,7 +429,7 @@ describe("errors", () => {
     ["api_error", 500, FaultReason.PROVIDER_FAILED],
     ["timeout_error", 504, FaultReason.PROVIDER_TIMEOUT],
     ["overloaded_error", 529, FaultReason.PROVIDER_OVERLOADED],
-  ])("%s means the same as an answer and inside of one", (type, status, reason) => {
+  ])("%s means the same as an answer and within a stream", (type, status, reason) => {
     const answered = providerFault(messagesError(status, error(type)));
     const inside = faultOf(() => readMessages([messagesStart(), error(type)]));
     expect([answered.reason, inside.reason]).toEqual([reason, reason]);

@@ -57,7 +57,7 @@ describe("every kind of item", () => {
     );
   });
 
-  test("any of them, with gaps in the numbers of the provider or without those of events, give the items", () => {
+  test("any of them give the items, with gaps in the provider's numbers or without event numbers", () => {
     fc.assert(
       fc.property(chosen, fc.integer({ min: 2, max: 9 }), fc.boolean(), (some, factor, byId) => {
         const renumbered = streamOf(some).map((event) =>

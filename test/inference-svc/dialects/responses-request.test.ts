@@ -77,7 +77,7 @@ describe("settings", () => {
     }
   });
 
-  test("everything, with the vendor of the format: what it does not know is declared", () => {
+  test("all settings are sent to the vendor of the format; unknown ones are declared", () => {
     const { body, losses } = said(everything, { ...vendor, tier: "priority" });
     expect(body).toEqual({
       ...both,
@@ -95,7 +95,7 @@ describe("settings", () => {
     ]);
   });
 
-  test("everything, elsewhere", () => {
+  test("all settings are sent elsewhere", () => {
     const { body, losses } = said(everything, { ...other, tier: "priority" });
     expect(body).toEqual({
       ...both,
@@ -114,7 +114,7 @@ describe("settings", () => {
     expect(said({ outputModalities: ["text"] }, vendor).losses).toEqual([]);
   });
 
-  test("a schema as it was written", () => {
+  test("a schema is sent as written", () => {
     const { text } = said({ textFormat: { type: "json_schema", name: "n", schemaJson: schema } });
     expect(text).toContain(`"text":{"format":{"type":"json_schema","name":"n","schema":${schema}}}`);
   });
@@ -366,7 +366,7 @@ describe("input items", () => {
     { type: "tool_search_output", id: "to", call_id: null, tools: [], execution: "server", status: "completed" },
   ];
 
-  test.each(items.map((item) => [item.type, item] as const))("%s travels as it was sent", (_, item) => {
+  test.each(items.map((item) => [item.type, item] as const))("%s is sent unchanged", (_, item) => {
     for (const target of [other, vendor]) {
       expect(said({ input: [item] }, target)).toMatchObject({ body: { input: [item] }, losses: [] });
     }
@@ -429,7 +429,7 @@ describe("input items", () => {
   });
 });
 
-describe("reasoning goes back to who can read it", () => {
+describe("reasoning goes back to providers which can read it", () => {
   const item = (more: object): InputItem => ({
     type: "reasoning",
     id: "rs_r",

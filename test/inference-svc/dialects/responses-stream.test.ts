@@ -401,7 +401,7 @@ describe("the end", () => {
     expect(events.at(-1)).toMatchObject({ type: "end", outcome });
   });
 
-  test("none at all", () => {
+  test("missing is a lost connection", () => {
     expect(reasonOf([added(0, opened("a")), textDelta(0, "Hi")])).toEqual([
       FaultReason.PROVIDER_FAILED,
       "Provider connection lost",

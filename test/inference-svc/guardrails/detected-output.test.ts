@@ -139,7 +139,7 @@ test("no text passes without a scan", () => {
   expect(() => scan.end()).toThrow("the text ended before its detector was asked");
 });
 
-test("holds no more than some lines where no sentence ends", async () => {
+test("an answer without sentence ends is held for at most some lines", async () => {
   const { events } = await guarded(spoken(...Array.from({ length: 300 }, () => "word ")));
   const deltas = deltasOf(events);
   expect(deltas.join("")).toBe("word ".repeat(300));
@@ -147,7 +147,7 @@ test("holds no more than some lines where no sentence ends", async () => {
 });
 
 test.each(["I met Anna Berg. A B C", "I met Anna Berg. aGVsbG8gdGhlcmUgYWdhaW4=", "I met Anna Berg. \u0421 x\u0301"])(
-  "is redacted to its end, even while the end is held for normalization: %s",
+  "an answer is redacted to its end, even while the end is held for normalization: %s",
   async (whole) => {
     const { events, fault } = await guarded(spoken(...Array.from(whole)));
     expect([fault, joinDeltas(events)]).toEqual([undefined, whole.replace("Anna Berg", "[PERSON_NAME]")]);
@@ -155,7 +155,7 @@ test.each(["I met Anna Berg. A B C", "I met Anna Berg. aGVsbG8gdGhlcmUgYWdhaW4="
   },
 );
 
-test("is redacted over the parts of a message", async () => {
+test("an answer is redacted over the parts of a message", async () => {
   const parts = message("I met Anna", " Berg today.");
   const batches: Batch[] = [
     [start(0, message())],
@@ -166,7 +166,7 @@ test("is redacted over the parts of a message", async () => {
   expect(itemAt(events)?.["content"]).toMatchObject([{ text: "I met [PERSON_NAME]" }, { text: " today." }]);
 });
 
-test("is redacted in calls, which stay JSON and keep the tool's name", async () => {
+test("calls are redacted, stay JSON and keep the tool's name", async () => {
   const call = {
     type: "function_call",
     id: "fc_1",
@@ -196,7 +196,7 @@ test("a classifier removes its sentence, and later sentences are scanned separat
   itemsOf(events);
 });
 
-test("a block ends it where nothing of what was found has gone out", async () => {
+test("a block ends the answer before any part of the match is delivered", async () => {
   const { events, stages } = await guarded(spoken("Hello there. ", "I met Anna Berg. ", "Bye."), {
     action: FilterAction.BLOCK,
   });

@@ -54,7 +54,7 @@ test.each([
   expect(shown).toEqual([expect.stringContaining("<pw>"), shown[0], shown[0]]);
 });
 
-describe("redacted is what was written, to the character", () => {
+describe("exactly the written characters are redacted", () => {
   test.each([
     ["a &#112;assw&#111rd b", "a <pw> b"],
     ["a &lt;p&shy;assword&gt; b", "a &lt;<pw>&gt; b"],

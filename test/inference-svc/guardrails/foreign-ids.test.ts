@@ -133,7 +133,7 @@ describe.each(conversations)("ids of a request in %s", (_, conversation) => {
   });
 });
 
-test.each(real)("the id %s is sent as it is, where the format takes it", async (id) => {
+test.each(real)("the id %s is sent unchanged if the format accepts it", async (id) => {
   const body = JSON.parse(await sent("chat", conversations[0]![1](id))) as {
     messages: { tool_calls?: { id: string }[]; tool_call_id?: string }[];
   };
@@ -263,7 +263,7 @@ describe.each(Object.keys(answers))("ids of an answer, %s,", (format) => {
     }
   });
 
-  test("stay as they are where they are plain", async () => {
+  test("stay unchanged if they are plain", async () => {
     const calls = (await answered(format, "call_1.x:0")).flatMap((event) =>
       event.type === "item.end" && event.item.type === "function_call" ? [event.item["call_id"]] : [],
     );

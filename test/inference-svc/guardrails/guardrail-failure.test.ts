@@ -66,7 +66,7 @@ describe.each(Object.keys(points))("an engine failing at %s", (slug) => {
   });
 
   test.each([{ onError: ErrorPolicy.OPEN }, { mode: GuardrailMode.AUDIT }])(
-    "lets it pass with %j, on record",
+    "passes the request with %j, with a note",
     async (more) => {
       const { text, fault, stages } = await passed(slug, more);
       expect([text, fault]).toEqual(["mode" in more ? "alpha beta" : "[REDACTED] beta", undefined]);

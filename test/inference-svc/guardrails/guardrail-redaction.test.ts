@@ -118,7 +118,7 @@ describe("a text", () => {
     return Buffer.from(Buffer.from(text).toString("base64")).toString("base64");
   }
 
-  test("loses what lies over the seam of two parts, on both sides of it", async () => {
+  test("loses a match across two parts, in both of them", async () => {
     const parts = [
       { type: "input_text", text: "a sec" },
       { type: "input_text", text: "ret-12 b" },
@@ -320,7 +320,7 @@ describe("a guardrail in audit", () => {
   const filters = [rule("alpha", BLOCK), rule("beta"), rule("gamma", FLAG), rule("(", BLOCK)];
   const auditing = { guardrail: guardrail({ mode: GuardrailMode.AUDIT, contentFilters: filters }) };
 
-  test("reports what it would have done, what it could not look for among it, and changes nothing", async () => {
+  test("reports its would-be actions, failed scans among them, and changes nothing", async () => {
     const { sent, fault, stages } = await passed({ text: "alpha beta gamma" }, auditing);
     expect([textOf(sent), fault]).toEqual(["alpha beta gamma", undefined]);
     expect(stages.map(({ summary, data }) => [summary, data?.["action"], data?.["mode"]])).toEqual([

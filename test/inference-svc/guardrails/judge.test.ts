@@ -207,7 +207,7 @@ describe("a repeated question", () => {
   });
 });
 
-test("so many calls at a time, others wait for their turn", async () => {
+test("a limited number of calls runs at a time, the others wait for their turn", async () => {
   let answer: (() => void) | undefined;
   const after = new Promise<void>((resolve) => (answer = resolve));
   const [reply] = words("broken", 0.9).chunks!;

@@ -85,7 +85,7 @@ const points = [
 describe.each(points)("failing %s", (_, finder, decided) => {
   const batches = spoken("All is ", "well.", " Yes");
 
-  test("closed: what was not looked at does not go out", async () => {
+  test("closed: unscanned text does not go out", async () => {
     const { given, fault, stages } = await guarded(ruleOf(finder, closed), batches);
     expect(fault).toBeInstanceOf(Fault);
     expect([(fault as Fault).reason, (fault as Fault).status]).toEqual([FaultReason.UNAVAILABLE, 503]);
@@ -131,7 +131,7 @@ test("a part going on after the beginning of another is not passed", async () =>
   expect([joinDeltas(given), (fault as Fault).reason, stages]).toEqual(["", FaultReason.UNAVAILABLE, record]);
 });
 
-test("the failure of a provider is its own", async () => {
+test("a provider's failure stays the provider's", async () => {
   const lost = new Fault(FaultReason.PROVIDER_FAILED, "Provider connection lost");
   const { scope } = newScope();
   const source = (async function* () {

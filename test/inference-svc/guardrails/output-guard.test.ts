@@ -210,7 +210,7 @@ describe("arguments", () => {
     itemsOf(events);
   });
 
-  test("a blocked call has not begun, and what comes behind it waits", async () => {
+  test("a blocked call never begins, and later items wait", async () => {
     const batches = [
       [start(0, { ...message(), status: "in_progress" })],
       [text("Let me see.")],
@@ -303,7 +303,7 @@ describe("a block", () => {
     ]);
   });
 
-  test("afterwards ends what was rightly delivered as incomplete", async () => {
+  test("after output ends the permitted part as incomplete", async () => {
     const { events, stages, stopped, fault } = await gated(spoken("Hello ", "you, the sec", "ret is"), [
       block("secret"),
       redact("you", "<y>"),

@@ -166,7 +166,7 @@ const digits: readonly (readonly string[])[] = [
   Array.from("0123456789", (digit) => `${digit}\ufe0f\u20e3`),
 ];
 
-test("numbers in the digits of every script and style are seen", async () => {
+test("numbers in the digits of every script and style are detected", async () => {
   expect(digits.length).toBeGreaterThan(80);
   const numbers = found.filter((sample) => /\d{3}/.test(sample));
   const text = digits

@@ -10,7 +10,7 @@ function held() {
   return { end, work: () => ended };
 }
 
-test("so many at a time, the others in their order", async () => {
+test("a limited number runs at a time, the others follow in their order", async () => {
   const turnstile = new ConcurrencyLimit(2, 60_000);
   const begun: number[] = [];
   const works = Array.from({ length: 5 }, held);

@@ -47,7 +47,7 @@ afterEach(() => {
   cloud = new Cloud();
 });
 
-test("many requests wait for one order", async () => {
+test("many requests share one issue of credentials", async () => {
   const all = Promise.all(Array.from({ length: 50 }, () => cloud.take()));
   await cloud.settle();
   cloud.orders[0]?.issue("first");
@@ -55,7 +55,7 @@ test("many requests wait for one order", async () => {
   expect(cloud.orders).toHaveLength(1);
 });
 
-test("shortly before their end they are renewed while requests go on with them", async () => {
+test("credentials are renewed shortly before their end, while requests go on with them", async () => {
   await cloud.hold("first", 3_600_000);
   cloud.now += 3_600_000 - 300_001;
   expect(await cloud.take()).toBe("first");

@@ -25,7 +25,7 @@ test("freed money goes to calls of running turns first, then to new turns in the
   expect(served).toEqual(["begun 1", "begun 2", "new 1", "new 2"]);
 });
 
-test("a call asks again by itself, and is refused when its time is over", async () => {
+test("a waiting call retries by itself, and is refused when its time is over", async () => {
   const line = new HeldMoney<{ readonly held: boolean }>();
   let asked = 0;
   const ask = () => Promise.resolve({ held: ++asked < 3 });

@@ -168,7 +168,7 @@ test("a refused record is set aside, holds up no other, and is counted in a metr
   expect(await told()).toBe("0");
 });
 
-test("while admin-svc is away records wait, and go on when it is back", async () => {
+test("records wait while admin-svc is away, and are delivered after its return", async () => {
   const { ledger, end } = open();
   const calls = [openedCall(), openedCall()];
   const ids = calls.map(({ turnId }) => turnId);

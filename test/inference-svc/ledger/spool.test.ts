@@ -145,7 +145,7 @@ async function deliverAll(reader: SpoolReader): Promise<string[]> {
   return records;
 }
 
-test("an end is joined with its start, in whichever files they stand", async () => {
+test("an end is joined with its start, in any files", async () => {
   const spool = spoolIn(directory);
   const reader = new SpoolReader(spool, () => {});
   const call = openedCall({ user: "ü", sessionId: '\u2028 "quoted"\n' });

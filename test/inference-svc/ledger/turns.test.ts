@@ -166,7 +166,7 @@ test.each([
   ["a stream", true, [chatStream("Hi", " you")], ["completed", 200]],
   ["an answer at the second attempt", false, [refusal, chatAnswer({ content: "Hi" })], ["completed", 200]],
   ["a stream that breaks", true, [torn], ["failed", 502]],
-] as const)("the client of %s hears its end when the turn is on record", async (_, stream, replies, expected) => {
+] as const)("the client of %s gets its end after the turn is on record", async (_, stream, replies, expected) => {
   upstream.script([...replies]);
   const askedBefore = upstream.requests.length;
   const running = new Process();

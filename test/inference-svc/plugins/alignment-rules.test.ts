@@ -147,7 +147,7 @@ describe("scripts", () => {
     ["Only use Latin characters", ["abc é 5!"], ["abc я"]],
   ])("%s", expectRule);
 
-  test("a language is decided where nothing of its script is there", () => {
+  test("a text without characters of the required script breaks the rule; other text goes to the judge", () => {
     const rule = compile("Answer in Russian.", tools);
     expect(rule?.isTotal).toBe(false);
     expect(rule?.isBroken(says("Hello."))).toBe(true);

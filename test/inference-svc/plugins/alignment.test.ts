@@ -411,7 +411,7 @@ describe("guardrails", () => {
   const everythingSent = () =>
     [house.acme, house.judge].flatMap(({ requests }) => requests.map(({ body }) => body)).join();
 
-  test("take what they find out of the rules, and out of what a retry adds", async () => {
+  test("redact the rules, and the text added by a retry", async () => {
     house.acme.script([textAnswer("It is SECRET-2."), textAnswer("No.")]);
     house.judge.script([says(0.9), says(0.1)]);
     const asked = guarded(FilterAction.REDACT, AppliesTo.INPUT);
@@ -466,7 +466,7 @@ test("a dry run calls no model, and shows the plan", async () => {
   expect(house.judge.requests).toEqual([]);
 });
 
-test("a request without the plugin is not looked at", async () => {
+test("a request without the plugin is not evaluated", async () => {
   house.acme.script([textAnswer("Ten off.")]);
   const asked = newScope();
   const ending = await aligned(house, [], { plugins: {} }, asked);

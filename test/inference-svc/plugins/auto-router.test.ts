@@ -102,7 +102,7 @@ describe("a choice", () => {
     expect(order(field, { difficulty: 4 })).toBe("a");
   });
 
-  test("the better first, then the cheaper, then by name; who has no score comes last", () => {
+  test("the better first, then the cheaper, then by name; models without a score come last", () => {
     const field = [model("z", 1, 5), model("y", 2, 5), model("x", 2, 5), model("w", 0), model("v", 3, 6)];
     const dear = Array.from({ length: 40 }, (_, index) => model(`dear${index}`, 100, 9));
     expect(order([...field, ...dear], { tier: "low" })).toBe("vzxyw");
@@ -125,7 +125,7 @@ describe("a choice", () => {
     expect([choice.models.join(""), choice.tier, choice.isNearest]).toEqual([expected, tier, true]);
   });
 
-  test("who is not of the field is placed as if it were", () => {
+  test("a model outside the field is placed as if it belonged to it", () => {
     const stranger = model("stranger", 5.5, 99);
     expect(chooseByTask([...eleven, stranger], eleven, { tier: "high" }).models).toEqual(["stranger", "f", "e"]);
   });

@@ -62,7 +62,7 @@ const inTwo = {
   thoughts: [{ reasoning_content: "It is plu" }, { content: "Hm" }, { reasoning_content: "tonium now" }],
 };
 
-test("redacted, in the events as in the item", async () => {
+test("an answer of the panel is redacted, in the events and in the item", async () => {
   const { events, fault, told, said, deeds } = await asked(inTwo.messages, redact("plu\\s+tonium", "<m>"));
   expect([fault, said("panel.delta")]).toEqual([undefined, "It is <m> now"]);
   expect(told("panel.completed")).toEqual([{ model: "acme/a", content: "It is <m> now" }]);
@@ -91,7 +91,7 @@ test("an answer blocked after a tool call is not shown, with the reason", async 
   });
 });
 
-test("thoughts stand apart as messages do", async () => {
+test("reasoning stays as separate as messages do", async () => {
   const apart = await asked(inTwo.thoughts, redact("plutonium", "<m>"));
   expect(apart.said("panel.reasoning.delta")).toBe("It is plu\n\ntonium now");
   const redacted = await asked(inTwo.thoughts, redact("plu\\s*tonium", "<m>"));

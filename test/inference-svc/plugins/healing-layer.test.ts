@@ -141,7 +141,7 @@ test.each<[string, Partial<TurnRequest>]>([
   ["a stream", { stream: true }],
   ["text", { textFormat: { type: "text" } }],
   ["nobody asked", { plugins: {} }],
-])("%s: nothing is touched", async (_, more) => {
+])("%s: the answer is not repaired", async (_, more) => {
   const said = whole(message(fenced));
   const { events, stages } = await healed(said, more);
   expect([events, stages]).toEqual([said, []]);

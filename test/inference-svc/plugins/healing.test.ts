@@ -26,7 +26,7 @@ const person = {
   additionalProperties: false,
 };
 
-describe("an object is found or mended", () => {
+describe("an object is found or repaired", () => {
   test.each([
     ['```json\n{"a": 1}\n```', '{"a": 1}', "extracted"],
     ['Sure! Here it is:\n\n{"a": [1, 2]}\n\nHope it helps!', '{"a": [1, 2]}', "extracted"],

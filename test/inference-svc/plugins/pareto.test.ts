@@ -79,13 +79,13 @@ describe("tiers", () => {
     expect(order(left, { minCodingScore }, eleven)).toEqual(expected);
   });
 
-  test("the cheapest of a tier first, of two at one price the better; what has no price last", () => {
+  test("the cheapest of a tier first, of two at one price the better; unpriced models last", () => {
     const field = [coder("dear", 3, 9), coder("free", 3, 0), coder("good", 5, 2), coder("poor", 3, 2), coder("?", 3)];
     const low = Array.from({ length: 40 }, (_, n) => coder(`low${n}`, 0, 1));
     expect(order(field, {}, [...field, ...low])).toEqual(["free", "good", "poor", "dear", "?"]);
   });
 
-  test("nitro: the fastest first, after what was not measured", () => {
+  test("nitro: the fastest first, after unmeasured models", () => {
     const field = [coder("slow", 3, 1, 20), coder("new", 3, 9), coder("fast", 3, 9, 80)];
     const low = Array.from({ length: 40 }, (_, n) => coder(`low${n}`, 0, 1));
     expect(order(field, { fastest: true }, [...field, ...low])).toEqual(["new", "fast", "slow"]);

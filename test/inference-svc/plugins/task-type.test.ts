@@ -72,7 +72,7 @@ describe("a guess", () => {
 });
 
 describe("scores", () => {
-  test("each kind has its own, and what has none counts by the general one", () => {
+  test("each kind has separate scores, and a model without one counts by its general score", () => {
     expect(trainedTasks).toHaveLength(10);
     const scores = { coding: 1, agentic: 2, general: 3 };
     expect(scoreFor("code", scores)).toBe(1);

@@ -115,7 +115,7 @@ describe("an address", () => {
     "4000::1",
     "no address",
     "",
-  ])("%s is not", (address) => expect(isPublic(address)).toBe(false));
+  ])("%s is not public", (address) => expect(isPublic(address)).toBe(false));
 });
 
 describe("a URL never requested", () => {
@@ -348,12 +348,12 @@ describe("time", () => {
     await closed;
   });
 
-  test("limits the resolution of a name", async () => {
+  test("the resolution of a name has a limit", async () => {
     const setting = { totalMs: 50, resolve: () => new Promise<string[]>(() => {}) };
     expect(await refusal(get(named(), setting))).toBe("took more than 0.05 s");
   });
 
-  test("of a turn over ends the reading for it", async () => {
+  test("the end of the turn ends its reading", async () => {
     site.script([{ ...html("<p>"), hang: true }]);
     const abort = new AbortController();
     const work = fetcher().get(named(), anyDomain, abort.signal);
@@ -365,7 +365,7 @@ describe("time", () => {
     await closed;
   });
 
-  test("of a turn already over allows no request", async () => {
+  test("a turn already over sends no request", async () => {
     await expect(fetcher().get(named(), anyDomain, AbortSignal.abort())).rejects.toBeInstanceOf(Fault);
     expect(site.requests).toEqual([]);
   });

@@ -65,7 +65,7 @@ const article = (
 <article><h1>Rivers &amp; seas</h1>${inner}${`<p>${sentence}</p>`.repeat(12)}</article>
 <footer><p>Imprint</p></footer><script>alert(1)</script></body></html>`;
 
-test("an article is read without what stands around it", async () => {
+test("an article is read without the rest of the page", async () => {
   const { title, text, url, status, isCut } = await read(article("<p>First.</p>"));
   expect([title, url, status, isCut]).toEqual(["Rivers & seas", `${site.url}/a/page`, 200, false]);
   expect(text).toContain("First.");
@@ -181,7 +181,7 @@ test.each<[string, string]>([
 test.each([
   [11, "read"],
   [10, "too many pages are being read"],
-])("eleven bytes, with %d allowed to wait for a reader: %s", async (mostWaiting, says) => {
+])("a page of eleven bytes, with %d bytes allowed to wait for a reader: %s", async (mostWaiting, says) => {
   const outcome = await read("<p>Next</p>", "text/html", 20_000, readers, mostWaiting).then(
     () => "read",
     ({ message }: Error) => message,

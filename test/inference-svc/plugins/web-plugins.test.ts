@@ -116,7 +116,7 @@ describe("web", () => {
     ]);
   });
 
-  test("another mark for every request", async () => {
+  test("marks the findings differently in every request", async () => {
     searching.script([found(hit(1))]);
     await turn({ plugins: web() });
     const first = messages()[0]!.content;
@@ -328,7 +328,7 @@ describe("web", () => {
 });
 
 describe("web-fetch", () => {
-  test("reads what the user names, and gives it to the model", async () => {
+  test("reads the pages named by the user, for the model", async () => {
     site.script([page("<title>Tea</title><p>Tea is <a href=/b>hot</a>.</p>")]);
     await turn({ text: `What says ${at("/a")}?`, plugins: fetching() });
     expect(site.requests.map(({ path }) => path)).toEqual(["/a"]);
@@ -413,7 +413,7 @@ describe("web-fetch", () => {
     expect(messages()[0]!.content).toContain("(not read: not among the allowed domains)");
   });
 
-  test("nothing happens where nothing is named", async () => {
+  test("does nothing without a named page", async () => {
     await turn({ plugins: fetching() });
     expect([messages().length, stages()]).toEqual([1, []]);
   });
@@ -444,7 +444,7 @@ describe("web-fetch", () => {
     ["http://[fe80::1%25eth0]/", ["http://[fe80::1%25eth0]/"]],
   ])("%j names %j", (text, expected) => expect(urlsIn([text])).toEqual(expected));
 
-  test("URLs are found in time by the length of the text", () => {
+  test("URLs are found in linear time", () => {
     const before = process.cpuUsage();
     for (const text of [
       "https://(".repeat(200_000),
@@ -458,7 +458,7 @@ describe("web-fetch", () => {
   });
 });
 
-describe("guardrails look at what comes from the web before a model does", () => {
+describe("guardrails scan web content before a model reads it", () => {
   test("text they redact is hidden from the model and, in the question, from the engine", async () => {
     under("SECRET-\\d", FilterAction.REDACT);
     searching.script([found({ ...hit(1), content: "It is SECRET-1." })]);

@@ -305,7 +305,7 @@ describe("a page already read", () => {
   });
 });
 
-describe("guardrails look at what they give", () => {
+describe("guardrails scan the results of web tools", () => {
   test("before the model reads it, and before the client gets it", async () => {
     asked = newScope({ guardrail: guardrailOf([redact("SECRET-\\d", "[CODE]")], { appliesTo: AppliesTo.BOTH }) });
     searching.script([found(hit(1, "It is SECRET-1.")), found()]);

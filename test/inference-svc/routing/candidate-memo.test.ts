@@ -64,12 +64,12 @@ test.each<[string, Partial<TurnRequest>]>([
     "a picture as output",
     { input: [{ type: "function_call_output", call_id: "a", output: [{ type: "input_image" }] }] },
   ],
-])("%s is looked at in each request", (_, fields) => {
+])("%s is checked in each request", (_, fields) => {
   const { find } = counted();
   expect([find(asking(fields)), find(asking(fields))]).toEqual(["looked for", "looked for"]);
 });
 
-test("a caller with a changed policy knows nothing of before", () => {
+test("a changed policy of a caller starts with new candidates", () => {
   const { find } = counted();
   find(asking());
   expect(find(asking(), create(CallerSchema, { keyHash: "a" }))).toBe("looked for");
@@ -89,7 +89,7 @@ test("a slug with a blank is unknown, and its refusal is not remembered for simi
   expect(memo.find(asking({ models: ["acme/large", "acme/small"] }), caller, () => known)).toBe(known);
 });
 
-test("a caller with ever other limits takes a bounded memory", () => {
+test("a caller with ever changing limits takes bounded memory", () => {
   const { find } = counted();
   for (let limit = 1; limit <= 64; limit++) find(asking({ maxOutputTokens: limit }));
   expect(find(asking({ maxOutputTokens: 1 }))).toBe("known");

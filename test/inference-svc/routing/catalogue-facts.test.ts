@@ -119,13 +119,13 @@ describe("the built-in catalogue", () => {
     };
   }
 
-  test.each(facts)("sends %s what it takes: %j", async (at, asked, sent) => {
+  test.each(facts)("sends %s its accepted fields: %j", async (at, asked, sent) => {
     const { body, losses } = await sentTo(at, asked);
     expect(body).toMatchObject(sent);
     expect(losses).toEqual([]);
   });
 
-  test.each(refused)("does not send %s what it refuses: %j", async (at, asked, absent, paths) => {
+  test.each(refused)("does not send %s its refused fields: %j", async (at, asked, absent, paths) => {
     const { body, losses } = await sentTo(at, asked);
     for (const field of absent) expect(body[field]).toBeUndefined();
     expect(losses).toEqual(paths);

@@ -42,7 +42,7 @@ describe("the seeded catalogue", () => {
   };
 
   // A model without its earlier reasoning thinks worse, or answers 400 at its second turn.
-  test("names how the thoughts of every model of the chat format come back", () => {
+  test("states how every model of the chat format gets its reasoning back", () => {
     const variables = Object.fromEntries(
       ["MISTRAL", "GROQ", "DEEPSEEK", "XAI", "MOONSHOT"].map((vendor) => [`${vendor}_API_KEY`, "k"]),
     );
@@ -64,7 +64,7 @@ describe("the seeded catalogue", () => {
   });
 
   // Both answer 400 to a call in the history without its thought; `npm start` serves them with one variable.
-  test.each(["deepseek", "moonshotai"])("sends the thoughts of every model of %s back", (vendor) => {
+  test.each(["deepseek", "moonshotai"])("sends the reasoning of every model of %s back", (vendor) => {
     const { models } = everything();
     const parameters = models.flatMap(({ endpoints }) =>
       endpoints.filter(({ provider }) => provider === vendor).map(({ supported_parameters: names }) => names ?? []),

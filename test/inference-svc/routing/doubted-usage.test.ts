@@ -186,7 +186,7 @@ describe.each(Object.keys(formats))("%s", (format) => {
         ],
       },
     ],
-  ])("%s: the figures are charged as they are", async (_, said, request) => {
+  ])("%s: the figures are charged unchanged", async (_, said, request) => {
     // Some formats take no pictures or no thoughts of others.
     if (format.startsWith("cohere") && request.input) return;
     const { usage, stages } = await claim(format, said, request);
@@ -224,7 +224,7 @@ describe("a chat answer with", () => {
   });
 });
 
-test("a million web searches are as many as were shown", async () => {
+test("a million web searches are limited to the shown number", async () => {
   const usage = { input_tokens: 12, output_tokens: 2, server_tool_use: { web_search_requests: 1_000_000 } };
   const content = [{ type: "text", text: "Hello." }];
   const reply = json({ id: "msg_1", type: "message", role: "assistant", content, stop_reason: "end_turn", usage });

@@ -85,7 +85,7 @@ const error = (
 const textOf = (events: readonly object[]) =>
   events.map((event) => ("delta" in event ? String(event.delta) : "")).join("");
 
-describe("moving on", () => {
+describe("a fallback", () => {
   test.each<[string, Reply]>([
     ["408", error(408)],
     ["409", error(409)],
@@ -436,7 +436,7 @@ describe("eligible endpoints", () => {
     ["flex", ["flex"]],
     ["ultrafast", ["ultrafast", "priority", "default"]],
     ["scale", ["default"]],
-  ])("tier %s asks %j", async (serviceTier, expected) => {
+  ])("tier %s calls %j", async (serviceTier, expected) => {
     first.script([error(529)]);
     await run(engine.turn, asking({ models: ["tiers"], ...(serviceTier && { serviceTier }) }));
     expect(first.requests.map((request) => request.json.model)).toEqual(expected);

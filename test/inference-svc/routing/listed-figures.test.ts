@@ -32,7 +32,7 @@ describe("uptime", () => {
     expect(uptime.percent("day", now + 25 * 60 * minute)).toBeUndefined();
   });
 
-  test("keeps what failed before an ejection was over", () => {
+  test("keeps the failures before the end of an ejection", () => {
     const { ejection } = new EndpointRecord();
     for (let n = 0; n < 5; n++) ejection.begin(0).end("failed", 0);
     const trial = ejection.begin(400_000);

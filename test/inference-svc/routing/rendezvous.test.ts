@@ -32,7 +32,7 @@ test("60,000 sessions are shared by price, and a removed endpoint moves only its
   expect(moved).toBe(0);
 }, 300_000);
 
-test("fifty endpoints of one price get fifty equal shares, whatever they are called", () => {
+test("fifty endpoints of one price get fifty equal shares, under any names", () => {
   const fifty = Array.from({ length: 50 }, (_, index) => priced(`e${index}`, 1));
   const decider = openDecider([{ id: "acme/large-2", endpoints: fifty }]);
   const counts = new Map<string, number>();
@@ -53,7 +53,7 @@ describe("a session", () => {
   const firsts = (fieldsOf: (name: string) => Parameters<typeof deciding>[0], keyHash?: string) =>
     many.map((name) => of(fieldsOf(name), keyHash)[0]);
 
-  test("stays, whatever it asks; the whole order stays", () => {
+  test("stays for any request, with its whole order", () => {
     for (const sessionId of many) {
       expect(of({ sessionId, temperature: 1 })).toEqual(of({ sessionId, promptCacheKey: "other" }));
     }

@@ -95,7 +95,7 @@ describe("sort", () => {
     ]);
   });
 
-  test("throughput and latency: the best median first, and what was not measured before it", () => {
+  test("throughput and latency: the best median first, after unmeasured endpoints", () => {
     measure("m", { a: { rate: 50, seconds: 0.2 }, b: { rate: 20, seconds: 0.1 } });
     expect(settledOrder({ models: ["m"], provider: { sort: "throughput" } })).toEqual(["c", "a", "b"]);
     expect(settledOrder({ models: ["m"], provider: { sort: "latency" } })).toEqual(["c", "b", "a"]);
@@ -191,7 +191,7 @@ describe("preferred", () => {
     expect(order({ preferred_min_throughput: { p90: 5 }, preferred_max_latency: { p75: 4 } })).toEqual(["x", "y", "z"]);
   });
 
-  test("p90 is what nine of ten requests keep, of both measures", () => {
+  test("p90 is the value met by nine of ten requests, for both measures", () => {
     for (let index = 0; index < 100; index++) {
       measure("plain", { x: { seconds: index < 85 ? 1 : 10, rate: index < 85 ? 100 : 10 } });
     }
@@ -288,7 +288,7 @@ describe("ejection", () => {
     expect(order()[0]).toBe("x");
   });
 
-  test("a success of before the ejection ends nothing, one of after it does", () => {
+  test("a success from before the ejection does not end it, a later success does", () => {
     const before = ejection("x").begin(decider.clock.now);
     pass(1);
     attempts("x", ...failures(5));

@@ -88,7 +88,7 @@ describe("a session moved by a failure", () => {
     expect(await askedOf({ sessionId: "s" })).toBe(own);
   });
 
-  test("stays when the configuration is read anew", async () => {
+  test("stays when the configuration is reloaded", async () => {
     const { other } = await moved({ sessionId: "s" });
     const before = engine;
     engine = open();

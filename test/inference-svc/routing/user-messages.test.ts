@@ -38,7 +38,7 @@ describe("the last ask", () => {
     expect(lastAsk(input).text).toBe(text);
   });
 
-  test("decides the kind of task and its difficulty, whatever follows it", () => {
+  test("decides the kind of task and its difficulty, with any text after it", () => {
     const alone = asking({ input: [user(bug)] });
     for (const later of [user("go on"), user(note)]) {
       const request = asking({ input: [user(bug), answer, later] });

@@ -243,7 +243,7 @@ describe("the plugin web", () => {
 });
 
 describe("guardrails", () => {
-  test("look at what a search gives, and at what clients are shown of it", async () => {
+  test("scan the results of a search, for the model and for clients", async () => {
     asked = newScope({ guardrail: guardrailOf([redact("SECRET-\\d", "[CODE]")], { appliesTo: AppliesTo.BOTH }) });
     const hit = { url: "https://a.test/1", title: "One", content: "It is SECRET-1." };
     searching.script([{ chunks: [{ json: { results: [hit] } }] }, found()]);
@@ -322,7 +322,7 @@ describe("settings", () => {
       ["the plugin", { plugins: { web: create(WebPluginSchema, { engine: "native", includeDomains: ["a.test"] }) } }],
     ] as const;
 
-    test.each(spellings)("%s is its own search, and nothing of it goes unsaid", async (_, request) => {
+    test.each(spellings)("%s is the provider's search, and every unsupported setting is named", async (_, request) => {
       const attempt = await plan({ models: ["far/able"], ...request });
       expect([attempt?.bodyJson, attempt?.losses]).toEqual([
         expect.stringContaining('{"type":"web_search","filters":{"allowed_domains":["a.test"]}}'),

@@ -136,7 +136,7 @@ describe.each(vendors)("%s", (id) => {
     });
   });
 
-  test("reads once for five minutes, for as much of the page as is wanted", async () => {
+  test("reads once for five minutes, for any requested length", async () => {
     service.script([page(url, "Tea", "word ".repeat(400))]);
     await read(id);
     asked = newScope();
@@ -230,7 +230,7 @@ describe.each(vendors)("%s", (id) => {
     expect(output()).not.toContain("hot");
   });
 
-  test("reads also where the provider could", async () => {
+  test("reads even if the provider could", async () => {
     await reopen(60_000, { native_tools: ["service:web_fetch"] });
     service.script([page()]);
     await read(id);

@@ -244,7 +244,7 @@ describe.each(searchEngines)("%s", (id) => {
     expect(service.requests).toHaveLength(11);
   });
 
-  test("finds nothing outside of the domains, whatever it gives", async () => {
+  test("returns nothing outside of the domains, in any answer", async () => {
     service.script([json(story.answer)]);
     expect(await search(open(id), { domains: { allowed: ["b.test"], blocked: [] } })).toEqual([]);
     expect(await search(open(id), { domains: { allowed: [], blocked: ["a.test"] } })).toEqual([]);
@@ -388,7 +388,7 @@ describe("settings of a search", () => {
     ],
     [{ query: "x".repeat(390), domains: { allowed: ["a.test"], blocked: [] } }, "x".repeat(390)],
     [{ query: "y ".repeat(60), domains: { allowed: [], blocked: [] } }, Array(50).fill("y").join(" ")],
-  ])("brave gets no longer query than it takes: %#", async (given, query) => {
+  ])("brave gets a query within its limit: %#", async (given, query) => {
     expect(queryOf(await sent("brave", given))["q"]).toBe(query);
   });
 

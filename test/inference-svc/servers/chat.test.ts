@@ -5,7 +5,7 @@ import { type Chunk, chatChunk } from "../../support/providers/upstream.js";
 import { ask, hi, outcomeOf, readItems, stop, stream } from "./odd-server.js";
 import { itemsOf } from "../asking.js";
 
-describe("why it stopped", () => {
+describe("the finish reason", () => {
   test.each<[string, "completed" | "max_output_tokens" | "content_filter" | FaultReason]>([
     ["stop", "completed"],
     ["eos_token", "completed"],

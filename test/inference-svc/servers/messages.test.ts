@@ -28,7 +28,7 @@ test("a part of a call without a beginning is a failure", async () => {
   expect(fault?.reason).toBe(FaultReason.PROVIDER_FAILED);
 });
 
-test("words and thoughts need no beginning", async () => {
+test("text and reasoning need no beginning", async () => {
   const ending = await asked(
     delta(0, { type: "thinking_delta", thinking: "Hm." }),
     delta(1, words("It is ")),

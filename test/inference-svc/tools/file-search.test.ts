@@ -154,7 +154,7 @@ describe("a search", () => {
   test.each([
     [["none"], "tools.0.vector_store_ids.0"],
     [["hr", "none"], "tools.0.vector_store_ids.1"],
-  ])("stores %j: what is not configured is 400 with the key to set", async (ids, path) => {
+  ])("stores %j: an unconfigured store is 400 with the configuration key", async (ids, path) => {
     const { fault } = await turn({ tools: [tool({ vector_store_ids: ids })] });
     expect([fault?.status, fault?.message]).toEqual([400, expect.stringContaining(`${path}: `)]);
     expect(fault?.message).toContain("file_search.stores");

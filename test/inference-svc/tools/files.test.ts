@@ -84,7 +84,7 @@ test("an unreadable PDF is an error of the call", async () => {
   expect(shown(events)[0]).toMatchObject({ status: "incomplete", error: expect.any(String) });
 });
 
-test("rules of the key hold for what is read, whatever the tool cuts", async () => {
+test("rules of the key hold for the read text, wherever the tool cuts it", async () => {
   const guardrail = guardrailOf([redact("Code is \\d", "<m>")], { appliesTo: AppliesTo.INPUT });
   const { fault } = await turn([{ operation: "search", query: "<m>" }], {}, newScope({ guardrail }));
   expect(fault).toBeUndefined();
@@ -92,7 +92,7 @@ test("rules of the key hold for what is read, whatever the tool cuts", async () 
   expect(JSON.stringify(house.outer.requests.slice(-2).map(({ body }) => body))).not.toContain("Code is 7");
 });
 
-test("a call while the turn is cut short reads nothing more", async () => {
+test("a call in an ending turn reads nothing more", async () => {
   const asked = newScope();
   house.outer.script([
     calling({ name: "service_files", args: { operation: "read", file_id: "file_1" } }),

@@ -111,7 +111,7 @@ describe("the next request", () => {
     expect(house.sent("outer").messages.at(-1)?.content).toContain("there is no such tool any more");
   });
 
-  test("sends the server only what the output rules let pass", async () => {
+  test("sends the server only text permitted by the output rules", async () => {
     const { items } = await first();
     const guardrail = guardrailOf([redact("hello", "<m>")]);
     await next([...items, decision(items, true)], newScope({ guardrail }));

@@ -102,7 +102,7 @@ test.each<[string, readonly Reply[]]>([
     ],
   ],
   ["responses", [responsesAnswer(called), responsesAnswer(said)]],
-])("code of a model of the dialect %s runs, and the model reads what it printed", async (dialect, replies) => {
+])("code of a model of the dialect %s runs, and the model reads its output", async (dialect, replies) => {
   model.script(replies);
   const request = asking({ models: [`far/${dialect}`], stream: false, tools: [interpreter] });
   const { events, fault } = await run(engine.turn, request);

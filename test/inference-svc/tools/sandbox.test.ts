@@ -289,7 +289,7 @@ describe("the container", () => {
     expect((await containerOf({ tools: [named], input, sessionId: "s" })).container).toBe("mine");
   });
 
-  test("belongs to the key: the adapter learns a hash of it, and another one of another key and workspace", async () => {
+  test("belongs to the key: the adapter gets a hash of it, different for another key or workspace", async () => {
     const tenants = [
       await containerOf({ sessionId: "s" }),
       await containerOf({ sessionId: "s" }, "k2"),
@@ -409,7 +409,7 @@ describe("limits", () => {
 });
 
 describe("hostile output", () => {
-  test("escape sequences, control characters and what is no text are taken out", async () => {
+  test("escape sequences, control characters and binary data are removed", async () => {
     const hostile =
       "\u001b[2J\u001b]0;title\u0007red \u001b[31mtext\u001b[0m\u0000\u0008\u009b1m\r\n50%\r100%\ud800 ok\u202e";
     adapter.script([ran({ stdout: hostile })]);
@@ -521,7 +521,7 @@ test.each([
   },
 );
 
-test.each([false, true])("who leaves ends the run within 250 ms, stream: %s", async (stream) => {
+test.each([false, true])("a leaving client ends the run within 250 ms, stream: %s", async (stream) => {
   if (stream) house.outer.script([callingStream("", { name: bash.name, args: bash.args })]);
   adapter.script([{ hang: true }]);
   const asked = newScope();

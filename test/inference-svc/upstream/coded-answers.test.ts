@@ -263,7 +263,7 @@ describe("a stream in a coding", () => {
   });
 });
 
-describe("bounds count what was unpacked", () => {
+describe("limits count the unpacked bytes", () => {
   test("an answer above 64 MiB fails", async () => {
     const bytes = gzipSync(`{"a":"${"x".repeat(65 * 1024 * 1024)}"}`);
     const headers = { "content-type": "application/json", "content-encoding": "gzip" };
@@ -281,7 +281,7 @@ describe("bounds count what was unpacked", () => {
     expect((await run(engine.turn, asking())).fault?.reason).toBe(FaultReason.INVALID_REQUEST);
   });
 
-  test("a reader who does not read stops the provider, and gets everything when he reads", async () => {
+  test("a slow reader pauses the provider, and gets everything in the end", async () => {
     const words = Buffer.from(crypto.getRandomValues(new Uint8Array(24 * 1024))).toString("base64");
     const parts = Array.from({ length: 1_500 }, () => sse(chatChunk({ content: words })));
     // Without compression the waiting bytes are as large as the sent bytes.

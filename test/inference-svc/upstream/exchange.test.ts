@@ -133,7 +133,7 @@ describe("a request to a provider", () => {
   });
 });
 
-describe("how it comes", () => {
+describe("the form of an answer", () => {
   const script = [
     ": comment\n\n",
     sse(
@@ -193,7 +193,7 @@ describe("how it comes", () => {
     expect(events[1]).toMatchObject({ item: { content: [{ text: "One, two." }] } });
   });
 
-  test("nothing is given out before something commits", async () => {
+  test("no output is delivered before the commit", async () => {
     let release = () => {};
     const gate = new Promise<void>((resolve) => {
       release = resolve;
@@ -219,7 +219,7 @@ describe("how it comes", () => {
     abort.abort(new Error("left"));
   });
 
-  test("the finish was seen, then the connection broke: nothing but figures is missing", async () => {
+  test("a connection broken after the finish loses only the usage", async () => {
     await begin([{ chunks: [{ sse: [chatChunk({ content: "Hi" }), chatChunk({}, "stop")] }], cut: true }]);
     const { events, fault } = await run(engine.turn, asking());
     expect(fault).toBeUndefined();
@@ -247,7 +247,7 @@ describe("how it comes", () => {
   });
 });
 
-describe("failures before anything was given out", () => {
+describe("failures before any output", () => {
   const overflow = {
     error: { message: "This model's maximum context length is 8 tokens.", code: "context_length_exceeded" },
   };
@@ -398,7 +398,7 @@ describe("failures before anything was given out", () => {
     expect(hintMs).toBeLessThanOrEqual(60_000);
   });
 
-  test("the provider's words help where the request is at fault, cleaned", async () => {
+  test("the provider's message is shown, cleaned, for an error of the request", async () => {
     const message = `tools.0: unknown\nfield "x" (see https://internal.example/docs?key=1, http://10.0.0.7:8000/v1), key sk-abcdef123456, host vllm-0.ml.svc.cluster.local:8000, ${"y".repeat(600)}`;
     await begin([error(400, { error: { message } })]);
     const shown = (await run(engine.turn, asking())).fault?.message ?? "";
@@ -408,7 +408,7 @@ describe("failures before anything was given out", () => {
       expect(shown).not.toContain(secret);
   });
 
-  test.each([401, 429, 500])("the provider's words are not shown for %i", async (status) => {
+  test.each([401, 429, 500])("the provider's message is not shown for %i", async (status) => {
     await begin([error(status, { error: { message: "secret words", code: "some_code" } })]);
     const { fault } = await run(engine.turn, asking());
     expect(fault?.message).not.toContain("secret");
@@ -611,7 +611,7 @@ describe("stopping", () => {
     for (const stream of [true, false]) expect(await findShortest(100, () => stopOnce(stream))).toBeLessThan(100);
   });
 
-  test("an abort in the middle of a stream, and a reader who leaves", async () => {
+  test("an abort in the middle of a stream, and a leaving reader, close the socket", async () => {
     await begin([{ chunks: [{ sse: [chatChunk({ content: "Hi" })] }], hang: true }]);
     const stopOnce = async (how: string) => {
       const { scope, abort } = newScope();
@@ -640,7 +640,7 @@ describe("bounds", () => {
   const kilobyte = sse(chatChunk({ content: "x".repeat(900) }));
   const many = Math.floor((60 * 1024 * 1024) / kilobyte.length);
 
-  test("a reader who does not read stops the provider, and gets everything when he reads", async () => {
+  test("a slow reader pauses the provider, and gets everything in the end", async () => {
     await begin([{ chunks: [{ bytes: kilobyte, repeat: many }, { sse: [chatChunk({}, "stop"), "[DONE]"] }] }]);
     const { scope, abort } = newScope();
     const answer = engine.turn(asking(), scope);

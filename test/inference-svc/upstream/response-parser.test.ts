@@ -42,7 +42,7 @@ describe("chunk extensions", () => {
   });
 });
 
-test.each(["digest: abc", "content-length: 5", "transfer-encoding: gzip"])("a trailer means nothing, %s", (trailer) => {
+test.each(["digest: abc", "content-length: 5", "transfer-encoding: gzip"])("a trailer is ignored, %s", (trailer) => {
   const text = chunked("").replace(/\r\n$/, `${trailer}\r\n\r\n`);
   expect(read(text)).toMatchObject({ body: "Hi", isEnded: true });
 });
@@ -51,7 +51,7 @@ describe("an interim response", () => {
   const ok = "HTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\nHi";
 
   // RFC 9110, 15.2: even clients which do not expect them must read them.
-  test.each(["100 Continue", "102 Processing", "103 Early Hints\r\nlink: </a>"])("%s is read over", (informational) => {
+  test.each(["100 Continue", "102 Processing", "103 Early Hints\r\nlink: </a>"])("%s is skipped", (informational) => {
     expect(read(`HTTP/1.1 ${informational}\r\n\r\n${ok}`)).toMatchObject({ status: 200, body: "Hi", isEnded: true });
   });
 

@@ -25,7 +25,7 @@ function sentBack(items: readonly Record<string, unknown>[]): InputItem[] {
 const thinking = { type: "thinking", thinking: "Hm", signature: "s+/=" };
 const redacted = { type: "redacted_thinking", data: "b64==" };
 
-test("messages: signatures and redacted thoughts", () => {
+test("messages: signatures and redacted reasoning come back", () => {
   const { items } = readMessages([wholeMessage([thinking, redacted, { type: "text", text: "Hi" }])], { include });
   const body = buildMessagesBody({ input: sentBack(items) });
   expect((body["messages"] as unknown[])[1]).toEqual({
@@ -34,7 +34,7 @@ test("messages: signatures and redacted thoughts", () => {
   });
 });
 
-test("converse: the same", () => {
+test("converse: signatures and redacted reasoning come back", () => {
   const reasoningText = { text: "Hm", signature: "s" };
   const content = [
     { reasoningContent: { reasoningText } },
@@ -45,7 +45,7 @@ test("converse: the same", () => {
   expect((body["messages"] as unknown[])[1]).toEqual({ role: "assistant", content });
 });
 
-test("gemini: the signature of a call", () => {
+test("gemini: the signature of a call comes back", () => {
   const { items } = readGemini([last([thought("Hm"), call("f", {}, { thoughtSignature: "S" })])], { include });
   const body = buildGeminiBody({ input: sentBack(items) });
   expect((body["contents"] as unknown[])[1]).toMatchObject({ parts: [{ thoughtSignature: "S" }] });

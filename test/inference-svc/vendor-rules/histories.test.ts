@@ -147,7 +147,7 @@ test("a failed tool's result is marked at Bedrock for models with support, and i
   expect(findConverseDropped({ input, tools }, llama)).toContain("input.2.status");
 });
 
-test("pictures in results stand behind all results at Google, and in the result at Mistral", () => {
+test("pictures in results follow all results at Google, and stay in the result at Mistral", () => {
   const picture = { type: "input_image", image_url: "data:image/png;base64,iVBORw0KGgo=", detail: "auto" };
   const input = [
     { type: "message", role: "user", content: "Look." },
@@ -166,7 +166,7 @@ test("pictures in results stand behind all results at Google, and in the result 
   ]);
 });
 
-test("ids of other makers stay away from OpenAI, with a line in the receipt", () => {
+test("ids of other vendors are not sent to OpenAI, with a note in the receipt", () => {
   const losses: string[] = [];
   const input = [
     { type: "message", id: "lc_run--0197", role: "assistant", content: "Hi" },

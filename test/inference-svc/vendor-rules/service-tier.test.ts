@@ -69,7 +69,7 @@ describe.each(others)("another server in the format %s", (_format, translate) =>
     expect(losses).toContainEqual(["service_tier", reason]);
   });
 
-  test.each(["auto", "default"])("needs no words for %s", (serviceTier) => {
+  test.each(["auto", "default"])("needs no note for %s", (serviceTier) => {
     expect(translate({ serviceTier }).losses.filter(([path]) => path === "service_tier")).toEqual([]);
   });
 

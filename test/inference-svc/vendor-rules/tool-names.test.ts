@@ -322,7 +322,7 @@ const numRuns = Number(process.env["TOOL_NAMES"] ?? 300);
 
 describe("tools of any name", () => {
   test.each(Object.entries(vendors))(
-    "reach %s under acceptable names, in tools, choice and history, and are called by their own names",
+    "reach %s under acceptable names, in tools, choice and history, and are called by the client's names",
     (_vendor, { send, violations, declared, called, read }) => {
       fc.assert(
         fc.property(requests, ({ owned, lost, request }) => {

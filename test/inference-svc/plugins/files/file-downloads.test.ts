@@ -108,7 +108,7 @@ test("a disabled plugin fetches nothing", async () => {
   expect([status, site.requests.length]).toEqual([404, 0]);
 });
 
-test("guardrails scan what was fetched", async () => {
+test("guardrails scan a fetched file", async () => {
   site.script([file("the secret-1", "text/plain")]);
   const guarded = newScope({ guardrail: guardrailOf([block("secret-\\d")], { appliesTo: AppliesTo.INPUT }) });
   expect(await ask("acme/text", naming(`${site.url}/a.txt`), guarded)).toMatchObject({
@@ -124,7 +124,7 @@ test("a dry run fetches nothing and notes it", async () => {
   expect(site.requests).toHaveLength(0);
 });
 
-describe("refused is", () => {
+describe("the plugin refuses", () => {
   const refusal = async (url: string) => {
     const { status, fault, content } = await ask("acme/text", naming(url));
     expect([status, content]).toEqual([400, undefined]);

@@ -416,7 +416,7 @@ describe("a guardrail", () => {
     });
   });
 
-  test("sees it in what tools gave, too", async () => {
+  test("sees it in tool results, too", async () => {
     const input = [
       { type: "function_call", call_id: "c", name: "f", arguments: "{}" },
       { type: "function_call_output", call_id: "c", output: [{ type: "input_file", file_data: csv("secret-1") }] },
@@ -428,7 +428,7 @@ describe("a guardrail", () => {
     ["text/csv", "name,secret-1,b", "name,[M],b"],
     ["text/plain;charset=utf-16le", "secret-1 \u{1f600}", "[M] \u{1f600}"],
     ["application/json", '{"a":"\\u0073ecret-1","b":1.50}', '{"a":"[M]","b":1.50}'],
-  ])("redacts a file of %s where it is", async (type, before, after) => {
+  ])("redacts a file of %s in place", async (type, before, after) => {
     const bytes = Buffer.from(before, type.includes("utf-16") ? "utf16le" : "utf8");
     const { content, stages } = await sent(
       { models, ...sending({ file_data: toDataUrl(bytes, type) }) },
@@ -465,7 +465,7 @@ describe("a guardrail", () => {
     expect(stages).toMatchObject([{ data: { action: "redacted" } }, { name: "file-parser" }]);
   });
 
-  test("leaves nothing of what it has redacted in the request itself", async () => {
+  test("leaves no redacted text in the request itself", async () => {
     const request = structuredClone(asking({ models, plugins: fileParser(), ...sending({ file_data: pdf }) }));
     await run(engine.turn, request, newScope(under([redact("secret-\\d", "[M]")])));
     const parts = request.input[0]?.["content"] as { readonly file_data?: string }[] | undefined;

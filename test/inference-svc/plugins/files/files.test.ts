@@ -36,7 +36,7 @@ afterAll(() => readers.close());
 const read = (fields: object, caller = {}) => reader.read(partOf(fields), newScope(caller).scope);
 const readPdf = (bytes: Buffer) => read({ file_data: toDataUrl(bytes) });
 
-test("files are found in messages and in what tools gave, by their places", () => {
+test("files are found in messages and in tool results, by their places", () => {
   const file = { type: "input_file", file_id: "f" };
   const input = [
     { type: "message", role: "user", content: "a" },

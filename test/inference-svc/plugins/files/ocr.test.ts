@@ -84,7 +84,7 @@ test("a scan is read for a model without file input, at the key's expense, and o
   expect(again.stages).toMatchObject([{ data: { cached: true } }]);
 });
 
-test("the operator pays for as many calls as it allows", async () => {
+test("the operator pays for the allowed number of calls", async () => {
   await engine.upstreams.close();
   open({ max_calls_per_request: 1 });
   await ask("acme/text", sending(scan));
@@ -109,13 +109,13 @@ test.each([
   if (calls > 0) expect(content).toEqual(told(transcript));
 });
 
-test.each(["acme/text", "acme/files"])("guardrails redact what was read, for %s", async (model) => {
+test.each(["acme/text", "acme/files"])("guardrails redact the read text, for %s", async (model) => {
   const guarded = newScope({ guardrail: guardrailOf([redact("secret-\\d", "[M]")], { appliesTo: AppliesTo.INPUT }) });
   const { content } = await ask(model, { ...sending(scan), plugins: withEngine("ocr") }, guarded);
   expect(content).toEqual(told("## Page 1\n\nThe [M] of a scan"));
 });
 
-test("a dry run asks no model", async () => {
+test("a dry run calls no model", async () => {
   const { scope } = newScope();
   await engine.planDryRun(asking({ models: ["acme/text"], ...sending(scan) }), scope);
   expect([scope.trace.stages[0], reader.requests.length]).toMatchObject([{ data: { action: "not_run" } }, 0]);
@@ -124,12 +124,12 @@ test("a dry run asks no model", async () => {
 describe("an OCR model", () => {
   const refused = { status: 503, fault: "input.0.content.0: the OCR model did not read the PDF", content: undefined };
 
-  test("fails leaves the scan unread", async () => {
+  test("which fails leaves the scan unread", async () => {
     reader.script([{ status: 500, chunks: [{ json: { error: { message: "no" } } }] }]);
     expect(await ask("acme/text", sending(scan))).toMatchObject(refused);
   });
 
-  test("answers nothing in time leaves it unread", async () => {
+  test("which gives no answer in time leaves it unread", async () => {
     await engine.upstreams.close();
     open({ timeout_ms: 50, total_ms: 50 });
     reader.script([{ hang: true }]);

@@ -132,7 +132,7 @@ describe("a trusted server", () => {
     expect(sockets[0]?.alpnProtocol).toBe("http/1.1");
   });
 
-  test("keeps the connection when its response is there before the process looks", async () => {
+  test("keeps the connection when its response is there before the process reads", async () => {
     await begin((socket) => socket.write(ok));
     for (const blocksMs of [0, 100, 0]) expect(await ask({ blocksMs })).toMatchObject({ kind: "ended", status: 200 });
     expect(sockets.length).toBe(1);

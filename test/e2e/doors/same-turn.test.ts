@@ -1,4 +1,4 @@
-/** One request through three doors: the provider gets the same body, the guardrail decides the same, and the ledger differs only in the door. */
+/** The same request through three doors: the provider gets the same body, the guardrail decides the same, and the ledger differs only in the door. */
 import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
 import pg from "pg";
 import { type House, startHouse } from "../../support/house.ts";

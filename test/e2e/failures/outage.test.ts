@@ -3,7 +3,7 @@ import { KeyKind, hashKey, mintKey } from "@sluice/proto/lib/ids/key.js";
 import { type House, startHouse } from "../../support/house.ts";
 import { eventually } from "../../support/processes.ts";
 
-/** Without a heartbeat for this time a process regards its policy as unconfirmed. */
+/** A process without a heartbeat for this time regards its policy as unconfirmed. */
 const silenceMs = 3_500;
 
 describe("an unresponsive admin-svc", () => {

@@ -130,7 +130,7 @@ test("a subagent awaiting the client streams as an open item, and a later reques
   expect(ended.map((event) => (event as unknown as { item: { type: string } }).item.type)).toEqual(["function_call"]);
   const answer = { type: "function_call_output", call_id: output[1]?.["call_id"], output: "3 hits" };
   const input = [{ role: "user", content: "Which engine?" }, ...output, answer];
-  // It may wait once more: then no other model is called.
+  // The subagent may wait once more: then no other model is called.
   other.script([calling({ ...asksClient, args: { word: "B-tree" } })]);
   const before = outer.requests.length;
   const second = await post({ tools, input });

@@ -167,7 +167,7 @@ describe.each([1, 2])("%i inference processes", (inferenceReplicas) => {
         for (let answered = 0; ; answered++) if ((await decided(house, key)).status !== 200) return answered;
       };
       expect(await spend()).toBe(10);
-      // As if the processes had been silent for a quarter of an hour.
+      // Makes the processes look silent for a quarter of an hour.
       const [late, gone] = ["now() - interval '5 minutes'", "now() - interval '15 minutes'"];
       await database.query(`update budget_reservations set expires_at = ${late} where key_hash = $1`, [hash]);
       await database.query(`update budget_processes set renewed_at = ${gone}`);
@@ -220,7 +220,7 @@ describe.each([1, 2])("%i inference processes", (inferenceReplicas) => {
         metadata: { error_type: "payment_required", remaining: 0.003, held: 0.007, needed: 0.02 },
       },
     });
-    // Without renewal the reservation becomes a charge; the budget is not granted a second time.
+    // An expired reservation becomes a charge; the budget is not granted a second time.
     await database.query("update budget_reservations set expires_at = now() where key_hash = $1", [hash]);
     expect((await ask(house, key)).status).toBe(402);
   });

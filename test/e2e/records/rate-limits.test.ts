@@ -191,7 +191,7 @@ describeWithRedis("two gateways with one Redis", () => {
     const environment = { REDIS_URL: await link.open(redisUrl), SLUICE_BOOTSTRAP_API_KEY: apiKey };
     const limits = `${config}limits: {requests_per_minute: 60, streams_per_key: 100}\n`;
     houses = await Promise.all([1, 2].map(() => startHouse({ config: limits, environment })));
-    // With a slow Redis, a gateway not yet aware of the other would grant the whole limit.
+    // A gateway not yet aware of the other would grant the whole limit if Redis were slow.
     for (const house of houses) {
       for (const port of [house.ports.gateway_health, house.ports.inference_health]) {
         await eventually(async () => (await figure(house, "sluice_limits_shared", port)) === 1);

@@ -81,7 +81,7 @@ describe("every kind of item", () => {
         const starts = stream.filter((event) => event.type === "response.output_item.added");
         const ends = stream.filter((event) => event.type === "response.output_item.done");
         const between = stream.filter((event) => !starts.includes(event) && !ends.includes(event));
-        // Only the whole response has the result of an item without an end.
+        // The result of an item without an end is only in the whole response.
         const output = ends.length === some.length ? [] : some.map(itemOf);
         expect(read([...starts, ...between, ...ends, completed(output)], wanted).items).toEqual(some.map(answerOf));
       }),

@@ -284,7 +284,7 @@ describe("limits count the unpacked bytes", () => {
   test("a slow reader pauses the provider, and gets everything in the end", async () => {
     const words = Buffer.from(crypto.getRandomValues(new Uint8Array(24 * 1024))).toString("base64");
     const parts = Array.from({ length: 1_500 }, () => sse(chatChunk({ content: words })));
-    // Without compression the waiting bytes are as large as the sent bytes.
+    // Level 0 does not compress, so the waiting bytes are as large as the sent bytes.
     const pieces = await flushed(createGzip({ level: 0 }), ...parts, sse(stop, "[DONE]"));
     await begin([{ headers: { "content-encoding": "gzip" }, chunks: pieces.map((bytes) => ({ bytes })) }]);
     const { scope, abort } = newScope();

@@ -189,7 +189,7 @@ export const probeRules: Pick<ProbeRules, "sample" | "among" | "complete"> = {
     path === "input" ? amongItems(entry) : path === "messages" ? amongMessages(entry) : [[], []],
   complete: (label, value) => ({
     ...value,
-    // One of these fields must be set; a schema of properties cannot express this.
+    // At least one of these fields must be set; a schema of properties cannot express this.
     ...(label.endsWith("<input_image>") && { image_url: `data:image/png;base64,${picture(0)}` }),
     ...(label.endsWith("<input_file>") && { file_data: "data:application/pdf;base64,JVBERi0x" }),
     ...(label.endsWith("<computer_screenshot>") && { image_url: `data:image/png;base64,${picture(0)}` }),

@@ -1,14 +1,22 @@
-/** npm run counts [-- <folder of another checkout>]: sizes that the tests of the structure hold, and what a change touches. */
+/**
+ * npm run counts [-- <folder of another checkout>]: the sizes held by the tests of the structure, and the files touched by a change.
+ * With --sample comments|titles|names [--seed N] [--count N]: a random sample to be judged by a reader.
+ */
 import { root } from "../support/processes.ts";
+import { readOrExit } from "../support/runner/campaign-options.ts";
 import { findImportCircles } from "./circles.ts";
 import { countElliptical, hasPersonalPronoun, readComments } from "./comments.ts";
+import { type RoomText, countMark, markNames, readTextKinds, textKinds, pageRooms } from "./fingerprint.ts";
 import { filesOfList, knownLists } from "./lists.ts";
 import { findSharedNames } from "./names.ts";
+import { readCountsOptions, sampleCheckout } from "./sample.ts";
 import { type SourceFile, readSources, rooms } from "./sources.ts";
 import { findLongFunctions } from "./syntax.ts";
 import { filesOfWalk, walks } from "./walks.ts";
 
-const files = readSources(process.argv[2] ?? root);
+const usage = "usage: npm run counts [-- <checkout>] [--sample comments|titles|names [--seed N] [--count N]]";
+const { checkout = root, sample, seed, count } = readOrExit(() => readCountsOptions(process.argv.slice(2)), usage);
+const files = readSources(checkout);
 
 function print(title: string, lines: readonly string[] = []): void {
   console.log([title, ...lines.map((line) => `  ${line}`), ""].join("\n"));
@@ -59,9 +67,30 @@ function printSizes(): void {
   print(`${circles.length} import circles`, circles);
 }
 
-printWalks();
-printLists();
-printStack();
-printComments();
-printNames();
-printSizes();
+function printFingerprint(): void {
+  const texts = readTextKinds(checkout);
+  const line = (title: string, found: readonly RoomText[]) => {
+    const counts = markNames.map((mark) => `${mark} ${countMark(found, mark).perThousand.toFixed(1)}`);
+    return `${title}: ${countMark(found, "that, which, whose").words} words; ${counts.join("; ")}`;
+  };
+  for (const kind of textKinds) {
+    const found = [...rooms, ...pageRooms].map((room) => ({
+      room,
+      inRoom: texts[kind].filter((text) => text.room === room),
+    }));
+    const lines = found.filter(({ inRoom }) => inRoom.length > 0).map(({ room, inRoom }) => line(room, inRoom));
+    print(line(`Marked words per 1,000 in ${kind}`, texts[kind]), lines);
+  }
+}
+
+if (sample) {
+  print(`${count} ${sample}, seed ${seed}`, sampleCheckout(checkout, sample, seed, count));
+} else {
+  printWalks();
+  printLists();
+  printStack();
+  printComments();
+  printFingerprint();
+  printNames();
+  printSizes();
+}

@@ -8,11 +8,11 @@ export interface Alert {
   readonly type: AlertType;
   /** Time of the fact. */
   readonly at: Date;
-  /** Never text of a prompt, of an answer or of a key. */
+  /** Never contains text of a prompt, of an answer or of a key. */
   readonly facts: JsonObject;
 }
 
-/** The body of a message as Standard Webhooks recommends it. */
+/** The body of a message as recommended by Standard Webhooks. */
 export const shownAlert = ({ type, at, facts }: Alert): JsonObject => ({
   type,
   timestamp: at.toISOString(),

@@ -42,7 +42,7 @@ export function checkScalars(request: RunTurnRequest, problems: Problems): void 
   requestShape.rules.also?.(together(request), "", problems);
   for (const { field, name, shape } of table) {
     const value = request[field];
-    // An empty string stands for an unset field, and breaks no limit where it does not.
+    // An empty string stands for an unset field; in other fields it violates no limit.
     if (value !== undefined && value !== "") shape.check(value, name, problems);
   }
   for (const { field, name, form, shape } of parameterList) {
@@ -66,7 +66,7 @@ const together = ({ model, models, maxToolCalls, stopServerToolsWhenJson: stop }
   stop_server_tools_when: stop.length > 0 ? stop : undefined,
 });
 
-/** Reports plugins of a later build; the others are checked when there are none. */
+/** Reports plugins of a later build; all other plugins are checked only when there are none. */
 function checkPlugins(messages: RunTurnRequest["plugins"], problems: Problems): void {
   const plugins = messages.map(pluginJson);
   const unknown = plugins.flatMap((plugin, index) => (plugin ? [] : [index]));

@@ -6,7 +6,7 @@ export type Cloud = "aws" | "google" | "azure";
 
 const clouds = ["aws", "google", "azure"] as const satisfies readonly Cloud[];
 
-/** Part of a host or path: nothing in it leads to another host. */
+/** Part of a host or path, with no character that could lead to another host. */
 const name = z.string().regex(/^[\w.:-]+$/, "must consist of letters, digits, dots, colons, hyphens and underscores");
 
 export const awsSettings = z.strictObject({

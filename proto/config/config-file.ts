@@ -94,7 +94,7 @@ function check(
   };
 }
 
-/** Every part of Sluice reads the address of a provider from its base URL. */
+/** Every part of Sluice takes the address of a provider from its base URL. */
 const withAddresses = (file: HouseFile): HouseFile => ({
   ...file,
   providers: file.providers.map((entry) => {

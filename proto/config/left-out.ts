@@ -61,7 +61,7 @@ export function partition(raw: Section, environment: NodeJS.ProcessEnv): Parts {
   };
 }
 
-/** Names of its variables when none of them is set; undefined when the provider can be used. */
+/** Names of its variables when none of them is set; undefined when the provider is usable. */
 function unsetOf(entry: unknown, environment: NodeJS.ProcessEnv): readonly string[] | undefined {
   const { unset, set } = variablesOf(entry, environment);
   return unset.length > 0 && set.length === 0 ? [...new Set(unset)] : undefined;

@@ -1,6 +1,6 @@
 /**
- * Reloads the configuration file when it changes: after an edit in place, a rename, the swap of a symbolic link (as Kubernetes mounts a
- * ConfigMap), and on SIGHUP. A broken file changes nothing: the last good one stays in force.
+ * Reloads the configuration file when it changes: after an edit in place, a rename, the swap of a symbolic link (as Kubernetes mounts a ConfigMap), and on
+ * SIGHUP. A broken file changes nothing: the last valid file stays in force.
  */
 import { create } from "@bufbuild/protobuf";
 import { type ConfigRefusal, ConfigRefusalSchema } from "../gen/sluice/common/v1/configuration_pb.ts";
@@ -12,7 +12,7 @@ import { lookOf } from "../lib/process/file-look.ts";
 /** Polls with stat, because a file watcher sees neither through links nor on every file system. */
 const lookMs = 500;
 const looksBetweenTrials = 10;
-/** A file can have as many problems as lines. */
+/** Limits the list of problems: a file can have as many problems as lines. */
 const maxProblems = 20;
 
 /** The text of an unexpected error may quote secrets, so clients see this text instead. */
@@ -69,12 +69,12 @@ export class LiveFile<Loaded> {
     );
   }
 
-  /** The last good configuration. */
+  /** The last valid configuration. */
   get current(): Loaded {
     return this.#current;
   }
 
-  /** Undefined while the file, as it was last read, is in force. @param process service and name of this process */
+  /** Undefined while the last read file is in force. @param process service and name of this process */
   findRefusal(process: string): ConfigRefusal | undefined {
     if (!this.#refusal) return undefined;
     const { atMs, problems } = this.#refusal;

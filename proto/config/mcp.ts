@@ -8,7 +8,7 @@ const isOrigin = (text: string): boolean => URL.canParse(text) && new URL(text).
 const ownFields =
   /^(?:host|connection|content-.*|transfer-encoding|te|trailer|upgrade|expect|keep-alive|proxy-.*|accept|accept-encoding|mcp-.*)$/i;
 
-/** @returns why an MCP server cannot be sent the header field; undefined when it can */
+/** @returns why the header field cannot be sent to an MCP server; undefined when it can */
 export function problemOfField(name: string, value: string): string | undefined {
   if (!/^[!#$%&'*+\-.^_`|~0-9A-Za-z]{1,128}$/.test(name)) return `${JSON.stringify(name)} is no name of a header field`;
   if (ownFields.test(name)) return `${name} is set by Sluice`;

@@ -4,7 +4,7 @@ import { type Cloud, awsSettings, azureSettings, googleSettings } from "./clouds
 import { slug } from "./scalars.ts";
 
 interface DialectTraits {
-  /** Whether clients mark what the provider caches; otherwise it caches by itself. */
+  /** Whether clients mark the cached parts of a prompt; otherwise the provider caches automatically. */
   readonly cacheMarks?: true;
   /** Clouds that offer the format. */
   readonly clouds?: readonly Cloud[];
@@ -49,7 +49,7 @@ const dialects = Object.keys(traits) as (keyof typeof traits)[];
 export const dialectTraits = (dialect: string): DialectTraits =>
   (traits as Readonly<Record<string, DialectTraits>>)[dialect] ?? {};
 
-/** What endpoints of any format may name in `supported_parameters` beyond the names of the request. */
+/** Names allowed in `supported_parameters` for endpoints of any format, in addition to those of the request. */
 const commonParameters =
   "all endpoints reasoning.effort.<level> for each effort that the model knows (others are sent as the nearest one), samplers.without_reasoning where temperature, top_p and top_logprobs are taken only while the model does not reason, and reasoning.on_request where it reasons only when an effort is asked for";
 

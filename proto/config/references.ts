@@ -9,7 +9,7 @@ export function dangling(file: HouseFile): string[] {
   const known = new Set<string>();
   for (const [index, entry] of file.providers.entries()) {
     if (known.has(entry.id)) problems.push(`providers.${index}.id: ${entry.id} is used twice`);
-    // Packages of the AI SDK know the address of their vendor, and the settings of a cloud have rules of their own.
+    // Packages of the AI SDK know the address of their vendor, and the settings of a cloud have separate rules.
     const placed = entry.dialect === "echo" || entry.dialect.startsWith("ai-sdk:") || entry.base_url !== undefined;
     if (!placed && cloudOf(entry) === undefined) {
       problems.push(`providers.${index}.base_url: required for dialect ${entry.dialect}`);

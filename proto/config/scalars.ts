@@ -2,10 +2,10 @@
 import { z } from "zod";
 
 export const slug = z.string().regex(/^[A-Za-z0-9][\w.:/@-]*$/, "letters, digits and . _ - : / @");
-/** USD per million tokens as a decimal string: floats cannot hold prices. */
+/** USD per million tokens as a decimal string: floats cannot represent prices exactly. */
 export const price = z.string().regex(/^\d+(\.\d{1,12})?$/, 'a decimal string such as "0.25"');
 export const modality = z.enum(["text", "image", "file", "audio", "video"]);
-/** A model gives answers in these forms, or embeddings and nothing else. */
+/** Forms of a model's answers; embeddings exclude all other forms. */
 export const outputModality = z.enum([...modality.options, "embeddings"]);
 
 /** USD per call of a service other than a model; bounded so that the sum over a request stays far below 64 bits. */

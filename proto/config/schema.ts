@@ -1,4 +1,4 @@
-/** Schema of the configuration file: one section a file in this folder, and one schema for every process. */
+/** Schema of the configuration file: a file per section in this folder, and a schema per process. */
 import { z } from "zod";
 import { alignment } from "./alignment.ts";
 import { consoleSection } from "./console/section.ts";

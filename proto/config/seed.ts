@@ -1,6 +1,6 @@
 /**
- * The built-in catalogue of providers and models: names, context windows, prices and modalities. It fills in what the configuration file
- * does not set, and never overrides it.
+ * The built-in catalogue of providers and models: names, context windows, prices and modalities. It fills in unset values of the configuration file, and
+ * never overrides it.
  */
 import { readFileSync } from "node:fs";
 
@@ -37,7 +37,7 @@ export const readSeed = (path: string | URL): Seed => JSON.parse(readFileSync(pa
 /** The date at the end of a snapshot's name: claude-haiku-4-5-20251001, gpt-4o-2024-08-06. */
 const snapshot = /-(?:\d{8}|\d{4}-\d\d-\d\d)$/;
 
-/** A vendor's offer of a model by the vendor's name of it, with or without the date of a snapshot. */
+/** A vendor's offer of a model by the vendor's name, with or without the date of a snapshot. */
 export function offerNamed({ models }: Seed, vendor: string | undefined, name: string): SeedEndpoint | undefined {
   const own = models.flatMap(({ endpoints }) => endpoints.filter((offer) => offer.vendor === vendor));
   const named = (wanted: string) => own.find((offer) => offer.upstream_model === wanted);
@@ -54,7 +54,7 @@ export interface CloudService {
 }
 
 /**
- * Names on Bedrock: us.anthropic.claude-haiku-4-5-20251001-v1:0, at the end of an ARN, too
+ * Names on Bedrock: us.anthropic.claude-haiku-4-5-20251001-v1:0, also at the end of an ARN
  * (https://docs.aws.amazon.com/bedrock/latest/userguide/models-supported.html).
  */
 const bedrockName = /^(?:.*\/)?(?:([a-z-]+)\.)?anthropic\.(claude-[a-z0-9-]+?)(?:-v\d+(?::\w+)?)?$/;
@@ -99,7 +99,7 @@ const tokenRates: ReadonlySet<string> = new Set([
   "cache_write_1h",
 ]);
 
-/** Prices of tokens times the factor; what is paid by the piece costs the same everywhere. */
+/** Prices of tokens times the factor; prices per piece are the same everywhere. */
 function scaled(pricing: Facts, factor: number): Facts {
   const rate = (value: unknown): unknown => String(Number((Number(value) * factor).toPrecision(12)));
   return Object.fromEntries(

@@ -41,7 +41,7 @@ function vendorOf(provider: Section, { vendors }: Seed): string | undefined {
   const { vendor, base_url: url = cloudAddress(provider) } = provider;
   if (typeof vendor === "string") return Object.hasOwn(vendors, vendor) ? vendor : undefined;
   const host = typeof url === "string" && URL.canParse(url) ? new URL(url).hostname : "";
-  // Regional hosts have the region in front: eu.api.openai.com.
+  // Regional hosts have the region as a prefix: eu.api.openai.com.
   const isOf = (own: string): boolean => host === own || host.endsWith(`.${own}`);
   return Object.keys(vendors).find((id) => vendors[id]?.hosts.some(isOf));
 }
@@ -78,10 +78,7 @@ const hasPrice = (endpoint: unknown, offer: Facts | undefined): boolean =>
   (endpoint.pricing !== undefined ||
     (offer !== undefined && (endpoint.tier === undefined || endpoint.tier === "default")));
 
-/**
- * @param priced all endpoints of the model will have a price. If one has none, their order decides, and a price from the catalogue would
- * change it
- */
+/** @param priced all endpoints of the model have a price. If one lacks a price, the order decides, and a price from the catalogue would change it */
 function filled(endpoint: unknown, offer: Facts | undefined, priced: boolean): unknown {
   if (!isSection(endpoint) || offer === undefined) return endpoint;
   const { vendor: _, pricing, ...rest } = offer;

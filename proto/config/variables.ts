@@ -45,7 +45,7 @@ export function expand(value: unknown, environment: NodeJS.ProcessEnv, path: str
   return Object.fromEntries(present.map(([key, entry]) => [key, expand(entry, environment, at(key), problems)]));
 }
 
-/** An unset variable only shortens the rotation of several keys. Without any key, requests would go out without one, so each is a problem. */
+/** An unset variable only shortens the rotation of several keys. Without any key, requests would be sent without a key, so each is a problem. */
 function keysOf(
   entries: readonly unknown[],
   environment: NodeJS.ProcessEnv,

@@ -148,7 +148,7 @@ const content = (kinds: Readonly<Record<string, Shape>>): Shape =>
     "must be a string or an array of parts",
   );
 
-/** Content of a message of a user, a system or a developer. */
+/** Content of a user, system or developer message. */
 export const promptContent = content({
   text,
   image_url: image,

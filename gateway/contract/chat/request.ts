@@ -66,7 +66,7 @@ const chatReasoning = object(
   { description: "How much the model is to think, and whether that is shown." },
 );
 
-/** Two fields of one meaning may both be set, but not differ. */
+/** Two fields with the same meaning may both be set, but not differ. */
 function checkSame(request: JsonObject, one: string, other: string, problems: Problems): void {
   const [value, second] = [request[one], request[other]];
   if (isUnset(value) || isUnset(second) || value === second) return;

@@ -1,4 +1,4 @@
-/** The operations as the OpenAPI document has them. */
+/** The operations in the form of the OpenAPI document. */
 import { rateLimitHeaderNames } from "@sluice/proto/lib/limits/decision.js";
 import type { Components, JsonSchema } from "@sluice/proto/lib/validation/shape.js";
 import {
@@ -12,13 +12,13 @@ import { createChatCompletion } from "./chat.ts";
 import { createEmbeddings } from "./embeddings.ts";
 import { createResponse } from "./responses.ts";
 
-/** An operation as the document has it. */
+/** An operation in the form of the document. */
 export interface PublishedOperation {
   readonly operationId: string;
   readonly tags: readonly [string];
   readonly summary: string;
   readonly description: string;
-  /** Alternatives: a key of any of them is enough. */
+  /** Alternatives: a key of any of these kinds is enough. */
   readonly security: readonly Readonly<Record<string, readonly []>>[];
   readonly parameters?: readonly PublishedParameter[];
   readonly requestBody?: { readonly required: true; readonly content: PublishedContent };

@@ -10,10 +10,10 @@ type Raw = Readonly<Record<string, unknown>>;
 const isSection = (value: unknown): value is Raw =>
   typeof value === "object" && value !== null && !Array.isArray(value);
 
-/** The section as it is written; undefined without one. */
+/** The section as written in the file; undefined without one. */
 export const signInOf = ({ console: section }: Raw): unknown => (isSection(section) ? section["oidc"] : undefined);
 
-/** A file with other values of the section. @param signIn undefined to leave it out */
+/** Replaces the section in a file. @param signIn undefined to leave it out */
 export function withSignIn(raw: Raw, signIn: unknown): Record<string, unknown> {
   const { console: section } = raw;
   if (!isSection(section)) return { ...raw };

@@ -5,7 +5,7 @@ const keyBytes = 32;
 const hourMs = 3_600_000;
 const maxBytes = 1_048_576;
 
-/** The bytes of a key for AES-256; undefined when the text is none. */
+/** The bytes of a key for AES-256; undefined for an invalid text. */
 export function parseCaptureKey(text: string): Buffer | undefined {
   const bytes = Buffer.from(text, "base64");
   return bytes.length === keyBytes && bytes.toString("base64") === text ? bytes : undefined;

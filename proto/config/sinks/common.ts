@@ -9,7 +9,7 @@ const prefix = "whsec_";
 const minSecretBytes = 24;
 const maxSecretBytes = 64;
 
-/** The bytes of a secret of Standard Webhooks; undefined when the text is none. */
+/** The bytes of a Standard Webhooks secret; undefined for an invalid text. */
 export function parseWebhookSecret(text: string): Buffer | undefined {
   const encoded = text.slice(prefix.length);
   const bytes = Buffer.from(encoded, "base64");

@@ -28,7 +28,7 @@ export interface Codec<Desc extends DescMessage> {
 export interface CodecRules {
   /** Paths of fields nested more deeply in the JSON, by their names in the message: `{pdf_engine: ["pdf", "engine"]}`. */
   readonly paths?: Readonly<Record<string, readonly string[]>>;
-  /** Fields with a conversion of their own, by their names in the message. */
+  /** Fields with a special conversion, by their names in the message. */
   readonly conversions?: Readonly<Record<string, Conversion>>;
   /** Fields of nested messages that are null in the JSON when unset, because protobuf has only an empty value for them. */
   readonly nullable?: readonly string[];
@@ -39,11 +39,11 @@ export interface Conversion {
   readonly toJson: (value: never) => unknown;
 }
 
-/** @throws Error for a field without a form in JSON: maps and 64-bit integers need a conversion of their own */
+/** @throws Error for a field without a form in JSON: maps and 64-bit integers need a special conversion */
 export const jsonCodec = <Desc extends DescMessage>(descriptor: Desc, rules: CodecRules = {}): Codec<Desc> =>
   messageCodec(descriptor, rules, () => undefined);
 
-/** @param unset what an unset field is in the JSON; undefined leaves it out */
+/** @param unset value of an unset field in the JSON; undefined leaves it out */
 function messageCodec<Desc extends DescMessage>(
   descriptor: Desc,
   rules: CodecRules,
@@ -108,7 +108,7 @@ const eachOf = ({ toMessage, toJson }: Conversion): Conversion => ({
   toJson: (values: readonly never[]) => values.map(toJson),
 });
 
-/** Nested objects and entries of lists are whole: an unset field is null, or the empty value of its type. */
+/** Nested objects and list entries are complete: an unset field is null, or the empty value of its type. */
 function messageConversion(descriptor: DescMessage, { nullable = [] }: CodecRules): Conversion {
   const empty = create(descriptor) as unknown as Readonly<Record<string, unknown>>;
   const unset = ({ name, localName, enum: words }: DescField): unknown => {

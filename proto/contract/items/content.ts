@@ -23,7 +23,7 @@ import { annotation, parts as assistantParts } from "./parts.ts";
 /** Maximum lengths in characters. */
 export const contentLimits = { text: 10_485_760, imageUrl: 20_971_520, fileData: 33_554_432 } as const;
 
-/** A text anywhere in the input. */
+/** Any text in the input. */
 export const inputText = string({ max: contentLimits.text });
 
 /** Builds the rule for an object with at least one set field. */
@@ -164,7 +164,7 @@ const parts = (kinds: Readonly<Record<string, Shape>>): Shape => array(tagged("t
 
 const stringOrParts = (of: Shape): Shape => stringOr(inputText, of, "must be a string or an array of parts");
 
-/** Content of a message of a user, a system or a developer. */
+/** Content of a user, system or developer message. */
 export const messageContent = stringOrParts(
   parts({ input_text: text, input_image: image, input_file: file, input_audio: audio, input_video: video }),
 );
@@ -190,7 +190,7 @@ const outputText = named(
   ),
 );
 
-/** Output of a tool. */
+/** Output of a tool call. */
 export const outputContent = stringOrParts(parts({ input_text: outputText, input_image: image, input_file: file }));
 
 /** Content of a message between agents. */

@@ -1,7 +1,7 @@
 /** Bodies and answers of bulk assignment. */
 import { array, described, integer, named, object, string } from "../../lib/validation/shape.ts";
 
-/** A hash has 64 digits; a longer text up to this maximum is accepted, and names no key. */
+/** A hash has 64 digits; a longer text up to this maximum is valid, but names no key. */
 const keyHash = string({ min: 1, max: 1_024, identifier: true });
 
 export const keyHashes = named(

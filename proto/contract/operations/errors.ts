@@ -1,4 +1,4 @@
-/** Error bodies: every status has the same form, and metadata of its own. */
+/** Error bodies: every status has the same form, and specific metadata. */
 import { Fault, FaultReason } from "../../lib/faults/fault.ts";
 import {
   type Shape,
@@ -19,7 +19,7 @@ import { outputItem } from "../items/output.ts";
 import { unansweredKind } from "../response/provider-error.ts";
 import { exclusions, serviceMetadataShape } from "../response/service-metadata.ts";
 
-/** Failures as clients see them, one for each reason. */
+/** Failures as shown to clients, by reason. */
 const faults = Object.values(FaultReason)
   .filter((reason): reason is FaultReason => typeof reason === "number" && reason !== FaultReason.UNSPECIFIED)
   .map((reason) => new Fault(reason));
@@ -40,7 +40,7 @@ export function openAiTypeOf(status: number): string | undefined {
   return known[status] ?? (status < 500 ? "invalid_request_error" : "server_error");
 }
 
-/** The member `error` of the body of a failure. Members without a value are left out of its JSON. */
+/** The member `error` of an error body. Members without a value are omitted from its JSON. */
 export function errorMembers({ status, message, metadata }: Pick<Fault, "status" | "message" | "metadata">): object {
   const param = typeof metadata?.["param"] === "string" ? metadata["param"] : undefined;
   return { code: status, message, type: openAiTypeOf(status), param, metadata };
@@ -193,7 +193,7 @@ const errorBody = (status: Shape): Shape =>
     { required: ["error"] },
   );
 
-/** The body of a status. */
+/** The body for a status. */
 export const errorShape = (status: number): Shape => named(`Error${status}`, errorBody(constant(status)));
 
 /** The default text of a status. */

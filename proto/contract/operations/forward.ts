@@ -8,7 +8,7 @@ export type ParametersOf<Path extends string> = Path extends string
   ? { readonly [Name in ParameterNames<Path>]: string }
   : never;
 
-/** The parts of a request after their checks. */
+/** The checked parts of a request. */
 export interface CheckedRequest<Path extends string = string, Query = unknown, Body = unknown> {
   /** Path parameters, decoded once. */
   readonly parameters: ParametersOf<Path>;
@@ -16,7 +16,7 @@ export interface CheckedRequest<Path extends string = string, Query = unknown, B
   readonly body: Body;
 }
 
-/** The fields of a message; undefined leaves one unset. */
+/** The fields of a message; undefined leaves a field unset. */
 export type MessageFields<Desc extends DescMessage> = {
   readonly [Name in keyof MessageInitShape<Desc>]: MessageInitShape<Desc>[Name] | undefined;
 };
@@ -24,11 +24,11 @@ export type MessageFields<Desc extends DescMessage> = {
 export interface ForwardOptions {
   /** The request carries settings, so an older admin-svc refuses it when it does not support one of them. */
   readonly carriesSettings?: true;
-  /** 10 s when absent: a change answers when every process has acknowledged it, within 1 s, and the rest is for the database. */
+  /** 10 s when absent: a change is answered when every process has acknowledged it, within 1 s; the rest is for the database. */
   readonly timeoutMs?: number;
 }
 
-/** A call of admin-svc. The types of request and answer are checked where it is described. */
+/** A call of admin-svc. The types of request and answer are checked at its description. */
 export interface Forward extends ForwardOptions {
   readonly method: DescMethodUnary;
   readonly toRequest: (request: CheckedRequest) => MessageFields<DescMessage>;

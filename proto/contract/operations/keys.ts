@@ -179,7 +179,7 @@ const updateKey = forwarded(
   { carriesSettings: true },
 );
 
-/** Choice of the overlap of a rotation, also over gRPC and on the command line. */
+/** Settings of a key rotation, also over gRPC and on the command line. */
 export const keyRotation = named(
   "KeyRotation",
   object(

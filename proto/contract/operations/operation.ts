@@ -1,8 +1,8 @@
-/** How one operation of the HTTP interface is described. The gateway serves it, checks requests by it, and publishes it in the OpenAPI document. */
+/** The description of an HTTP operation. The gateway serves it, checks requests by it, and publishes it in the OpenAPI document. */
 import { type Components, type JsonSchema, type ObjectShape, type Shape, string } from "../../lib/validation/shape.ts";
 import type { Role } from "../../lib/policy/role.ts";
 
-/** Every path of an operation begins with this. */
+/** Common prefix of all operation paths. */
 export const basePath = "/api/v1";
 
 /** Names of the parameters in a path: `hash` in `/keys/{hash}`. */
@@ -25,7 +25,7 @@ export interface Operation<Path extends string = string, Query = unknown, Body =
   readonly description: string;
   /** The keys allowed to call it. Management keys are also accepted for the catalogue, which is undocumented. */
   readonly key: "inference" | "management" | "any";
-  /** Least role of a person who may call it in the console: when absent, `viewer` for `get` and `admin` for all else. */
+  /** Minimum role for a call from the console: when absent, `viewer` for `get` and `admin` for everything else. */
   readonly role?: Role;
   /** Parameters by their names in the path. */
   readonly parameters?: { readonly [Name in ParameterNames<Path>]: PathParameter };
@@ -35,7 +35,7 @@ export interface Operation<Path extends string = string, Query = unknown, Body =
   readonly answer: {
     /** 200 when absent. */
     readonly status?: 201 | 204;
-    /** The text of status 201, where the answer has `created`: true makes the status 201. */
+    /** The description of status 201, for answers with `created`: true makes the status 201. */
     readonly whenCreated?: string;
     readonly says: string;
     readonly content: readonly Content[];
@@ -64,14 +64,14 @@ export interface PathParameter {
 
 export interface Content<Value = unknown> {
   readonly type: string;
-  /** How the events of a stream are written, and what ends it; absent where the content is one object. */
+  /** The format of a stream's events, and what ends it; absent when the content is a single object. */
   readonly framing?: string;
   readonly shape: Shape<Value>;
   readonly examples: Readonly<Record<string, { readonly summary: string; readonly value: unknown }>>;
 }
 
 export interface RequestBody<Value = unknown> extends Content<Value> {
-  /** Absent for requests to models: `limits.body_bytes` of the configuration file bounds them. */
+  /** Absent for requests to models: `limits.body_bytes` of the configuration file limits them. */
   readonly maxBytes?: number;
 }
 
@@ -92,7 +92,7 @@ export const example = (value: unknown, summary = "An example"): Content["exampl
   example: { summary, value },
 });
 
-/** A parameter as the OpenAPI document has it. */
+/** A parameter in the form of the OpenAPI document. */
 export interface PublishedParameter {
   readonly name: string;
   readonly in: "header" | "path" | "query";
@@ -121,7 +121,7 @@ export function publishedParameters(
 /** Possible failures of every administration operation. */
 export const administrationStatuses: readonly number[] = [400, 401, 403, 404, 500];
 
-/** Failures of a report: a list, search or sum of those is refused when it reads too much (422), and when too many are being made (429). */
+/** Failures of a report (a list, search or sum): 422 when it would read too much, 429 when too many are running. */
 export const reportStatuses = (others: readonly number[] = administrationStatuses): readonly number[] =>
   [...others, 422, 429].sort((one, other) => one - other);
 

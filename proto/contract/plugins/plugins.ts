@@ -31,7 +31,7 @@ import {
 import { innerTool } from "../tools/service-tools.ts";
 import { analysisModels, atLeastOne, domains, searchEngine, userLocation, xSearch } from "../tools/tool-settings.ts";
 
-/** Every plugin, by id. */
+/** All plugins by id. */
 export const pluginContracts: Readonly<Record<string, PluginContract>> = {
   alignment: plugin(
     "alignment",

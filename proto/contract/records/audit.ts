@@ -112,7 +112,7 @@ export const auditStateList = named(
   object({ data: described(array(auditState), "One for each workspace.") }, { required: ["data"] }),
 );
 
-/** An entry as answers have it. */
+/** An entry in the form of answers. */
 export const shownAuditEntry = (entry: AuditEntry): JsonObject => ({
   sequence: Number(entry.sequence),
   workspace_id: entry.workspaceId,
@@ -132,7 +132,7 @@ export const shownAuditEntry = (entry: AuditEntry): JsonObject => ({
 
 const parsed = (json: Uint8Array): unknown => (json.length === 0 ? null : JSON.parse(Buffer.from(json).toString()));
 
-/** A state as answers have it. */
+/** A state in the form of answers. */
 export const shownAuditState = (state: AuditState): JsonObject => ({
   workspace_id: state.workspaceId,
   name: state.name,
@@ -144,6 +144,6 @@ export const shownAuditState = (state: AuditState): JsonObject => ({
   unverifiable: state.unverifiable.map(Number),
 });
 
-/** A given time as a message; undefined stays unset. */
+/** A given time as a message; undefined stays undefined. */
 export const givenTimestamp = (text: string | undefined) =>
   text === undefined ? undefined : timestampFromDate(new Date(text));

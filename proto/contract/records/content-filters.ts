@@ -68,7 +68,7 @@ function eachOnce(entries: readonly unknown[], path: string, problems: Problems)
   }
 }
 
-/** Maximum size of all patterns of a guardrail in UTF-8. It equals the maximum body over HTTP, and holds for gRPC and the command line, too. */
+/** Maximum size of all patterns of a guardrail in UTF-8. It equals the maximum body over HTTP, and applies to gRPC and the command line, too. */
 const maxPatternBytes = 1_048_576;
 
 function notTooMuch(filters: readonly unknown[], path: string, problems: Problems): void {
@@ -99,10 +99,10 @@ const shownBuiltin = object(
   { required: ["slug", "action", "label"] },
 );
 
-/** A content filter as it is stored, shown and enforced. */
+/** A content filter in its stored, shown and enforced form. */
 export type ContentFilter = Accepted<typeof shownFilter>;
 
-/** A built-in filter as it is stored and enforced. */
+/** A built-in filter in its stored and enforced form. */
 export interface BuiltinFilter {
   readonly slug: string;
   readonly action: FilterActionWord;

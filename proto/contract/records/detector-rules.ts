@@ -1,4 +1,4 @@
-/** Rules on external detectors: the configuration file names the detectors, guardrails decide about the action. */
+/** Rules on external detectors: the configuration file names the detectors, guardrails decide on the action. */
 import { type Accepted, array, described, nullable, number, object, string, word } from "../../lib/validation/shape.ts";
 import { filterActions } from "./guardrail-words.ts";
 
@@ -53,7 +53,7 @@ const shownRule = object(
   { required: ["detector", "category", "action", "threshold", "label"] },
 );
 
-/** A detector rule as it is stored, shown and enforced. */
+/** A detector rule in its stored, shown and enforced form. */
 export type DetectorRule = Accepted<typeof shownRule>;
 
 export const shownDetectorRules = described(nullable(array(shownRule)), "Rules on external detectors; null: none.");

@@ -56,7 +56,7 @@ export const endUserList = named("EndUserList", pageShape(endUser));
 
 export const newEndUser = named("NewEndUser", object({ user: endUserName }, { required: ["user"], strict: true }));
 
-/** The name in the query is checked like a name to register, because no other can exist. */
+/** The name in the query is checked like a new name, because no other can exist. */
 export const endUserQuery = object(
   {
     ...pageQuery(50),
@@ -72,5 +72,5 @@ export const endUserQuery = object(
 const times = { toMessage: timestampFromDate, toJson: instant };
 const record = jsonCodec(EndUserSchema, { conversions: { created_at: times, updated_at: times } });
 
-/** An end user as answers have it. */
+/** An end user in the form of answers. */
 export const shownEndUser = (message: EndUser): JsonObject => ({ is_active: false, ...record.json(message) });

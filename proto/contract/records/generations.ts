@@ -1,4 +1,4 @@
-/** Turns in lists: the query, the answer, and how a message becomes its JSON. */
+/** Turns in lists: the query, the answer, and the conversion of a message to its JSON. */
 import { timestampFromMs } from "@bufbuild/protobuf/wkt";
 import { TurnOutcome } from "../../gen/sluice/admin/v1/ledger_service_pb.ts";
 import type { Generation } from "../../gen/sluice/admin/v1/usage_service_pb.ts";
@@ -71,7 +71,7 @@ export const generationsQuery = object(
 
 const count = integer({ min: 0, max: Number.MAX_SAFE_INTEGER });
 const milliseconds = nullable(number({ min: 0 }));
-/** Cost as text, because a number would round a large sum. */
+/** Cost as text, because a large sum would be rounded as a number. */
 export const exactDollars = described(
   string({ pattern: { form: /^\d+(\.\d+)?$/, says: "must be a decimal" } }),
   "USD, exact to the picodollar.",

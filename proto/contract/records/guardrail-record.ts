@@ -29,7 +29,7 @@ import {
   spelledOut,
 } from "./routing-policy.ts";
 
-/** The stored type of a setting. It excludes null when the unset value is another one. */
+/** The stored type of a setting. It excludes null when the unset value is not null. */
 type Stored<Name extends GuardrailSettingName> = (typeof unsetGuardrail)[Name] extends null
   ? ShownGuardrailSettings[Name]
   : NonNullable<ShownGuardrailSettings[Name]>;
@@ -37,11 +37,11 @@ type Stored<Name extends GuardrailSettingName> = (typeof unsetGuardrail)[Name] e
 /** Settings in their stored form. */
 export type StoredGuardrailSettings = { readonly [Name in GuardrailSettingName]: Stored<Name> } & {
   readonly content_filter_builtins: readonly BuiltinFilter[];
-  /** A decimal of USD, because a float is not exact. */
+  /** Decimal USD, because a float is not exact. */
   readonly limit_usd: string | null;
 };
 
-/** Settings as they are checked and stored; an absent one stays as it is, or is the default of a new guardrail. */
+/** Settings in the form for checks and storage; an absent setting stays unchanged, or has the default of a new guardrail. */
 export type GuardrailSettings = Partial<Omit<StoredGuardrailSettings, "limit_usd" | "content_filter_builtins">> & {
   readonly content_filter_builtins?: readonly BuiltinFilter[];
   readonly limit_usd?: string | null;
@@ -68,7 +68,7 @@ const assignment = jsonCodec(KeyAssignmentSchema, rules);
 const settingNames = Object.keys(unsetGuardrail) as GuardrailSettingName[];
 const policyPrefix = "routing_policy.";
 
-/** @param body as its shape has accepted it */
+/** @param body accepted by its shape */
 export const newGuardrailMessage = (body: JsonObject): CreateGuardrailRequest => creation.message(carried(body));
 
 /** A change as a request; its mask names the changed fields. */
@@ -79,7 +79,7 @@ export function guardrailChangeMessage(id: string, body: JsonObject): UpdateGuar
   return create(UpdateGuardrailRequestSchema, { guardrail, updateMask: { paths } });
 }
 
-/** A body in the form of the messages: amounts as decimals, routing fields in an object of their own. */
+/** A body in the form of the messages: amounts as decimals, routing fields in a separate object. */
 function carried(body: JsonObject): JsonObject {
   const { limit_usd: limit } = body;
   return {
@@ -135,7 +135,7 @@ export const guardrailRecord = (stored: JsonObject): GuardrailRecord => record.m
 /** The part of a guardrail enforced by processes. @param stored every setting, with the id */
 export const enforcedGuardrail = (stored: JsonObject): Guardrail => enforced.message(stored);
 
-/** A guardrail as it is shown: null where nothing is set. */
+/** A guardrail in its shown form: null for unset values. */
 export function shownGuardrail(message: GuardrailRecord): JsonObject {
   const { id, workspace_id, created_at, updated_at, ...json } = record.json(message);
   const builtins = json["content_filter_builtins"] as readonly BuiltinFilter[] | undefined;
@@ -153,7 +153,7 @@ export function shownGuardrail(message: GuardrailRecord): JsonObject {
   };
 }
 
-/** An assignment as answers have it. */
+/** An assignment in the form of answers. */
 export const shownAssignment = (message: KeyAssignment): JsonObject => ({
   assigned_by: null,
   ...assignment.json(message),

@@ -21,7 +21,7 @@ export class Words<Word extends string, Value extends number> {
     return this.#values[word];
   }
 
-  /** Undefined for an unset value, and for one of a newer build. */
+  /** Undefined for an unset value, and for a value added by a newer build. */
   wordOf(value: Value): Word | undefined {
     return this.all.find((word) => this.#values[word] === value);
   }

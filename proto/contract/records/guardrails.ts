@@ -117,14 +117,14 @@ const settings = {
 
 export type GuardrailSettingName = keyof typeof settings;
 
-/** Settings as they are shown. */
+/** Settings in their shown form. */
 export type ShownGuardrailSettings = {
   readonly [Name in GuardrailSettingName]: Accepted<(typeof settings)[Name]["shown"]>;
 };
 
 const names = Object.keys(settings) as GuardrailSettingName[];
 
-/** A column of the table above, by the names of the settings. */
+/** A column of the table above, keyed by setting. */
 const each = <Column extends "given" | "shown" | "unset">(column: Column) =>
   Object.fromEntries(names.map((name) => [name, settings[name][column]])) as {
     readonly [Name in GuardrailSettingName]: (typeof settings)[Name][Column];

@@ -41,7 +41,7 @@ const shownRule = object(
   { required: ["rule", "action", "threshold", "label"] },
 );
 
-/** A rule in words as it is stored, shown and enforced. */
+/** A rule in words in its stored, shown and enforced form. */
 export type JudgeRule = Accepted<typeof shownRule>;
 
 export const shownJudgeRules = described(nullable(array(shownRule)), "Rules in words; null: none.");

@@ -22,7 +22,7 @@ export interface KeySettings {
   readonly disabled?: boolean;
   readonly expires_at?: Date | null;
   readonly external_user?: string | null;
-  /** A decimal of USD, because a float is not exact. */
+  /** Decimal USD, because a float is not exact. */
   readonly limit_usd?: string | null;
   readonly limit_reset?: string | null;
   readonly requests_per_minute?: number | null;
@@ -47,7 +47,7 @@ const record = jsonCodec(KeySchema, rules);
 /** The path of a setting in the message and in an update mask. */
 const pathOf = (name: KeySettingName): string => (rateLimitNames.has(name) ? `${rateLimitsField}.${name}` : name);
 
-/** @param body as its shape has accepted it */
+/** @param body accepted by its shape */
 export const newKeyMessage = (body: JsonObject): CreateKeyRequest =>
   creation.message({ ...inMessage(storedValues(body)), workspace_id: body["workspace_id"] });
 
@@ -100,7 +100,7 @@ export function maskedKeySettings(message: Key | undefined, mask: readonly strin
 /** @param stored every setting, with `hash`, `workspace_id`, `label`, `kind`, `created_at`, `updated_at`, `last_used_at`, `spending`, `external_id` */
 export const keyRecord = (stored: JsonObject): Key => record.message({ ...stored, ...inMessage(stored) });
 
-/** A key as management keys see it. */
+/** A key as shown to management keys. */
 export const shownKey = (key: Key): JsonObject => ({
   hash: key.hash,
   label: key.label,
@@ -114,7 +114,7 @@ export const shownKey = (key: Key): JsonObject => ({
   last_used_at: key.lastUsedAt ? instant(key.lastUsedAt) : null,
 });
 
-/** A key as its own bearer sees it. */
+/** A key as shown to its own bearer. */
 export function shownCurrentKey(key: Key): JsonObject {
   const isManagement = key.kind === KeyKind.MANAGEMENT;
   const { name: _name, disabled: _disabled, external_user: _user, ...settings } = shownSettings(key);

@@ -40,10 +40,10 @@ const rateLimit = (max: number, description: string) => {
 
 interface Setting {
   readonly given: Shape;
-  /** The name in the JSON of requests, where it is another one. */
+  /** The name in the JSON of requests, if different. */
   readonly givenAs?: string;
   readonly shown: Shape;
-  /** The name in the JSON of answers, where it is another one. */
+  /** The name in the JSON of answers, if different. */
   readonly shownAs?: string;
   /** Converts between the JSON of requests, the stored value, and the JSON of answers. */
   readonly toStored?: (given: never) => unknown;
@@ -52,8 +52,8 @@ interface Setting {
 }
 
 /**
- * Every setting of a key, described once: what may be given for it, how it is shown, and what is stored while it is not set. Names are those of
- * the columns, of the command line, and of the messages, where the rate limits stand in a message of their own.
+ * Every setting of a key, described once: allowed input, shown form, and the stored value while it is unset. Names are those of the columns, of the command
+ * line, and of the messages, which contain the rate limits in a nested message.
  */
 const settings = {
   name: {
@@ -121,7 +121,7 @@ const settings = {
 
 export type KeySettingName = keyof typeof settings;
 
-/** The table above by its rows; a row leaves out what it does not need. */
+/** The rows of the table above; a row omits what it does not need. */
 export const keySettingRows = Object.entries<Setting>(settings) as readonly [KeySettingName, Setting][];
 
 /** The stored settings of a key without any given settings. */

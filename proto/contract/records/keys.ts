@@ -47,7 +47,7 @@ export const keySettings = object(given);
 
 export const keyChange = named("KeyChange", changeShape({ ...given, ...unavailable }));
 
-/** Orders of a list of keys; after a minus the order is the opposite one. */
+/** Orders of a list of keys; a minus reverses the order. */
 export const keyOrders = ["name", "created", "spent", "last_used"] as const;
 export type KeyOrder = (typeof keyOrders)[number];
 export type KeySort = KeyOrder | `-${KeyOrder}`;
@@ -76,7 +76,7 @@ export const keyQuery = object(
 
 const uncounted = (what: string) => described(constant(0), `${what} Always 0: there are none.`);
 
-/** Fields on what a key has spent, wherever it is shown. */
+/** Spending fields of a key, wherever it is shown. */
 const account = {
   limit_remaining: described(nullable(spendable), "What is left of it."),
   include_byok_in_limit: described(boolean, "Whether usage on keys of your own counts."),

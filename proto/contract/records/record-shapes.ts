@@ -52,7 +52,7 @@ const oneAtLeast = (value: object, path: string, problems: Problems): void => {
   if (Object.keys(value).length === 0) problems.add(path === "" ? "body" : path, "at least one field");
 };
 
-/** Shape of a change: an object with at least one of the fields. */
+/** Shape of a change: an object with at least one field. */
 export function changeShape<const F extends Readonly<Record<string, Shape>>>(fields: F) {
   const change = object(fields, { strict: true, also: oneAtLeast, description: "At least one field." });
   const schema = (components: Components): JsonSchema => ({ ...change.schema(components), minProperties: 1 });
@@ -69,7 +69,7 @@ export const pageQuery = (defaultLimit: number) => ({
   limit: described(integer({ min: 1, max: 100 }), `How many to list at most; ${defaultLimit} when absent.`),
 });
 
-/** The caller's workspace; any other is not found. */
+/** The caller's workspace; any other workspace is not found. */
 export const ownWorkspace = described(
   string({ identifier: true }),
   "The workspace of the management key, which is also meant when this is absent. Any other is not found: 404.",

@@ -82,7 +82,7 @@ const common = (json: RoutingPolicyJson): boolean | null => {
   return typeof first === "boolean" && others.every((value) => value === first) ? first : null;
 };
 
-/** The policy as it is shown, with every field. */
+/** The policy in its shown form, with every field. */
 export const shownRoutingPolicy = (policy: RoutingPolicy | undefined): JsonObject => {
   const json = routingPolicyJson(policy);
   const fields = Object.keys(routingPolicyFields).map((field) => [field, json[field] ?? null]);

@@ -1,4 +1,4 @@
-/** Sums of usage over time: the query, the answer, and how a message becomes its JSON. */
+/** Sums of usage over time: the query, the answer, and the conversion of a message to its JSON. */
 import { timestampFromMs } from "@bufbuild/protobuf/wkt";
 import type { GetUsageSeriesResponse, Percentiles, UsagePoint } from "../../gen/sluice/admin/v1/usage_service_pb.ts";
 import { instant } from "../../lib/time/instant.ts";
@@ -36,7 +36,7 @@ export const seriesUnits = [
 export type SeriesUnit = (typeof seriesUnits)[number];
 
 export const defaultSeriesValues = 20;
-/** Longest period of a series, in steps. */
+/** Maximum period of a series, in steps. */
 export const maxSeriesSteps: Readonly<Record<SeriesStep, number>> = { hour: 7 * 24, day: 400 };
 
 /** The same rules hold over gRPC: see store/ledger/series-answer.ts of admin-svc. */

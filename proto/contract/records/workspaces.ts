@@ -15,7 +15,7 @@ import {
   time,
 } from "./record-shapes.ts";
 
-/** Settings of a workspace as they are given, also on the command line. */
+/** Given settings of a workspace, also on the command line. */
 export const workspaceSettings = {
   name: described(recordName, "Name for people; no other workspace has it."),
   limit: described(
@@ -81,10 +81,10 @@ export function workspaceFields(body: JsonObject) {
 
 const maskNames: Readonly<Record<string, string>> = { limit: "limit_usd" };
 
-/** Names of the changed fields, as the mask of a change has them. */
+/** Names of the changed fields, for the mask of a change. */
 export const workspaceMask = (body: JsonObject): string[] => Object.keys(body).map((name) => maskNames[name] ?? name);
 
-/** A workspace as answers have it. */
+/** A workspace in the form of answers. */
 export const shownWorkspace = (message: Workspace): JsonObject => ({
   id: message.id,
   name: message.name,

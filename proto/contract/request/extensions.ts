@@ -57,7 +57,7 @@ export const prediction = named(
   ),
 );
 
-/** Visible ASCII without a comma, because the names are joined by commas in a header. */
+/** Visible ASCII without a comma, because a header lists the names separated by commas. */
 export const anthropicBeta = string({
   max: 128,
   pattern: { form: /^[!-+\--~]+$/, says: "1 to 128 visible ASCII characters without commas" },

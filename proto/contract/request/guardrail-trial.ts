@@ -1,4 +1,4 @@
-/** POST /guardrails/try: a guardrail and a text, and what becomes of the text. */
+/** POST /guardrails/try: a guardrail and a text, and the result for the text. */
 import { errorMetadata } from "../operations/errors.ts";
 import { stage } from "../response/service-metadata.ts";
 import {
@@ -15,7 +15,7 @@ import {
 } from "../../lib/validation/shape.ts";
 import { guardrailSettings } from "../records/guardrails.ts";
 
-/** UTF-16 units of all pieces together. */
+/** Maximum UTF-16 units of all pieces together. */
 export const maxTrialLength = 262_144;
 
 const addLength: NonNullable<ObjectRules["also"]> = ({ pieces }, _path, problems) => {
@@ -28,7 +28,7 @@ const piece = string({ max: maxTrialLength });
 const pieces = array(piece, { min: 1, max: 10_000, entry: "piece" });
 const side = word("input", "output");
 
-/** The trial as inference-svc checks it. */
+/** The trial in the form checked by inference-svc. */
 export const trialPieces = object({ side, pieces }, { required: ["pieces"], also: addLength });
 
 const eitherOne: NonNullable<ObjectRules["also"]> = ({ guardrail_id: id, guardrail }, _path, problems) => {

@@ -1,7 +1,7 @@
 /**
- * The scalar parameters of a request, each described once: how tokens are drawn, and where the answer ends. A row gives the check of every door
- * and of RunTurn, the reading of the body, the field of the checked request, the name in `supported_parameters` and in public model lists, and the
- * entry in `not_sent` where a provider's format does not have the parameter. CONTRIBUTING.md has the recipe for a new one.
+ * The scalar parameters of a request, each described once: sampling, and the end of the answer. A row defines the check at every door and in RunTurn, the
+ * reading of the body, the field of the checked request, the name in `supported_parameters` and in public model lists, and the entry in `not_sent` for
+ * provider formats without the parameter. CONTRIBUTING.md has the recipe for a new parameter.
  */
 import type { RunTurnRequest } from "../../gen/sluice/inference/v1/turn_pb.ts";
 import { type Shape, array, described, integer, nullable, number, string } from "../../lib/validation/shape.ts";
@@ -55,13 +55,13 @@ interface Row<Json, Field, Value, Chat extends string, Messages extends string> 
   readonly shape: Shape;
   /** Names at POST /chat/completions; the first set field counts. */
   readonly chat: readonly Chat[];
-  /** Absent where POST /messages does not have the parameter. */
+  /** Absent when POST /messages does not have the parameter. */
   readonly messages?: MessagesField<Messages>;
   /** Names in public model lists; those of `chat` when absent. */
   readonly listed?: readonly string[];
   /** True when every endpoint takes the parameter, regardless of `supported_parameters`. */
   readonly isUniversal?: true;
-  /** True where most servers answer 400 to the parameter: it is sent only where `supported_parameters` or `passes` names it. */
+  /** True when most servers answer 400 to the parameter: it is sent only if `supported_parameters` or `passes` names it. */
   readonly isRare?: true;
 }
 
@@ -220,7 +220,7 @@ export type ParameterValue<Name extends ParameterName> = NonNullable<ReturnType<
 type JsonOf<Name extends ParameterName> = Parameters<Rows[Name]["form"]["toField"]>[0];
 type ChatName<Name extends ParameterName> = Rows[Name]["chat"][number];
 
-/** The parameters of a checked request. An absent field is an unset one. */
+/** The parameters of a checked request. An absent field is unset. */
 export type ParameterValues = { readonly [Name in ParameterName as CamelCase<Name>]?: ParameterValue<Name> };
 
 /** The parameters in the bodies of POST /responses and POST /chat/completions, by their names there. */

@@ -17,7 +17,7 @@ export const plugins = array(
     ),
   ),
   {
-    // Two plugins of one id could contradict each other, and one of them would silently lose.
+    // Two plugins with the same id could contradict each other, and one of them would be silently ignored.
     also: (entries, path, problems) => {
       const before = new Set<unknown>();
       for (const [index, entry] of entries.entries()) {

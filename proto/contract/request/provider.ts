@@ -15,7 +15,7 @@ import {
 
 const slugs = array(string({ min: 1 }));
 
-/** A price in USD, as a decimal string or a number. */
+/** A price in USD, as a decimal string or number. */
 const price: Shape = {
   check: (value, path, problems) => {
     if (typeof value === "number" && value >= 0) return;

@@ -1,4 +1,4 @@
-/** Words for what went wrong at a provider. They contain no host, no address and nothing of a prompt. */
+/** Words for failures of a provider. They contain no host, no address and no text of a prompt. */
 import { type Shape, described, word } from "../../lib/validation/shape.ts";
 
 const kinds = {

@@ -40,7 +40,7 @@ const tool = (
 ): ObjectShape =>
   object({ type: word(type), ...(parameters && { parameters }), ...more }, { required: ["type"], description });
 
-/** Name of a tool. Among several tools of one kind at most one has none. */
+/** Name of a tool. Among several tools of the same type at most one is unnamed. */
 const instanceName = string({
   pattern: { form: /^[A-Za-z0-9 _-]{1,64}$/, says: "1 to 64 letters, digits, spaces, _ and -" },
 });
@@ -176,7 +176,7 @@ const plainTools = {
   ),
 } as const;
 
-/** A subagent has no subagents, and no functions of its own: no client could answer their calls. */
+/** A subagent has neither subagents nor functions: no client could answer their calls. */
 const subagent = object({
   ...ofModel,
   tools: array(

@@ -24,7 +24,7 @@ const byServer = object(
 
 const unnamed = [...tool.kinds.keys()].filter((kind) => !["function", "custom", "namespace", "mcp"].includes(kind));
 
-/** References to a tool of the request by its type, and by its name where several of a type may exist. */
+/** References to a tool of the request by its type, and by its name when a type may occur several times. */
 const references: Readonly<Record<string, Shape>> = {
   function: notNested(byName("function"), "name belongs beside type, not inside function"),
   custom: byName("custom"),

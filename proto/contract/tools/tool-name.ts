@@ -1,4 +1,4 @@
-/** The name of a tool, in declarations and where a result refers to one. */
+/** The name of a tool, in declarations and in references from results. */
 import { string } from "../../lib/validation/shape.ts";
 
 /** Name of a client tool. Names from MCP servers have dots, slashes and blanks; before a request goes to a provider, names it does not accept are replaced. */

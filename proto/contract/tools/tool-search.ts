@@ -3,6 +3,6 @@
 export const isAnthropicSearch = (name: unknown): name is string =>
   typeof name === "string" && /^tool_search_tool_(?:regex|bm25)\b/.test(name);
 
-/** The input of a search with this tool: a pattern or words. */
+/** The input of this search tool: a pattern or words. */
 export const searchInput = (tool: string, query: unknown): Readonly<Record<string, unknown>> =>
   tool.includes("regex") ? { pattern: query } : { query };

@@ -17,7 +17,10 @@ export interface SignatureScope {
 
 export type RequestSigner = Pick<SignatureV4, "sign">;
 
-/** S3 wants the hash of the body as a header, and its paths as they are sent. Loaded on demand: it costs 0.1 s and 14 MB, and most installations never need it. */
+/**
+ * S3 needs the hash of the body as a header, and signs paths without escaping them again. Loaded on demand: it costs 0.1 s and 14 MB, and most
+ * installations never need it.
+ */
 export async function openSigner(scope: SignatureScope): Promise<RequestSigner> {
   const { SignatureV4: Signer } = await import("@smithy/signature-v4");
   const isS3 = scope.service === "s3";

@@ -241,7 +241,7 @@ export class Fault extends Error {
     });
   }
 
-  /** An unknown reason reads as INTERNAL, and so does metadata that is not JSON. */
+  /** An unknown reason becomes INTERNAL, and so does metadata that is not JSON. */
   static fromMessage(message: FaultMessage): Fault {
     try {
       const known = table[message.reason] !== undefined;
@@ -262,7 +262,7 @@ export class Fault extends Error {
     }
   }
 
-  /** Converts anything thrown to a fault; another error is masked as INTERNAL and kept as the cause. */
+  /** Converts any thrown value to a fault; another error is masked as INTERNAL and kept as the cause. */
   static from(error: unknown): Fault {
     return error instanceof Fault ? error : new Fault(FaultReason.INTERNAL, "", { cause: error });
   }

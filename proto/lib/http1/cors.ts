@@ -5,7 +5,7 @@
  */
 import type { IncomingMessage, ServerResponse } from "node:http";
 
-/** Chrome caches a preflight answer no longer than this. */
+/** Maximum time for which Chrome caches a preflight answer. */
 const maxAgeSeconds = 7_200;
 
 const preflightHeaders = {

@@ -1,15 +1,15 @@
 /**
- * Lays out whole HTTP/1.1 messages in one buffer: a head, the length of its body and the body become one write. As texts they are copied three
- * times, when the body is put together, when it is joined with its head, and when both are encoded.
+ * Lays out whole HTTP/1.1 messages in one buffer: a head, the length of its body and the body become one write. As texts they are copied three times: when
+ * the body is concatenated, when it is joined with its head, and when both are encoded.
  */
 import type { Socket } from "node:net";
 
-/** Room for a head and the field with the length; longer messages are written by other means. */
+/** Room for a head and the field with the length; longer messages are written in another way. */
 const headBytes = 8 * 1024;
 const bodyBytes = 64 * 1024;
 /** Longest `content-length: …` with the empty line after it. */
 const lengthBytes = 32;
-/** No UTF-16 unit takes more bytes. */
+/** Maximum UTF-8 bytes of a UTF-16 unit. */
 const bytesPerUnit = 3;
 
 export class MessageBuffer {
@@ -22,7 +22,7 @@ export class MessageBuffer {
    */
   write(socket: Socket, head: string, body: string): boolean {
     const isLong = bytesPerUnit * body.length > bodyBytes || head.length > headBytes - lengthBytes;
-    // Encryption keeps the bytes for longer than the write.
+    // Encryption uses the bytes for longer than the write.
     if (isLong || "encrypted" in socket || socket.writableLength > 0) return false;
     const bytes = this.#bytes;
     const end = headBytes + bytes.write(body, headBytes);

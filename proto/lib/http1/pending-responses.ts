@@ -13,11 +13,11 @@ export function setInUse(socket: Duplex, isInUse: boolean): void {
   (socket as TrackedSocket)[inUse] = isInUse;
 }
 
-/** Whether a client waits for something on the connection. */
+/** Whether a client waits for a response or message on the connection. */
 export const isInUse = (socket: Duplex): boolean =>
   firstPendingResponse(socket) !== undefined || (socket as TrackedSocket)[inUse] === true;
 
-/** Adds a response. When its client leaves before its turn has come, it closes like any other. */
+/** Adds a response. When its client leaves before its turn, it closes like any other. */
 export function addPendingResponse(socket: Duplex, response: ServerResponse): void {
   const responses = ((socket as TrackedSocket)[pendingResponses] ??= trackResponses(socket));
   responses.push(response);

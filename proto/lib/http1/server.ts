@@ -21,7 +21,7 @@ const backlog = 4_096;
 /** Time for a client to send its next request before its connection ends. */
 const lingerMs = 500;
 
-/** Longest wait for the first bytes of a client while others wait for a connection. */
+/** Maximum wait for the first bytes of a client while others wait for a connection. */
 const idleMs = 1_000;
 /** Maximum number of connections searched for a closable one, so a flood of new connections costs no more. */
 const maxLooks = 256;
@@ -33,7 +33,7 @@ export interface ListenOptions {
   readonly host?: string | undefined;
   /** Maximum number of open connections; unlimited when absent. */
   readonly maxConnections?: number;
-  /** The whole answer, head and body, for a client above the limit; its connection is closed without an answer when absent. */
+  /** The complete answer, head and body, for a client above the limit; its connection is closed without an answer when absent. */
   readonly refusal?: () => string;
 }
 
@@ -98,7 +98,7 @@ export function ignoreInput(socket: Socket): void {
   for (const listener of others) socket.off("data", listener);
 }
 
-/** True when all requests of the connection are answered, or it has sent none in time. */
+/** True when all requests of the connection are answered, or none arrived in time. */
 const isUnused = (socket: Socket, ageMs: number): boolean =>
   !isInUse(socket) && (socket.bytesWritten > 0 || (socket.bytesRead === 0 && ageMs > idleMs));
 
@@ -112,7 +112,7 @@ export function close(server: Server): Promise<void> {
     response.setHeader("connection", "close");
   });
   setTimeout(endSilent, lingerMs, silentOf(server));
-  // The close of an HTTP server would destroy idle connections at once.
+  // The `close` of an HTTP server would destroy idle connections at once.
   return new Promise((resolve) => void NetServer.prototype.close.call(server, () => resolve()));
 }
 

@@ -36,12 +36,12 @@ export class EventLog {
     this.#room = room;
   }
 
-  /** Number of the next batch to come. */
+  /** Number of the next batch. */
   get end(): number {
     return this.#first + this.#batches.length;
   }
 
-  /** Whether nothing was dropped. */
+  /** Whether all batches are still present. */
   get isWhole(): boolean {
     return this.#first === 0;
   }
@@ -52,12 +52,12 @@ export class EventLog {
     this.#grow(cost);
   }
 
-  /** The events of a batch; undefined when it has not come yet. */
+  /** The events of a batch; undefined before it has arrived. */
   at(number: number): readonly TurnEvent[] | undefined {
     return this.#batches[number - this.#first]?.events;
   }
 
-  /** Sum over all batches before a kept batch, or before the next one to come. */
+  /** Sum over all batches before a kept batch, or before the next batch. */
   costBefore(number: number): number {
     return this.#batches[number - this.#first]?.costBefore ?? this.#total;
   }

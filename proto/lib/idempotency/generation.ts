@@ -12,7 +12,7 @@ import { TurnFollower, type Source } from "./turn-follower.ts";
 
 /** Bytes of events kept for clients that join later, and the maximum lag of a client behind the fastest. */
 const maxLoggedBytes = 4_194_304;
-/** Maximum of clients of a generation. */
+/** Maximum number of clients of a generation. */
 const maxClients = 1_024;
 
 /** Refuses a request that cannot join the running turn: its client has to retry after the end of the turn. */
@@ -31,7 +31,7 @@ export interface KeyedTurn {
 
 /** A request that belongs to a generation, from its headers on. */
 export interface JoinedRequest {
-  /** Reads the turn from its beginning. @param cut breaks the connection when the client reads too slowly */
+  /** Reads the turn from its beginning. @param cut closes the connection when the client reads too slowly */
   follow(listener: TurnListener, cut: () => void): TurnControl;
   /** Further calls do nothing. */
   readonly leave: () => void;
@@ -49,7 +49,7 @@ interface OpenedHooks {
 interface Opened<Turn> {
   /** Undefined when the body of the first request was never read. */
   readonly fingerprint: string | undefined;
-  /** The prepared turn, or the reason why there is none. */
+  /** The prepared turn, or the fault that prevented it. */
   readonly outcome: Turn | Fault;
 }
 
@@ -190,7 +190,7 @@ export class Generation<Turn extends KeyedTurn> implements TurnListener, Source 
     }
   }
 
-  /** Calls back once: later another generation may have the same name. */
+  /** Calls back only once: later another generation may have the same name. */
   #close(): void {
     this.#isJoinable = false;
     if (this.#isClosed) return;

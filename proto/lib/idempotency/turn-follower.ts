@@ -44,7 +44,7 @@ export class TurnFollower implements TurnControl {
       }
       if (this.waits && !this.#over && this.#source.end) this.#finish(this.#source.end);
     } catch (error) {
-      // A failure of writing to this client must not reach the others.
+      // A failed write to this client must not affect the others.
       this.#finish({ fault: Fault.from(error), accepted: true });
     }
   }

@@ -21,7 +21,7 @@ export const plainId = (id: string): string =>
 
 export const isPlainId = (id: string): boolean => plain.test(id);
 
-/** Sealed content is base64 or the like: it has no white space, as texts do. */
+/** Sealed content is base64 or similar: unlike texts, it has no white space. */
 const opaque = /^[\w.:=+/|~-]*$/;
 export const isOpaque = (sealed: string): boolean => opaque.test(sealed);
 

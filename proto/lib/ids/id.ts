@@ -17,7 +17,7 @@ function randomByte(): number {
     used = 0;
   }
   const byte = pool[used]!;
-  // Used bytes are cleared, because keys are made of them too.
+  // Used bytes are cleared, because keys are made of them as well.
   pool[used++] = 0;
   return byte;
 }

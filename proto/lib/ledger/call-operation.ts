@@ -69,7 +69,7 @@ const usualPurpose: CallPurpose = { operation: "turn", payer: "key" };
 /** The purpose of a kind added by a newer build: it answers no request, so the operator pays. */
 const unknownPurpose: CallPurpose = { operation: "judge", payer: "operator" };
 
-/** The closest kind: the payer is always right, because older processes charge by it, and no call but an answer counts as a request. */
+/** The closest kind: the payer is always right, because older processes charge by it, and only an answer counts as a request. */
 export const callKind = ({ operation, payer }: CallPurpose): CallKind =>
   kindByPurpose.get(`${operation} ${payer}`) ??
   (payer === "operator" ? CallKind.JUDGE : operation === "embed" ? CallKind.PRIMARY : CallKind.ADVISOR);

@@ -12,7 +12,7 @@ export function decimal(pico: bigint): string {
   return `${digits.slice(0, -12)}${places === "" ? "" : `.${places}`}`;
 }
 
-/** Parses such a decimal into 10^-12 USD. */
+/** Parses the result of `decimal` into 10^-12 USD. */
 export function pico(text: string): bigint {
   const [dollars = "0", places = ""] = text.split(".");
   return BigInt(dollars + places.slice(0, 12).padEnd(12, "0"));

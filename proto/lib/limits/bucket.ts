@@ -19,7 +19,7 @@ const stepMs = (limit: number): number => periodMs / limit;
 export const remainingOf = (limit: number, aheadMs: number): number =>
   Math.max(0, Math.floor((periodMs - aheadMs) / stepMs(limit) + tolerance));
 
-/** Time until a unit is free; 0 when one is. */
+/** Time until a unit is free; 0 when a unit is free now. */
 export const waitMs = (limit: number, aheadMs: number): number =>
   remainingOf(limit, aheadMs) > 0 ? 0 : Math.max(1, Math.ceil(aheadMs + stepMs(limit) - periodMs));
 

@@ -20,7 +20,7 @@ export const readOnly: Ask = { request: true, turn: false, tokens: false };
 
 export type LimitName = "requests" | "tokens" | "concurrency";
 
-/** Use of each bucket in milliseconds of its minute; values above 60,000 reach into the next minutes. */
+/** Use of each bucket in milliseconds of its minute; values above 60,000 extend into the next minutes. */
 export interface Ahead {
   readonly requestsMs: number;
   readonly tokensMs: number;

@@ -25,11 +25,11 @@ export interface LimiterOptions {
 }
 
 export interface Admission {
-  /** RATE_LIMITED when the key is over a limit; undefined when the request may go on. */
+  /** RATE_LIMITED when the key is over a limit; undefined when the request may continue. */
   readonly refusal: Fault | undefined;
   /** Headers for every answer; undefined when the key has no limit per minute. */
   readonly headers: RateLimitHeaders | undefined;
-  /** True when the caller has to count tokens. */
+  /** True when the caller must count tokens. */
   readonly countsTokens: boolean;
   /**
    * Ends the turn, if one was opened. Only the first call counts.
@@ -104,7 +104,7 @@ export class Limiter {
       this.open -= turns;
       this.#settle(keyHash, use, limits, tokens, turns);
     };
-    // No open turn refers to this entry any more.
+    // No open turn refers to this entry anymore.
     if (turns === 0) this.#uses.release(keyHash, use, performance.now());
     return { refusal: undefined, headers, countsTokens: limits.tokensPerMinute !== undefined, leave };
   }

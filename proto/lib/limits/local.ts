@@ -14,7 +14,7 @@ export class Alone {
   }
 }
 
-/** Use of one key, as this process knows it. */
+/** Use of a key, as known to this process. */
 export class KeyUse {
   readonly requests = new Bucket();
   readonly tokens = new Bucket();
@@ -56,7 +56,7 @@ function findReached(use: KeyUse, limits: KeyLimits, ask: Ask, share: number, no
 const isReached = (limit: number | undefined, bucket: Bucket, share: number, now: number): boolean =>
   limit !== undefined && remainingOf(partOf(limit, share), bucket.aheadMs(now)) === 0;
 
-/** Charges tokens at the end of a turn. Use above the limit is paid back before the next turn. */
+/** Charges tokens at the end of a turn. Use above the limit delays the next turn. */
 export function charge(use: KeyUse, limit: number, tokens: number, share: number, now: number): void {
   use.tokens.take(tokens, partOf(limit, share), now);
   use.alone?.tokens.take(tokens, limit, now);

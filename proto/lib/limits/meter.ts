@@ -25,7 +25,7 @@ export class TokenMeter {
     }
   }
 
-  /** @param left true when the client left: a provider was at work, though the end of its answer was not seen */
+  /** @param left true when the client left: a provider was working, although the end of its answer was not seen */
   tokens(left: boolean): number {
     if (this.#told !== undefined) return this.#told;
     if (!left && this.#outputLength === 0) return 0;

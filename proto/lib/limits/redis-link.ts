@@ -78,7 +78,7 @@ export class RedisLink {
     return this.#up;
   }
 
-  /** @throws when there is no answer in time; the link counts as down then */
+  /** @throws when there is no answer in time; then the link counts as down */
   async run(step: Step): Promise<unknown> {
     try {
       const answer = await this.#inTime(this.#evaluate(step));
@@ -141,7 +141,7 @@ export class RedisLink {
     });
   }
 
-  /** Logs the loss once, however often a command fails. */
+  /** Logs the loss once, even when several commands fail. */
   #lost(error: unknown): void {
     if (this.#up) this.#losses.inc();
     this.#up = false;

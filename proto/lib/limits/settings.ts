@@ -20,7 +20,7 @@ export interface HouseLimits {
   readonly tokens_per_minute: number | null;
 }
 
-/** A key's own limits win over those of the configuration file. */
+/** A key's own limits take precedence over those of the configuration file. */
 export const limitsOf = ({ rateLimits: own }: Pick<Caller, "rateLimits">, house: HouseLimits): KeyLimits => ({
   requestsPerMinute: own?.requestsPerMinute ?? house.requests_per_minute ?? undefined,
   tokensPerMinute: own?.tokensPerMinute ?? house.tokens_per_minute ?? undefined,

@@ -10,12 +10,12 @@ import type { KeyLimits } from "./settings.ts";
 /** Interval at which a process reports its open turns; a report stays valid for three intervals. */
 const sayEveryMs = 5_000;
 const leaseMs = 15_000;
-/** A process without Redis may give out this much more than its equal part of a limit, because keys rarely use all processes alike. */
+/** Factor above the equal part of a limit for a process without Redis, because keys rarely use all processes equally. */
 const slack = 1.2;
 
 export interface SharedOptions {
   readonly url: string;
-  /** Name of this process, unique among live ones. */
+  /** Name of this process, unique among running processes. */
   readonly process: string;
   /** Kind of the processes among which the limits are divided while Redis is unreachable. */
   readonly kind: "gateway" | "inference-svc";
@@ -75,7 +75,7 @@ export class SharedLimits {
   }
 
   leave(keyHash: string, use: KeyUse, { tokensPerMinute = 0 }: KeyLimits, tokens: number, turns: number): void {
-    // A lost message is repeated with the next count.
+    // A lost message is included in the next count.
     void this.#step(scripts.leave, keyHash, use, [turns, tokens, tokensPerMinute]).catch(() => {});
   }
 

@@ -12,7 +12,7 @@ import { budgetBytes } from "./memory.ts";
 import { Counter, type Registry, gauge } from "../metrics/metrics.ts";
 import { refusedMs } from "./pressure.ts";
 
-/** Reading and passing on a body of 32 MiB takes less, so the requests of a short burst are served in turn. */
+/** Forwarding a body of 32 MiB takes less time, so the requests of a short burst are served one after another. */
 const defaultMaxWaitMs = 2_000;
 
 export interface ByteBudgetOptions {
@@ -145,7 +145,7 @@ export class ByteBudget {
   };
 }
 
-/** Memory of one request; it is released exactly once, however the request ends. */
+/** Memory of a request; it is released exactly once, however the request ends. */
 export class Reservation {
   readonly #budget: ByteBudget;
   readonly key: string;

@@ -3,7 +3,7 @@ import { readFileSync } from "node:fs";
 
 const line = /^Max open files\s+(\d+)/m;
 
-/** Infinity when the system has no limit, or does not report one: the system refuses by itself then. */
+/** Infinity when the system has no limit, or does not report it: then the system itself refuses. */
 function maxDescriptors(): number {
   try {
     return Number(line.exec(readFileSync("/proc/self/limits", "utf8"))?.[1] ?? Number.POSITIVE_INFINITY);

@@ -14,14 +14,14 @@ const exactMs = 1;
  * systems count processor time in steps of ten milliseconds.
  */
 const minCharge = 0.1;
-/** Idle shares are looked for, and forgotten, when there are so many. */
+/** Idle shares are searched and removed above this number. */
 const sweepFrom = 1_024;
 
 type Work = () => void;
 
 interface Share {
   readonly waiting: Work[];
-  /** Virtual time: milliseconds charged to the key, or where the others stood when it came back. */
+  /** Virtual time: milliseconds charged to the key, or the others' level at its return. */
   servedMs: number;
 }
 
@@ -43,13 +43,13 @@ export class FairShares {
   readonly #shares = new Map<string, Share>();
   /** Number of waiting pieces of work. */
   #waiting = 0;
-  /** Start of the current slice; undefined outside of one. */
+  /** Start of the current slice; undefined between slices. */
   #sliceBeganAt: number | undefined;
   /** Milliseconds charged in this turn of the event loop. */
   #chargedMs = 0;
   /** `servedMs` of the share chosen last. */
   #clockMs = 0;
-  /** Processor time of the process when the slice began. */
+  /** Processor time of the process at the start of the slice. */
   #usedBefore = 0;
   #running: Share | undefined;
   #runningSince = 0;
@@ -64,7 +64,7 @@ export class FairShares {
     return this.#waiting;
   }
 
-  /** Whether work may be done at once. Otherwise `wait` does it in the turn of its key. */
+  /** Whether work may be done at once. Otherwise use `wait`, which runs it when its key is next. */
   hasTime(): boolean {
     if (this.#waiting > 0) return false;
     if (this.#sliceBeganAt !== undefined) return this.#now() - this.#sliceBeganAt < sliceMs;
@@ -73,7 +73,7 @@ export class FairShares {
     return true;
   }
 
-  /** @param work must not throw; for one key it is done in the order of the calls */
+  /** @param work must not throw; work of the same key runs in the order of the calls */
   wait(key: string, work: Work): void {
     const share = this.#shareOf(key);
     share.waiting.push(work);
@@ -83,7 +83,7 @@ export class FairShares {
     setImmediate(() => this.#nextSlice());
   }
 
-  /** Settles in the turn of the key; undefined where work may be done at once. */
+  /** Settles when the key is next; undefined when work may be done at once. */
   turnOf(key: string): Promise<void> | undefined {
     return this.hasTime() ? undefined : new Promise((resolve) => this.wait(key, resolve));
   }
@@ -141,7 +141,7 @@ export class FairShares {
   readonly #afterTicks = (): void => queueMicrotask(this.#afterPromises);
   readonly #afterPromises = (): void => process.nextTick(this.#serve);
 
-  /** No work waits: all keys are even again. */
+  /** No work waits: all keys are equal again. */
   #rest(): void {
     this.#shares.clear();
     this.#clockMs = 0;

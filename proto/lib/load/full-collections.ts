@@ -1,4 +1,4 @@
-/** When V8 collects its whole heap. */
+/** Controls when V8 collects its whole heap. */
 import { setFlagsFromString } from "node:v8";
 
 /**
@@ -10,7 +10,7 @@ import { setFlagsFromString } from "node:v8";
  */
 const settings = ["--incremental-marking-soft-trigger=80", "--incremental-marking-hard-trigger=95"];
 
-/** Holds for the rest of the process. The limit of the heap stays as it was. */
+/** Applies until the process ends. The limit of the heap stays unchanged. */
 export function delayFullCollections(): void {
   for (const setting of settings) setFlagsFromString(setting);
 }

@@ -153,7 +153,7 @@ export class Account {
     this.#all.count(kept + working);
   }
 
-  /** Called when this is the largest. */
+  /** Called when this account is the largest. */
   fail(fault: Fault): void {
     this.#failure = fault;
     this.release();

@@ -23,7 +23,7 @@ function residentBytes(): number {
   try {
     resident = process.memoryUsage.rss();
   } catch {
-    // The next call may find a descriptor again.
+    // The next call may find a free descriptor again.
   }
   return resident;
 }

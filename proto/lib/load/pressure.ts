@@ -21,7 +21,7 @@ export class StandingQueue {
   /** True once every sample of a second was above `max`; false again after a second with samples at or below `calm`. */
   stands = false;
 
-  /** @param calm smaller than what remains while the queue is held down */
+  /** @param calm below the level at which the queue is held by refusals */
   constructor(most: number, calm: number) {
     this.#most = most;
     this.#calm = calm;
@@ -40,7 +40,7 @@ const beatMs = 20;
 /** Timer delay that counts as overload; other programs on a busy machine cause less. */
 const lateMs = 200;
 const calmLateMs = 35;
-/** Work of one event loop turn while timers are late: with the refusals of the same turn, an answer takes less than 100 ms. */
+/** Time for new work in an event loop turn while timers are late: with the refusals of the same turn, an answer takes less than 100 ms. */
 const workMs = 60;
 /** Limit of turns waiting for their start: some 20 ms of an inference process. */
 export const maxWaiting = 64;
@@ -90,7 +90,7 @@ export class Pressure {
     });
   }
 
-  /** Samples fifty times a second; keeps no process alive. */
+  /** Samples fifty times a second; does not keep the process alive. */
   start(): void {
     setInterval(() => this.beat(), beatMs).unref();
   }
@@ -109,7 +109,7 @@ export class Pressure {
     this.#refusing = refusing;
   }
 
-  /** True while no new work is taken on for want of memory. */
+  /** True while no new work is accepted for lack of memory. */
   get isMemoryScarce(): boolean {
     return this.#memory.stands;
   }

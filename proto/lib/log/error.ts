@@ -15,7 +15,7 @@ const maxFrames = 10;
 /** Maximum number of logged causes, because a chain of causes may be circular. */
 const maxCauses = 4;
 
-/** Leaves out all other properties of an error: bodies, headers, rows. */
+/** Omits all other properties of an error: bodies, headers, rows. */
 export function loggedError(error: unknown, depth = 0): LoggedError {
   if (!(error instanceof Error)) return { type: typeof error, message: redact(String(error)).slice(0, longest) };
   const { code } = error as { code?: unknown };
@@ -33,7 +33,7 @@ function framesOf({ stack }: Error): { readonly stack?: string } {
   return frames.length === 0 ? {} : { stack: frames.slice(0, maxFrames).join("\n") };
 }
 
-/** Errors of these kinds quote what they could not read: a prompt, an answer, a row. */
+/** Errors of these kinds quote unreadable input: a prompt, an answer, a row. */
 const quotes = (error: Error): boolean =>
   error instanceof SyntaxError || error.name === "ZodError" || error.name.startsWith("AI_") || isOfData(error);
 
@@ -48,7 +48,7 @@ const wordsOf = (error: Error): string =>
 
 const secrets: readonly (readonly [RegExp, string])[] = [
   [/\b(bearer|basic)\s+[^\s"',]+/gi, "$1 …"],
-  // Prefixes of keys: those of Sluice, of providers and of platforms.
+  // Prefixes of keys of Sluice, of providers and of platforms.
   [/\b((?:sk|mk|pk|rk)[-_]|xai-|gsk_|hf_|gh[pousr]_|AIza|AKIA|ASIA)[\w-]{8,}/g, "$1…"],
   [/\/\/[^/\s@]+@/g, "//…@"],
   [/([?&](?:[\w-]*(?:key|token|secret|signature|password)|sig|X-Amz-[\w-]+)=)[^&\s"']+/gi, "$1…"],

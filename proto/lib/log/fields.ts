@@ -10,7 +10,7 @@ export interface LogFields {
   readonly trace_id?: string | undefined;
   /** SHA-256 of the key, also used to address it. */
   readonly key_hash?: string;
-  /** The model name of the client, cut to a maximum length. */
+  /** The model name from the client, cut to a maximum length. */
   readonly model?: string | undefined;
   readonly provider?: string;
   readonly route?: string | undefined;
@@ -33,15 +33,15 @@ export interface LogFields {
   readonly generation?: number | bigint;
   readonly applied?: number | bigint;
   readonly reason?: string | undefined;
-  /** What hinders a process. */
+  /** Cause of a hindrance. */
   readonly cause?: string;
-  /** Whether a hindered process does its work all the same. */
+  /** Whether a hindered process still does its work. */
   readonly partial?: boolean;
   readonly problems?: readonly string[];
   /** Index of a provider's key in the configuration file. */
   readonly key?: number;
   readonly rests_ms?: number;
-  /** The key with its middle left out, as lists show it. */
+  /** The key without its middle, as in lists. */
   readonly label?: string;
   readonly kind?: string;
   /** Search engine by its id in the configuration file. */
@@ -54,9 +54,9 @@ export interface LogFields {
   readonly sink?: string;
   /** Id of an alert. */
   readonly alert?: string;
-  /** Work on records of before an upgrade. */
+  /** Work on records stored before an upgrade. */
   readonly backfill?: string;
-  /** How far it is. */
+  /** Its progress. */
   readonly reached?: string;
   readonly role?: string | undefined;
   readonly process?: string;
@@ -98,7 +98,7 @@ export interface Logger {
 
 /** Log lines of one kind. */
 export interface LineLog {
-  /** @param members JSON members, each with a comma before it, as `member` makes them */
+  /** @param members JSON members, each with a comma before it, as built by `member` */
   info(members: string): void;
   error(members: string, cause: unknown): void;
 }

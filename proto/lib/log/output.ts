@@ -1,14 +1,14 @@
 /** Writes lines to a file descriptor in batches. Lines refused by a full pipe are held, so a request never waits for a reader. */
 import { writeSync } from "node:fs";
 
-/** A batch is written at once when it has this size: under load one write takes dozens of lines. */
+/** A batch of this size is written at once: under load one write takes dozens of lines. */
 const batchBytes = 16_384;
 const bufferBytes = 2 * batchBytes;
 /** Maximum time for which a line without urgency waits for others. */
 const lingerMs = 200;
 /** Retry interval for a full non-blocking pipe. */
 const retryMs = 10;
-/** Number of such trials while the process ends. */
+/** Number of retries while the process ends. */
 const lastTrials = 100;
 
 /** A UTF-16 unit has at most this many bytes in UTF-8. */
@@ -82,7 +82,7 @@ export class LineOutput {
     else if (this.#buffer.length > bufferBytes) this.#buffer = Buffer.alloc(0);
   }
 
-  /** The batch keeps its buffer until it is written. */
+  /** The batch owns its buffer until it is written. */
   #hold(batch: Buffer): void {
     if (this.#held.length === 0) this.#retry();
     this.#held.push(batch);
@@ -90,14 +90,14 @@ export class LineOutput {
     this.#buffer = Buffer.alloc(0);
   }
 
-  /** @returns what the descriptor does not take now */
+  /** @returns the part not taken by the descriptor now */
   #send(batch: Buffer): Buffer {
     let rest = batch;
     try {
       while (rest.length > 0) rest = rest.subarray(writeSync(this.#fd, rest));
     } catch (error) {
       if ((error as NodeJS.ErrnoException).code === "EAGAIN") return rest;
-      // Another error loses the batch: nothing reads the pipe any more, or the disk is full. The process goes on.
+      // Another error loses the batch: nothing reads the pipe anymore, or the disk is full. The process continues.
       return rest.subarray(rest.length);
     }
     return rest;

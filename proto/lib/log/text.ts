@@ -2,10 +2,10 @@
 import type { LogFields } from "./fields.ts";
 import { unitAt } from "../text/unit-at.ts";
 
-/** Maximum length of a logged text, because clients may send megabytes in place of a name. */
+/** Maximum length of a logged text, because clients may send megabytes as a name. */
 const maxCharacters = 1_024;
 
-/** A member with a comma before it, or nothing without a value. A long text is cut. */
+/** A member with a comma before it, or an empty text without a value. A long text is cut. */
 export function member(name: keyof LogFields, value: unknown): string {
   if (value === undefined) return "";
   if (typeof value === "string") return `,"${name}":${quoted(value)}`;
@@ -23,7 +23,7 @@ const quote = 0x22;
 const backslash = 0x5c;
 const tilde = 0x7e;
 
-/** Whether a text stands in JSON as it is: printable ASCII without quotes and backslashes, as nearly all logged texts are. */
+/** Whether a text needs no escapes in JSON: printable ASCII without quotes and backslashes, as nearly all logged texts are. */
 function isPlain(text: string): boolean {
   const { length } = text;
   for (let index = 0; index < length; index++) {

@@ -4,7 +4,7 @@
  */
 import { Registry as NodeMetrics, collectDefaultMetrics } from "prom-client";
 
-/** A metric as the registry reads it. */
+/** A metric in the form read by the registry. */
 interface Metric {
   readonly name: string;
   readonly help: string;
@@ -34,7 +34,7 @@ export class Registry {
     this.#metrics.set(metric.name, metric);
   }
 
-  /** The text of all metrics, as Prometheus reads it. */
+  /** The text of all metrics in Prometheus format. */
   async metrics(): Promise<string> {
     const texts = [...this.#metrics.values()].map((metric) => this.#textOf(metric));
     const node = await this.#node?.metrics();
@@ -69,7 +69,7 @@ interface MetricOptions<Name extends string> {
   readonly registers: readonly Registry[];
 }
 
-/** Series by the values of their labels, one level for each label: finding one joins no texts. */
+/** Series by the values of their labels, one level for each label, to find a series without joining texts. */
 class Level<Series> {
   readonly #below = new Map<string, Level<Series>>();
   series: Series | undefined = undefined;

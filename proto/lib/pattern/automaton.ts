@@ -58,7 +58,7 @@ const maxRemembered = 4_096;
 
 /** Threads with their origins, grouped by start: an earlier start is preferred. */
 class ThreadList {
-  /** Entries from `count` on are stale: a list is filled again and again, and to make one took longer than to fill it. */
+  /** Entries from `count` on are stale: a list is reused, because creating it took longer than filling it. */
   readonly threads: number[] = [];
   /** The origin of each thread. */
   readonly origins: Origin[] = [];
@@ -99,7 +99,7 @@ export class Automaton {
   #moves = 0;
   #threads = 0;
   #ids = 0;
-  /** How often the cache was emptied. */
+  /** Number of cache resets. */
   resets = 0;
   /** Threads followed so far: the work done without a cached move. */
   steps = 0;
@@ -178,7 +178,7 @@ export class Automaton {
     const { threads, starts } = state;
     ready.clear();
     if (this.program.symbols.mask === 0) {
-      // Nothing depends on the context after the position.
+      // No thread depends on the context after the position.
       for (let index = 0; index < threads.length; index++) {
         ready.threads[index] = threads[index] as number;
         ready.origins[index] = starts[index] as Origin;
@@ -210,7 +210,7 @@ export class Automaton {
     ready.fill(origin, from);
   }
 
-  /** Fills `#next` with the threads behind the symbol. */
+  /** Fills `#next` with the threads after the symbol. */
   #step(symbol: SymbolId, before: number): void {
     const ready = this.#ready;
     const next = this.#next;

@@ -1,11 +1,10 @@
 /**
- * How far behind its start a thread is at each instruction. Where every way to an instruction is equally long, scans
- * need not remember where a thread began: ordinary text begins a thread at every second character, and nearly all end
- * at the next one.
+ * How far behind its start a thread is at each instruction. When all paths to an instruction have the same length, scans need not remember where a thread
+ * began: ordinary text starts a thread at every second character, and nearly all end at the next character.
  */
 import type { Instruction, Program } from "./program.ts";
 
-/** Entry for an instruction with ways to it of different or unknown length. */
+/** Entry for an instruction reached by paths of different or unknown length. */
 const varying = -1;
 /** Entry for an instruction not reached yet. */
 const unvisited = -2;

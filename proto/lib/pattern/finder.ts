@@ -25,7 +25,7 @@ export interface Scan {
   fork?(): Scan;
 }
 
-/** Something to search for, in time linear in the text. */
+/** A search in time linear in the text. */
 export interface Finder {
   open(): Scan;
   /** UTF-16 units per push that take about 10 ms at worst, so other work is not delayed. */

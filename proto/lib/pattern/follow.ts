@@ -23,7 +23,7 @@ export class Follower {
   #round = 0;
   /** Instructions still to visit: each visited instruction adds two at most. */
   readonly #open: Int32Array;
-  /** Whether a match ended where `follow` went last. */
+  /** Whether a match ended in the last call of `follow`. */
   matched = false;
 
   constructor({ instructions }: Program) {

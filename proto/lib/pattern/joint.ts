@@ -15,7 +15,7 @@ export interface JointState {
   readonly alive: readonly MemberIndex[];
   /** Moves by symbol, filled on first use. */
   readonly moves: (JointMove | undefined)[];
-  /** The next state by ASCII character, where no member has anything to note; filled on first use. */
+  /** The next state by ASCII character, when no member has anything to record; filled on first use. */
   readonly next: (JointState | undefined)[];
   /** The matches ending with the text, computed on first use. */
   ends: readonly JointEnd[] | undefined;
@@ -25,7 +25,7 @@ export type JointEnd = readonly [MemberIndex, Origin];
 
 export interface JointMove {
   readonly to: JointState;
-  /** Members with something to note, with their moves in `noted` at the same index. */
+  /** Members with something to record, with their moves in `noted` at the same index. */
   readonly members: readonly MemberIndex[];
   readonly noted: readonly Move[];
   /** Whether any member has a match. */
@@ -116,7 +116,7 @@ export class Joint {
   }
 }
 
-/** Most texts consist of them; a table by character saves the look for its symbol. */
+/** Most texts consist of ASCII; a table by character saves the lookup of its symbol. */
 export const asciiCharacters = 128;
 
 const buildState = (states: readonly State[]): JointState => ({

@@ -5,7 +5,7 @@ import { parse } from "./parse.ts";
 import { compileProgram } from "./program.ts";
 import { unitAt } from "../text/unit-at.ts";
 
-/** A longer prefix makes the native search no faster, and its worst case slower. */
+/** A longer prefix does not speed up the native search, and makes its worst case slower. */
 const maxSearched = 16;
 /** UTF-16 units up to which a literal joins other patterns; a longer literal is found as fast in a separate scan. */
 const maxJointLength = 64;

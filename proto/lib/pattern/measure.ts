@@ -12,7 +12,7 @@ export interface Measure {
   readonly nullable: boolean;
   /** Whether it can match a character. */
   readonly consuming: boolean;
-  /** Whether it prefers the empty match where it could match more: `|a`, `a??`. */
+  /** Whether it prefers the empty match although it could match more: `|a`, `a??`. */
   readonly idle: boolean;
 }
 
@@ -80,7 +80,7 @@ const sum = (all: readonly Measure[]): number => all.reduce((total, { states }) 
 
 function measureRepeat({ min, max, greedy }: AST.Quantifier, element: Measure): Measure {
   const { states, consuming } = element;
-  // An empty element is walked once per repetition as well.
+  // An empty element is also walked once per repetition.
   const fixed = min * Math.max(states, 1);
   const nullable = element.nullable || min === 0;
   return {
@@ -91,10 +91,7 @@ function measureRepeat({ min, max, greedy }: AST.Quantifier, element: Measure): 
   };
 }
 
-/**
- * Size of the optional repetitions: one split per copy; a split and a jump for a loop; only a split for a loop over the
- * last copy.
- */
+/** Size of the optional repetitions: one split per copy; a split and a jump for a loop; only a split for a loop over the last copy. */
 function statesOfOptional(min: number, max: number, element: Measure): number {
   const states = element.idle ? statesOfNonEmpty(element) : element.states;
   if (max !== Number.POSITIVE_INFINITY) return (max - min) * (states + 1);

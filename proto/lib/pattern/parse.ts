@@ -66,7 +66,7 @@ function refuse({ message, index }: RegExpSyntaxError): never {
   throw new PatternError(`not a valid pattern: ${reason} (character ${index + 1})`);
 }
 
-/** Maximum depth of nested groups. It does not recurse, since it decides whether recursion is safe. */
+/** Maximum depth of nested groups. It does not recurse, because it decides whether recursion is safe. */
 function measureDepth(source: string): number {
   let depth = 0;
   let deepest = 0;

@@ -55,10 +55,10 @@ class Pattern implements Finder {
   }
 }
 
-/** Maximum of steps per character. */
+/** Maximum number of steps per character. */
 const stepsPerCharacter = ({ instructions, symbols }: Program): number => instructions.length + 10 * symbols.classes;
 
-/** Whether the pattern matches the empty string somewhere, and so in every text. */
+/** Whether the pattern matches the empty string at some position, and so in every text. */
 function matchesEmpty(program: Program): boolean {
   const follower = new Follower(program);
   // A pattern without assertions does not depend on the context.

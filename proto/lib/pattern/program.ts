@@ -28,7 +28,7 @@ export function compileProgram({ root, flags }: Parsed): Program {
   return emitter.finish();
 }
 
-/** A longer prefix makes the search for it no faster, and its worst case slower. */
+/** A longer prefix does not speed up its search, and makes the worst case slower. */
 const maxPrefix = 16;
 
 class Emitter {
@@ -156,7 +156,7 @@ class Emitter {
     this.#instructions[end] = { op: "jump", to: end };
     const shift = end + 1 - first;
     this.emit(element, flags);
-    // Taking the first character leads from the first copy into the second.
+    // Accepting the first character leads from the first copy into the second.
     for (let at = first; at < end; at++) {
       const one = this.#instructions[at] as Instruction;
       if (one.op === "accept") this.#instructions[at] = { ...one, to: (one.to ?? at + 1) + shift };

@@ -1,4 +1,4 @@
-/** The reason why a pattern is refused, fit to show to its author. */
+/** The reason for refusing a pattern, in words for its author. */
 export class PatternError extends Error {
   override readonly name = "PatternError";
 }

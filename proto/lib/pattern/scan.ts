@@ -97,7 +97,7 @@ export class PatternScan implements Scan {
   }
 }
 
-/** Length of the text without a first half of a surrogate pair at its end. */
+/** Length of the text without the first half of a surrogate pair at its end. */
 export function lengthOfWholeCharacters(text: string): number {
   const last = unitAt(text, text.length - 1);
   return last >= 0xd800 && last <= 0xdbff ? text.length - 1 : text.length;

@@ -49,7 +49,7 @@ export class Symbols {
   readonly #folded = new Set<number>();
   readonly #classes: RegExp[] = [];
   readonly #classIndices: AcceptIndex[] = [];
-  /** Characters at both sides of the ends of ranges. */
+  /** Characters next to the ends of ranges. */
   readonly #edges = new Set<number>();
   /** Symbols by page and code point; 0 for a character not seen yet. */
   readonly #pages: (Uint32Array | undefined)[] = [];

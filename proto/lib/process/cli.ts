@@ -4,12 +4,12 @@ import { fileURLToPath } from "node:url";
 import { parseArgs } from "node:util";
 import { version } from "./version.ts";
 
-/** The command line is wrong: exit code 2. */
+/** Wrong command line: exit code 2. */
 export class UsageError extends Error {
   override readonly name = "UsageError";
 }
 
-/** The command cannot be carried out: exit code 1. */
+/** Failed command: exit code 1. */
 export class CommandError extends Error {
   override readonly name = "CommandError";
 }
@@ -20,7 +20,7 @@ export interface Terminal {
 }
 
 export interface Command<Context extends Terminal = Terminal> {
-  /** Arguments and options, as the help shows them after the name of the command. */
+  /** Arguments and options for the help, after the name of the command. */
   readonly usage: string;
   /** A sentence for the help. */
   readonly summary: string;
@@ -125,7 +125,7 @@ export function table(titles: readonly string[], rows: readonly (readonly string
   );
 }
 
-/** Runs a command line when the module was started as a program, not imported, and leaves with its exit code. */
+/** Runs a command line when the module was started as a program, not imported, and exits with its exit code. */
 export async function runAsProgram(moduleUrl: string, run: (argv: string[]) => Promise<number>): Promise<void> {
   const script = process.argv[1];
   if (script === undefined || !existsSync(script) || realpathSync(script) !== fileURLToPath(moduleUrl)) return;

@@ -12,7 +12,7 @@ export class ConfigError extends Error {
   }
 }
 
-/** Exits on invalid settings and prints only their problems: below a stack trace an operator overlooks them. */
+/** Prints only the problems of an invalid configuration and exits: below a stack trace an operator overlooks them. */
 export function endOnConfigError(room: string): void {
   process.on("uncaughtExceptionMonitor", (error) => {
     if (!(error instanceof ConfigError)) return;
@@ -111,8 +111,8 @@ export const commonEnvironment = {
 };
 
 /**
- * Adds a random service token when certificates or a token file replace it. Nothing presents the random token, and a token file wins over
- * the environment.
+ * Adds a random service token when certificates or a token file replace it. No caller presents the random token, and a token file takes precedence over the
+ * environment.
  */
 export function withOwnToken(environment: NodeJS.ProcessEnv): NodeJS.ProcessEnv {
   const isGivenOtherwise = environment["SLUICE_TLS_DIR"] || environment["SLUICE_SERVICE_TOKEN_FILE"];

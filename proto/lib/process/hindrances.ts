@@ -12,13 +12,13 @@ export type Cause = "spool" | "policy" | "descriptors" | "memory" | "configurati
 
 export interface Hindrance {
   readonly cause: Cause;
-  /** For operators: without paths, addresses and secrets. */
+  /** For operators: contains no paths, addresses or secrets. */
   readonly reason: string;
-  /** The process does its work, less well than others, and stays ready. */
+  /** The process works, less well than others, and stays ready. */
   readonly isPartial: boolean;
 }
 
-/** Finds what is wrong at present; undefined when nothing is. */
+/** Checks for a problem at present; undefined when there is none. */
 export type Look = () => Finding | undefined | Promise<Finding | undefined>;
 export type Finding = Pick<Hindrance, "reason" | "isPartial">;
 
@@ -59,7 +59,7 @@ export class Hindrances {
     for (const [cause, { found }] of this.#watched) yield [cause, found];
   }
 
-  /** Looks at a cause once a second from now on. @param found before the first look */
+  /** Checks a cause once a second from now on. @param found before the first check */
   watch(cause: Cause, look: Look, found?: Finding): void {
     this.#watched.set(cause, { look, found, isLooking: false });
     this.#timer ??= setInterval(() => {
@@ -80,7 +80,7 @@ export class Hindrances {
     }
   }
 
-  /** Takes in what an attempt to work has found. */
+  /** Records the finding of an attempt to work. */
   found(cause: Cause, found: Finding): void {
     const watched = this.#watched.get(cause);
     if (watched && !watched.found) this.#note(cause, watched, found);
@@ -110,7 +110,7 @@ export class Hindrances {
   }
 }
 
-/** Finds out whether the process may open a file or a connection. */
+/** Checks whether the process can still open a file or a connection. */
 export async function lookAtDescriptors(): Promise<Finding | undefined> {
   try {
     await (await open("/dev/null")).close();

@@ -46,7 +46,7 @@ export class Lifecycle {
     this.#steps.push(step);
   }
 
-  /** Adds work for shortly before the drain limit: it ends what is still open. */
+  /** Adds work for shortly before the drain limit, to end everything still open. */
   onLastMoment(step: () => void): void {
     this.#lastSteps.push(step);
   }

@@ -25,7 +25,7 @@ import type { Trace } from "./turn/trace.ts";
 import type { Turn } from "./turn/turn.ts";
 import { type EngineTurn, usageBatch } from "./wire.ts";
 
-/** Maximum open turns, within less than a gibibyte: 66 KiB each were measured, without their text. */
+/** Maximum open turns: at 66 KiB each (measured, without their text) they need less than a gibibyte. */
 const maxOpenTurns = 10_000;
 
 export interface EngineDeps extends EndUserDeps {

@@ -20,7 +20,7 @@ const none = new Uint8Array();
 export class TurnTools {
   /** Paths of the client's tools and servers that the turn's tools were made from. */
   readonly paths: string[] = [];
-  /** The tools converted now; those converted earlier are functions. */
+  /** The tools converted for this request; known tools of earlier requests are all functions. */
   readonly texts: string[] = [];
   readonly #input: ToolsInput;
   readonly #body: Buffer;

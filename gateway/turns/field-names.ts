@@ -45,7 +45,7 @@ function joinField(
   return base === undefined || name === undefined ? base : `${base}.${name}`;
 }
 
-/** The longest prefix with a separate name counts. */
+/** The longest path prefix among `fields` decides. */
 function nameSetting(path: string, fields: Readonly<Record<string, string>>): string {
   for (let end = path.length; end > 0; end = path.lastIndexOf(".", end - 1)) {
     const name = fields[path.slice(0, end)];

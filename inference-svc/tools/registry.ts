@@ -81,5 +81,5 @@ export const allTools = (
   ];
 };
 
-/** Entries for all tools of a service. Models called by a tool cannot use them: nobody could approve their calls. */
+/** Tool sources. Models called by a tool cannot use them: nobody could approve their calls. */
 export const allSources = (servers: McpServers): readonly ToolSource[] => [mcp(servers)];

@@ -1,4 +1,4 @@
-/** The request's entries for all tools of a service, before and after the tools are known. */
+/** The tool sources of one request, before and after their tools are known. */
 import type { JsonObject } from "@sluice/proto/lib/validation/fields.js";
 import type { HostedTool, InputItem, TurnRequest } from "../turn/request.ts";
 import type { Scope } from "../turn/scope.ts";

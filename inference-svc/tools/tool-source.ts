@@ -1,4 +1,4 @@
-/** Entries for all tools of a service. Sluice requests the list of tools before the first call of the model. */
+/** Tool sources: entries of a request that stand for all tools of a service. Sluice lists these tools before the first call of the model. */
 import type { JsonObject } from "@sluice/proto/lib/validation/fields.js";
 import type { ItemEvent } from "../turn/progress-buffer.ts";
 import type { InputItem, ToolReference } from "../turn/request.ts";
@@ -18,7 +18,7 @@ export interface ToolSource extends Pick<ServerTool, "kinds" | "hasEffect"> {
 }
 
 export interface SourceParts extends ToolParts {
-  /** Kinds of entries for all tools of a service. */
+  /** Kinds of tool sources. */
   readonly sources: readonly ToolSource[];
 }
 

@@ -8,7 +8,7 @@ interface Reference extends ByteSpan {
   readonly id: string;
 }
 
-/** References to items missing earlier in the input; an empty list for most bodies. */
+/** References to items that do not precede them in the input; an empty list for most bodies. */
 export function findReferences(body: Buffer, members: readonly JsonMember[]): readonly Reference[] {
   const input = members.find(({ key }) => key === "input");
   if (input === undefined || body[input.start] !== openBracket) return [];

@@ -35,7 +35,7 @@ export const detectedInput = (detectors: DetectorMap, pluginTexts: readonly Plug
     return rules.length === 0 ? request : guarded(new RequestTexts(request, pluginTexts), scope, rules);
   });
 
-/** Lists the rules in the receipt of a dry run without applying them: a dry run calls no detector. */
+/** Lists the rules, without applying them, in the receipt of a dry run, which calls no detector. */
 export const dryDetectedInput = (detectors: DryDetectorMap): Layer =>
   onRequest((request, scope) => {
     const { rules, missing } = buildDetectedRules(scope.caller, "input", detectors);

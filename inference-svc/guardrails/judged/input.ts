@@ -17,7 +17,7 @@ const maxWindows = 64;
 export const judgedInput = (judge: Judge | undefined, pluginTexts: readonly PluginTexts[]): Layer =>
   judging(judge, pluginTexts, (rules, texts, context) => judgeTexts(judge, rules, texts, context));
 
-/** Lists the rules in the receipt of a dry run without a verdict: a dry run calls no model. */
+/** Lists the rules, without verdicts, in the receipt of a dry run, which calls no model. */
 export const dryJudgedInput = (judge: JudgeProfile | undefined, pluginTexts: readonly PluginTexts[]): Layer =>
   judging(judge, pluginTexts, (rules) => withoutVerdict(rules, undefined));
 

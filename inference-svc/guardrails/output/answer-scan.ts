@@ -23,7 +23,7 @@ export type Extent = "answer" | "items" | "texts";
 
 type Item = GuardedItem | ScannedItem;
 
-/** Delta types only in reasoning items. */
+/** Delta types that only reasoning items have. */
 const reasoningKinds = ["reasoning.delta", "summary.delta"] as const;
 
 export class AnswerScan {

@@ -19,7 +19,7 @@ export const brave = (get: MeteredGet): SearchAdapter => ({
       q: withSites({ ...search, query: words, wishes: {} }, { length: maxQueryLength, words: maxWords }),
       count: String(Math.min(search.maxResults, maxResults)),
       offset: String(number - 1),
-      // Other kinds of results have no separate page.
+      // Other kinds of results do not link to a page.
       result_filter: "web",
       // Otherwise Brave marks matched words with HTML.
       text_decorations: "false",

@@ -13,7 +13,7 @@ export interface LocalRule {
   readonly isBrokenForGood?: (begun: Message) => boolean;
 }
 
-/** A form of rules. */
+/** A form of rule, recognized by its wording. */
 export interface Template {
   /** Matches the whole rule in any case, without its closing mark. */
   readonly form: RegExp;

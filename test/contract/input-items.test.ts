@@ -112,7 +112,7 @@ describe("items together", () => {
     expect(listProblems({ input: [{ ...clientItems["tool_search_output"], call_id: null }] })).toEqual([]);
   });
 
-  test("a reference stays what it is, for the dialects to leave out", () => {
+  test("a reference stays unchanged, and the dialects leave it out", () => {
     const item = { type: "message", id: "m", role: "assistant", content: "a" };
     const reference = { type: "item_reference", id: "m" };
     expect(parseTurnRequest({ input: [item, reference, reference] }).input).toEqual([item, reference, reference]);

@@ -255,7 +255,7 @@ models:
     ]);
   });
 
-  test("every model leads to its endpoints, whatever its slug", async () => {
+  test("every model leads to its endpoints, with any slug", async () => {
     for (const { id, links } of (await models()).data) {
       const { details } = links as { details: string };
       const { data } = await read<{ data: { id: string } }>(details.replace("/api/v1", ""), "EndpointList");
@@ -276,7 +276,7 @@ models:
     expect(await read("/models/acme/large:nitro", "Model")).toMatchObject({ id: "acme/large" });
   });
 
-  test("models are counted by the same filters, whatever the page", async () => {
+  test("models are counted by the same filters, on any page", async () => {
     const count = async (query: string) => (await read<{ data: unknown }>(`/models/count${query}`, "ModelCount")).data;
     expect(await count("")).toEqual({ count: 4 });
     expect(await count("?providers=acme&limit=1&offset=9&sort=any")).toEqual({ count: 2 });

@@ -70,7 +70,7 @@ ${dialects.map((dialect) => `  - {id: own/${dialect}, context_length: 32768, end
       ...(signal && { signal }),
     });
 
-  /** Asks for a whole answer, or for a stream of which the last event has the whole answer. */
+  /** Requests a whole answer, or a stream with the whole answer in its last event. */
   async function ask(isStream: boolean, body: object): Promise<Answer> {
     const response = await post("/responses", { temperature: 0, ...body, stream: isStream });
     const text = await response.text();

@@ -68,7 +68,7 @@ test("a test calls the cheapest model once, and reports the result", async () =>
   expect(acme.requests.slice(before)).toMatchObject([{ json: { max_tokens: 16 } }]);
 });
 
-test("asks a model by its slug or by the provider's name", async () => {
+test("calls a model by its slug or by the provider's name", async () => {
   for (const model of ["acme/large", "large-2"]) {
     acme.script([chatAnswer({ content: "Yes." })]);
     expect((await tryProvider("acme", { model })).data).toMatchObject({

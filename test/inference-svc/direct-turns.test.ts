@@ -79,7 +79,7 @@ describe("a turn without a gateway", () => {
 });
 
 describe("turn abort", () => {
-  test("calls each listener once, no removed or late ones, and keeps its first reason", () => {
+  test("calls each listener once, no removed or late listener, and keeps its first reason", () => {
     const abort = new TurnAbort();
     const called: string[] = [];
     const removed = () => called.push("removed");

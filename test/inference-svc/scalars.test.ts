@@ -267,7 +267,7 @@ describe("limits", () => {
     "message.output_text.logprobs": true,
   };
 
-  test("whatever the type of openai lets an application include is taken", () => {
+  test("every include value in the types of the openai library is accepted", () => {
     expect(refusal({ include: Object.keys(included) })).toBe("accepted");
   });
 });

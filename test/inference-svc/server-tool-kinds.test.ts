@@ -207,7 +207,7 @@ describe("service:tool_search", () => {
   const tools: readonly Tool[] = [search, here, invoice, refund, ticket, namespace];
   const searching = (query: string) => calling({ name: "service_tool_search", args: { query } });
 
-  test("the model gets found tools, but no deferred ones", async () => {
+  test("the model gets found tools, but no deferred tools", async () => {
     acme.script([searching("refund"), calling({ name: "crm_refund", id: "call_9" })]);
     const asked = newScope();
     const { events } = await turn({ tools }, asked);

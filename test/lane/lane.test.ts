@@ -253,7 +253,7 @@ describe("lane", () => {
     });
   });
 
-  test("a process gets no more turns than it can begin soon, and the next ones in their order", async () => {
+  test("a process gets no more turns than it can begin soon, and later turns in their order", async () => {
     const listeners = Array.from({ length: maxHanded + 3 }, () => new Listener());
     const controls = listeners.map((listener, index) => wire.lane.open(open(`${index}`), listener));
     await until(() => wire.turns.length === maxHanded);

@@ -23,7 +23,7 @@ function split(bytes: Buffer, sizes: readonly number[], maxBytes = 1_000): Buffe
   return messages;
 }
 
-test("messages are found in whatever pieces they come", () => {
+test("messages are found in any pieces", () => {
   fc.assert(
     fc.property(
       fc.array(fc.uint8Array({ maxLength: 30 }), { maxLength: 10 }),

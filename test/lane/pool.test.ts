@@ -25,7 +25,7 @@ const listener = { events: () => {}, ended: () => {}, failed: () => {} };
 const log = openLog("test", "silent");
 const tick = () => new Promise((resolve) => setImmediate(resolve));
 
-/** Inference processes by address; an unstarted process greets nobody. */
+/** Inference processes by address; an unstarted process sends no greeting. */
 class Processes {
   readonly #waiting = new Map<string, (() => void)[]>();
   readonly #started = new Set<string>();
@@ -169,7 +169,7 @@ describe("a process without turns", () => {
   const heard = openLog("test", "info", { write: (line) => void lines.push(JSON.parse(line)) });
   beforeEach(() => void lines.splice(0));
 
-  test("is logged once when it greets nobody, and again when it takes turns", async () => {
+  test("is logged once when it sends no greeting, and again when it takes turns", async () => {
     const processes = new Processes();
     const pool = new LanePool(async () => new Set(["good:1", "mute:1"]), processes.connectorFor, heard);
     processes.start("good:1");

@@ -95,7 +95,7 @@ describe("the text of a call", () => {
     ]);
   });
 
-  test.each(calls)("%s: the finished text equals the deltas, whatever the item holds", (_, item, stem, member) => {
+  test.each(calls)("%s: the finished text equals the deltas, with any text in the item", (_, item, stem, member) => {
     const events = shown(newLadder().events(wire([start(item("")), delta("ab"), finish(item("xyz"))])));
     expect(events.find((event) => event.type === `${stem}.done`)).toMatchObject({ [member]: "ab" });
     expect(events.at(-1)).toEqual(done(item("xyz")));

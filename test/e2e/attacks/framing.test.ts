@@ -155,7 +155,7 @@ test("78 x-session-id has the limits of session_id, which takes precedence", asy
   expect(own.status).toBe(200);
 });
 
-test("79 a stream is never compressed, whatever the client takes", async () => {
+test("79 a stream is never compressed, in spite of the client's Accept-Encoding", async () => {
   const lines = ["Accept: text/html", "Accept-Encoding: br, gzip"];
   const answer = await attacked.respond({ model: "sluice/echo", input: "x", stream: true }, [
     ...lines,

@@ -150,7 +150,7 @@ describe("a sign-in", () => {
     expect(await signIn(operator)).toBeDefined();
   });
 
-  test("reads what a short token leaves out from the service", async () => {
+  test("reads claims missing in a short token from the service", async () => {
     provider.userInfo = { ...operator, sub: "9" };
     expect(await sessionOf(await signIn({ sub: "9" }))).toMatchObject({ person: "bob@example.com", role: "operator" });
     provider.userInfo = { ...operator, sub: "somebody else" };

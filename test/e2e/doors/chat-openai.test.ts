@@ -241,7 +241,7 @@ describe("openai's chat completions with only base URL and key changed", () => {
     expect(choices[0]?.message.content).toBe("Now.");
   });
 
-  test("a failure in the middle of a stream is thrown, after what came before it", async () => {
+  test("a failure in the middle of a stream is thrown, after the delivered chunks", async () => {
     let tear = () => {};
     const after = new Promise<void>((resolve) => (tear = resolve));
     const word = { sse: [chatChunk({ role: "assistant", content: "One" })] };

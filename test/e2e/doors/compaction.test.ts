@@ -68,7 +68,7 @@ async function compact(): Promise<Item> {
 }
 
 describe("POST /responses/compact", () => {
-  test("asks the operator's model with the conversation as one text, and seals what it wrote", async () => {
+  test("sends the conversation as one text to the operator's model, and seals the summary", async () => {
     upstream.script([chatAnswer({ role: "assistant", content: summary })]);
     const { status, body } = await post("/responses/compact", {
       input: conversation,

@@ -92,7 +92,7 @@ async function turn(side: string, pieces: readonly string[], settings: object) {
   return { status: 200, text: deltas.join("") };
 }
 
-describe("a trial does what a turn does", () => {
+describe("a trial does the same as a turn", () => {
   test.each<[string, string, readonly string[], object]>([
     ["a harmless text", "input", ["Hello there"], guardrail],
     ["a blocked text", "input", ["the secret-42"], guardrail],

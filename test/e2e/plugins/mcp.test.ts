@@ -111,7 +111,7 @@ test.each(dialects.flatMap((dialect) => [[dialect, false] as const, [dialect, tr
   },
 );
 
-test("the OpenAI library asks for approval, gives it, and gets the call", async () => {
+test("the OpenAI library gets an approval request, approves it, and gets the call", async () => {
   const client = new OpenAI({ baseURL: house.baseUrl, apiKey: house.apiKey });
   const { call, say } = toolDialects.chat;
   const tools = [{ type: "mcp", server_label: "own" } as OpenAI.Responses.Tool.Mcp];

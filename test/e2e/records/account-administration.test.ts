@@ -115,7 +115,7 @@ describe("the audit log", () => {
     return { status, entries: body.data as EntryJson[], next: body.next_cursor, message: body.error?.message };
   };
 
-  test("shows a change with what was before and after, as the command line does", async () => {
+  test("shows a change with the state before and after, as the command line does", async () => {
     const { body } = await send("POST", "/keys", house.managementKey, { name: "watched" });
     const { hash } = body.data as { readonly hash: string };
     await send("PATCH", `/keys/${hash}`, house.managementKey, { disabled: true });

@@ -157,7 +157,7 @@ describe.each([1, 2])("%i inference processes", (inferenceReplicas) => {
     expect(await spentBy(hash)).toBeCloseTo(10 * dollars.spent, 12);
   }, 120_000);
 
-  test("a budget is granted once, however long its records cannot be stored, and each call is charged once", async () => {
+  test("a budget is granted once, even if its records cannot be stored for a long time, and each call is charged once", async () => {
     const { key, hash } = await newKey(house, tenRequests);
     const operator = new pg.Client({ connectionString: house.databaseUrl });
     await operator.connect();

@@ -227,7 +227,7 @@ test("a workspace's budget is shared by its keys, and shown as credits", async (
   expect(list.find(({ name }) => name === "team")).toMatchObject({ limit_usd: null, limit_reset: "monthly" });
 });
 
-test("a failed call gives back what was held for it", async () => {
+test("a failed call gives back its reserved amount", async () => {
   const { key } = await newKey({ limit: 0.01 });
   acme.script([
     { status: 400, chunks: [{ json: { error: { message: "no" } } }] },

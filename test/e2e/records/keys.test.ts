@@ -228,7 +228,7 @@ describe("keys", () => {
     expect((await manage("GET", "/keys/")).status).toBe(404);
   });
 
-  test("an inference key may ask about itself, and nothing else", async () => {
+  test("an inference key may read its own record, and nothing else", async () => {
     const { key, data } = await make();
     const itself = await manage("GET", "/key", undefined, key);
     expect([itself.status, itself.body.data]).toEqual([

@@ -641,7 +641,7 @@ describe("packages", () => {
     );
   });
 
-  test("the operator's folder comes before Sluice's own modules, whatever form a package has", async () => {
+  test("the operator's folder comes before Sluice's own modules, for packages of any form", async () => {
     const folder = mkdtempSync(join(tmpdir(), "sluice-test-packages-"));
     const install = (name: string, manifest: object, files: Readonly<Record<string, string>>) => {
       const home = join(folder, "node_modules", name);

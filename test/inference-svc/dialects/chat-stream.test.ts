@@ -263,7 +263,7 @@ describe("tool calls", () => {
     expect(order).toEqual(["item.start 0", "item.end 0", "item.start 1", "item.end 1", "item.start 2", "item.end 2"]);
   });
 
-  test("interleaved ones are given one after the other", () => {
+  test("interleaved calls are given one after the other", () => {
     const { items, events } = read([
       chatChunk(toolCall(0, "a", "f", '{"x":')),
       chatChunk(toolCall(1, "b", "g", '{"y":')),
@@ -279,7 +279,7 @@ describe("tool calls", () => {
     expect(order).toEqual(order.toSorted((a, b) => Number.parseInt(a, 10) - Number.parseInt(b, 10)));
   });
 
-  test("interleaved and cut by a limit: finished ones are completed, except the last", () => {
+  test("interleaved calls cut by a limit are completed if finished, except the last", () => {
     const answer = (last: string) =>
       read([
         chatChunk(toolCall(0, "a", "f", '{"x":')),
@@ -296,7 +296,7 @@ describe("tool calls", () => {
     }
   });
 
-  test("whole ones all numbered 0, as by some servers, are separate items", () => {
+  test("whole calls all numbered 0, as by some servers, are separate items", () => {
     const { items } = read([
       chatChunk(toolCall(0, "a", "f", "{}")),
       chatChunk(toolCall(0, "b", "g", '{"y":2}')),

@@ -211,7 +211,7 @@ describe("tools", () => {
     expect(buildCohereBody({ toolChoice: "required" })).toEqual(buildCohereBody({}));
   });
 
-  test("schemas are enforced when all tools ask for it; otherwise each is named", () => {
+  test("schemas are enforced when all tools require it; otherwise each is named", () => {
     const strict = functionTool({ name: "s", strict: true });
     expect(buildCohereBody({ tools: [strict] }).strict_tools).toBe(true);
     const { body, losses } = translateToCohere({ tools: [strict, functionTool()] });
@@ -316,7 +316,7 @@ describe("settings", () => {
     expect([buildCohereBody(request).thinking, findCohereDropped(request)]).toEqual([thinking, losses]);
   });
 
-  test("an effort is a share of what the endpoint can write", () => {
+  test("an effort is a share of the endpoint's maximum output", () => {
     const at = { ...cohereTarget, maxOutputTokens: 32_000 };
     expect(buildCohereBody({ reasoning: { effort: "medium" } }, at).thinking).toEqual({
       type: "enabled",

@@ -487,7 +487,7 @@ describe("cache points", () => {
   const cacheControl = { ttl: "5m" as const };
   const tools = [functionTool()];
 
-  test("those of the request follow their blocks, the longer ones first", () => {
+  test("marks in the request follow their blocks, the longer lifetimes first", () => {
     const input = [say("system", [marked("s", "1h")]), say("user", [marked("a"), text("b")])];
     const { body } = translateToConverse({ input });
     expect([body.system, body.messages]).toEqual([[block("s"), hour], [user(block("a"), point, block("b"))]]);

@@ -155,7 +155,7 @@ describe("tools of other kinds", () => {
   });
 });
 
-test("declares what it does not read, and no sampler", async () => {
+test("declares unread settings, but no sampler", async () => {
   const asked = newScope();
   const content = [
     { type: "input_text", text: "Hi" },

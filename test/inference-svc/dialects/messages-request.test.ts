@@ -288,7 +288,7 @@ describe("tools", () => {
     expect(choiceOf("auto", { parallelToolCalls: true })).toEqual({ type: "auto" });
   });
 
-  test("a model without forced calls is only asked for a call", () => {
+  test("a required call becomes the choice auto for a model without forced calls", () => {
     const at = { ...messagesTarget, supportedParameters: ["tools"] };
     expect(choiceOf("required", {}, at)).toEqual({ type: "auto" });
     expect(findMessagesDropped({ tools: [lookup], toolChoice: "required" }, at)).toEqual(["tool_choice"]);
@@ -321,7 +321,7 @@ describe("tools", () => {
   });
 
   // https://platform.claude.com/docs/en/agents-and-tools/tool-use/web-search-tool
-  test("web search in all its spellings, with what the provider knows of it", () => {
+  test("web search is sent in all its spellings, with the settings the provider supports", () => {
     const plain = [{ type: "web_search_20250305", name: "web_search" }];
     for (const type of ["web_search", "web_search_2025_08_26", "web_search_preview", "web_search_preview_2025_03_11"]) {
       expect(toolsOf({ tools: [hosted(type)] })).toEqual(plain);

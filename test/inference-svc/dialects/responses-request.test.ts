@@ -77,7 +77,7 @@ describe("settings", () => {
     }
   });
 
-  test("all settings are sent to the vendor of the format; unknown ones are declared", () => {
+  test("all settings are sent to the vendor of the format; settings it does not know are declared", () => {
     const { body, losses } = said(everything, { ...vendor, tier: "priority" });
     expect(body).toEqual({
       ...both,

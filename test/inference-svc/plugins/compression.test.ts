@@ -90,7 +90,7 @@ describe("a too long input", () => {
     expect(left.length - marks.length + count).toBe(input.length);
   });
 
-  test("but never the last question, however many turns an agent takes over it", () => {
+  test("but never the last question, with any number of an agent's turns after it", () => {
     const asked = user("And now for something else.");
     const rounds = (mark: string) =>
       Array.from({ length: 12 }, (_, i) => [
@@ -145,7 +145,7 @@ test("consecutive turns begin the same, so caches hold", () => {
   expect(beginnings.size).toBeLessThanOrEqual(3);
 });
 
-describe("whatever the input is", () => {
+describe("any input", () => {
   const text = fc.integer({ min: 1, max: 400 }).map((count) => words(count));
   const exchange = fc.oneof(
     text.map((said) => [user(said)]),

@@ -129,7 +129,7 @@ describe("a text repaired by a schema", () => {
   });
 });
 
-describe("whatever the text is", () => {
+describe("any text", () => {
   test("stays unchanged if it is valid", () => {
     fc.assert(
       fc.property(fc.dictionary(fc.string(), fc.jsonValue()), fc.constantFrom(0, 1, "\t"), (value, indent) => {

@@ -119,7 +119,7 @@ test("the model gets the question between markers, and whether there are tools; 
   );
 });
 
-test("the model reads what guardrails have left", async () => {
+test("the model reads the text left by guardrails", async () => {
   reader.script([reads("other", 4)]);
   const asker = newScope({ guardrail: guardrailOf([redact("Server", "<m>")], { appliesTo: AppliesTo.INPUT }) });
   const { model } = await served(auto(), asker);
@@ -146,7 +146,7 @@ const doubtful = [
 ];
 
 describe("service/auto with an unsure guess", () => {
-  test.each(doubtful)("asks the model about %j", async (text) => {
+  test.each(doubtful)("calls the model about %j", async (text) => {
     reader.script([reads("other", 4)]);
     const { data } = await served(auto(text));
     expect(data?.["confidence"]).toBeLessThan(0.45);

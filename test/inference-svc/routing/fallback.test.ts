@@ -170,7 +170,7 @@ describe("a fallback", () => {
     expect(third.requests).toHaveLength(1);
   });
 
-  test("a fifth of the time is left for the last, whatever the limits of those before it", async () => {
+  test("a fifth of the time is left for the last endpoint, in spite of the limits of earlier ones", async () => {
     first.script([{ hang: true }]);
     const { scope, abort } = newScope();
     const at = performance.now();

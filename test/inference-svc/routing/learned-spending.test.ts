@@ -63,7 +63,7 @@ test("sums are by task and model, over 7 days and over records with a task", asy
   expect(await refresh()).toEqual({ code: { "a/large": 75.5, "a/small": 2 }, translate: { "a/small": 3 } });
 });
 
-test("a share of the requests stands for all of them, and a share of 0 forgets what was learned", async () => {
+test("a share of the requests stands for all of them, and a share of 0 forgets all learned scores", async () => {
   await record({ task: "code", model: "a/large", costUsd: "6" });
   share = 0.25;
   expect(await refresh()).toMatchObject({ code: { "a/large": 24 } });

@@ -102,7 +102,7 @@ describe("a session", () => {
   });
 });
 
-test("unpriced endpoints follow priced ones, in the order of the configuration; without prices this order holds", () => {
+test("unpriced endpoints follow priced endpoints, in the order of the configuration; without prices this order holds", () => {
   const mixed = [priced("x", undefined), priced("free", 0), priced("y", undefined), priced("dear", 9)];
   const decider = openDecider([
     { id: "mixed", endpoints: mixed },

@@ -84,7 +84,7 @@ describe("tool calls over sockets", () => {
     await Promise.all([good.stop(), bad.stop()]);
   });
 
-  test("move requests with sort exacto to the endpoint with fitting calls, after twenty unfitting ones", async () => {
+  test("move requests with sort exacto to the endpoint with fitting calls, after twenty calls that do not fit", async () => {
     // Calls count a little less with every second, so twenty are not quite enough.
     const ask = () =>
       run(engine.turn, asking({ models: ["m"], tools: [weather], provider: preferring({ sort: "exacto" }) }));

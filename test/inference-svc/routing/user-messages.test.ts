@@ -13,7 +13,7 @@ const note = "<system-reminder>\nThe todo list is empty. Do not mention it.\n</s
 const bug =
   "Prove that the lock-free queue in src/queue.rs cannot deadlock, and fix the race condition that loses a job.";
 
-describe("the last ask", () => {
+describe("the user's last request", () => {
   test.each<[string, readonly InputItem[], string]>([
     ["is the last message", [user("Hello"), answer, user(bug)], bug],
     ["stands before a message that only lets the task go on", [user(bug), answer, user("Go on!")], bug],

@@ -167,7 +167,7 @@ describe("clients see", () => {
     ]);
   });
 
-  test("sources when they ask for them", async () => {
+  test("sources on request", async () => {
     model.script([calling(search), answering(citing)]);
     const ending = await ask({ tools: [hosted()], include: ["web_search_call.action.sources"] });
     expect(itemsIn(ending)[0]).toMatchObject({ action: { sources: [{ type: "url", url: "https://a.test/1" }] } });

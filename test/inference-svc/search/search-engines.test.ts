@@ -397,7 +397,7 @@ describe("settings of a search", () => {
     ["perplexity", "max_results", 20],
     ["exa", "numResults", 25],
     ["firecrawl", "limit", 25],
-  ])("%s is asked for its maximum number of results", async (id, field, count) => {
+  ])("%s gets a request for its maximum number of results", async (id, field, count) => {
     expect((await sent(id, { maxResults: 25 })).json[field]).toBe(count);
   });
 

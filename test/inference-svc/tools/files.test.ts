@@ -32,7 +32,7 @@ const turn = (calls: readonly object[], fields: Partial<TurnRequest> = {}, asked
 };
 const told = () => house.sent("outer").messages.at(-1)?.content ?? "";
 
-test("the model sees names first, then what it lists, searches and reads, as data", async () => {
+test("the model sees names first, then the listed, searched and read text, as data", async () => {
   const { events, fault } = await turn([{ operation: "list" }]);
   expect(fault).toBeUndefined();
   const first = JSON.stringify(house.sent("outer", -2));

@@ -245,7 +245,7 @@ describe("functions of the client", () => {
     ]);
   });
 
-  test("are limited to the inherited ones, and to the worker's number of calls", async () => {
+  test("are limited to the inherited functions, and to the worker's number of calls", async () => {
     const some = [
       inherits({ inherited_function_names: ["grep"], max_tool_calls: 1 }),
       grep,

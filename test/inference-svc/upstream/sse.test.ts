@@ -110,7 +110,7 @@ test("a byte order mark and characters of four bytes survive every single cut", 
 describe("limits", () => {
   const line = (length: number) => `data: ${"x".repeat(length - 6)}`;
 
-  test("a line of the limit passes, one byte more fails, however it comes", () => {
+  test("a line of the limit passes, one byte more fails, in any pieces", () => {
     expect(whole(`${line(maxEventBytes)}\n\n`)).toHaveLength(1);
     expect(() => whole(`${line(maxEventBytes + 1)}\n\n`)).toThrow(Fault);
     const endless = Buffer.alloc(64 * 1024, "x");

@@ -18,7 +18,7 @@ const urlFields: Readonly<Record<string, string>> = {
   input_video: "video_url",
 };
 
-/** The field for media bytes, by object of an item. */
+/** Objects of an item that may hold media bytes, each with the name of the field. */
 export function findMediaFields(item: Json): ReadonlyMap<unknown, string> {
   const fields = new Map<unknown, string>();
   if (!itemTypesWithParts.has(item["type"] as string)) return fields;

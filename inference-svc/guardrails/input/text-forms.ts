@@ -31,7 +31,7 @@ const some = (mapped: readonly MappedPiece[]): readonly MappedPiece[] | undefine
 const pieceLength = 8_192;
 /** Length from which a text without a seam is cut between two encoded words, even within a spelled-out word. */
 const longPieceLength = 16_384;
-/** Maximum length: a text without either place is cut here. */
+/** Maximum length: a text with neither kind of place is cut here. */
 const maxPieceLength = 131_072;
 /** A place that splits no word, no spelled-out word and no character from its marks. */
 const seam = /\n|[\p{L}\p{N}]{2}[ \t](?!\p{M})|\p{Ideographic}(?=\p{Ideographic})/gu;

@@ -1,4 +1,4 @@
-/** Credentials in the entry of a tool server, only for the server and a provider calling it. */
+/** Credentials in a tool server's entry: only the server, and a provider that calls it, may read them. */
 import { membersOf, withMembers } from "@sluice/proto/lib/json/span.js";
 import type { Tool } from "../../turn/request.ts";
 

@@ -34,7 +34,7 @@ export class Annotations {
     else this.#deliverInOrder(event);
   }
 
-  /** Text has come for the part with this key: all other parts are complete, and every part without a key. */
+  /** Text has come for the part with this key, so all other parts are complete; without a key, every part is. */
   continueAt(key?: TextKey): void {
     if (this.#pending.length === 0) return;
     const early = this.#pending;

@@ -123,7 +123,7 @@ export class GuardedTexts {
   }
 
   /**
-   * Scans the text held by these joined texts for its form; must come before services are called for them.
+   * Scans the text that these joined texts held until its form is known; must come before services are called for them.
    * @throws as push
    */
   *flushHeldForms(names?: readonly string[]): Yielding {

@@ -64,7 +64,7 @@ export class JoinedText {
   }
 
   /**
-   * Scans the text held for its form; must come before services are called for the complete text.
+   * Scans the text that was held until its form is known; must come before services are called for the complete text.
    * @throws as push
    */
   *flushHeldForms(): Yielding<readonly RuleHit[]> {

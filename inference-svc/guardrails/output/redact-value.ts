@@ -28,7 +28,7 @@ const imageItem = /^image_generation_call$|:image_generation$/;
 const wordFields: ReadonlySet<string> = new Set(["type", "role", "status", "phase", "detail", "format"]);
 /** Fields that may hold a media data URL. */
 const mediaFields: ReadonlySet<string> = new Set(["url", "image_url"]);
-/** Fields with member names chosen by the model. */
+/** Fields whose member names the model chooses. */
 const modelNamedFields: ReadonlySet<string> = new Set(["arguments", "input_schema", "env"]);
 
 const { fields: knownFields, words } = collectVocabulary([outputItem, streamEvent]);

@@ -100,7 +100,7 @@ export class LetterRun {
     return true;
   }
 
-  /** The last letter of the run is a single letter: it counts. */
+  /** The last letter of the run stands by itself: it counts. */
   #confirmLetter(): void {
     this.#letters++;
     this.#open = undefined;

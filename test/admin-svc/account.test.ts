@@ -1,7 +1,4 @@
-/**
- * Guardrails of the whole account, over real gRPC: the keys that they reach, the permission to change them, and changes
- * that are all or nothing.
- */
+/** Guardrails of the whole account, over real gRPC: the keys they reach, the permission to change them, and atomic changes. */
 import type { MessageInitShape } from "@bufbuild/protobuf";
 import type { Metadata } from "@grpc/grpc-js";
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from "@jest/globals";
@@ -114,7 +111,7 @@ describe("a guardrail of the account", () => {
     expect(await underOf(elsewhere.hash)).toEqual([]);
   });
 
-  test("that a key holds, too, is its own", async () => {
+  test("takes precedence over a guardrail of the key's own", async () => {
     const hash = hashKey(await addKey(house.database));
     const { id } = await make({ accountDefault: true });
     await administrate(house, method.assignKeys, { guardrailId: id, keyHashes: [hash] }, account);
@@ -205,7 +202,7 @@ describe("who is no administrator of the account", () => {
     );
   });
 
-  test("a key of the account that is rotated stays one, and is none when it is revoked", async () => {
+  test("an account key keeps its rights when rotated, and loses them when revoked", async () => {
     const old = await addAccountKey();
     const rotated = await rotateKey(house.database, operator(), hashKey(old), () => mintKey(KeyKind.MANAGEMENT));
     const { id } = await make({ accountDefault: true }, bearer(rotated?.key ?? ""));
@@ -214,7 +211,7 @@ describe("who is no administrator of the account", () => {
 });
 
 describe("a change of the account's guardrails is whole or none", () => {
-  /** Nothing of it is stored, told or in force. */
+  /** Checks for no change in the table, in the policy feed and in the policy in force. */
   async function isUntouched(work: () => Promise<void>): Promise<void> {
     const before = await currentGeneration(house.database);
     const rows = await listGuardrails(house.database, defaultWorkspaceId);

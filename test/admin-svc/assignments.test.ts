@@ -69,7 +69,7 @@ test("eight clients assign the same 500 keys to two guardrails: all or nothing, 
     // Every call names every key, so the last one to commit holds all of them.
     expect(new Set(held.values()).size).toBe(1);
     const steps = answers.map((answer) => Number(answer.generation - before));
-    // At most one generation for each call, and none that no answer names.
+    // At most one generation for each call, and each generation named by an answer.
     expect(Math.max(...steps)).toBeLessThanOrEqual(8);
     expect(await currentGeneration(house.database)).toBe(before + BigInt(Math.max(...steps)));
   }
@@ -80,7 +80,7 @@ test("eight clients assign the same 500 keys to two guardrails: all or nothing, 
   expect(rows).toEqual([{ deadlocks: 0 }]);
 }, 900_000);
 
-test("overlapping assignments and removals at once: each removal counts exactly the keys that it took", async () => {
+test("overlapping concurrent assignments and removals: each removal counts exactly the keys it changed", async () => {
   const keyHashes = await addKeys(house.database, 200);
   const [a, b] = [await addGuardrail(house.database), await addGuardrail(house.database)];
   const admin = bearer(house.managementKey);
@@ -153,7 +153,7 @@ describe("the list", () => {
     administrate(house, listKeyAssignments, request);
   const hashes = ({ assignments }: { assignments: KeyAssignment[] }) => assignments.map(({ keyHash }) => keyHash);
 
-  test("says which key holds a guardrail, since when, and who assigned it", async () => {
+  test("shows the key of each guardrail, the time of its assignment and the author", async () => {
     const id = await addGuardrail(house.database);
     expect(await list({ guardrailId: id })).toMatchObject({ assignments: [], totalCount: 0n });
     const [first, second] = (await addKeys(house.database, 2)) as [string, string];

@@ -58,7 +58,7 @@ test("five jobs at once make one key between them", async () => {
   expect((await managers()).length).toBe(1);
 });
 
-test("a key that was revoked, or has expired, is none; one that the operator revoked stays so", async () => {
+test("a revoked or expired first key is replaced; a key revoked by the operator stays revoked", async () => {
   const { hash } = await bootstrap();
   await admin(["keys", "revoke", hash ?? ""]);
   expect((await bootstrap()).key).not.toBeNull();
@@ -68,7 +68,7 @@ test("a key that was revoked, or has expired, is none; one that the operator rev
   expect(await bootstrap(chosen)).toMatchObject({ key: null, hash: null });
 });
 
-test("prints nothing of the key that the operator chose, and refuses one that is none", async () => {
+test("an operator's chosen key is never printed, and an invalid one is refused", async () => {
   const chosen = mintKey(KeyKind.MANAGEMENT);
   const { stdout, code } = await admin(["bootstrap"], chosen);
   expect([code, stdout]).toEqual([0, `serving in the role ${runtimeRole}\nhash  ${hashKey(chosen)}\n`]);
@@ -91,7 +91,7 @@ test("the first key of the default workspace is one of the account, and later on
   expect(account).toEqual({ [hashKey(first)]: true, [hashKey(second)]: false });
 });
 
-test("a printed first key is one of the account, and that of another workspace is not", async () => {
+test("a printed first key belongs to the account, and a key of another workspace does not", async () => {
   await bootstrap();
   await admin(["workspaces", "create", "--name", "team"]);
   await admin(["bootstrap", "--workspace", "team"]);
@@ -105,7 +105,7 @@ test("of a workspace of its own", async () => {
   expect((await managers("--workspace", "team")).length).toBe(1);
 });
 
-test("schema migrate grants the role as well, for a service that owns nothing", async () => {
+test("schema migrate also grants the role for a service without ownership", async () => {
   expect((await admin(["schema", "migrate"])).code).toBe(0);
   const database = openDatabase(created.url, readLimits, () => {}, { role: runtimeRole });
   expect(await database.selectFrom("api_keys").select("hash").execute()).toEqual([]);

@@ -60,7 +60,7 @@ const reserve = (keyHash: string) => {
   );
 };
 
-test("sixty of the same keys that have to wait leave connections to everybody else, and none fails", async () => {
+test("sixty blocked changes of the same keys leave connections to other callers, and all succeed", async () => {
   const keyHashes = await addKeys(house.database, 60);
   const guardrails = [await addGuardrail(house.database), await addGuardrail(house.database)];
   const admin = bearer(house.managementKey);
@@ -104,7 +104,7 @@ test("those of more workspaces than there are connections leave some, too", asyn
   for (const { assignedCount } of await Promise.all(bulks)) expect(assignedCount).toBe(1);
 });
 
-test("those that wait for a key that stays held are told to come again before the gateway gives up", async () => {
+test("changes blocked by a locked key are refused with a retry hint before the gateway's deadline", async () => {
   const [held] = (await addKeys(house.database, 1)) as [string];
   const guardrail = await addGuardrail(house.database);
   const one = () => assign(house.client, guardrail, [held], bearer(house.managementKey));
@@ -124,7 +124,7 @@ async function waitsForLock(): Promise<boolean> {
   return (await waiting.execute(house.database)).rows.length > 0;
 }
 
-test("one whose caller has left meanwhile is left out, and is no failure of the house", async () => {
+test("a change is dropped when its caller has disconnected, and is not counted as a failure", async () => {
   const [held] = (await addKeys(house.database, 1)) as [string];
   const { assignKeys } = GuardrailService.method;
   const request = create(assignKeys.input, { guardrailId: await addGuardrail(house.database), keyHashes: [held] });
@@ -157,7 +157,7 @@ const rowsOf = async (keyHashes: readonly string[]) => {
   return new Map(rows.map((row) => [row.key_hash, row]));
 };
 
-test("those that are written together are made one after the other, each with its own count and entry", async () => {
+test("changes in one batch apply in order, each with its own count and audit entry", async () => {
   const [a, b, c, d] = (await addKeys(house.database, 4)) as [string, string, string, string];
   const [first, second] = [await addGuardrail(house.database), await addGuardrail(house.database)];
   const foreign = await addGuardrail(house.database, await addWorkspace(house.database));
@@ -218,7 +218,7 @@ test("those that are written together are made one after the other, each with it
   expect(state).toMatchObject({ wrong: [] });
 });
 
-test("of none that finds its guardrail there is no entry, and no generation", async () => {
+test("changes for an unknown guardrail make no audit entry and no generation", async () => {
   const [keyHash] = (await addKeys(house.database, 1)) as [string];
   const since = await currentGeneration(house.database);
   const missing = { author: operator(), verb: "assign", guardrailId: randomUUID(), keyHashes: [keyHash] } as const;

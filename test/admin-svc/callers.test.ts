@@ -36,7 +36,7 @@ import {
 
 let house: AdminHouse;
 let guardrailId: string;
-/** Hash of a key that nothing else uses. */
+/** Hash of a key used by no other test. */
 let known: string;
 beforeAll(async () => {
   house = await openHouse();
@@ -127,7 +127,7 @@ describe.each(operations)("%s", (_, operation) => {
     });
   });
 
-  test("takes a management key that has not expired yet", async () => {
+  test("accepts an unexpired management key", async () => {
     const key = await addKey(house.database, { kind: KeyKind.MANAGEMENT, expiresAt: new Date(Date.now() + 60_000) });
     await expect(operation(bearer(key))).resolves.toBeDefined();
   });
@@ -202,11 +202,11 @@ describe("ResolveKey", () => {
     expect(answer.further.map(({ caller }) => caller?.keyHash)).toEqual([...hashes, undefined, undefined]);
     expect(answer.further.map((key) => key.guardrailId)).toEqual([guardrailId, guardrailId, "", "", ""]);
     expect(answer.guardrails).toEqual([(await resolveKey(house.client, held[0] ?? "")).caller?.guardrail]);
-    // A process that might enforce less than a guardrail says gets no key without a check.
+    // A process able to enforce only a part of the guardrail gets no key without a check.
     expect((await askFor(false)).further).toEqual([]);
   });
 
-  test("a process that needs two hundred keys at once asks for them together, and gives each its policy", async () => {
+  test("two hundred keys needed at once are requested in one call, and each gets its policy", async () => {
     const hashes = await addKeys(house.database, 200);
     await assign(house.client, guardrailId, hashes.slice(100), bearer(house.managementKey));
     const client = dial(`127.0.0.1:${house.port}`);

@@ -1,4 +1,4 @@
-/** The command line: what it makes, what it shows, and what it says to wrong input. */
+/** The command line: created records, printed output and error messages for wrong input. */
 import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
 import { runCli } from "@sluice/admin-svc/cli.js";
 import { KeyKind, hashKey, kindOfKey } from "@sluice/proto/lib/ids/key.js";
@@ -104,7 +104,7 @@ describe("usage", () => {
     ]);
   });
 
-  test("by operation: calls that help with a request are none themselves", async () => {
+  test("by operation: helper calls of a request are not counted as requests", async () => {
     const tokens = { input_tokens: 12, output_tokens: 30 };
     expect(await json("usage", "show", "--from", "2025-03-02", "--to", "2025-03-02", "--by", "operation")).toEqual([
       { operation: "advisor", cost_usd: 4, requests: 0, attempts: 1, ...tokens },
@@ -190,7 +190,7 @@ describe("keys", () => {
     expect((await runAt(undefined, ["keys", "list"])).stderr).toBe("DATABASE_URL is not set\n");
   });
 
-  test("create prints a key whose hash is listed, and the list never shows the key", async () => {
+  test("create prints a key, list shows its hash and never the key", async () => {
     const made = await json<KeyJson>("keys", "create", "--name", "first");
     expect(hashKey(made.key)).toBe(made.hash);
     expect(kindOfKey(made.key)).toBe(KeyKind.INFERENCE);
@@ -205,7 +205,7 @@ describe("keys", () => {
     expect(await listed(hashKey(key))).toMatchObject({ expires_at: "2999-01-31T00:00:00.000Z" });
   });
 
-  test("rotate gives the new key what the old one had, and revokes that", async () => {
+  test("rotate gives the new key all settings of the old one, and revokes the old one", async () => {
     const old = await json<KeyJson>("keys", "create", "--name", "worker", "--external-user", "someone");
     await run("keys", "update", old.hash, "--disable");
     const { id } = await json<GuardrailJson>("guardrails", "create", "--name", "g", "--block", "x");
@@ -248,7 +248,7 @@ describe("keys", () => {
     }
   });
 
-  test("list and show say what a key may spend, has spent, and has left", async () => {
+  test("list and show print a key's budget, spend and remainder", async () => {
     const made = await json<KeyJson>(
       "keys",
       "create",
@@ -550,7 +550,7 @@ describe("wrong input", () => {
     [["guardrails", "assign", id], "missing argument: KEY"],
     [["guardrails", "assign", id, ...Array<string>(501).fill(hash)], "key_hashes: at most 500 elements"],
     [["end-users", "create"], "missing argument: USER"],
-  ])("%j: exit code 2 and a line that says what", async (argv, message) => {
+  ])("%j: exit code 2 and a line that names the error", async (argv, message) => {
     const { code, stdout, stderr } = await run(...argv);
     expect(stderr).toContain(message);
     expect(stderr).not.toMatch(/^ +at /m);
@@ -564,14 +564,14 @@ describe("wrong input", () => {
     },
   );
 
-  test("a database that is not there: exit code 1, the address, no stack", async () => {
+  test("an unreachable database: exit code 1, the address, no stack", async () => {
     const { code, stderr } = await runAt("postgres://nobody@127.0.0.1:1/none", ["keys", "list"]);
     expect(stderr).toBe("the database cannot be reached: connect ECONNREFUSED 127.0.0.1:1\n");
     expect(code).toBe(1);
   });
 });
 
-describe("a DATABASE_URL that is none", () => {
+describe("an invalid DATABASE_URL", () => {
   test.each(["127.0.0.1:5432/sluice", "mysql://127.0.0.1/sluice"])("is named, not looked up: %s", async (url) => {
     expect(await runAt(url, ["keys", "list"])).toEqual({
       code: 1,
@@ -606,7 +606,7 @@ test("as a program: standard output is the answer, the exit code the outcome", a
   await expect(failed).rejects.toMatchObject({ code: 2, stdout: "" });
 });
 
-test("schema migrate says which schema the database has, however often", async () => {
+test("schema migrate prints the schema version of the database, also when repeated", async () => {
   const first = await run("schema", "migrate");
   expect(first).toMatchObject({ code: 0, stdout: expect.stringMatching(/^schema \d{4}_\w+\n$/), stderr: "" });
   expect(await run("schema", "migrate")).toEqual(first);

@@ -46,7 +46,7 @@ const register = (user: string, workspaceId = defaultWorkspaceId) =>
 const microseconds = (timestamp: Timestamp | undefined): bigint =>
   timestamp ? timestamp.seconds * 1_000_000n + BigInt(timestamp.nanos / 1_000) : 0n;
 
-test("sets the state and says when", async () => {
+test("sets the state and its time", async () => {
   await register("alice");
   const off = await update("alice", false);
   expect(off).toMatchObject({ user: "alice", isActive: false });
@@ -115,7 +115,7 @@ describe("registration", () => {
     expect((await administrate(house, getEndUser, { user: "sleeping" })).endUser).toEqual(before);
   });
 
-  test("of one workspace is not that of another", async () => {
+  test("is separate in each workspace", async () => {
     const workspaceId = await addWorkspace(house.database);
     const manager = bearer(await addKey(house.database, { workspaceId, kind: KeyKind.MANAGEMENT }));
     await administrate(house, registering, { user: "shared" }, manager);
@@ -127,7 +127,7 @@ describe("registration", () => {
     expect([theirs.endUsers.map(({ user }) => user), theirs.totalCount]).toEqual([["shared"], 1n]);
   });
 
-  test("ends with a deletion that may be repeated, and can be taken back", async () => {
+  test("is removed by a deletion, which can be repeated and undone", async () => {
     await register("leaving");
     for (let round = 0; round < 2; round++) {
       await administrate(house, deleteEndUser, { user: "leaving" });
@@ -236,7 +236,7 @@ test("a Connect client is served too", async () => {
   await register("connect");
   const { status, body } = await postJson('{"user":"connect","isActive":false}');
   expect(status).toBe(200);
-  // A field that is false is left out of protobuf's JSON.
+  // Protobuf's JSON leaves out false fields.
   expect(JSON.parse(body)).toMatchObject({ endUser: { user: "connect" } });
   const row = await house.database
     .selectFrom("end_users")

@@ -1,4 +1,4 @@
-/** News of endpoints that processes tell each other: by one admin-svc, by two, and without a word about the policy. */
+/** Endpoint news between processes: through one admin-svc, through two, and without policy changes. */
 import { setTimeout as delay } from "node:timers/promises";
 import { create } from "@bufbuild/protobuf";
 import { afterAll, beforeAll, expect, test } from "@jest/globals";
@@ -32,7 +32,7 @@ afterAll(async () => {
   await house.close();
 });
 
-/** A process that watches. */
+/** A process with an open watch. */
 async function open(port: number, process: string) {
   const heard: News[] = [];
   const { log } = house;
@@ -50,7 +50,7 @@ const betweenMs = 250;
 
 const count = ({ heard }: Process, name: string): number => heard.filter(({ endpoint }) => endpoint === name).length;
 
-/** Tells again and again until all others have heard it, since news may be lost. @returns how often it was told */
+/** Sends the news until all others have received it, since news may be lost. @returns how often it was sent */
 async function tellUntilHeard(teller: Process, endpoint: string, ...others: readonly Process[]): Promise<number> {
   for (let told = 1; ; told++) {
     teller.access.tellEndpoint({ endpoint, failing: true });
@@ -62,11 +62,11 @@ async function tellUntilHeard(teller: Process, endpoint: string, ...others: read
   }
 }
 
-test("others hear it at the same and at another admin-svc, once each, and the one that tells does not", async () => {
+test("news reach every other process once, at the same and at another admin-svc, and never the sender", async () => {
   const processes = [await open(house.port, "a"), await open(house.port, "b"), await open(other.port, "c")] as const;
   const [teller, near, far] = processes;
   const told = await tellUntilHeard(teller, "acme/large 1 2", near, far);
-  // News of the far one arrive after any second copy of the first ones, so that none is counted too early.
+  // News from the remote process arrives after any second copy of the first news, so no copy is missed by the count.
   await tellUntilHeard(far, "acme/small 3 4", teller, near);
   expect(count(near, "acme/large 1 2")).toBeLessThanOrEqual(told);
   expect(count(far, "acme/large 1 2")).toBeLessThanOrEqual(told);
@@ -89,7 +89,7 @@ test("news are no heartbeat and reach nobody who did not ask for them", async ()
   for (const { access } of [hearer, teller]) access.stop();
 });
 
-test("notifications that are not of an admin-svc are passed over", async () => {
+test("notifications from other programs are ignored", async () => {
   const [{ access, heard }, teller] = [await open(house.port, "a"), await open(house.port, "b")];
   await tellUntilHeard(teller, "first", { access, heard });
   teller.access.stop();
@@ -104,7 +104,7 @@ test("notifications that are not of an admin-svc are passed over", async () => {
   access.stop();
 });
 
-test("a process that tells without end is heard a hundred times in ten seconds, and long names never", async () => {
+test("a process flooding news is limited to a hundred in ten seconds, and long names are dropped", async () => {
   const payloads: string[] = [];
   const notify = async (payload: string) => payloads.push(payload);
   const feed = new EndpointFeed({ notify, log: house.log });

@@ -1,4 +1,4 @@
-/** The records of GuardrailService over real gRPC: the settings of a guardrail, and the keys that a change reaches. */
+/** The records of GuardrailService over real gRPC: the settings of a guardrail, and the keys reached by a change. */
 import type { MessageInitShape } from "@bufbuild/protobuf";
 import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
 import { findPatternErrors } from "@sluice/admin-svc/rules/patterns.js";
@@ -103,7 +103,7 @@ describe("a guardrail", () => {
     });
   });
 
-  test("says of built-in filters, sides, models and providers what it was made of", async () => {
+  test("returns built-in filters, sides, models and providers as they were configured", async () => {
     const settings: Settings = {
       contentFilters: [{ pattern: "x", label: "", action: FilterAction.REDACT }],
       contentFilterBuiltins: [
@@ -210,7 +210,7 @@ describe("the guardrail of a workspace", () => {
     return [caller?.guardrail?.id, caller?.workspaceGuardrails.map(({ id }) => id)];
   };
 
-  test("holds for every key of it, new ones among them, beside the key's own", async () => {
+  test("holds for every key of the workspace, also for new keys, in addition to the key's own guardrail", async () => {
     const [held, bare] = (await addKeys(house.database, 2)) as [string, string];
     const own = await make({ name: "own" });
     await give(own.id, [held]);
@@ -256,7 +256,7 @@ describe("the largest patterns", () => {
     expect(await making).toMatchObject({ contentFilters });
   }, 300_000);
 
-  test("are compiled beside the thread that serves, and answered in their order", async () => {
+  test("are compiled outside the serving thread, and answered in order", async () => {
     const done: [string, boolean[]][] = [];
     const ask = async (name: string, patterns: readonly string[]) =>
       done.push([name, (await findPatternErrors(patterns)).map((complaint) => complaint === null)]);
@@ -273,7 +273,7 @@ describe("the largest patterns", () => {
     expect(turns).toBeGreaterThan(10);
   });
 
-  test("are 1,048,576 bytes together: a call that has far more is not even decoded", async () => {
+  test("total at most 1,048,576 bytes: a far larger call is refused before decoding", async () => {
     const filters = (bytes: number) => [
       ...Array.from({ length: 10 }, (_, index) => block(`${"y".repeat(99_999)}${index}`)),
       block("\u{1d4b3}".repeat(10_000)),
@@ -285,7 +285,7 @@ describe("the largest patterns", () => {
     );
     const long = { name: "x".repeat(5_000_000) };
     await expect(administrate(house, createGuardrail, long)).rejects.toMatchObject({ status: 413 });
-    // A caller without a key is refused before that much is read.
+    // A caller without a key is refused before the large body is read.
     await expect(administrate(house, createGuardrail, long, new Metadata())).rejects.toMatchObject({ status: 401 });
   });
 });
@@ -313,7 +313,7 @@ describe("a change", () => {
     expect([guardrail?.limitUsd, guardrail?.resetInterval]).toEqual([undefined, ""]);
   });
 
-  test("is told of exactly the keys that hold it, and is in force at once", async () => {
+  test("is published to exactly the keys with this guardrail, and is in force at once", async () => {
     const made = await make({ contentFilters: [block("before")] });
     const [first, second, other] = (await addKeys(house.database, 3)) as [string, string, string];
     await give(made.id, [first, second]);
@@ -323,7 +323,7 @@ describe("a change", () => {
     expect((await logged(generation))?.toSorted()).toEqual([first, second].toSorted());
     const resolved = await resolveKey(house.client, first);
     expect(resolved.caller?.guardrail?.contentFilters).toMatchObject([{ pattern: "after" }]);
-    // Nothing that decides: no new generation.
+    // A new description changes no decision, so the generation stays the same.
     expect((await change(made.id, { description: "new" }, ["description"])).generation).toBe(generation);
     expect((await change(made.id, { contentFilters: [block("after")] }, ["content_filters"])).generation).toBe(
       generation,
@@ -331,7 +331,7 @@ describe("a change", () => {
     expect((await change(made.id, { name: "shown in receipts" }, ["name"])).generation).toBe(generation + 1n);
   });
 
-  test("of a guardrail that very many keys hold is told of all keys", async () => {
+  test("to a guardrail of very many keys is published as a change of all keys", async () => {
     const made = await make({ contentFilters: [block("before")] });
     const keyHashes = await addKeys(house.database, maxNamedKeys);
     const fill = (hashes: string[]) =>
@@ -352,7 +352,7 @@ describe("a change", () => {
     expect(await logged(gone.generation)).toBeNull();
   });
 
-  test("while keys are given to it: whoever holds it afterwards was told of what it is", async () => {
+  test("during concurrent assignments reaches every key with the guardrail", async () => {
     const made = await make({ contentFilters: [block("v0")] });
     for (let round = 1; round <= 20; round++) {
       const [hash] = (await addKeys(house.database, 1)) as [string];
@@ -360,7 +360,7 @@ describe("a change", () => {
         patiently(() => give(made.id, [hash])),
         patiently(() => change(made.id, { contentFilters: [block(`v${round}`)] }, ["content_filters"])),
       ]);
-      // Either the change came later and named the key, or the assignment came later, which names it anyway.
+      // Either the change came later and named the key, or the assignment came later and names the key in any case.
       if (given.generation < changed.generation) expect(await logged(changed.generation)).toContain(hash);
       else expect(await logged(given.generation)).toEqual([hash]);
     }
@@ -384,7 +384,7 @@ describe("a deletion", () => {
     expect((await remove(unused.id)).generation).toBe(generation);
   });
 
-  test("against assignments that give and take its keys: no key is left with what is gone, and nobody fails", async () => {
+  test("during concurrent assignments and removals leaves no key with a deleted guardrail, and no call fails", async () => {
     const keyHashes = await addKeys(house.database, 60);
     const other = await addGuardrail(house.database);
     const backwards = keyHashes.toReversed();

@@ -1,4 +1,4 @@
-/** admin-svc on a real port and a database of its own, with the calls that its tests make. */
+/** admin-svc on a real port with a database of its own, and the calls its tests make. */
 import {
   type DescMessage,
   type DescMethodUnary,
@@ -34,7 +34,7 @@ import { call, dial, serviceMetadata } from "@sluice/proto/lib/rpc/dial.js";
 import type { Kysely } from "kysely";
 import { createDatabase } from "../support/database.ts";
 
-/** Author of the records that a test makes. */
+/** Author of the records made by a test. */
 export const operator = (workspaceId = defaultWorkspaceId): Author => ({
   workspaceId,
   keyHash: null,
@@ -94,14 +94,14 @@ export function bearer(key: string): Metadata {
   return metadata;
 }
 
-/** A bound for a call that hangs. */
+/** Deadline for a hanging call. */
 export const timeoutMs = 60_000;
 
-/** For what a test itself asks the database: what the service may wait for is too little for that on a slow machine. */
+/** Limits for a test's own queries: the service's timeouts are too short for them on a slow machine. */
 const patientLimits = { ...writeLimits, connectTimeoutMs: timeoutMs, statementTimeoutMs: 0, lockTimeoutMs: 0 };
 
 /**
- * Repeats a write for as long as the service says that a retry may help: on a slow machine writes wait for each other
+ * Repeats a write for as long as the service answers with a retryable error: on a slow machine writes wait for each other
  * beyond the lock timeout.
  */
 export async function patiently<Answer>(write: () => Promise<Answer>): Promise<Answer> {

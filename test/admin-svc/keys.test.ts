@@ -80,7 +80,7 @@ describe("a new key", () => {
     expect(JSON.stringify(row)).not.toContain(secret);
   });
 
-  test("has the rate limits that it was given, as far as they were; whoever asks for the caller is told", async () => {
+  test("has only the configured rate limits, and each lookup of the caller returns them", async () => {
     const given = { requestsPerMinute: 60, tokensPerMinute: 1_000_000_000 };
     const { key } = await make({ rateLimits: given });
     expect(key?.rateLimits).toMatchObject(given);
@@ -153,7 +153,7 @@ describe("a change", () => {
     expect(Number(caller?.expiresAtMs)).toBe(timestampDate(expiresAt).getTime());
   });
 
-  test("of a rate limit is another policy, and leaves the others alone", async () => {
+  test("of one rate limit changes the policy, and keeps the other limits", async () => {
     const { key, generation } = await make({ rateLimits: { requestsPerMinute: 5, concurrentRequests: 2 } });
     const hash = key?.hash ?? "";
     const paths = ["rate_limits.requests_per_minute"];
@@ -195,7 +195,7 @@ describe("a change", () => {
     const last = await get(hash);
     expect(last?.name).toMatch(/^name \d+$/);
     expect(await isKnown(hash)).toBe(last?.disabled === false);
-    // Each change of state has a generation of its own, and an answer that names it.
+    // Each change of state has its own generation, named by the answer.
     const generations = new Set(answers.map((answer) => answer.generation).filter((each) => each > before));
     expect(BigInt(generations.size)).toBe((await currentGeneration(house.database)) - before);
   });
@@ -378,7 +378,7 @@ describe("the list", () => {
     ]);
   });
 
-  test("of equal keys has pages that neither overlap nor leave one out", async () => {
+  test("has pages without overlaps or gaps for keys with equal sort values", async () => {
     const added = await addKeys(house.database, 30);
     const page = (offset: number) => administrate(house, listKeys, { sort: "-spent", offset, limit: 10 });
     const total = Number((await page(0)).totalCount);

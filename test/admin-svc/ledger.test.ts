@@ -168,13 +168,13 @@ test("what is not known is null", async () => {
   });
 });
 
-test("a record says through which door its request came", async () => {
+test("a record names the API endpoint of its request", async () => {
   const sent = usageRecord({ door: "messages" });
   await record([sent]);
   expect(await stored(sent.turnId)).toMatchObject([{ door: "messages" }]);
 });
 
-test("a batch that is sent again, in part and beside new ones, changes nothing of what is there", async () => {
+test("a batch sent again, in part and together with new records, leaves stored records unchanged", async () => {
   const bootId = randomUUID();
   const batch = Array.from({ length: 500 }, (_, n) => usageRecord({ bootId, sequence: BigInt(n + 1) }));
   const [first = usageRecord()] = batch;
@@ -238,7 +238,7 @@ describe("the check of the command line", () => {
     return [code, output];
   }
 
-  test("says that all is there", async () => {
+  test("reports a complete ledger", async () => {
     for (const table of [
       "usage_records",
       "turns",
@@ -256,7 +256,7 @@ describe("the check of the command line", () => {
     ]);
   });
 
-  test("names what is missing, and sums that are wrong", async () => {
+  test("names missing records and wrong sums", async () => {
     const gap = usageRecord({ sequence: 3n });
     await record([gap]);
     await house.database.transaction().execute(foldAll);
@@ -288,7 +288,7 @@ describe("the check of the command line", () => {
   });
 });
 
-test("nothing is held for a call whose asker no longer waits", async () => {
+test("no amount is reserved for a call whose caller no longer waits", async () => {
   const hash = hashKey(await addKey(house.database));
   await house.database.updateTable("api_keys").set({ limit_usd: "1" }).where("hash", "=", hash).execute();
   const reserve = (limitMs: number) => {
@@ -303,14 +303,14 @@ test("nothing is held for a call whose asker no longer waits", async () => {
     return call(house.client, method, create(method.input, request), serviceMetadata(serviceToken), limitMs);
   };
   await house.database.transaction().execute(async (holder) => {
-    // Holds the lock of the workspace, as a database that is too slow would.
+    // Holds the lock of the workspace, like an overloaded database.
     await sql`select pg_advisory_xact_lock(hashtextextended(${defaultWorkspaceId}::text, 0))`.execute(holder);
     await expect(reserve(300)).rejects.toMatchObject({ reason: FaultReason.DEADLINE_EXCEEDED });
   });
   await eventually(async () => (await reserve(timeoutMs)).admitted);
 });
 
-test("nothing is held for a call whose asker has not heard that it may make it", async () => {
+test("no amount stays reserved for a call whose permission never reached the caller", async () => {
   const keyHash = hashKey(await addKey(house.database));
   await house.database.updateTable("api_keys").set({ limit_usd: "1" }).where("hash", "=", keyHash).execute();
   const caller = create(CallerSchema, { keyHash, workspaceId: defaultWorkspaceId });
@@ -334,7 +334,7 @@ test("nothing is held for a call whose asker has not heard that it may make it",
   await proxy.stop();
 });
 
-test("nor for one whose answer went with the process that gave it, once there is one again", async () => {
+test("no amount stays reserved when the process crashed before answering, once it has restarted", async () => {
   const keyHash = hashKey(await addKey(house.database));
   await house.database.updateTable("api_keys").set({ limit_usd: "1" }).where("hash", "=", keyHash).execute();
   const caller = create(CallerSchema, { keyHash, workspaceId: defaultWorkspaceId });
@@ -364,7 +364,7 @@ test("nor for one whose answer went with the process that gave it, once there is
   await link.cut();
 });
 
-test("3,000 calls at once on a budget that has room for one: the others are refused, and few of them are asked about", async () => {
+test("3,000 concurrent calls on a budget with room for one: the others are refused after few queries", async () => {
   const keyHash = hashKey(await addKey(house.database));
   await house.database.updateTable("api_keys").set({ limit_usd: "1" }).where("hash", "=", keyHash).execute();
   const caller = create(CallerSchema, { keyHash, workspaceId: defaultWorkspaceId });
@@ -374,7 +374,7 @@ test("3,000 calls at once on a budget that has room for one: the others are refu
   Object.assign(client, { makeUnaryRequest: (...args: unknown[]) => (questions++, ask(...args)) });
   const budgets = openBudgets(client);
   const reserve = () => budgets.reserve({ turnId: randomUUID(), caller, trace: new Trace(1n) }, 600_000_000_000n);
-  /** A machine that is too slow to decide in time says so, and to come back. */
+  /** An overloaded machine refuses late decisions with a retryable error. */
   const decided = async (): Promise<FaultReason | undefined> => {
     for (;;) {
       const fault = await reserve().then(
@@ -387,7 +387,7 @@ test("3,000 calls at once on a budget that has room for one: the others are refu
   const reasons = await Promise.all(Array.from({ length: 3_000 }, decided));
   expect(reasons.filter((reason) => reason === undefined).length).toBe(1);
   expect(reasons.filter((reason) => reason === FaultReason.BUDGET_HELD).length).toBe(2_999);
-  // Two rounds of 64 where the machine is quick; each round that is too late is asked, and let go, once more.
+  // Two rounds of 64 on a fast machine; each late round is queried and released once more.
   expect(questions).toBeLessThan(1_500);
   client.close();
 });
@@ -408,12 +408,12 @@ test("what is held for a call grows with what it is known to cost, until its rec
   await hold.raise(1n);
   await expect(reserve(randomUUID(), 0.1)).rejects.toMatchObject(refused);
   await record([usageRecord({ turnId, keyHash, costUsd: "0.2" })]);
-  // Late: the record has said it already.
+  // Too late: the record has already stated the cost.
   await hold.raise(BigInt(1.5e12));
   await reserve(randomUUID(), 0.8);
 });
 
-describe("a hold that nobody renews", () => {
+describe("an unrenewed hold", () => {
   const reserveOn = (keyHash: string, bootId: string) => {
     const caller = create(CallerSchema, { keyHash, workspaceId: defaultWorkspaceId });
     const budgets = openBudgets(house.client, bootId);
@@ -451,7 +451,7 @@ describe("a hold that nobody renews", () => {
     );
   const spent = { reason: FaultReason.PAYMENT_REQUIRED };
 
-  test("is a charge, which the record replaces", async () => {
+  test("becomes a charge, later replaced by the record", async () => {
     const [keyHash, bootId, turnId] = [await keyWithADollar(), randomUUID(), randomUUID()];
     const reserve = reserveOn(keyHash, bootId);
     await reserve(turnId, 0.7);
@@ -464,7 +464,7 @@ describe("a hold that nobody renews", () => {
     await reserve(randomUUID(), 0.8);
   });
 
-  test("is held for as long as its process is heard of, whatever becomes of its records", async () => {
+  test("stays for as long as its process sends heartbeats, regardless of its records", async () => {
     const [keyHash, bootId] = [await keyWithADollar(), randomUUID()];
     const reserve = reserveOn(keyHash, bootId);
     await reserve(randomUUID(), 0.7);
@@ -501,7 +501,7 @@ describe("a hold that nobody renews", () => {
     await reserve(randomUUID(), 0.5);
   });
 
-  test("is listed for operators, who may release it, which stands in the audit log", async () => {
+  test("is listed for operators, and its release is written to the audit log", async () => {
     const [keyHash, bootId, turnId] = [await keyWithADollar(), randomUUID(), randomUUID()];
     const reserve = reserveOn(keyHash, bootId);
     await reserve(turnId, 0.7);

@@ -1,7 +1,7 @@
 /**
- * Assign, unassign, revoke and delete at once: for every key there is one order that explains every answer. Readers ask the database, and
- * two processes that keep what they were told; what such a process reads is held against the writes alone, because another one may be told
- * a moment earlier while the write is still unanswered.
+ * Concurrent assign, unassign, revoke and delete: for every key, one order explains all answers. Readers query the database and two
+ * processes with cached policies. Reads of such a process are checked against the writes only, because another process may receive
+ * a change a moment earlier, while the write is still unanswered.
  */
 import { afterAll, beforeAll, expect, test } from "@jest/globals";
 import { GuardrailService } from "@sluice/proto/gen/sluice/admin/v1/guardrail_service_pb.js";
@@ -33,7 +33,7 @@ type Input =
   | { readonly kind: "revoke" }
   | { readonly kind: "read"; readonly by: string };
 
-/** `missing`: 404. A number: how many keys were counted, where one was named. Otherwise the guardrail that was read. */
+/** `missing`: 404. A number: the count of keys in an answer with a count. Otherwise the guardrail read. */
 type Output = "done" | "missing" | "revoked" | "none" | number | { readonly holds: string };
 
 interface KeyState {
@@ -180,7 +180,7 @@ test("twenty rounds: the answers of each key are explained by one order, for eve
   for (let seed = 1; judged < 20; seed++) {
     const before = await unacknowledged();
     const histories = await play(new Random(seed), processes);
-    // A write that was answered without all acknowledgements promises nothing about the others' reads.
+    // A write answered without all acknowledgements guarantees nothing about other processes' reads.
     if ((await unacknowledged()) > before) continue;
     judged++;
     for (const [keyHash, history] of histories) {

@@ -1,4 +1,4 @@
-/** The database is away, silent, or busy: what callers are told, and that everything comes back by itself. */
+/** The database is unreachable, silent or busy: error answers for callers, and automatic recovery. */
 import { create } from "@bufbuild/protobuf";
 import { afterAll, beforeAll, expect, test } from "@jest/globals";
 import { openAdmin } from "@sluice/admin-svc/admin.js";
@@ -137,7 +137,7 @@ test("gone while writes are under way: nothing crashes, and what was answered is
   expect([...assigned].filter((hash) => !stored.has(hash))).toEqual([]);
 });
 
-test("a process that lost its database falls silent towards watchers, and tells what it missed", async () => {
+test("a process without its database stops its heartbeats, and catches up on missed changes", async () => {
   const watching = new Watching(house.port);
   await watching.hear((message) => message.all);
   await link.cut();
@@ -168,7 +168,7 @@ test("silent: the answer comes within the limits, and the service returns", asyn
   expect(await findShortest(5_000, refusedMs, 5)).toBeLessThan(5_000);
 });
 
-test("busy: a key that another transaction holds is waited for at most 4 s", async () => {
+test("busy: a call waits at most 4 s for a key locked by another transaction", async () => {
   await house.database.transaction().execute(async (transaction) => {
     // Postgres would end this transaction after five idle seconds, and release its locks.
     await sql`set local idle_in_transaction_session_timeout = 0`.execute(transaction);

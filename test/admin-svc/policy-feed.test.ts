@@ -1,4 +1,4 @@
-/** The order in which changes are told, whichever way and in whatever order they become known. */
+/** The order of published changes, however and in whatever order the feed learns of them. */
 import { beforeEach, describe, expect, test } from "@jest/globals";
 import { PolicyFeed } from "@sluice/admin-svc/service/policy-feed.js";
 import type { Watcher } from "@sluice/admin-svc/service/watcher.js";
@@ -20,7 +20,7 @@ interface Heard {
   readonly all: boolean;
 }
 
-/** Joins, and takes the first message, which invalidates everything. */
+/** Joins, and takes the first message, an invalidation of everything. */
 async function joined(): Promise<{ watcher: Watcher; next: () => Promise<Heard> }> {
   const watcher = feed.join();
   const messages = watcher.messages();
@@ -33,8 +33,8 @@ async function joined(): Promise<{ watcher: Watcher; next: () => Promise<Heard> 
   return { watcher, next };
 }
 
-describe("a write that was committed here", () => {
-  test("is told at once, without a reading of the log, and enforced when it is acknowledged", async () => {
+describe("a write committed by this process", () => {
+  test("is published at once, without reading the log, and enforced when acknowledged", async () => {
     const { watcher, next } = await joined();
     const enforced = feed.enforced({ generation: 11n, keyHashes: ["a"] });
     expect(await next()).toEqual({ generation: 11n, keyHashes: ["a"], all: false });
@@ -43,7 +43,7 @@ describe("a write that was committed here", () => {
     await enforced;
   });
 
-  test("waits for a generation before it that only the log has", async () => {
+  test("waits for an earlier generation known only from the log", async () => {
     const { watcher, next } = await joined();
     const enforced = feed.enforced({ generation: 12n, keyHashes: ["b"] });
     expect(feed.generation).toBe(10n);
@@ -54,7 +54,7 @@ describe("a write that was committed here", () => {
     await enforced;
   });
 
-  test("answers that arrive in the wrong order are told in the right one", async () => {
+  test("is published in the order of generations when answers arrive out of order", async () => {
     const { watcher, next } = await joined();
     const writes = [13n, 12n, 11n].map((generation) => feed.enforced({ generation, keyHashes: [`k${generation}`] }));
     expect(await next()).toEqual({ generation: 13n, keyHashes: ["k11", "k12", "k13"], all: false });
@@ -62,7 +62,7 @@ describe("a write that was committed here", () => {
     await Promise.all(writes);
   });
 
-  test("which changed nothing is enforced once what it found is", async () => {
+  test("without effect is enforced once the state it found is", async () => {
     const { watcher } = await joined();
     let settled = false;
     const enforced = feed.enforced({ generation: 11n, keyHashes: [] }).then(() => (settled = true));
@@ -76,7 +76,7 @@ describe("a write that was committed here", () => {
 });
 
 describe("a reading of the log", () => {
-  test("that began before a write here is neither news nor a step back", async () => {
+  test("started before a local write neither repeats it nor steps back", async () => {
     const { watcher, next } = await joined();
     const enforced = feed.enforced({ generation: 11n, keyHashes: ["a"] });
     feed.caughtUp({ since: 10n, current: 10n, changes: [] });
@@ -93,7 +93,7 @@ describe("a reading of the log", () => {
     expect(await next()).toEqual({ generation: 13n, keyHashes: [], all: true });
   });
 
-  test("of a database that was set back invalidates everything", async () => {
+  test("after a database restore to an earlier state invalidates everything", async () => {
     const { next } = await joined();
     feed.caughtUp({ since: 10n, current: 4n, changes: [] });
     expect(await next()).toEqual({ generation: 4n, keyHashes: [], all: true });
@@ -112,7 +112,7 @@ describe("a reading of the log", () => {
   });
 });
 
-test("a watcher that reads nothing holds at most 10,000 hashes, then one word for all", async () => {
+test("a watcher that never reads buffers at most 10,000 hashes, then one invalidation of everything", async () => {
   const { next } = await joined();
   for (let i = 0; i < 21; i++) {
     const keyHashes = Array.from({ length: 500 }, (_, k) => `${i}-${k}`);

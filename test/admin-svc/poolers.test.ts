@@ -1,4 +1,4 @@
-/** Poolers: one that keeps sessions works as it comes, and one that does not is found out at the start. */
+/** Connection poolers: session pooling works without settings, and transaction pooling is detected at the start. */
 import { spawn, spawnSync } from "node:child_process";
 import { once } from "node:events";
 import { chmod, mkdtemp, rm, writeFile } from "node:fs/promises";
@@ -44,13 +44,13 @@ test.each([2, 3, 8])(
   },
 );
 
-test("a pooler by session is none that is noticed", async () => {
+test("a session pooler goes undetected", async () => {
   await expect(throughPooler({ mode: "session", sessions: 6 }, (url) => prepareSchema(url, log))).resolves.toBe(
     runtimeRole,
   );
 });
 
-/** Debian has the program in a folder that is not in every PATH. */
+/** Debian installs the program in a folder missing from some PATHs. */
 const program = ["pgbouncer", "/usr/sbin/pgbouncer"].find((name) => spawnSync(name, ["--version"]).status === 0);
 
 /** Runs PgBouncer with what it needs and the mode, and nothing else. */

@@ -53,7 +53,7 @@ function spawnAdmin(settings: Record<string, string>): ChildProcess {
   return child;
 }
 
-/** Settles with the ports that the log names. */
+/** Settles with the ports named in the log. */
 function startAdmin(settings: Record<string, string> = {}): Promise<Ready> {
   const child = spawnAdmin(settings);
   return new Promise((resolve, reject) => {
@@ -143,7 +143,7 @@ test("probes answer, and SIGTERM ends the process at once although a watch is op
   const watching = new Watching(port);
   await watching.hear((message) => message.all);
   child.kill("SIGTERM");
-  // Exit code 1 would mean that the process reached its drain limit, five minutes later.
+  // Exit code 1 would mean a process ended by its drain limit, five minutes later.
   expect(await once(child, "exit")).toEqual([0, null]);
   watching.leave();
 });

@@ -1,4 +1,4 @@
-/** Removal of records by age and on demand, after which both logs still pass their checks. */
+/** Removal of records by age and on demand; both logs still pass their checks afterwards. */
 import { randomUUID } from "node:crypto";
 import { toJsonString } from "@bufbuild/protobuf";
 import { create } from "@bufbuild/protobuf";
@@ -83,7 +83,7 @@ describe("retention", () => {
     expect((await auditStates(house.database))[0]?.wrong).toEqual(["6"]);
   });
 
-  test("of records that are more than one batch, also when it is cut short", async () => {
+  test("removes records of more than one batch, also after an interruption", async () => {
     await sql`
       insert into usage_records
       select gen_random_uuid(), 1, ${randomUUID()}, n, 'many', workspace_id, key_hash, generation_id, request_id,
@@ -137,7 +137,7 @@ describe("an end user who is erased", () => {
     expect(rows.filter((row) => row.user === other && row.session_id === "t").length).toBe(1);
   });
 
-  test("leaves an audit log that is whole, and says that something was erased", async () => {
+  test("leaves an intact audit log with an entry for the erasure", async () => {
     await admin("end-users", "create", user);
     expect((await admin("end-users", "erase", user)).stdout).toBe(
       "erased from 0 records, 0 keys and 1 entries of the audit log; no longer registered\n",

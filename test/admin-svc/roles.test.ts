@@ -1,4 +1,4 @@
-/** Database rights of admin-svc while it runs, and rights that only the owner has. */
+/** Database rights of admin-svc at run time, and rights reserved for the owner. */
 import { randomBytes } from "node:crypto";
 import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
 import { migrate } from "@sluice/admin-svc/store/postgres/migrate.js";
@@ -22,7 +22,7 @@ afterAll(async () => {
 
 const run = (statement: string, database = running) => sql.raw(statement).execute(database);
 
-describe("the role in which admin-svc serves", () => {
+describe("the runtime role of admin-svc", () => {
   test.each([
     "delete from audit_log",
     "update audit_log set actor = 'nobody'",

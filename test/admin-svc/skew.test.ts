@@ -1,4 +1,4 @@
-/** admin-svc and those who ask it, of different builds: what one of them has never heard of is said, never left out. */
+/** admin-svc and its clients in different builds: settings unknown to one of them are reported, never left out silently. */
 import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
 import { type Message, create } from "@bufbuild/protobuf";
 import {
@@ -54,7 +54,7 @@ describe("this admin-svc", () => {
     return keyHash;
   };
 
-  test("gives no earlier process a policy of which it would leave something out", async () => {
+  test("gives an earlier process no policy with settings unknown to it", async () => {
     const resolve = (keyHash: string, refusesUnknown: boolean) => {
       const { resolveKey } = AccessService.method;
       const request = create(resolveKey.input, { keyHash, refusesUnknown });
@@ -70,7 +70,7 @@ describe("this admin-svc", () => {
     });
   });
 
-  test("says in its greeting what it knows, and refuses what it does not", async () => {
+  test("lists its known features in its greeting, and refuses unknown ones", async () => {
     const access = accessTo(house.port);
     const request = create(CreateGuardrailRequestSchema, { name: "test", detectors });
     expect(() => access.requireKnown(CreateGuardrailRequestSchema, request)).toThrow("name");
@@ -109,7 +109,7 @@ describe("an earlier admin-svc, and a later one", () => {
   });
   afterAll(() => lifecycle.drain(0));
 
-  test("an earlier one is asked for nothing that it would leave out", async () => {
+  test("an earlier one gets no request with settings it would ignore", async () => {
     const access = accessTo(port);
     await access.watch();
     access.requireKnown(CreateGuardrailRequestSchema, create(CreateGuardrailRequestSchema, { name: "test" }));

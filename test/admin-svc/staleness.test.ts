@@ -1,7 +1,4 @@
-/**
- * The policy that a process serves while admin-svc is out of reach: for 300 s of its own clock, and not a second
- * longer.
- */
+/** The policy served by a process while admin-svc is unreachable: for 300 s of its own clock, and not a second longer. */
 import { afterAll, afterEach, beforeAll, expect, jest, test } from "@jest/globals";
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -67,7 +64,7 @@ const openAccess = async (port: number, registry = new Registry()): Promise<Acce
 
 const guardrailOf = async (access: Access, keyHash: string) => (await access.resolve(keyHash)).caller?.guardrail?.id;
 
-test("a key whose change was heard of keeps its last policy for 300 s when the new one cannot be asked for", async () => {
+test("a changed key keeps its last policy for 300 s while the new one cannot be fetched", async () => {
   const [known, unknown] = [hashKey(await addKey(house.database)), hashKey(await addKey(house.database))];
   const [before, after] = [await addGuardrail(house.database), await addGuardrail(house.database)];
   await assign(house.client, before, [known], bearer(house.managementKey));
@@ -124,7 +121,7 @@ test("a superseded policy is never served while the new one is only slow", async
   await proxy.stop();
 });
 
-test("an admin-svc that hangs costs a known key a quarter of a second, and is asked on", async () => {
+test("a hanging admin-svc delays a known key by a quarter of a second, and is queried again", async () => {
   const keyHash = hashKey(await addKey(house.database));
   const guardrail = await addGuardrail(house.database);
   const proxy = await startRpcProxy(house.port);
@@ -132,7 +129,7 @@ test("an admin-svc that hangs costs a known key a quarter of a second, and is as
   let seconds = 0;
   const waitedMs = async () => {
     await access.resolve(keyHash);
-    // An answer about any key shows that admin-svc is there: the next question waits for it.
+    // An answer about any key proves a reachable admin-svc: the next lookup waits for it.
     await access.resolve(crypto.randomUUID());
     later((seconds += 31));
     const release = proxy.hold("ResolveKey");
@@ -168,7 +165,7 @@ test("while the database hangs every request of a changed key after the first is
   await link.cut();
 });
 
-test("who is not heard for ten seconds is told once, with why, and when that is over", async () => {
+test("ten seconds without heartbeats are logged once with the reason, and so is their end", async () => {
   const lines: { level: number; msg: string; err?: { message: string } }[] = [];
   const log = openLog("test", "info", { write: (line) => void lines.push(JSON.parse(line)) });
   const file = join(mkdtempSync(join(tmpdir(), "sluice-test-token-")), "token");

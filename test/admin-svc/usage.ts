@@ -1,4 +1,4 @@
-/** Records of usage as a process that calls providers sends them. */
+/** Usage records as sent by processes that call providers. */
 import { randomUUID } from "node:crypto";
 import { create } from "@bufbuild/protobuf";
 import { defaultWorkspaceId } from "@sluice/admin-svc/store/database.js";

@@ -45,7 +45,7 @@ const watchersGone = async (): Promise<void> => {
   while ((await metric("sluice_policy_watchers")) > 0) await new Promise((resolve) => setImmediate(resolve));
 };
 
-/** The next message that does not invalidate everything. */
+/** The next message but full invalidations. */
 const beatOf = (watching: Watching) => watching.hear((message) => !message.all, watching.heard.length);
 
 async function watched(work: (watching: Watching) => Promise<void>, acknowledges = true): Promise<void> {
@@ -59,7 +59,7 @@ async function watched(work: (watching: Watching) => Promise<void>, acknowledges
   }
 }
 
-describe("what is heard", () => {
+describe("messages of a watch", () => {
   test("everything is invalidated first, at the current generation", () =>
     watched(async (watching) => {
       expect(watching.heard[0]).toMatchObject({
@@ -69,7 +69,7 @@ describe("what is heard", () => {
       });
     }));
 
-  test("a heartbeat each second, which invalidates nothing", () =>
+  test("a heartbeat each second invalidates nothing", () =>
     watched(async (watching) => {
       await beatOf(watching);
       // A busy machine may delay one heartbeat more than the next, so the measurement is repeated.
@@ -82,7 +82,7 @@ describe("what is heard", () => {
       });
     }));
 
-  test("the keys of a write, at the generation that its answer names", () =>
+  test("a write names its keys, at the generation of its answer", () =>
     watched(async (watching) => {
       const keyHashes = await addKeys(house.database, 3);
       const id = await addGuardrail(house.database);
@@ -110,7 +110,7 @@ describe("what is heard", () => {
       }
     }));
 
-  test("a write of the command line, which is another process to the service", () =>
+  test("a write of the command line arrives like one of another process", () =>
     watched(async (watching) => {
       const [keyHash] = (await addKeys(house.database, 1)) as [string];
       const id = await addGuardrail(house.database);
@@ -159,7 +159,7 @@ describe("acknowledgement", () => {
     watched(async (watching) => {
       const [keyHash] = (await addKeys(house.database, 1)) as [string];
       const id = await addGuardrail(house.database);
-      // The answer waits for a second at most, so an attempt that took longer proves nothing.
+      // The answer waits a second at most, so a slower attempt proves nothing.
       await eventually(async () => {
         const before = await metric("sluice_policy_unacknowledged_total");
         const from = watching.heard.length;
@@ -180,7 +180,7 @@ describe("acknowledgement", () => {
       });
     }, false));
 
-  test("one that never comes delays the answer by a second, is counted, and named in the audit log", () =>
+  test("a missing one delays the answer by a second, is counted, and is named in the audit log", () =>
     watched(async () => {
       const [keyHash] = (await addKeys(house.database, 1)) as [string];
       const id = await addGuardrail(house.database);
@@ -201,7 +201,7 @@ describe("acknowledgement", () => {
       expect(await findShortest(1_500, delayedMs)).toBeLessThan(1_500);
     }, false));
 
-  test("one that was cut off is named in the audit log until it is back, one that ended is not", async () => {
+  test("the audit log names a disconnected watcher until it is back, and no ended one", async () => {
     const unsure = async () => {
       const [keyHash] = (await addKeys(house.database, 1)) as [string];
       const id = await addGuardrail(house.database);
@@ -237,7 +237,7 @@ describe("acknowledgement", () => {
     back.leave();
   });
 
-  test("nobody waits for a watcher that leaves meanwhile, or that can acknowledge nothing any more", async () => {
+  test("no write waits for a watcher that has left or can no longer acknowledge", async () => {
     for (const depart of [(watching: Watching) => watching.leave(), (watching: Watching) => watching.halfClose()]) {
       const answeredMs = async () => {
         const [keyHash] = (await addKeys(house.database, 1)) as [string];
@@ -260,7 +260,7 @@ describe("acknowledgement", () => {
 
 describe("a process with the shared runtime", () => {
   const clients: ReturnType<typeof dial>[] = [];
-  // A client that stays open keeps the worker of the test runner alive.
+  // An open client keeps the worker of the test runner alive.
   afterAll(() => {
     for (const client of clients) client.close();
   });
@@ -282,7 +282,7 @@ describe("a process with the shared runtime", () => {
       const id = guardrails[i % 2] as string;
       const before = await metric("sluice_policy_unacknowledged_total");
       const { generation } = await assign(house.client, id, [keyHash], bearer(house.managementKey));
-      // The answer waits for a second at most, so one that took longer promises nothing.
+      // The answer waits a second at most, so a slower one guarantees nothing.
       if ((await metric("sluice_policy_unacknowledged_total")) > before) {
         await eventually(() => processes.every((access) => access.generation >= generation));
       }
@@ -295,7 +295,7 @@ describe("a process with the shared runtime", () => {
     await watchersGone();
   });
 
-  test("keeps one copy of a guardrail for all the keys that are under it, and a new one once that has changed", async () => {
+  test("keeps one copy of a guardrail for all its keys, and a new copy after a change", async () => {
     const keyHashes = await addKeys(house.database, 3);
     const id = await addGuardrail(house.database);
     await assign(house.client, id, keyHashes, bearer(house.managementKey));
@@ -309,7 +309,7 @@ describe("a process with the shared runtime", () => {
     const change = { guardrail: { id, name: "changed" }, updateMask: { paths: ["name"] } };
     const { method } = GuardrailService;
     await administrate(house, method.updateGuardrail, change, bearer(house.managementKey));
-    // The answer waits for this process for a second at most, which is too short on a busy machine.
+    // The answer waits at most a second for this process: too short on a busy machine.
     await eventually(async () => [...(await held())].every((guardrail) => guardrail?.name === "changed"));
     const [after, ...more] = await held();
     expect([after?.id, more]).toEqual([id, []]);
@@ -332,7 +332,7 @@ describe("a process with the shared runtime", () => {
     await watchersGone();
   });
 
-  test("an answer that was on its way while its key was revoked admits nobody", async () => {
+  test("an answer in flight during a key's revocation admits no request", async () => {
     const proxy = await startRpcProxy(house.port);
     const access = await openAccess("one", proxy.port);
     const keyHash = hashKey(await addKey(house.database));
@@ -350,7 +350,7 @@ describe("a process with the shared runtime", () => {
   });
 });
 
-test("a LISTEN connection that is killed comes back, and what was missed is told", () =>
+test("a killed LISTEN connection is reopened, and missed changes are published", () =>
   watched(async (watching) => {
     const listeners = () =>
       sql<{ pid: number }>`

@@ -1,4 +1,4 @@
-/** A process that watches the policy, as bytes on a real connection: it hears, and acknowledges only when told to. */
+/** A process watching the policy, as bytes on a real connection; it acknowledges only on command. */
 import { create } from "@bufbuild/protobuf";
 import type { Client, ClientDuplexStream } from "@grpc/grpc-js";
 import {
@@ -45,7 +45,7 @@ export class Watching {
     this.#call.write(create(WatchPolicyRequestSchema, { appliedGeneration }));
   }
 
-  /** The first message, from the `from`th on, that fits. */
+  /** The first matching message, starting at index `from`. */
   async hear(fits: (message: WatchPolicyResponse) => boolean, from = 0): Promise<WatchPolicyResponse> {
     for (;;) {
       const found = this.heard.slice(from).find(fits);
@@ -55,7 +55,7 @@ export class Watching {
     }
   }
 
-  /** The gRPC status with which the watch ended. */
+  /** The final gRPC status of the watch. */
   async ended(): Promise<number> {
     while (this.#ended === undefined) await this.#change();
     return this.#ended;
@@ -67,7 +67,7 @@ export class Watching {
     });
   }
 
-  /** Says that it will acknowledge nothing more. */
+  /** Half-closes the stream: no more acknowledgements follow. */
   halfClose(): void {
     this.#call.end();
   }

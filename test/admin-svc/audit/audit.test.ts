@@ -96,7 +96,7 @@ describe("entries", () => {
     ]);
   });
 
-  test("of a bulk: the keys that moved, by the guardrail that they held", async () => {
+  test("a bulk's entry lists its keys, grouped by their previous guardrail", async () => {
     const [first, second] = [await addGuardrail(house.database), await addGuardrail(house.database)];
     const [held, free, there] = (await addKeys(house.database, 3)) as [string, string, string];
     await assign(house.client, first, [held], bearer(house.managementKey));
@@ -191,7 +191,7 @@ describe("entries", () => {
 });
 
 describe("verify", () => {
-  test("a log that many have written at once is whole", async () => {
+  test("a log with many concurrent writers passes", async () => {
     const guardrails = await Promise.all(Array.from({ length: 4 }, () => addGuardrail(house.database)));
     const keyHashes = await addKeys(house.database, 40);
     const before = await own();
@@ -234,7 +234,7 @@ describe("verify", () => {
     expect((await own()).wrong).toEqual([]);
   });
 
-  test("sees that the end is missing, and says so with exit code 1", async () => {
+  test("a truncated log fails with exit code 1", async () => {
     const { sequence } = await own();
     await sql`delete from audit_log where workspace_id = ${defaultWorkspaceId} and sequence = ${sequence}`.execute(
       house.database,

@@ -38,7 +38,7 @@ const stateOf = async (connection: Kysely<Database>): Promise<AuditState> => {
   return state;
 };
 
-/** The state after a change that is taken back. */
+/** The audit state after `change`, in a transaction rolled back afterwards. */
 async function after(change: (connection: Kysely<Database>) => Promise<unknown>): Promise<AuditState> {
   const transaction = await database.startTransaction().execute();
   try {
@@ -55,7 +55,7 @@ test("a log with an erasure is whole, and names what was erased", async () => {
   expect(await stateOf(database)).toMatchObject({ entries: 5, erased: 2, wrong: [], unverifiable: [] });
 });
 
-/** Another value of each column. The first workspace that is not the default one has no entries. */
+/** A different value for each column. The first workspace without entries is any but the default. */
 const others: Readonly<Record<string, RawBuilder<unknown>>> = {
   workspace_id: sql`(select id from workspaces where id <> ${defaultWorkspaceId} limit 1)`,
   sequence: sql`sequence + 1000`,
@@ -107,7 +107,7 @@ test.each([
   }
 });
 
-test("an erased entry that is passed off as one with content is found", async () => {
+test("an erased entry presented as an entry with content is found", async () => {
   const { wrong } = await after((connection) =>
     sql`update audit_log set erased_at = null, salt = gen_random_uuid(), target = 'x', after = '{}' where sequence = ${erased}`.execute(
       connection,
@@ -116,7 +116,7 @@ test("an erased entry that is passed off as one with content is found", async ()
   expect(wrong).toEqual([erased]);
 });
 
-/** An erasure as earlier builds wrote it: how many entries, and not which. */
+/** An erasure as recorded by earlier builds: the number of entries without their ids. */
 const eraseAsBefore = async (connection: Kysely<Database>, sequence: string, entries: number): Promise<void> => {
   await sql`
     update audit_log set target = null, before = null, after = null, salt = null, erased_at = now() where sequence = ${sequence}`.execute(
@@ -147,7 +147,7 @@ test("more entries than earlier builds have erased are wrong", async () => {
   expect(wrong).toHaveLength(1);
 });
 
-test("a log of which retention has removed the beginning is whole", async () => {
+test("a log whose beginning was removed by retention is intact", async () => {
   const removed = [];
   for await (const { count } of removeOld(database, operator(), { auditDays: 0 })) removed.push(count);
   expect(removed.length).toBeGreaterThan(0);

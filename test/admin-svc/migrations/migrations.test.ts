@@ -37,7 +37,7 @@ const applied = async (): Promise<string[]> => {
   return rows.map(({ name }) => name);
 };
 
-/** Migrates like a build whose last migration is this one. */
+/** Migrates up to this migration, like an earlier build. */
 async function migrateTo(name: string): Promise<void> {
   const migrator = new Migrator({ db: database, provider: { getMigrations: async () => ({ ...migrations }) } });
   const { error } = await migrator.migrateTo(name);
@@ -137,7 +137,7 @@ test("an upgrade to guardrails of the account: none is one, none of the keys may
   }
 });
 
-test("an upgrade to operations: records of the build before it say theirs, and it goes on reading and writing kinds", async () => {
+test("an upgrade to operations: old records get an operation, and the old build still reads and writes kinds", async () => {
   await migrateTo("0023_ocr_calls");
   const ids = Array.from({ length: 7 }, () => randomUUID());
   const insertKind = (turnId: string | undefined, kind: string) =>
@@ -190,7 +190,7 @@ test("an upgrade to operations: records of the build before it say theirs, and i
   ]);
 });
 
-test("an upgrade to sums that follow the ledger keeps what they say", async () => {
+test("an upgrade to ledger-derived sums keeps the old sums", async () => {
   await migrateTo("0026_task");
   const insertCall = (index: number, status: string) =>
     sql`
@@ -202,7 +202,7 @@ test("an upgrade to sums that follow the ledger keeps what they say", async () =
       ${index})`.execute(database);
   for (let index = 0; index < 12; index++) await insertCall(index, index % 3 === 0 ? "failed" : "completed");
   await migrateTo("0027_turns");
-  // Recorded by an admin-svc of before turns, which goes on meanwhile.
+  // Recorded by an admin-svc older than turns and still running.
   await insertCall(12, "completed");
   await migrateTo("0031_console_sessions");
   await migrate(database);
@@ -220,7 +220,7 @@ test("a schema of a later build is refused by name, and left as it is", async ()
   expect(await applied()).toEqual([...Object.keys(migrations), later]);
 });
 
-test("a migration that fails leaves nothing behind", async () => {
+test("a failed migration leaves nothing behind", async () => {
   // The last table of the first migration exists already.
   await sql`create table policy_log (generation bigint)`.execute(database);
   await expect(migrate(database)).rejects.toThrow("policy_log");

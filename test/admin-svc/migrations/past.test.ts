@@ -33,11 +33,11 @@ async function migrateTo(name: string, connected = database): Promise<void> {
   if (error !== undefined) throw error;
 }
 
-/** Tables to which storing a record writes. */
+/** Tables written when a record is stored. */
 const written = ["usage_records", "turns", "key_days", "workspace_days", "budget_reservations"];
 const later = Object.keys(migrations).filter((name) => name > "0018_fusion_calls");
 
-/** Rows that the session has read of each table one after the other, as far as they are not yet in the statistics of all. */
+/** Rows read sequentially by the session, per table, as far as they are not yet in the shared statistics. */
 async function rowsRead(transaction: Kysely<Database>): Promise<ReadonlyMap<string, number>> {
   const { rows } = await sql<{ name: string; rows: number }>`
     select relname as name, seq_tup_read::int as rows from pg_stat_xact_user_tables where relname = any(${written}::text[])`.execute(
@@ -46,7 +46,7 @@ async function rowsRead(transaction: Kysely<Database>): Promise<ReadonlyMap<stri
   return new Map(rows.map(({ name, rows: count }) => [name, count]));
 }
 
-/** Tables that the transaction has locked so that writers wait. */
+/** Tables locked by the transaction in a mode that blocks writers. */
 async function lockedTables(transaction: Kysely<Database>): Promise<readonly string[]> {
   const { rows } = await sql<{ name: string }>`
     select distinct relname as name from pg_locks join pg_class on pg_class.oid = relation
@@ -58,7 +58,7 @@ async function lockedTables(transaction: Kysely<Database>): Promise<readonly str
 /** Some rows are read to know whether there are any. */
 const mostRows = 10;
 
-test("no migration reads a table under a lock for which a writer of records waits", async () => {
+test("no migration reads a table under a lock that blocks writers of records", async () => {
   await sql`analyze`.execute(database);
   for (const name of later) {
     const migration = migrations[name];
@@ -77,7 +77,7 @@ test("no migration reads a table under a lock for which a writer of records wait
   }
 });
 
-test("a migration outside of a transaction holds no lock for which a writer waits", async () => {
+test("a migration outside of a transaction holds no lock that blocks writers", async () => {
   await migrateTo("0045_activity");
   const writer = openDatabase(created.url, { ...migrationLimits, lockTimeoutMs: 30_000 }, () => {});
   try {
@@ -129,7 +129,7 @@ const columns = sql.raw(
   output_tokens, reasoning_tokens, is_estimated`,
 );
 
-test("the past is filled, portion by portion, to the turns and sums that its records have", async () => {
+test("past records are filled into turns and sums batch by batch, and match them", async () => {
   await migrate(database);
   expect(await pendingBackfills(database)).toEqual(["turns", "activity"]);
   await fillPast(database);

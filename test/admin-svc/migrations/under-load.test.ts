@@ -26,7 +26,7 @@ afterEach(async () => {
   await created.drop();
 });
 
-/** Migrates like an earlier build, which locked the whole database for all of its migrations. */
+/** Migrates like an earlier build, with one lock on the whole database for all migrations. */
 async function migrateTo(name: string): Promise<void> {
   const migrator = new Migrator({ db: database, provider: { getMigrations: async () => ({ ...migrations }) } });
   const { error } = await migrator.migrateTo(name);
@@ -78,7 +78,7 @@ const untilWaitsFor = (table: string): Promise<unknown> =>
     return rows.length > 0;
   });
 
-test("statements behind a migration that waits go on, and it is applied once its table is free", async () => {
+test("statements behind a blocked migration go on, and it applies once its table is free", async () => {
   await migrateTo("0023_ocr_calls");
   // A backup holds such a lock on every table.
   await holder.query("begin; lock table usage_records in access share mode");
@@ -95,7 +95,7 @@ test("statements behind a migration that waits go on, and it is applied once its
   expect(await lastApplied()).toBe(newest);
 });
 
-test("a call that is being recorded during a migration is in its turn once the past is filled", async () => {
+test("a call recorded during a migration is in its turn once the past is filled", async () => {
   await migrateTo("0026_task");
   await holder.query(`begin; ${insertCall}`);
   const migrating = startMigrating();
@@ -107,7 +107,7 @@ test("a call that is being recorded during a migration is in its turn once the p
   expect(turns).toEqual([{ generation_id: "g" }]);
 });
 
-test("a writer of several tables and two processes that migrate them never wait for each other", async () => {
+test("a writer of several tables and two migrating processes never deadlock", async () => {
   await migrateTo("0031_console_sessions");
   await sql.raw(servingRole).execute(database);
   await holder.query("begin; lock table api_keys in row exclusive mode");
@@ -125,7 +125,7 @@ test("a writer of several tables and two processes that migrate them never wait 
   expect(await lastApplied()).toBe(newest);
 });
 
-test("a build that migrates all at once is waited for", async () => {
+test("a new build waits for an old build with a single long migration", async () => {
   await migrateTo("0031_console_sessions");
   await holder.query("select pg_advisory_lock(3853314791062309107)");
   const migrating = startMigrating();

@@ -61,7 +61,7 @@ const pick = <Item>(items: readonly Item[]): Item => chance.pick(items);
 
 const unpriced = { costUsd: undefined, tokens: undefined } as const;
 
-/** Calls of turns of up to four attempts within a day, some of them helpers, paid by others, or without a cost; some lie outside of the days that are shown. */
+/** Calls of turns of up to four attempts within a day: some are helper calls, paid by others, or without a cost; some lie outside of the days shown. */
 function someCalls(workspaceIds: readonly string[]): UsageRecord[] {
   const calls = Array.from({ length: 150 }, () => {
     const noon = Math.floor(Date.now() / dayMs - 1 - random(40)) * dayMs + dayMs / 2;
@@ -118,13 +118,13 @@ async function migrateTo(name: string): Promise<void> {
   if (error !== undefined) throw error;
 }
 
-/** The tables before activity was added up, with the later columns that the statement of today writes. */
+/** The tables before the activity sums, with the later columns written by today's statement. */
 async function migrateToThePast(): Promise<void> {
   await migrateTo("0044_captured_contents");
   await migrations["0051_provider_errors"]?.up(database);
 }
 
-test("sums of records that come in any order equal them in every grouping, before and after they are added up", async () => {
+test("sums of records in any order equal the records in every grouping, before and after folding", async () => {
   await migrate(database);
   const workspaceIds = [defaultWorkspaceId, await addWorkspace(database)];
   await store(someCalls(workspaceIds));

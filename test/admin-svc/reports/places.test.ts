@@ -46,7 +46,7 @@ async function whileReportsWait(work: () => Promise<void>): Promise<void> {
   }
 }
 
-test("keys are resolved and administered while a console reloads reports that wait", async () => {
+test("keys are resolved and administered while a console reloads slow reports", async () => {
   const keys = await Promise.all(Array.from({ length: 20 }, () => addKey(house.database)));
   await whileReportsWait(async () => {
     const resolved = await Promise.all(keys.map((key) => resolveKey(house.client, hashKey(key))));
@@ -85,7 +85,7 @@ const report = (workspaceId: string) => ({
   signal: new AbortController().signal,
 });
 
-test("a report that takes too long names what makes it shorter, and leaves its place", async () => {
+test("a slow report is refused with advice to shorten it, and frees its slot", async () => {
   const database = openDatabase(house.databaseUrl, reportLimits, () => {});
   const gate = new Reports(database);
   try {

@@ -40,7 +40,7 @@ afterAll(async () => {
   await created?.drop();
 });
 
-/** Scans of whole tables of records, and statements that read too many pages. */
+/** Plans with scans of whole record tables, or with too many pages read. */
 async function heavyPlans(work: (database: Kysely<Database>) => Promise<unknown>): Promise<string[]> {
   const found: string[] = [];
   for (const statement of await statementsOf(created.url, work)) {
@@ -117,14 +117,14 @@ const filters = {
 } as const;
 const names = Object.keys(filters) as (keyof typeof filters)[];
 
-test.each(names)("calls by %s, alone and with each other filter, most of which never meet", async (name) => {
+test.each(names)("calls by %s, as the only filter and with each other filter, mostly without a match", async (name) => {
   for (const other of names) {
     const query = { [name]: filters[name], [other]: filters[other] };
     expect([other, await heavyPlans((connected) => pageOfTurns(connected, workspaceId, query))]).toEqual([other, []]);
   }
 });
 
-test("calls of filters that both are frequent and never meet end, with a cursor where the search has taken long", async () => {
+test("a search by two frequent filters without a common row ends, with a cursor after a long time", async () => {
   const query = { model: "acme/model-0", provider: "provider-1" };
   let cursor: string | undefined;
   do {

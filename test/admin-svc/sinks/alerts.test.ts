@@ -55,7 +55,7 @@ const month = () => `${new Date().toISOString().slice(0, 7)}-01`;
 const today = () => BigInt(Date.now());
 const spend = (keyHash: string, costUsd: string) => usageRecord({ keyHash, costUsd, openedAtMs: today() });
 
-test("each share is told once, signed, when what was spent reaches it", async () => {
+test("each budget share is alerted once, signed, when the spend reaches it", async () => {
   configure();
   const keyHash = await replicas.addKey({ name: "billing <team>", limit_usd: "10", limit_reset: "monthly" });
   const [first] = replicas.both;
@@ -94,7 +94,7 @@ test("each share is told once, signed, when what was spent reaches it", async ()
   expect(percents(sink.taken)).toEqual([50, 80, 95, 100]);
 });
 
-test("two processes that store records of one key at the same time tell each share once", async () => {
+test("two processes recording calls of one key at the same time alert each share once", async () => {
   configure();
   const keyHash = await replicas.addKey({ name: "shared", limit_usd: "1", limit_reset: "monthly" });
   const calls = Array.from({ length: 40 }, (_, n) => ({
@@ -102,14 +102,14 @@ test("two processes that store records of one key at the same time tell each sha
     call: spend(keyHash, "0.03"),
   }));
   await Promise.all(calls.map(({ replica, call }) => replica.record([call])));
-  // A delivery that is repeated changes nothing.
+  // A repeated delivery changes nothing.
   await replicas.both[1].record(calls.map(({ call }) => call));
   await Promise.all([replicas.deliver(), replicas.deliver()]);
   expect(percents(sink.taken)).toEqual([50, 80, 95, 100]);
   expect(new Set(sink.taken.map(idOf)).size).toBe(4);
 });
 
-test("a sink that is down for an hour gets everything afterwards, and nothing twice", async () => {
+test("a sink gets everything exactly once after an hour of outage", async () => {
   configure({ budget_percents: [50] });
   sink.answer = refuse;
   const keys: string[] = [];
@@ -137,7 +137,7 @@ test("a sink that is down for an hour gets everything afterwards, and nothing tw
   expect(sink.taken).toHaveLength(keys.length);
 });
 
-test("a sink that is down for three days has its alerts given up, which metrics and table show", async () => {
+test("a sink's alerts are given up after three days of outage, visible in metrics and table", async () => {
   const name = configure({ budget_percents: [50] });
   sink.answer = refuse;
   const keyHash = await replicas.addKey({ name: "lost", limit_usd: "1" });
@@ -173,7 +173,7 @@ test("a sink that is down for three days has its alerts given up, which metrics 
 const states = (sinkName: string) =>
   replicas.database.selectFrom("alerts").select(["state", "last_error"]).where("sink", "=", sinkName).execute();
 
-test("Slack gets a text that people can read, without markup from names", async () => {
+test("Slack gets a readable text without markup from names", async () => {
   configure({ webhook: undefined, slack: { url: `${sink.url}/slack` }, budget_percents: [80] });
   const keyHash = await replicas.addKey({ name: "<!channel> & co", limit_usd: "2.50", limit_reset: "monthly" });
   await replicas.both[0].record([spend(keyHash, "2.1")]);
@@ -223,7 +223,7 @@ describe("findings of guardrails", () => {
       ...fields,
     });
 
-  test("are told once a minute with their number, each counted once, however often its record is delivered", async () => {
+  test("are sent once a minute with their number, each counted once despite repeated deliveries of its record", async () => {
     const [first, second] = replicas.both;
     configure();
     const guardrailId = await addGuardrail(replicas.database);
@@ -257,13 +257,13 @@ describe("findings of guardrails", () => {
     for (const data of told) expect(data).toMatchObject({ ...shared, workspace: "default" });
   });
 
-  test("that arrive when the alert of their minute has been sent are told in the next one", async () => {
+  test("arriving after the alert of their minute are sent with the next one", async () => {
     const [first] = replicas.both;
     const name = configure();
     const guardrailId = await addGuardrail(replicas.database);
     const keyHash = await replicas.addKey({ name: "late" });
     await first.record([], [refusal({ keyHash, guardrailId })]);
-    // As if the transaction of the next record had begun in that minute and taken longer.
+    // As if the transaction of the next record had begun in that minute and committed later.
     await replicas.database.updateTable("alerts").set({ attempts: 1 }).where("sink", "=", name).execute();
     await first.record([], [refusal({ keyHash, guardrailId, count: 2 })]);
     replicas.advance(120_000);
@@ -271,7 +271,7 @@ describe("findings of guardrails", () => {
     expect(sink.taken.map((message) => bodyOf(message).data["hits"])).toEqual(expect.arrayContaining([1, 2]));
   });
 
-  test("are told to a sink only of the kinds that it asks for, and in words to Slack", async () => {
+  test("are sent only in the kinds chosen for a sink, and as text to Slack", async () => {
     const [first] = replicas.both;
     configure({ webhook: undefined, slack: { url: `${sink.url}/slack` }, events: ["guardrail_block"] });
     const guardrailId = await addGuardrail(replicas.database);

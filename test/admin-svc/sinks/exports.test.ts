@@ -71,7 +71,7 @@ const turnsIn = ({ body }: Taken): readonly JsonObject[] =>
 const idsTaken = (): string[] => sink.taken.flatMap(turnsIn).map(({ id }) => String(id));
 const batchIds = (messages: readonly Taken[]): unknown[] => messages.map(({ headers }) => headers["webhook-id"]);
 
-test("turns come in batches, in the order in which they were recorded, as GET /generations shows them", async () => {
+test("turns arrive in batches, in the order of their recording, as GET /generations shows them", async () => {
   await replicas.both[0].record([], [turnRecord({ generationId: "gen-before" })]);
   await configure();
   const turns = Array.from({ length: 450 }, () => turnRecord());
@@ -88,7 +88,7 @@ test("turns come in batches, in the order in which they were recorded, as GET /g
   expect(sink.taken).toHaveLength(3);
 });
 
-test("a sink that is down for an hour gets every turn afterwards, and none twice", async () => {
+test("a sink gets every turn exactly once after an hour of outage", async () => {
   await configure();
   sink.answer = refuse;
   const expected: string[] = [];
@@ -113,7 +113,7 @@ test("a sink that is down for an hour gets every turn afterwards, and none twice
   expect(batchIds(sink.taken)[0]).toBe(batchIds(sink.refused)[0]);
 });
 
-test("a transaction that commits late is not skipped", async () => {
+test("a transaction with a late commit is not skipped", async () => {
   await configure();
   const otherWorkspace = await addWorkspace(replicas.database);
   // From three processes: the records of one come one batch after the other.
@@ -144,10 +144,10 @@ test("a transaction that commits late is not skipped", async () => {
   expect(others.toSorted()).toEqual([late.generationId, after.generationId].toSorted());
 });
 
-test("a batch that a killed process has begun is delivered by another one, under the same id", async () => {
+test("a batch started by a killed process is delivered by another one, under the same id", async () => {
   const name = await configure();
   await replicas.both[0].record([], [turnRecord()]);
-  // The first process gets no answer: it holds the batch, and says nothing more.
+  // The first process gets no answer and keeps waiting with its batch.
   sink.answer = () => {};
   const lost = replicas.both[0].exports.deliver();
   while (sink.refused.length === 0) await new Promise((resolve) => setImmediate(resolve));
@@ -159,7 +159,7 @@ test("a batch that a killed process has begun is delivered by another one, under
   await replicas.both[1].exports.deliver();
   expect(batchIds(sink.taken)).toEqual(batchIds(sink.refused));
   expect(idsTaken()).toHaveLength(1);
-  // The answer that the first process gets at last moves nothing back.
+  // The late answer to the first process moves the cursor nowhere back.
   sink.drop();
   await lost;
   replicas.advance(10_000);
@@ -205,7 +205,7 @@ test("an export of one workspace has no turns of another, and one of all has tho
   expect(idsTaken()).toEqual([turn.generationId]);
 });
 
-test("a bucket gets objects of JSON lines, signed, whose repetition has the same name and content", async () => {
+test("a bucket gets signed objects of JSON lines, and a repetition has the same name and content", async () => {
   const s3 = {
     bucket: "lake",
     endpoint: sink.url,

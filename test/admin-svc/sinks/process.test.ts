@@ -85,7 +85,7 @@ async function record(port: number, records: readonly UsageRecord[]): Promise<vo
   client.close();
 }
 
-test("a process whose clock is slow and that is killed while it delivers leaves the alert to another one, with the same id", async () => {
+test("when a process with a slow clock is killed during delivery, another one sends the alert under the same id", async () => {
   writeFileSync(config, "alerts: []\n");
   const { port, healthPort } = await startAdmin(-300_000);
   const webhook = `{url: "${sink.url}/", secret: "\${ALERT_SECRET}"}`;

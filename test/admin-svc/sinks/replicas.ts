@@ -1,4 +1,4 @@
-/** Two processes of admin-svc, as far as they deliver to sinks: on one database, by one clock that the test moves. */
+/** Two processes of admin-svc, reduced to deliveries to sinks, on one database and with a clock moved by the test. */
 import { prepareSchema } from "@sluice/admin-svc/prepare.js";
 import { Exports } from "@sluice/admin-svc/exports/exports.js";
 import { Alerts } from "@sluice/admin-svc/sinks/alerts.js";

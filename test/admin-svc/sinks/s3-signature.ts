@@ -1,4 +1,4 @@
-/** Checks Signature Version 4 of a request as S3 does, by the rules of Amazon and without the library that signs. */
+/** Checks Signature Version 4 of a request like S3, by Amazon's rules and without the signing library. */
 import { createHash, createHmac } from "node:crypto";
 import type { Taken } from "./scripted-sink.ts";
 

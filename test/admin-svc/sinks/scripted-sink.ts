@@ -1,4 +1,4 @@
-/** A service that takes messages over HTTP, or refuses them as a test says. */
+/** An HTTP service that accepts or refuses messages as scripted by a test. */
 import { once } from "node:events";
 import { type IncomingHttpHeaders, type ServerResponse, createServer } from "node:http";
 import type { AddressInfo } from "node:net";
@@ -11,11 +11,11 @@ export interface Taken {
 }
 
 export class ScriptedSink {
-  /** Requests that were answered with a status of success. */
+  /** Requests answered with a status of success. */
   readonly taken: Taken[] = [];
-  /** Requests that were refused or left without an answer. */
+  /** Refused requests, and requests left without an answer. */
   readonly refused: Taken[] = [];
-  /** Answers a request; requests are left without an answer by a function that does nothing. */
+  /** Answers a request; a function without effect leaves it unanswered. */
   answer: (response: ServerResponse) => void = accept;
   readonly #server = createServer((request, response) => {
     const chunks: Buffer[] = [];

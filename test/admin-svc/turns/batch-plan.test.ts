@@ -1,6 +1,6 @@
 /**
- * Work of the statements behind a batch, counted in rows. Postgres plans them without knowing how many records a batch has, and takes a few
- * for granted: a plan that reads the batch once for each of its records took five times the time of the batch.
+ * Work of the statements behind a batch, counted in rows. Postgres plans them without knowing a batch's size and assumes a few
+ * records: a plan with one scan of the batch per record took five times as long.
  */
 import { randomUUID } from "node:crypto";
 import { afterAll, beforeAll, expect, test } from "@jest/globals";
@@ -21,7 +21,7 @@ const turns = 250;
 /** Rows are more than records where they are summed: each record counts in nine dimensions, by hour and by day. */
 const mostRowsOfNode = 30 * turns;
 
-/** No admin-svc runs on it, which would add to the sums meanwhile. */
+/** A database without an admin-svc, which would change the sums meanwhile. */
 let created: TestDatabase;
 beforeAll(async () => {
   created = await createDatabase();
@@ -32,11 +32,11 @@ afterAll(() => created?.drop());
 const rowsOf = (node: PlanNode): number =>
   (node["Actual Rows"] + (node["Rows Removed by Join Filter"] ?? 0)) * node["Actual Loops"];
 
-/** The statements of the work that write. */
+/** The writing statements of the work. */
 const statementsOf = async (work: (database: Kysely<Database>) => Promise<unknown>) =>
   (await sentStatements(created.url, work)).filter(({ sql }) => !/^\s*select\b/.test(sql));
 
-/** Nodes of its plan through which most rows went. */
+/** Plan nodes with the most rows. */
 const busiestNodes = async (client: pg.Client, statement: CompiledQuery): Promise<string[]> =>
   nodesOf(await planOf(client, statement))
     .filter((node) => rowsOf(node) > mostRowsOfNode)

@@ -1,4 +1,4 @@
-/** Records of calls and turns as processes that call providers deliver them. */
+/** Records of calls and turns as delivered by processes that call providers. */
 import { randomUUID } from "node:crypto";
 import { create, toJsonString } from "@bufbuild/protobuf";
 import { defaultWorkspaceId } from "@sluice/admin-svc/store/database.js";
@@ -52,7 +52,7 @@ export const turnRecord = (fields: Partial<Omit<TurnRecord, "$typeName">>): Turn
     ...fields,
   });
 
-/** A process with numbers of its own, whose records come in the order of these numbers. */
+/** A process with its own record numbers, delivered in order. */
 export class Process {
   readonly #bootId = randomUUID();
   #calls = 0n;

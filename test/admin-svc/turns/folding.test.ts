@@ -1,4 +1,4 @@
-/** Sums follow the ledger, and equal it at every moment together with the changes that wait, whatever process adds to them or dies meanwhile. */
+/** Sums follow the ledger: with pending changes they equal it at every moment, also when several processes fold or one crashes. */
 import { randomUUID } from "node:crypto";
 import { afterAll, beforeAll, expect, test } from "@jest/globals";
 import { type Database, defaultWorkspaceId } from "@sluice/admin-svc/store/database.js";
@@ -35,7 +35,7 @@ async function deliverTurns(process: Process, count: number, fields: object = {}
   });
 }
 
-test("sums are brought up to date without being asked for", async () => {
+test("sums are updated without a request", async () => {
   await deliverTurns(new Process(), 3);
   await eventually(hasNone);
   expect(await stateOf()).toEqual(whole);
@@ -87,7 +87,7 @@ test("series equal the ledger while batches land and several processes add to th
   expect(await stateOf()).toEqual(whole);
 });
 
-test("two processes that add to one turn at once count it once", async () => {
+test("two processes folding one turn at once count it once", async () => {
   for (let round = 0; round < 5; round++) {
     const generationId = `gen-${randomUUID()}`;
     const common = { generationId, keyHash: "b".repeat(64) };
@@ -106,7 +106,7 @@ test("two processes that add to one turn at once count it once", async () => {
   expect(await stateOf()).toEqual(whole);
 });
 
-test("a batch that commits late is not skipped, and one that is rolled back counts nowhere", async () => {
+test("a batch with a late commit is counted, and a rolled-back batch is not", async () => {
   const copy = (transaction: Transaction<Database>) =>
     sql`
       insert into turns

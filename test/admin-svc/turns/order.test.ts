@@ -92,7 +92,7 @@ test("calls and turns in any order, repeated, and in parts", async () => {
           });
         }
         for (const [index, batch] of batches.entries()) {
-          // Sent twice at once, as by a process whose first call was slow, and again with the one before.
+          // Sent twice at once, like after a slow first call, and again with the batch before.
           await Promise.all([deliver(house, batch), deliver(house, batch)]);
           const before = batches[index - 1];
           if (before)
@@ -118,7 +118,7 @@ test("calls and turns in any order, repeated, and in parts", async () => {
   );
 });
 
-test("processes that deliver at the same time", async () => {
+test("processes deliver at the same time", async () => {
   const before = (await ledgerState(house.database)).turns;
   const processes = Array.from({ length: 6 }, () => new Process());
   await Promise.all(
@@ -136,7 +136,7 @@ test("processes that deliver at the same time", async () => {
   expect((await ledgerState(house.database)).turns - before).toBe(600);
 });
 
-test("a call that was lost says how its turn ended, until a record of the turn comes", async () => {
+test("a lost call gives its turn's outcome until a record of the turn arrives", async () => {
   const process = new Process();
   const generationId = `gen-${randomUUID()}`;
   const keyHash = "e".repeat(64);
@@ -164,7 +164,7 @@ test("a call that was lost says how its turn ended, until a record of the turn c
   expect(await stateOf()).toEqual({ gaps: [], wrongSums: [] });
 });
 
-test("a process that was given up on says nothing of a turn that another one has answered, whoever is first", async () => {
+test("a process given up on does not change a turn answered by another one, in either order", async () => {
   for (const isEarly of [true, false]) {
     const common = { generationId: `gen-${randomUUID()}`, keyHash: "e".repeat(64) };
     const answered = new Process().turn({ ...common, durationMs: 700 });
@@ -187,7 +187,7 @@ test("what the operator pays is no part of a turn", async () => {
   expect(rows).toMatchObject([{ attempts: 1, cost_usd: "0.000123456789", operation: "turn" }]);
 });
 
-test("calls that an admin-svc of before turns has stored are added by a repair, once", async () => {
+test("calls stored by an admin-svc older than turns are added by a repair, once", async () => {
   const keyHash = "d".repeat(64);
   const stored = usageRecord({ keyHash });
   await deliver(house, { calls: [stored], turns: [] });
@@ -210,7 +210,7 @@ test("calls that an admin-svc of before turns has stored are added by a repair, 
   expect(await stateOf()).toEqual({ gaps: [], wrongSums: [] });
 });
 
-test("a record of a turn that is missing shows", async () => {
+test("a missing record of a turn is reported", async () => {
   const lost = turnRecord({ sequence: 4n });
   await deliver(house, { calls: [], turns: [lost] });
   expect((await stateOf()).gaps).toMatchObject([{ bootId: lost.bootId, missing: 3 }]);

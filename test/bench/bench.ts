@@ -1,4 +1,4 @@
-/** The roles, the subjects and the timeouts of a run, which every scenario is given. */
+/** The roles, the subjects and the timeouts of a run, shared by all scenarios. */
 import type { BenchHouse } from "./house.ts";
 import type { ReferenceId } from "./peers/start.ts";
 import type { LoadCommands } from "./roles/load.ts";
@@ -9,19 +9,19 @@ import type { LoadSubject } from "./subject.ts";
 export interface Pace {
   readonly rounds: number;
   readonly warmUpMs: number;
-  /** Requests, or events of streams, that go before the first window: a process is compiled anew until it has served some ten thousand. */
+  /** Requests, or events of streams, before the first window: V8 recompiles a process until it has served some ten thousand. */
   readonly warmUpUnits: number;
-  /** Streams that are started before the delay of a first event is measured. */
+  /** Streams started before the first-event delay is measured. */
   readonly warmUpStarts: number;
   readonly windowMs: number;
-  /** Requests that count as the first of a process. */
+  /** Number of requests counted as the first of a process. */
   readonly coldRequests: number;
   readonly coldRounds: number;
-  /** performance.now() after which nothing is measured again. */
+  /** Value of performance.now() after which no measurement is repeated. */
   readonly repeatUntilMs: number;
 }
 
-/** Subjects that have just started. */
+/** Freshly started subjects. */
 export interface FreshStart {
   readonly pipe: LoadSubject;
   readonly houses: readonly BenchHouse[];
@@ -35,9 +35,9 @@ export interface Bench {
   readonly house: BenchHouse;
   readonly houses: readonly BenchHouse[];
   readonly pipe: LoadSubject;
-  /** Other proxies that are measured beside the pipe. */
+  /** Other proxies measured next to the pipe. */
   readonly references: readonly LoadSubject[];
-  /** References that are not installed or did not start, and why. */
+  /** References not installed or not started, with the reason. */
   readonly absent: ReadonlyMap<ReferenceId, string>;
   /** The upstream itself. */
   readonly direct: LoadSubject;

@@ -1,6 +1,6 @@
 /**
- * Measures every resource that a deployment is sized by, per turn: `node test/dist/bench/capacity.js` (a few minutes).
- * The house has its default settings and the provider answers at once; docs/deploy/capacity.md shows the figures of one
+ * Measures every resource used for sizing a deployment, per turn: `node test/dist/bench/capacity.js` (a few minutes).
+ * The installation has its default settings and the provider answers at once; docs/deploy/capacity.md shows the figures of one
  * machine.
  */
 import { Agent, request as ask } from "node:http";
@@ -12,11 +12,11 @@ import { eventually } from "../support/processes.ts";
 import { chatAnswer, chatChunk, startUpstream } from "../support/providers/upstream.ts";
 
 const turns = 2_000;
-/** The first ten thousand requests of a process cost more than those that follow. */
+/** The first ten thousand requests of a process cost more than later ones. */
 const warmUp = 10_000;
 const atOnce = 8;
 const openStreams = 1_000;
-/** Rows per table, beside those of the turns: so many that a page more or less of an index makes no difference. */
+/** Rows per table, in addition to those of the turns: enough to make one index page more or less negligible. */
 const rows = 100_000;
 
 const agent = new Agent({ keepAlive: true, maxSockets: Number.POSITIVE_INFINITY });

@@ -1,4 +1,4 @@
-/** The checkouts whose programs are measured: this one, or those of `--checkout`. */
+/** The measured checkouts: this one, or those of `--checkout`. */
 import { existsSync } from "node:fs";
 import { basename, join, resolve } from "node:path";
 import { programIn, root, runProgram } from "../support/processes.ts";
@@ -10,9 +10,9 @@ export interface Checkout {
 }
 
 /**
- * Takes the programs as they were built: a checkout that is named here may be another's, in the middle of a change.
- * @param say told when a build is older than its sources
- * @throws for a folder that is no built checkout
+ * Takes the programs as built: a checkout named here may belong to another user, in the middle of a change.
+ * @param say receives a warning when a build is older than its sources
+ * @throws for a folder without a built checkout
  */
 export async function openCheckout(path: string | undefined, say: (line: string) => void): Promise<Checkout> {
   const folder = resolve(path ?? root);

@@ -1,7 +1,7 @@
 /**
  * Measures the console in Chromium on a whole installation: `node test/dist/bench/console.js` (four minutes). First paint, pages of a million
- * requests, the time until a request is listed, and what a page that watches a thousand streams costs the gateway. With the machine's other load,
- * because times of a busy machine say little.
+ * requests, the time until a request is listed, and the gateway's cost of a page watching a thousand streams. The machine's other load is printed,
+ * because times of a busy machine mean little.
  */
 import { loadavg } from "node:os";
 import type { Browser, Page } from "playwright-core";
@@ -39,7 +39,7 @@ async function fill({ databaseUrl }: House): Promise<void> {
   await client.end();
 }
 
-/** Evaluates to the time of the first paint with content, in milliseconds since the navigation began; the browser may tell it after the page is there. */
+/** Evaluates to the time of the first paint with content, in milliseconds since the navigation began; the browser may report it after the page has loaded. */
 const firstPaint = `new Promise((resolve) =>
   new PerformanceObserver((list) => {
     const [paint] = list.getEntriesByName("first-contentful-paint");
@@ -103,7 +103,7 @@ async function gatewayShare(house: House): Promise<number> {
 
 async function measureLive(page: Page, house: House): Promise<void> {
   const leave = new AbortController();
-  // fetch cancels a stream whose response is collected.
+  // fetch cancels a stream when its response is garbage-collected.
   const open: Response[] = [];
   for (let n = 0; n < streams; n++) {
     const response = await fetch(`${house.baseUrl}/responses`, {

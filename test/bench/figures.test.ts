@@ -1,4 +1,4 @@
-/** Evaluation of measurements: places, kinds of code, memory of a stream, and rounds that say nothing. */
+/** Evaluation of measurements: places, kinds of code, memory of a stream, and inconclusive rounds. */
 import { expect, test } from "@jest/globals";
 import { labelOf } from "./counts/labels.ts";
 import { kibText, memoryOfStream } from "./measure/memory.ts";
@@ -7,7 +7,7 @@ import { kindOf } from "./profile/kinds.ts";
 import type { PerfFrame } from "./profile/perf.ts";
 import { placeOf } from "./profile/places.ts";
 
-test("a place is named by its function and by the nearest function of Sluice that led to it", () => {
+test("a place is named by its function and by the nearest calling function of Sluice", () => {
   const dependency = { name: "write", file: "file:///app/node_modules/koa/lib/a.js", line: 3 };
   const sluice = { name: "serve", file: "file:///app/gateway/http/server.ts", line: 14 };
   expect(labelOf([dependency, sluice])).toBe("write koa/lib/a.js:3 < serve gateway/http/server.ts:14");
@@ -31,7 +31,7 @@ test.each([
   expect(kindOf({ symbol, file })).toBe(kind);
 });
 
-test("a sample counts for the nearest function of Sluice, and says what ran when there was none", () => {
+test("a sample counts for the nearest function of Sluice, and without one for the running function", () => {
   const frame = (symbol: string) => ({ symbol, file: "/tmp/perf-7.map" });
   const own = frame("JS:*ended file:///app/gateway/responses/answer-writer.ts:83:10");
   const theirs = frame("JS:*run file:///app/node_modules/jest/dist/run.js:1:1");
@@ -43,7 +43,7 @@ test("a sample counts for the nearest function of Sluice, and says what ran when
   expect(placeIn(kernel)).toBe("(kernel without JavaScript)");
 });
 
-test("a stream's memory is what the processes took for it, of which there may be one", () => {
+test("a stream's memory is the sum over the processes, also in one-process mode", () => {
   const kib = 1_024;
   const two = memoryOfStream(
     { inUse: [500 * kib, 700 * kib], resident: [800 * kib, 900 * kib] },

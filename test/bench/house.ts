@@ -10,14 +10,14 @@ import type { HouseMemory } from "./measure/memory.ts";
 import { type Script, modelOf } from "./script.ts";
 import type { LoadSubject } from "./subject.ts";
 
-/** A limit that no scenario reaches, because it protects against loads such as a bench. */
+/** A limit beyond every scenario, because it protects against loads such as a bench. */
 export const streamsPerKey = 100_000;
 
 export interface BenchHouse extends LoadSubject {
   readonly managementKey: string;
   readonly gatewayPid: number;
   readonly inferencePid: number;
-  /** Everything that it runs now, Postgres included. */
+  /** All its running processes, Postgres included. */
   family(): readonly number[];
   /** Collects the garbage of gateway and inference-svc first. */
   readMemory(): Promise<HouseMemory>;
@@ -34,7 +34,7 @@ export interface HouseSetting {
   readonly form: HouseForm;
 }
 
-/** @throws with what the house said when it does not get ready */
+/** @throws with the installation's output when it does not get ready */
 export async function startBenchHouse(checkout: Checkout, setting: HouseSetting): Promise<BenchHouse> {
   const dataDir = mkdtempSync(join(tmpdir(), "sluice-bench-"));
   const remove = () => rmSync(dataDir, { recursive: true, force: true });
@@ -83,7 +83,7 @@ function benchHouse(name: string, house: House, remove: () => void): BenchHouse 
   };
 }
 
-/** Providers that are all the mock upstream: the model of an outage has an endpoint at each of them. */
+/** Providers served by the mock upstream: the model of an outage has an endpoint at each of them. */
 const mocks = ["mock", "mock-2", "mock-3"];
 const pricing = { prompt: "1", completion: "1" };
 

@@ -1,4 +1,4 @@
-/** Memory that a process says to have in use: garbage does not belong to it, memory outside of V8's heap does. */
+/** Memory in use as reported by a process: without garbage, but with memory outside of V8's heap. */
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
 import { mkdtempSync, rmSync } from "node:fs";
@@ -8,7 +8,7 @@ import { afterEach, beforeEach, expect, test } from "@jest/globals";
 import { inUseVariables, readInUse } from "./measure/in-use.ts";
 
 const mib = 1_048_576;
-/** Drops what it holds when its input says so. */
+/** Drops its objects on input. */
 const holding = `
   let held = [Buffer.alloc(${16 * mib}), Array.from({ length: 500_000 }, (_, n) => ({ n }))];
   process.stdin.once("data", () => { held = undefined; console.log("dropped"); });

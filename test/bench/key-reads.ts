@@ -20,7 +20,7 @@ import { cpuNs, cpuNsOfChildren } from "./measure/machine.ts";
 
 const keys = 20_000;
 const underWay = 50;
-/** Keys of one call while many are asked for at once. */
+/** Keys per call when many are requested at once. */
 const together = 100;
 const watches = 200;
 const idleS = 10;

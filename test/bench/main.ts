@@ -32,7 +32,7 @@ async function measure(bench: Bench, { selected, quick }: BenchOptions): Promise
     say(id);
     findings.push(...(await scenario()));
   };
-  // The idle scenario runs first: free space in a heap that has served others would hide the memory of its streams.
+  // The idle scenario runs first: free space in a used heap would hide the memory of its streams.
   await run("idle", async () => [await measureIdle(bench)]);
   for (const id of Object.keys(costScenarios) as CostId[]) {
     await run(id, async () => {
@@ -56,7 +56,7 @@ async function measure(bench: Bench, { selected, quick }: BenchOptions): Promise
   return [...findings, errorFinding(problems)];
 }
 
-/** Repeats a scenario that failed, at most twice: timings fail on a machine that is busy with other work. */
+/** Repeats a failed scenario at most twice: timings fail on a machine busy with other work. */
 async function patiently(scenario: () => Promise<readonly Finding[]>): Promise<readonly Finding[]> {
   for (let again = 2; ; again--) {
     const findings = await scenario();
@@ -113,5 +113,5 @@ async function main(args: readonly string[]): Promise<number> {
   }
 }
 
-// Exits even if the channel to a role that was ended is still open.
+// Exits even if the channel to an ended role is still open.
 process.exit(await main(process.argv.slice(2)));

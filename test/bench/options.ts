@@ -28,7 +28,7 @@ export type BehaviourId = (typeof behaviourIds)[number];
 export type ScenarioId = CostId | BehaviourId;
 
 export const scenarioIds: readonly ScenarioId[] = [...(Object.keys(costScenarios) as CostId[]), ...behaviourIds];
-/** Scenarios that compare several builds; every other scenario is measured in one house. */
+/** Scenarios for comparing several builds; every other scenario is measured in one installation. */
 const pairedIds: readonly ScenarioId[] = [
   ...(Object.keys(costScenarios) as CostId[]),
   "first",
@@ -37,12 +37,12 @@ const pairedIds: readonly ScenarioId[] = [
   "doors",
 ];
 
-/** Time after which no scenario is repeated, so that a full run stays at about twenty minutes. */
+/** Time limit for repeating scenarios; keeps a full run at about twenty minutes. */
 const repeatForMs = 220_000;
 
 export interface BenchOptions {
   readonly selected: ReadonlySet<ScenarioId>;
-  /** Builds that take turns; this one when there is none. */
+  /** Builds measured in turn; without any, this one. */
   readonly checkouts: readonly string[];
   /** Each build runs in each of these. */
   readonly forms: readonly HouseForm[];
@@ -55,7 +55,7 @@ const countedIds = Object.keys(countedLoads) as CountedLoadId[];
 const placesShown = 25;
 
 /**
- * A run of four gateways takes some twenty minutes. The warm-up is that of Sluice, of which V8 compiles the most: its two doors get as many requests
+ * A run of four gateways takes some twenty minutes. The warm-up suits Sluice, where V8 compiles the most: its two endpoints get as many requests
  * each, and it is warm after three thousand.
  */
 const peersPace: Pace = {

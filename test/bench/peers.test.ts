@@ -1,4 +1,4 @@
-/** The parts of `--peers` that need no other gateway: descriptions, and the report. */
+/** The parts of `--peers` testable without other gateways: descriptions, and the report. */
 import { mkdtempSync, readFileSync, readdirSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -12,21 +12,24 @@ import { sluice } from "./peers/sluice.ts";
 import { type Column, peerReport } from "./peers/table.ts";
 import type { LoadSubject } from "./subject.ts";
 
-test.each(Object.entries(peers))("%s is described in full, at one version, and told of loopback alone", (id, peer) => {
-  expect(peer.version).toMatch(/^\d+\.\d+\.\d+$/);
-  expect(Object.keys(peer.features)).toEqual(Object.keys(featureNames));
-  const folder = mkdtempSync(join(tmpdir(), "sluice-peers-test-"));
-  try {
-    const program = peer.program({ folder, port: 20_001, upstreamPort: 20_002, models: ["bench/json"] });
-    const files = readdirSync(folder).map((name) => readFileSync(join(folder, name), "utf8"));
-    const said = JSON.stringify([program.args, program.headers, files]);
-    expect(program.command.includes(id) || program.args.some((arg) => arg.includes(id))).toBe(true);
-    expect(said).toContain("20001");
-    expect(said.match(/https?:..[^/"\\]+/g)).toEqual(["http://127.0.0.1:20002"]);
-  } finally {
-    rmSync(folder, { recursive: true });
-  }
-});
+test.each(Object.entries(peers))(
+  "%s is described in full, at one version, and configured with loopback addresses only",
+  (id, peer) => {
+    expect(peer.version).toMatch(/^\d+\.\d+\.\d+$/);
+    expect(Object.keys(peer.features)).toEqual(Object.keys(featureNames));
+    const folder = mkdtempSync(join(tmpdir(), "sluice-peers-test-"));
+    try {
+      const program = peer.program({ folder, port: 20_001, upstreamPort: 20_002, models: ["bench/json"] });
+      const files = readdirSync(folder).map((name) => readFileSync(join(folder, name), "utf8"));
+      const said = JSON.stringify([program.args, program.headers, files]);
+      expect(program.command.includes(id) || program.args.some((arg) => arg.includes(id))).toBe(true);
+      expect(said).toContain("20001");
+      expect(said.match(/https?:..[^/"\\]+/g)).toEqual(["http://127.0.0.1:20002"]);
+    } finally {
+      rmSync(folder, { recursive: true });
+    }
+  },
+);
 
 const subject = (name: string): LoadSubject => ({ name, target: { port: 1, format: "chat", key: "none" }, pids: [] });
 const own = subject("own");
@@ -82,7 +85,7 @@ test("a figure is a multiple of the first column within single rounds, whatever 
   expect(report).toContain("Settled: no multiple differs by more than 10 %");
 });
 
-test("the report names each multiple of which another run may say something else", () => {
+test("the report names each multiple likely to differ in another run", () => {
   const cells = new Map<LoadSubject, Cell>([
     [own, inRounds(10, 10, 10, 10)],
     [quick, inRounds(40, 40, 48, 48)],
@@ -100,11 +103,11 @@ test.each([
   [{ comments: 3, endedMs: 60_400, last: "event: error" }, 'after 60 s: "event: error", 3 comments before'],
   [{ comments: 0, endedMs: 900, last: 'data: {"error":{"message":"Too late."}}' }, 'after 1 s: "Too late."'],
   [{ comments: 0, endedMs: 5_000, last: "" }, "after 5 s: the connection ends without a word"],
-])("what a client heard of a silent provider: %j", (stalled, text) => {
+])("a client's view of a silent provider: %j", (stalled, text) => {
   expect(stalledText(stalled)).toBe(text);
 });
 
-test("the modes of the bench are told apart", () => {
+test("the modes of the bench are distinct", () => {
   expect(readOptions(["--peers", "--quick"])).toMatchObject({ peersAt: { rounds: 2 }, parts: new Set(peerParts) });
   expect(readOptions(["--peers", "--only", "events"])).toMatchObject({ parts: new Set(["events"]) });
   expect(() => readOptions(["--peers", "--only", "U"])).toThrow(/unknown scenario: U/);

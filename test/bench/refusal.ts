@@ -1,6 +1,6 @@
 /**
  * Measures the cost of refusing a turn: `node test/dist/bench/refusal.js`. It compares the server's processor time for
- * one refusal by the gateway, before and after the request is parsed, with the minimum that Node needs. The three
+ * one refusal by the gateway, before and after the request is parsed, with the minimum needed by Node. The three
  * alternate, so that a busy machine is busy for all of them.
  */
 import { Connection, prepare } from "./client/connection.ts";

@@ -1,4 +1,4 @@
-/** A server that is not of Sluice, from its start to its end. */
+/** A third-party server, from its start to its end. */
 import { type ChildProcess, spawn } from "node:child_process";
 import { connect } from "node:net";
 import { tie } from "@sluice/local/processes.js";
@@ -8,7 +8,7 @@ import { eventually } from "../support/processes.ts";
 export interface ServerProgram {
   readonly command: string;
   readonly args: readonly string[];
-  /** All of its environment; that of the bench when absent. */
+  /** Its whole environment; the bench's environment when absent. */
   readonly environment?: Readonly<NodeJS.ProcessEnv>;
 }
 
@@ -24,7 +24,7 @@ export class Running {
   private constructor(child: ChildProcess) {
     this.#child = child;
     this.pid = child.pid as number;
-    // The master of nginx takes its workers with it at this signal, which it could not at KILL.
+    // On this signal the master of nginx also ends its workers; KILL would orphan them.
     const untie = tie(this.pid, "INT");
     this.#exited = new Promise((resolve) => child.once("close", () => resolve()));
     void this.#exited.then(untie);

@@ -1,7 +1,4 @@
-/**
- * The script of the mock upstream, encoded in the name of the model: the only value that travels unchanged through
- * every proxy.
- */
+/** The script of the mock upstream, encoded in the name of the model: the only value passed unchanged by every proxy. */
 
 export type Script =
   | { readonly kind: "json" }
@@ -9,7 +6,7 @@ export type Script =
   | { readonly kind: "paced"; readonly deltas: number; readonly gapMs: number }
   /** The whole stream in one write. */
   | { readonly kind: "burst"; readonly deltas: number }
-  /** A whole answer, or an error while the mock was told to fail. */
+  /** A whole answer, or an error during a commanded outage. */
   | { readonly kind: "outage" }
   /** Deltas as fast as the reader takes them, without end. */
   | { readonly kind: "flood" }
@@ -19,7 +16,7 @@ export type Script =
   | { readonly kind: "stepped" }
   | { readonly kind: "step" };
 
-/** More deltas than any measurement waits for: a stream that ends only when it is closed. */
+/** More deltas than any measurement waits for: the stream ends only when it is closed. */
 export const endless = 1_000_000;
 
 export function modelOf(script: Script): string {
@@ -31,7 +28,7 @@ export function modelOf(script: Script): string {
 /** Scripts without parameters. */
 const plain: ReadonlySet<string> = new Set(["json", "outage", "flood", "silent", "stepped", "step"]);
 
-/** @throws for a model that no script is called by */
+/** @throws for a model without a script */
 export function scriptOf(model: string): Script {
   const [kind, deltas, gapMs] = model.replace("bench/", "").split("-");
   if (plain.has(kind as string)) return { kind } as Script;

@@ -37,7 +37,7 @@ const scripts = [
   ...peerScripts,
 ];
 
-/** Processes and servers of a run, which end in the opposite order of their start. */
+/** Processes and servers of a run, ended in the opposite order of their start. */
 export class Opened {
   readonly #cleanups: (() => Promise<void>)[] = [];
 
@@ -77,7 +77,7 @@ export async function whileOpen<Result>(
 ): Promise<Result> {
   const opened = new Opened();
   let closing = Promise.resolve();
-  // The second call closes any part that was still starting while an interruption closed the rest.
+  // The second call closes parts still starting during the first, after an interruption.
   const close = () => (closing = closing.then(() => opened.stop()));
   interruption.addEventListener("abort", () => void close());
   try {

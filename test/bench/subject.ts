@@ -1,4 +1,4 @@
-/** A service under load, and the processes whose processor time is measured. */
+/** A service under load, and its processes, whose processor time is measured. */
 import type { LoadTarget } from "./client/target.ts";
 
 export interface LoadSubject {

@@ -1,6 +1,6 @@
 /**
  * Measures sums over time of ten million requests: `node test/dist/bench/usage-series.js` (three minutes), or with another number of requests.
- * They lie in 30 days, of 200 keys, 20 models and 1,000 end users. Their sums are made from rows of a temporary table, which no series reads.
+ * They lie in 30 days, of 200 keys, 20 models and 1,000 end users. Their sums are made from rows of a temporary table, never read by a series.
  */
 import { loadavg } from "node:os";
 import { addSums, changeSums, turnChanges } from "@sluice/admin-svc/store/ledger/usage-rollup.js";
@@ -15,7 +15,7 @@ const dayMs = 86_400_000;
 
 const say = (line: string): void => void process.stdout.write(`${line}\n`);
 
-/** A temporary table hides the one of its name, so that the sums of its rows are made as those of real ones. */
+/** A temporary table hides the real one of the same name, so that the sums of its rows are made like real ones. */
 async function fill({ databaseUrl }: House): Promise<void> {
   const database = openDatabase(databaseUrl, { ...writeLimits, statementTimeoutMs: 0 }, () => {});
   await database.connection().execute(async (connection) => {

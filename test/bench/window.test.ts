@@ -1,4 +1,4 @@
-/** A window of measurement in which watched processes and threads end. */
+/** A window of measurement during which watched processes and threads end. */
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
 import { expect, test } from "@jest/globals";
@@ -6,7 +6,7 @@ import { measureWindow } from "./measure/window.ts";
 
 const busy = "const until = Date.now() + 200; while (Date.now() < until);";
 
-/** It has used a thread for 200 ms before it says so, and ends that thread when its input ends. */
+/** Uses a thread for 200 ms before it reports, and ends the thread when its input ends. */
 const thread = `
   const { Worker } = require("node:worker_threads");
   const worker = new Worker('${busy} require("node:worker_threads").parentPort.once("message", () => process.exit()).postMessage(1)', { eval: true });
@@ -31,7 +31,7 @@ async function usedIn(code: string, end: (child: ChildProcess) => Promise<unknow
   }
 }
 
-test("a thread that ends takes nothing from what its process used in the window", async () => {
+test("an ended thread takes nothing from its process's time in the window", async () => {
   const ms = await usedIn(thread, (child) => {
     child.stdin?.write("end");
     return once(child.stdout as NodeJS.ReadableStream, "data");
@@ -39,7 +39,7 @@ test("a thread that ends takes nothing from what its process used in the window"
   expect(ms).toBeGreaterThanOrEqual(0);
 });
 
-test("a process that ends takes nothing from the others", async () => {
+test("an ended process takes nothing from the others", async () => {
   const ms = await usedIn(`${busy} console.log("used"); setInterval(() => {}, 1000)`, (child) => {
     child.kill("SIGKILL");
     return once(child, "exit");

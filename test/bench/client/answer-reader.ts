@@ -16,7 +16,7 @@ export class AnswerReader {
   readonly #events: AnswerEvents;
   #pending = empty;
   #phase: Phase = "head";
-  /** Bytes of the body, or of the chunk, that are still to come. */
+  /** Remaining bytes of the body, or of the chunk. */
   #left = 0;
 
   constructor(events: AnswerEvents) {

@@ -1,4 +1,4 @@
-/** Closes streams in batches while a steady number is open, and says when each was closed. */
+/** Closes streams in batches while a steady number is open, and reports when each was closed. */
 import { setTimeout as delay } from "node:timers/promises";
 import { sharedNow } from "../measure/machine.ts";
 import { type Script, endless } from "../script.ts";
@@ -13,11 +13,9 @@ export interface CancelOptions {
   readonly gapMs: number;
 }
 
-/**
- * Pause between closing and opening again, so that the work of opening does not hide how soon the closing is noticed.
- */
+/** Pause between closing and reopening, so that the work of opening does not delay the detection of the close. */
 const pauseMs = 100;
-/** Streams opened over all calls, so that no tag is used twice. */
+/** Streams opened over all calls; makes every tag unique. */
 let opened = 0;
 
 interface OpenStream {

@@ -7,11 +7,11 @@ import { numberMark } from "./long-request.ts";
 import { MarkCounter } from "./mark-counter.ts";
 import { type RequestForm, type LoadTarget, deltaMark, requestBytes, successMark } from "./target.ts";
 
-/** A request that may be sent any number of times. */
+/** A request prepared for repeated sending. */
 export interface PreparedRequest {
   readonly script: Script;
   readonly bytes: Buffer;
-  /** Place of the digits in which a long request has its number; -1 when it has none. */
+  /** Offset of the number's digits in a long request; -1 without a number. */
   readonly numberAt: number;
 }
 
@@ -31,13 +31,13 @@ function numbered({ bytes, numberAt }: PreparedRequest): Buffer {
 }
 
 export interface ExchangeEvents {
-  /** Deltas that one read brought. */
+  /** Deltas of one read. */
   deltas?(count: number): void;
   /** Milliseconds from the request to the first delta. */
   first?(ms: number): void;
 }
 
-/** Marks and deltas of the answer that is being read. */
+/** Marks and deltas of the current answer. */
 interface Exchange {
   readonly script: Script;
   readonly events: ExchangeEvents;

@@ -1,4 +1,4 @@
-/** Streams that have begun and then say nothing: their clients read what comes, which is comments. */
+/** Streams idle after their start: their clients read only comments. */
 import type { Script } from "../script.ts";
 import { openStream } from "./cancel.ts";
 import type { Connection } from "./connection.ts";
@@ -23,7 +23,7 @@ export class IdleStreams {
 
   /** @returns how many were still open */
   close(): number {
-    // A stream that ended may have left its connection open.
+    // An ended stream may have left its connection open.
     const open = this.#connections.filter(({ isBusy }) => isBusy).length;
     for (const connection of this.#connections) connection.close();
     this.#connections = [];

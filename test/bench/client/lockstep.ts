@@ -1,6 +1,6 @@
 /**
- * Loads of an exact size. Requests: so many, over so many connections. Events: a stream in which each event is written
- * when the one before it has arrived, so that what a batch holds does not depend on the speed of the machine.
+ * Loads of an exact size. Requests: a fixed number over a fixed number of connections. Events: a stream with each event written
+ * after the arrival of the previous one, so that batch sizes do not depend on the speed of the machine.
  */
 import type { Script } from "../script.ts";
 import { Connection, type PreparedRequest, prepare } from "./connection.ts";
@@ -14,13 +14,16 @@ export interface Exchanges {
   readonly count: number;
 }
 
-/** Connections by port, key and format, by which they tell deltas. They stay open from call to call, because opening them is no part of a request. */
+/**
+ * Connections by port, key and format (the format decides how deltas are recognised). They stay open from call to call, because opening them is no part of
+ * a request.
+ */
 const kept = new Map<string, Connection[]>();
 
 /** @throws when an answer is not the complete, successful one, once none is under way any more */
 export async function exchangeAll({ target, script, form, connections, count }: Exchanges): Promise<void> {
   const request = prepare(target, script, form);
-  // The server closes connections that have been idle.
+  // The server closes idle connections.
   const place = `${target.port} ${target.key} ${target.format}`;
   const open = (kept.get(place) ?? []).filter(({ socket }) => !socket.destroyed);
   while (open.length < connections) open.push(new Connection(target));
@@ -46,7 +49,7 @@ export class SteppedStream {
   readonly #step: PreparedRequest;
   readonly #stream: Connection;
   readonly #upstream: Connection;
-  /** Rejects when the stream ends, which it never does by itself. */
+  /** Rejects when the stream ends; the stream is endless, so its end is an error. */
   readonly #ended: Promise<void>;
   readonly #first: Promise<void>;
   #arrived: () => void = () => undefined;
@@ -60,7 +63,7 @@ export class SteppedStream {
     this.#ended.catch(() => undefined);
   }
 
-  /** Settles when the first event is there, which needs no step. */
+  /** Settles with the first event, sent without a step. */
   async begun(): Promise<void> {
     await Promise.race([this.#first, this.#ended]);
   }

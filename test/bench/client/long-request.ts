@@ -1,5 +1,5 @@
 /**
- * A request of about 20 KB, as an agent sends it in the middle of its work: a history of messages, calls and outputs, and its tools. Its last
+ * A request of about 20 KB, as sent by an agent in the middle of its work: a history of messages, calls and outputs, and its tools. Its last
  * message differs in each request, so that only the history is repeated.
  */
 
@@ -9,7 +9,7 @@ const finding =
   "The figures of the network between them are as they always are; those of the provider are not public. ";
 const finished = finding.repeat(3);
 
-/** Text at whose end the number of the request stands, in eight digits. */
+/** Text before the request's number of eight digits. */
 export const numberMark = "Request ";
 const numbered = `${numberMark}00000000. ${finished}`;
 

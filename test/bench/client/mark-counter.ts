@@ -1,4 +1,4 @@
-/** Counts how often a text occurs in bytes that arrive cut anywhere. */
+/** Counts occurrences of a text in bytes split at arbitrary positions. */
 export class MarkCounter {
   readonly #mark: Buffer;
   #tail: Buffer = Buffer.alloc(0);
@@ -7,7 +7,7 @@ export class MarkCounter {
     this.#mark = mark;
   }
 
-  /** @returns occurrences that these bytes completed */
+  /** @returns occurrences completed by these bytes */
   feed(bytes: Buffer): number {
     const text = this.#tail.length === 0 ? bytes : Buffer.concat([this.#tail, bytes]);
     let count = 0;

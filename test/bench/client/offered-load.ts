@@ -1,4 +1,4 @@
-/** Load that does not wait for answers: so many requests a second, whatever becomes of them, as from many independent clients. */
+/** Open-loop load: a fixed number of requests a second without waiting for answers, like many independent clients. */
 import { once } from "node:events";
 import { sharedNow } from "../measure/machine.ts";
 import type { Script } from "../script.ts";
@@ -12,13 +12,10 @@ export interface OfferedOptions {
   readonly target: LoadTarget;
   readonly script: Script;
   readonly perSecond: number;
-  /**
-   * Connections that are opened before the load starts, which is the maximum of waiting clients; further ones are
-   * counted as turned away.
-   */
+  /** Connections opened before the load starts: the maximum of waiting clients. Further clients are counted as turned away. */
   readonly connections: number;
   readonly forMs: number;
-  /** Warm-up in milliseconds, in which nothing is counted. */
+  /** Uncounted warm-up in milliseconds. */
   readonly settleMs: number;
 }
 
@@ -30,7 +27,7 @@ export interface Offered {
   readonly shedMs: readonly number[];
   /** Milliseconds to the first delta of each stream. */
   readonly firstMs: readonly number[];
-  /** Requests that found no free connection. */
+  /** Requests without a free connection. */
   readonly away: number;
   /** Number of other failures, by their message. */
   readonly problems: ReadonlyMap<string, number>;
@@ -55,7 +52,7 @@ class Offering {
   }
 
   /**
-   * Connects in small groups: a full accept queue in the kernel would cost some connections a second, which is no fault
+   * Connects in small groups: a full accept queue in the kernel would delay some connections by a second, which is no fault
    * of the target.
    */
   async connect(): Promise<void> {

@@ -1,4 +1,4 @@
-/** A stream whose provider falls silent after its first event: what its client hears, and when. */
+/** A stream whose provider falls silent after its first event: what its client receives, and when. */
 import { setTimeout as delay } from "node:timers/promises";
 import { sharedNow } from "../measure/machine.ts";
 import { idleScript } from "./idle.ts";
@@ -6,11 +6,11 @@ import { Connection, prepare } from "./connection.ts";
 import type { LoadTarget } from "./target.ts";
 
 export interface StalledStream {
-  /** Comments that kept the connection alive meanwhile. */
+  /** Keep-alive comments received meanwhile. */
   readonly comments: number;
   /** Milliseconds from the first event to the end; undefined when it was still open after the limit. */
   readonly endedMs: number | undefined;
-  /** What came last that is no comment, as it was sent. */
+  /** The last data other than a comment, as sent. */
   readonly last: string;
 }
 
@@ -27,7 +27,7 @@ export async function watchStalled(options: {
   let text = "";
   const first = () => {
     firstAtMs = sharedNow();
-    // Only what comes after the first event says something about the silence.
+    // Only data after the first event tells how the silence is handled.
     setImmediate(() => connection.socket.on("data", (bytes) => (text += bytes.toString("latin1"))));
   };
   const ended = connection

@@ -1,4 +1,4 @@
-/** Opens and cancels many streams beside some that nobody cancels, and looks whether those notice. */
+/** Opens and cancels many streams, and checks that uncancelled streams are unaffected. */
 import { type Script, endless } from "../script.ts";
 import { openStream } from "./cancel.ts";
 import { Connection, prepare } from "./connection.ts";
@@ -9,13 +9,13 @@ export interface StormOptions {
   readonly innocent: number;
   readonly gapMs: number;
   readonly cancels: number;
-  /** Streams that are opened, and after their first delta cancelled, at the same time. */
+  /** Streams opened, and cancelled after their first delta, at the same time. */
   readonly atOnce: number;
 }
 
 export interface StormResult {
   readonly killed: number;
-  /** Innocent streams that had delivered nothing more when the storm was over. */
+  /** Uncancelled streams without a further delta at the end of the storm. */
   readonly starved: number;
   /** Why streams ended or could not be opened, and how often. */
   readonly problems: ReadonlyMap<string, number>;

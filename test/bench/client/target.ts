@@ -1,8 +1,8 @@
-/** The server that load is sent to, and the form of its requests and answers. */
+/** The server under load, and the form of its requests and answers. */
 import { type Script, isWhole, modelOf } from "../script.ts";
 import { longRequest } from "./long-request.ts";
 
-/** Sluice takes all of them; `chat` is the upstream's own format, which the pipe and the upstream itself take. */
+/** Sluice accepts all of them; `chat` is the upstream's own format, and the only format of the pipe and the upstream. */
 export type Format = "responses" | "chat" | "messages";
 
 export interface LoadTarget {
@@ -13,18 +13,18 @@ export interface LoadTarget {
   readonly base?: string;
   /** It may send other deltas than the upstream did: a guardrail cuts their text at other places, and some servers add a delta. */
   readonly changesDeltas?: true;
-  /** Headers that only this server wants. */
+  /** Additional headers for this server. */
   readonly headers?: Readonly<Record<string, string>>;
 }
 
-/** Text that occurs once in every delta of a stream. */
+/** Text with exactly one occurrence in every delta of a stream. */
 export const deltaMark: Readonly<Record<Format, Buffer>> = {
   responses: Buffer.from("event: response.output_text.delta\n"),
   chat: Buffer.from('"delta":{"content":'),
   messages: Buffer.from("event: content_block_delta\n"),
 };
 
-/** Text that occurs once in a stream that succeeded, and in none that failed. */
+/** Text with one occurrence in a successful stream, and none in a failed one. */
 export const successMark: Readonly<Record<Format, Buffer>> = {
   responses: Buffer.from("event: response.completed\n"),
   chat: Buffer.from('"finish_reason":"stop"'),

@@ -1,4 +1,4 @@
-/** Streams that are opened and never read, and a healthy one that is timed beside them. */
+/** Streams opened and never read, and a healthy stream timed meanwhile. */
 import { type Socket, connect } from "node:net";
 import { sharedNow } from "../measure/machine.ts";
 import type { Script } from "../script.ts";

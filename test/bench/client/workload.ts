@@ -4,7 +4,7 @@ import type { Script } from "../script.ts";
 import { Connection, type PreparedRequest, prepare } from "./connection.ts";
 import type { RequestForm, LoadTarget } from "./target.ts";
 
-/** Pause after a failure, so that a target that refuses everything is not asked in a tight loop. */
+/** Pause after a failure, so that a target refusing everything is not called in a tight loop. */
 const pauseMs = 50;
 
 export interface ClientLoadOptions {
@@ -12,8 +12,8 @@ export interface ClientLoadOptions {
   readonly script: Script;
   readonly connections: number;
   /**
-   * Connections open evenly over this time: streams that begin together would tick together, which favours batching. So would streams whose
-   * beginnings are multiples of their gap apart; then whether a window finds them together decides its figure.
+   * Connections open evenly over this time: streams started together would tick together, which favours batching. So would streams started
+   * at multiples of their gap; a window's figure would then depend on whether it contains their common tick.
    */
   readonly spreadMs: number;
   readonly form?: RequestForm;

@@ -1,4 +1,4 @@
-/** Bytes that V8 allocates in this process between two calls, by a sample of its allocations. */
+/** Bytes allocated by V8 in this process between two calls, from a sample of its allocations. */
 import { type HeapProfiler, Session } from "node:inspector";
 import { type Place, Tally, labelOf } from "./labels.ts";
 import { sourceOf } from "./sources.ts";
@@ -16,7 +16,7 @@ export class Allocations {
   start(): void {
     this.#session.post("HeapProfiler.startSampling", {
       samplingInterval,
-      // These two settings count objects that are collected before the end, too.
+      // These two settings include objects collected before the end.
       includeObjectsCollectedByMajorGC: true,
       includeObjectsCollectedByMinorGC: true,
     } as HeapProfiler.StartSamplingParameterType);

@@ -1,6 +1,6 @@
 /** Requests to a counted process over its socket, one JSON text a line each way. */
 
-/** `kinds` is microseconds, whose places are kinds of code. */
+/** `kinds` is microseconds by kind of code. */
 export type Quantity = "bytes" | "promises" | "kinds";
 
 export type CountCommand =
@@ -15,5 +15,5 @@ export interface Counted {
 
 export type CountReply = { readonly result: Counted } | { readonly error: string };
 
-/** Socket of a process in the folder that its house was given. */
+/** A process's socket in the folder given to its installation. */
 export const socketOf = (folder: string, pid: number): string => `${folder}/${pid}`;

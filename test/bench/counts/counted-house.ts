@@ -1,4 +1,4 @@
-/** A house whose gateway and inference-svc count for the bench: their real programs, with a module loaded before them. */
+/** An installation whose gateway and inference-svc count for the bench: their real programs, with a preloaded module. */
 import { mkdtempSync, rmSync } from "node:fs";
 import { type Socket, connect } from "node:net";
 import { tmpdir } from "node:os";
@@ -43,7 +43,7 @@ export interface CountedHouse {
   readonly target: LoadTarget;
   /** The same house, by a key under a guardrail of 50 output patterns. */
   readonly guarded: LoadTarget;
-  /** By process name, with those that are not counted. */
+  /** All processes by name, also uncounted ones. */
   readonly pids: Readonly<Record<string, number>>;
   /** Counts in both processes while `work` runs. @param places how many of the largest to name, 0 for none */
   count(quantity: Quantity, places: number, work: () => Promise<void>): Promise<ByService>;

@@ -1,4 +1,4 @@
-/** Time of this process between two calls by kind of code, as far as Node's own profiler tells kinds apart: it samples by the clock. */
+/** Processor time of this process between two calls, by the kinds of code in Node's sampling profiler. */
 import { type Profiler, Session } from "node:inspector";
 import { Tally } from "./labels.ts";
 import { sourceOf } from "./sources.ts";
@@ -18,7 +18,7 @@ export class CpuKinds {
     this.#session.post("Profiler.start");
   }
 
-  /** @returns microseconds that were not idle */
+  /** @returns microseconds without idle time */
   stop(): { readonly amount: number; readonly tally: Tally } {
     let profile: Profiler.Profile | undefined;
     // In its own process the inspector answers before `post` returns.

@@ -1,4 +1,4 @@
-/** Names of the places in a program that allocate or make promises: the function itself and the nearest function of Sluice that led to it. */
+/** Names of the places where a program allocates or makes promises: the function itself and the nearest calling function of Sluice. */
 
 /** A function of a stack, with the URL or the path of its file. */
 export interface Place {
@@ -9,7 +9,7 @@ export interface Place {
 
 const unnamed = "(anonymous)";
 
-/** Files of Node and of dependencies do the work that files of Sluice ask for. */
+/** Files of Node and of dependencies work on behalf of Sluice's files. */
 export const isSluice = ({ file }: Place): boolean => file.startsWith("file:") && !file.includes("/node_modules/");
 
 const rooms = /.*\/(?=(?:proto|gateway|inference-svc|admin-svc|deploy|test)\/)/;

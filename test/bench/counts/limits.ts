@@ -1,8 +1,8 @@
 /**
- * Upper limits of promises and bytes for a warm request and a warm event in each process. The limits stand a little above what was counted
- * last; a change that makes a figure smaller lowers its limit to match. Both loads come one at a time: nothing shares a batch
- * then, so the counts are higher than under load. What a request makes does not depend on how busy the machine is, but the
- * deliveries of usage records come by the clock: ten times as slow, they add up to 3 promises and 3 KB to a request.
+ * Upper limits of promises and bytes for a warm request and a warm event in each process. The limits stand a little above the latest
+ * counts; a change with smaller counts lowers its limit to match. Both loads run one at a time without shared batches, so the
+ * counts are higher than under load. A request's counts do not depend on how busy the machine is, but the deliveries of usage
+ * records follow the clock: ten times as slow, they add up to 3 promises and 3 KB to a request.
  */
 import type { CountedService } from "./counted-house.ts";
 import { type CountedLoad, countedLoads } from "./measure.ts";

@@ -119,13 +119,13 @@ export type CountedLoadId = keyof typeof countedLoads;
 export interface LoadCounts {
   readonly promises: ByService;
   readonly bytes: ByService;
-  /** Places in the code that make them, counted in a run of its own since that slows the processes; empty when none were asked for. */
+  /** Places in the code that make them, counted in a separate run since that slows the processes; empty when not requested. */
   readonly places: Readonly<Record<"bytes" | "promises", ByService>>;
-  /** Number of requests or events by which the amounts are divided. */
+  /** Number of requests or events; divides the amounts. */
   readonly units: number;
 }
 
-/** A house that counts, with its upstream and its clients. */
+/** A counting installation with its upstream and its clients. */
 export class CountBench {
   readonly #mock: Role<MockCommands>;
   readonly #load: Role<LoadCommands>;
@@ -163,8 +163,8 @@ export class CountBench {
   }
 
   /**
-   * Counts again where requests were refused: a machine that is busy with other programs makes the processes late, and late ones refuse.
-   * @param places how many of the largest places to name, 0 for none @throws when requests were refused each of ten times
+   * Counts again after refused requests: processes delayed by a busy machine refuse requests.
+   * @param places number of largest places to name, 0 for none @throws when requests were refused each of ten times
    */
   async count(load: CountedLoad, places: number): Promise<LoadCounts> {
     for (let tries = 1; ; tries++) {
@@ -180,7 +180,7 @@ export class CountBench {
     return this.warm(load, async (run) => {
       const counted = (quantity: Quantity, named: number) => this.#house.count(quantity, named, run);
       const bytes = await counted("bytes", places);
-      // Promises come second: the code is compiled anew for the hook that counts them.
+      // Promises come second: their hook makes V8 recompile the code.
       const promises = await counted("promises", 0);
       const made = places === 0 ? promises : await counted("promises", places);
       return { promises, bytes, places: { bytes, promises: made }, units: load.count * load.unitsEach };
@@ -192,7 +192,7 @@ export class CountBench {
     return this.warm(load, (run) => this.#house.count("kinds", 100, run));
   }
 
-  /** @param measure given the load, which it may run any number of times once the processes are warm */
+  /** @param measure receives the load, and may run it any number of times once the processes are warm */
   async warm<Measured>(load: CountedLoad, measure: (run: () => Promise<void>) => Promise<Measured>): Promise<Measured> {
     const stepped = load.script.kind === "stepped";
     const target = load.guarded ? this.#house.guarded : this.#house.target;

@@ -1,4 +1,4 @@
-/** Promises that this process makes between two calls. */
+/** Promises made by this process between two calls. */
 import { createHook } from "node:async_hooks";
 import { type Place, Tally, labelOf } from "./labels.ts";
 import { sourceOf } from "./sources.ts";
@@ -18,7 +18,7 @@ export class Promises {
     },
   });
 
-  /** @param places whether to note where each is made, which is slow */
+  /** @param places whether to note where each is made (slow) */
   start(places: boolean): void {
     this.#amount = 0;
     this.#tally = places ? new Tally() : undefined;

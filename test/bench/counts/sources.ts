@@ -11,7 +11,7 @@ export interface Position extends Place {
 
 const maps = new Map<string, SourceMap | undefined>();
 
-/** @returns the place in the source, or the given one where no map says */
+/** @returns the place in the source, or the given one without a map */
 export function sourceOf({ name, file, line, column }: Position): Place {
   const found = mapOf(file)?.findEntry(line - 1, column - 1);
   if (found === undefined || !("originalSource" in found)) return { name, file, line };
@@ -24,7 +24,7 @@ function mapOf(file: string): SourceMap | undefined {
   return maps.get(file);
 }
 
-/** A bundle of code that is all the bundler's has no map. */
+/** A bundle with only the bundler's own code has no map. */
 function readMap(path: string): SourceMap | undefined {
   try {
     return new SourceMap(JSON.parse(readFileSync(path, "utf8")) as SourceMapPayload);

@@ -1,4 +1,4 @@
-/** The counts as a Markdown table, and on request the places that they come from. */
+/** The counts as a Markdown table, and on request their places. */
 import { type ByService, countedServices } from "./counted-house.ts";
 import type { LoadCounts } from "./measure.ts";
 

@@ -1,13 +1,13 @@
-/** Asks processes of a house for the memory that they have in use. */
+/** Queries processes of an installation for their memory in use. */
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { eventually } from "../../support/processes.ts";
 import type { InUse } from "../roles/in-use.ts";
 
-/** The first collection runs finalizers, whose garbage the second one takes. */
+/** The first collection runs finalizers; the second one collects their garbage. */
 const collections = 2;
 
-/** Variables of a house whose processes can be asked. @param folder in which they write */
+/** Environment variables that let an installation's processes report their memory. @param folder their output folder */
 export function inUseVariables(folder: string): Record<string, string> {
   const preload = new URL("../roles/in-use.js", import.meta.url);
   preload.searchParams.set("folder", folder);

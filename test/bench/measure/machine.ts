@@ -39,7 +39,7 @@ function list(path: string): string[] {
   }
 }
 
-/** Time on a processor of each thread that a process has now, since the thread began. */
+/** Processor time of each current thread of a process, since the thread's start. */
 export function threadsNs(pid: number): ReadonlyMap<string, number> {
   const path = `/proc/${pid}/task`;
   return new Map(list(path).map((id) => [id, Number(read(`${path}/${id}/schedstat`)?.split(" ")[0] ?? 0)]));
@@ -48,11 +48,11 @@ export function threadsNs(pid: number): ReadonlyMap<string, number> {
 /** Time on a processor since the process began, all threads. */
 export const cpuNs = (pid: number): number => [...threadsNs(pid).values()].reduce((sum, ns) => sum + ns, 0);
 
-/** Time since an earlier reading. A thread that has ended meanwhile counts nothing: what it had used before must not be taken from the others. */
+/** Time since an earlier reading. An ended thread counts as zero: its earlier time must not be subtracted from the others. */
 export const nsSince = (pid: number, before: ReadonlyMap<string, number> = new Map()): number =>
   [...threadsNs(pid)].reduce((sum, [id, ns]) => sum + Math.max(0, ns - (before.get(id) ?? 0)), 0);
 
-/** Of the processes that this one has started and that still run. */
+/** Processor time of this process's running children. */
 export function cpuNsOfChildren(pid: number): number {
   const children = read(`/proc/${pid}/task/${pid}/children`) ?? "";
   return children
@@ -71,7 +71,7 @@ export function ownBytes(pid: number): number {
   return Number(/^Pss:\s+(\d+) kB/m.exec(read(`/proc/${pid}/smaps_rollup`) ?? "")?.[1] ?? Number.NaN) * 1024;
 }
 
-/** Every processor's time that was not idle, stolen time included. */
+/** Busy time of all processors, including stolen time. */
 export function busyNs(): number {
   const [user, nice, system, , , interrupts, softInterrupts, stolen] = (read("/proc/stat") ?? "")
     .split("\n", 1)[0]!
@@ -84,7 +84,7 @@ export function busyNs(): number {
   );
 }
 
-/** The process and everything that it, or its children, started. */
+/** The process and all its descendants. */
 export function familyOf(pid: number): number[] {
   const children = new Map<number, number[]>();
   for (const name of list("/proc")) {
@@ -101,5 +101,5 @@ export function familyOf(pid: number): number[] {
 export const processorModel = (): string =>
   /model name\s*:\s*(.+)/.exec(read("/proc/cpuinfo") ?? "")?.[1]?.trim() ?? process.arch;
 
-/** Milliseconds of the clock that all processes of the machine share. */
+/** Milliseconds of the machine-wide clock. */
 export const sharedNow = (): number => Number(process.hrtime.bigint()) / 1e6;

@@ -1,14 +1,14 @@
-/** Memory that streams take, by what a house has while they are open and what it had before. */
+/** Memory of streams: an installation's memory while they are open, minus its memory before. */
 
 /** Bytes of each process, in the order of the pids, once its garbage has been collected. */
 export interface HouseMemory {
   /** Heap and buffers, exactly; what C++ keeps for sockets is unknown to V8. */
   readonly inUse: readonly number[];
-  /** All memory in whole pages, of which those that were free before and are filled count nothing. */
+  /** All memory in whole pages; filling pages that were free before adds nothing. */
   readonly resident: readonly number[];
 }
 
-/** KiB that a stream takes in each process. */
+/** KiB per stream in each process. */
 export function memoryOfStream(before: HouseMemory, open: HouseMemory, streams: number): HouseMemory {
   const each = (kind: keyof HouseMemory) =>
     open[kind].map((bytes, index) => (bytes - (before[kind][index] ?? Number.NaN)) / 1_024 / streams);
@@ -17,7 +17,7 @@ export function memoryOfStream(before: HouseMemory, open: HouseMemory, streams: 
 
 export const sum = (amounts: readonly number[]): number => amounts.reduce((whole, amount) => whole + amount, 0);
 
-/** @param kib of gateway and inference-svc, or of the one process that is both */
+/** @param kib of gateway and inference-svc, or of the single process */
 export function kibText(kib: readonly number[]): string {
   const [gateway, inference] = kib.map((amount) => amount.toFixed(1));
   const parts = inference === undefined ? "" : ` (gateway ${gateway}, inference-svc ${inference})`;

@@ -1,4 +1,4 @@
-/** Paired rounds: reference and subjects measured in turn, so that what disturbs the machine disturbs all of them. */
+/** Paired rounds: reference and subjects measured in turn, so that disturbances of the machine affect all of them. */
 
 /** A round counts only while the reference is this near to its own median. */
 const referenceTolerance = 0.3;
@@ -16,7 +16,7 @@ export interface Round {
 }
 
 export interface Rounds<Measured extends Round> {
-  /** Rounds that count; all of them when the result is inconclusive. */
+  /** Counted rounds; all of them when the result is inconclusive. */
   readonly used: readonly Measured[];
   readonly rejected: number;
   readonly spread: Spread;
@@ -24,7 +24,7 @@ export interface Rounds<Measured extends Round> {
   readonly inconclusive: boolean;
 }
 
-/** Least and largest cost at the reference over all rounds, with those that do not count. */
+/** Minimum and maximum cost at the reference over all rounds, rejected rounds included. */
 export interface Spread {
   readonly leastUs: number;
   readonly mostUs: number;
@@ -59,7 +59,7 @@ function counting<Measured extends Round>(rounds: readonly Measured[]): Measured
 
 /**
  * Measures until enough rounds count. Rejected ones are measured again at most twice.
- * @param mayRepeat asked before each repetition: the run as a whole is bounded
+ * @param mayRepeat called before each repetition: the run as a whole is bounded
  */
 export async function pairedRounds<Measured extends Round>(
   wanted: number,

@@ -36,7 +36,7 @@ export class SubjectWindows {
     this.#load = load;
   }
 
-  /** @param done what of a window counts, as far as `enough` @returns how much that was, which is less on a slow machine */
+  /** @param done amount of work in a window, compared with `enough` @returns the total, lower on a slow machine */
   async warmUp(subject: LoadSubject, enough: number, done: (window: SubjectWindow) => number): Promise<number> {
     let sum = 0;
     for (let left = warmUpWindows; left > 0; left--) {

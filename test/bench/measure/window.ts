@@ -1,6 +1,6 @@
 /**
- * A window of measurement, which holds the differences between its beginning and its end. It runs in the process that
- * counts, so that no message between processes skews it.
+ * A window of measurement: the differences between its beginning and its end. It runs in the counting process, so that no
+ * message between processes skews it.
  */
 import { cpus } from "node:os";
 import { setTimeout as delay } from "node:timers/promises";
@@ -8,7 +8,7 @@ import { busyNs, familyOf, nsSince, sharedNow, threadsNs } from "./machine.ts";
 
 export interface WindowOptions {
   readonly windowMs: number;
-  /** Processes whose time is reported one by one. */
+  /** Processes reported individually. */
   readonly watched: readonly number[];
   /** The run's first process: what it did not start is foreign. */
   readonly root: number;
@@ -17,7 +17,7 @@ export interface WindowOptions {
 export interface WindowUse {
   readonly durationMs: number;
   readonly watchedNs: readonly number[];
-  /** Part of the whole machine that went to processes which are none of the run's. */
+  /** Share of the machine used by processes outside of the run. */
   readonly foreignShare: number;
 }
 

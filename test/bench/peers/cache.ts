@@ -1,4 +1,4 @@
-/** The folder of the other gateways, outside of the project, which depends on none of them. It is kept from run to run. */
+/** The folder of the other gateways, outside of the project, since they are no dependencies. It is kept from run to run. */
 import { existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -21,7 +21,7 @@ export function requireInstalled(id: string, version: string): void {
   throw new Error(read(failureFile(id)) ?? `${version} is not installed: npm run bench -- --install-peers`);
 }
 
-/** Replaces what was there. A failure is kept, for the tables. @throws with what the installer said */
+/** Replaces the present content. A failure is kept, for the tables. @throws with the installer's output */
 export async function fillFolder(
   id: string,
   version: string,
@@ -39,7 +39,7 @@ export async function fillFolder(
   }
 }
 
-/** @throws with the last line that the installer wrote */
+/** @throws with the last line of the installer's output */
 export async function runInstaller(command: string, ...args: readonly string[]): Promise<void> {
   const { code, stdout, stderr } = await runProgram(command, args);
   if (code === 0) return;

@@ -8,9 +8,9 @@ import { whileOthersStop } from "./stopped.ts";
 import { type Cell, type PeerPart, type PeerRow, eachCell } from "./rows.ts";
 
 /**
- * So many streams that the core has little time to idle: with 20 of them what an event took the pipe was 0.18 to 0.58 of what it took Sluice in
- * the same round (2026-11-28). LiteLLM falls behind, and ends a stream with an error when a hundred events of the same text come one after the other, as those of the
- * scripted upstream do. The streams begin 10.2 ms apart, so that their events spread over all of the 20 ms.
+ * Enough streams to leave the core little idle time: with 20 of them an event's cost in the pipe was 0.18 to 0.58 of its cost in Sluice in
+ * the same round (2026-11-28). LiteLLM falls behind, and ends a stream with an error after a hundred consecutive events with the same text, as sent by
+ * the scripted upstream. The streams begin 10.2 ms apart, so that their events spread over all of the 20 ms.
  */
 export const pacedLoad: SubjectLoad = {
   script: { kind: "paced", deltas: 90, gapMs: 20 },
@@ -18,11 +18,11 @@ export const pacedLoad: SubjectLoad = {
   spreadMs: 1_020,
 };
 
-/** Connections open over a second, so that what a gateway does up to a second late, such as storing records, is as much in the window as its requests. */
+/** Connections open over a second, so that a gateway's deferred work (up to a second late, such as storing records) falls into the window like its requests. */
 const requests: SubjectLoad = { script: { kind: "json" }, connections: 32, spreadMs: 1_000 };
 
 /**
- * `lengths`: windows of requests that one of this load lasts. Between events a processor idles at times, and short windows differ more: in two seconds
+ * `lengths`: length of a window as a multiple of a request window. Between events a processor idles at times, and short windows differ more: in two seconds
  * an event of 20 streams took the pipe from 32 to 66 us (2026-11-27).
  */
 export const costs = [
@@ -51,7 +51,7 @@ class WindowsAlone extends SubjectWindows {
   }
 }
 
-/** A window in which a slow gateway ended no request has no cost of a request. */
+/** A window without a finished request gives no cost per request. */
 function costCell(rounds: readonly number[]): Cell {
   const us = median(rounds);
   if (!Number.isFinite(us)) return { text: "too slow for a window" };
@@ -78,7 +78,7 @@ export async function measureCosts(
   return rows;
 }
 
-/** @returns a cell for each that cannot serve the load */
+/** @returns a cell for each subject unable to serve the load */
 async function findProblems(bench: Bench, load: SubjectLoad, subjects: readonly LoadSubject[]) {
   const cells = await eachCell(subjects, async (subject) => {
     const problem = await findProblem(bench, load, subject);

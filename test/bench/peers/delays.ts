@@ -1,4 +1,4 @@
-/** The delay that a gateway adds to an answer, and to the first event of a stream. */
+/** A gateway's added delay of an answer, and of the first event of a stream. */
 import type { Bench } from "../bench.ts";
 import { foreignTolerance, median, percentile } from "../measure/rounds.ts";
 import { measureWindow } from "../measure/window.ts";
@@ -11,7 +11,7 @@ import type { Cell, PeerRow } from "./rows.ts";
 /** Below what the slowest of them can serve on one core. */
 const perSecond = 40;
 /**
- * All rounds together are some twelve hundred requests: the collections of V8 decide a p99, and a shorter time may have none or two. With seven
+ * All rounds together have some twelve hundred requests: V8's collections decide a p99, and a shorter time may have none or two. With seven
  * hundred, Portkey's delay of an answer was 1.4 and 1.9 times that of Sluice in two runs (2026-11-27).
  */
 const windowMs = 5_000;
@@ -67,7 +67,7 @@ async function addedRow(
 
 function addedCell(windows: readonly DelayWindow[], direct: readonly DelayWindow[]): Cell {
   const failed = Math.max(...windows.map((window) => window.failed));
-  // The requests that were sent last are still under way.
+  // The last requests are still in flight.
   if (failed >= perSecond) return { text: `falls behind: ${failed} not answered in time` };
   const added = windows.map(({ ms }, round) => percentile(ms, 50) - percentile(direct[round]?.ms ?? [], 50));
   const worst = (of: readonly DelayWindow[]) =>

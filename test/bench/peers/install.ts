@@ -1,4 +1,4 @@
-/** `npm run bench -- --install-peers`: installs the pinned version of each gateway that is not there yet. */
+/** `npm run bench -- --install-peers`: installs the pinned version of each missing gateway. */
 import { fillFolder, isInstalled, peerFolder } from "./cache.ts";
 import { peers } from "./peers.ts";
 import { absent } from "./versions.ts";

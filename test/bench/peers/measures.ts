@@ -1,4 +1,4 @@
-/** What is measured of each gateway, in the order in which it runs. */
+/** The measurements of each gateway, in their order. */
 import type { Bench } from "../bench.ts";
 import { cancelScript } from "../scenarios/cancel.ts";
 import type { Script } from "../script.ts";
@@ -17,11 +17,11 @@ export async function measurePeers(
   subjects: readonly LoadSubject[],
   parts: ReadonlySet<PeerPart>,
 ): Promise<readonly PeerRow[]> {
-  // Memory comes first: free space in a heap that has served others would hide what streams take.
+  // Memory comes first: free space in a used heap would hide the memory of streams.
   const memory = parts.has("memory") ? await measureMemory(bench, subjects) : [];
   const stalls = parts.has("silence") ? watchStalls(bench, subjects) : undefined;
   await warmUp(bench, subjects);
-  // From here on gateways stop in turn, which the watch would take for their silence.
+  // From here on gateways are stopped in turn, and the watch would mistake this for their silence.
   const silence = await stalls;
   return [
     ...(await measureCosts(bench, subjects, parts)),

@@ -1,15 +1,15 @@
 /**
- * A network of its own for a run, with loopback alone: programs that others wrote can then reach the scripted upstream and nothing else. Upstream
- * and clients are in it as well.
+ * A separate network namespace for a run, with only loopback: third-party programs can then reach the scripted upstream and nothing else. Upstream
+ * and clients run inside as well.
  */
 import { spawn } from "node:child_process";
 import { networkInterfaces } from "node:os";
 
-/** Only this process's network counts: loopback is all that a network of its own has. */
+/** Checks only this process's network: a new namespace has only loopback. */
 export const isAlone = (): boolean =>
   Object.values(networkInterfaces()).every((addresses) => addresses?.every(({ internal }) => internal));
 
-/** Another user than root needs a user namespace as well, and stays that user in it, since Postgres refuses to run as root. */
+/** Users other than root also need a user namespace, and keep their user in it, since Postgres refuses to run as root. */
 const own = process.getuid?.() === 0 ? ["--net"] : ["--net", "--map-current-user", "--keep-caps"];
 
 /** Runs this program again, with the same arguments, in a network of its own. @returns its exit code @throws without `unshare` */

@@ -1,4 +1,4 @@
-/** What the bench knows of another gateway: how it is installed, started and asked, and what it does meanwhile. */
+/** Description of another gateway: its installation, start, requests and quirks. */
 import type { ServerProgram } from "../running.ts";
 
 /** Where a server may write, and what it is to serve. */
@@ -6,14 +6,14 @@ export interface ServerPlace {
   readonly folder: string;
   readonly port: number;
   readonly upstreamPort: number;
-  /** Names that requests will ask for. */
+  /** Model names used in requests. */
   readonly models: readonly string[];
 }
 
 export interface ProxyProgram extends ServerProgram {
   /** Authorization of the requests; any value when absent. */
   readonly key?: string;
-  /** Headers that requests to this server carry in addition. */
+  /** Additional headers of requests to this server. */
   readonly headers?: Readonly<Record<string, string>>;
   /** It may send other deltas than the upstream did. */
   readonly changesDeltas?: true;
@@ -36,16 +36,16 @@ export const featureNames = {
 } as const;
 export type FeatureId = keyof typeof featureNames;
 
-/** What the tables say of a gateway. */
+/** A gateway's description in the tables. */
 export interface Described {
   readonly name: string;
   readonly version: string;
-  /** The setting that its documentation asks for in production, as far as it changes what is measured. */
+  /** The production setting recommended by its documentation, as far as it affects the measurements. */
   readonly setting: string;
   readonly features: Readonly<Record<FeatureId, string>>;
 }
 
 export interface Peer extends Proxy, Described {
-  /** Installs the version into a folder that exists and is empty. @throws with what the installer said */
+  /** Installs the version into an existing, empty folder. @throws with the installer's output */
   install(folder: string): Promise<void>;
 }

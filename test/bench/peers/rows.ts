@@ -2,7 +2,7 @@
 import { median } from "../measure/rounds.ts";
 import type { LoadSubject } from "../subject.ts";
 
-/** Groups of rows, which `--only` names. */
+/** Groups of rows, selected by `--only`. */
 export const peerParts = ["requests", "events", "delays", "memory", "cancel", "silence"] as const;
 export type PeerPart = (typeof peerParts)[number];
 
@@ -10,21 +10,21 @@ export type PeerPart = (typeof peerParts)[number];
 export interface Cell {
   readonly text: string;
   readonly value?: number;
-  /** The figure in each round in which the subjects took turns. */
+  /** The figure in each round; the subjects take turns within a round. */
   readonly rounds?: readonly number[];
 }
 
-/** A cell that can be compared. */
+/** A comparable cell. */
 export type ComparableCell = Cell & { readonly value: number };
 
 export interface PeerRow {
   readonly measure: string;
   readonly cells: ReadonlyMap<LoadSubject, Cell>;
-  /** Rounds were disturbed, so that the figures decide nothing. */
+  /** Rounds were disturbed, so the figures decide nothing. */
   readonly inconclusive?: boolean;
 }
 
-/** A figure as a multiple of another one, by the ratios within single rounds, which disturb both alike. */
+/** A figure as a multiple of another one, by the ratios within single rounds, where disturbances affect both alike. */
 export interface Multiple {
   readonly median: number;
   readonly least: number;
@@ -33,7 +33,7 @@ export interface Multiple {
   readonly halves: readonly [number, number];
 }
 
-/** @returns undefined without rounds in which both have a figure */
+/** @returns undefined without a round with both figures */
 export function multipleOf({ rounds = [] }: Cell, { rounds: base = [] }: Cell): Multiple | undefined {
   const ratios = rounds.map((figure, round) => figure / (base[round] ?? Number.NaN));
   if (ratios.length < 2 || !ratios.every(Number.isFinite)) return undefined;
@@ -52,7 +52,7 @@ export const halvesTolerance = 0.1;
 export const isSettled = ({ halves: [first, second] }: Multiple): boolean =>
   Math.abs(first - second) <= halvesTolerance * Math.min(Math.abs(first), Math.abs(second));
 
-/** One after the other, so that none is measured while another works. A failure is a figure like any other. */
+/** Runs one after the other, so that a measurement is not disturbed by another subject's work. A failure is a figure like any other. */
 export async function eachCell(
   subjects: readonly LoadSubject[],
   measure: (subject: LoadSubject) => Promise<Cell>,

@@ -1,4 +1,4 @@
-/** Starts other proxies beside the pipe: those of `--reference nginx,portkey,litellm`, and all gateways of `--peers`. */
+/** Starts other proxies next to the pipe: those of `--reference nginx,portkey,litellm`, and all gateways of `--peers`. */
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";

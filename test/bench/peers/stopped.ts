@@ -1,9 +1,9 @@
-/** Stops the other gateways while one is measured: LiteLLM asks its upstream for models in between, on the processor that all of them share. */
+/** Stops the other gateways while one is measured: LiteLLM queries its upstream for models in between, on the shared processor. */
 import type { LoadSubject } from "../subject.ts";
 
 /**
- * @param gateways those that may be stopped. Sluice goes on: when it is stopped it takes the pause for overload, and refuses what comes next.
- * @param measured keeps running, as does whatever else shares its processes
+ * @param gateways those safe to stop. Sluice goes on: it would take a stop for overload, and refuse the following requests.
+ * @param measured keeps running, like everything else in its processes
  */
 export async function whileOthersStop<Result>(
   gateways: readonly LoadSubject[],
@@ -23,6 +23,6 @@ function signal(pid: number, name: NodeJS.Signals): void {
   try {
     process.kill(pid, name);
   } catch {
-    // A worker that has ended meanwhile uses no processor either.
+    // A worker may have ended meanwhile; then it uses no processor either.
   }
 }

@@ -1,4 +1,4 @@
-/** Streams that wait, that their clients leave, and whose provider falls silent. */
+/** Waiting streams, cancelled streams, and streams of a silent provider. */
 import { setTimeout as delay } from "node:timers/promises";
 import type { Bench } from "../bench.ts";
 import type { StalledStream } from "../client/stalled.ts";
@@ -33,7 +33,7 @@ async function streamMemory(bench: Bench, subject: LoadSubject): Promise<Compara
   return { text: `${value.toFixed(0)} KiB${left}`, value };
 }
 
-/** Garbage of the start may be freed meanwhile, and room that others have left may be used again: the larger of two figures counts. */
+/** Garbage of the start may be freed meanwhile, and freed space may be reused: the larger of two figures counts. */
 export async function measureMemory(bench: Bench, subjects: readonly LoadSubject[]): Promise<PeerRow[]> {
   bench.say("memory");
   const bare = new Map<LoadSubject, Cell>();
@@ -54,7 +54,7 @@ export async function measureMemory(bench: Bench, subjects: readonly LoadSubject
   ];
 }
 
-/** Rarer events than those of a model that writes at full speed, so that LiteLLM's limit is not reached. */
+/** Less frequent events than those of a model at full speed, to stay below LiteLLM's limit. */
 export const cancels: CancelBatches = { open: 20, batch: 10, batches: 4, gapMs: 50 };
 
 export async function measureCancels(bench: Bench, subjects: readonly LoadSubject[]): Promise<PeerRow> {
@@ -67,10 +67,10 @@ export async function measureCancels(bench: Bench, subjects: readonly LoadSubjec
   return { measure: "client closes a stream until the upstream's socket is closed, p50 / p99", cells };
 }
 
-/** Longer than the limit for silence of any gateway here that has one by default. */
+/** Longer than every default limit for silence of these gateways. */
 const silenceMs = 150_000;
 
-/** Runs beside the warm-up, since it waits for minutes and does nothing meanwhile. */
+/** Runs during the warm-up, since it mostly waits for minutes. */
 export async function watchStalls({ load }: Bench, subjects: readonly LoadSubject[]): Promise<PeerRow> {
   const watched = subjects.map(async (subject) => {
     const stalled = await load.call("watchStalled", { target: subject.target, limitMs: silenceMs });

@@ -67,7 +67,7 @@ function multiple([base]: readonly Column[], cells: Cells, subject: LoadSubject)
   return own === undefined || first === undefined || own === first ? undefined : multipleOf(own, first);
 }
 
-/** Whether another run would say the same, as far as the halves of this one tell. */
+/** Whether another run would give the same result, judged by the halves of this one. */
 function settlement(columns: readonly Column[], rows: readonly PeerRow[]): string[] {
   const percent = `${halvesTolerance * 100} %`;
   const lines = rows.flatMap(({ measure, cells }) =>
@@ -95,7 +95,7 @@ function lowest(columns: readonly Column[], { cells }: PeerRow, kind: Column["ki
   return placed.toSorted((a, b) => a.cell.value - b.cell.value)[0];
 }
 
-/** A line for each row in which figures can be compared: the gateway that is ahead. */
+/** A line for each row with comparable figures: the best gateway. */
 function lead(columns: readonly Column[], row: PeerRow): string[] {
   const own = lowest(columns, row, "sluice");
   const other = lowest(columns, row, "peer");

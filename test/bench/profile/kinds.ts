@@ -1,7 +1,7 @@
-/** Kinds of what a Node process does, told by the function that was running: a profile by function alone is flat and hides them. */
+/** Kinds of work of a Node process, by the running function: a profile by single functions is flat and hides them. */
 import type { PerfFrame } from "./perf.ts";
 
-/** The first that matches decides. Names are those of V8 11 to 13: `JS:*` is optimised, `Builtins_` part of the program. */
+/** The first match decides. Names are those of V8 11 to 13: `JS:*` is optimised, `Builtins_` part of the program. */
 const kinds: readonly (readonly [kind: string, symbol: RegExp])[] = [
   ["WebAssembly", /^JS:wasm/],
   ["optimised JavaScript", /^JS:[*+]/],

@@ -1,4 +1,4 @@
-/** Samples of what processes do, taken by Linux' own `perf`, with V8's names for the code that it has compiled. */
+/** Samples of processes' activity, taken by Linux' own `perf`, with V8's names for compiled code. */
 import { execFileSync, spawn } from "node:child_process";
 import { once } from "node:events";
 import { mkdtempSync, rmSync } from "node:fs";
@@ -6,7 +6,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
 
-/** Makes V8 write /tmp/perf-<pid>.map, from which perf has the names. */
+/** Makes V8 write /tmp/perf-<pid>.map, the source of perf's names. */
 export const perfNodeOptions = ["--perf-basic-prof"];
 /** No multiple of what timers do. */
 const samplesPerSecond = 1_999;
@@ -21,7 +21,7 @@ export interface PerfFrame {
 
 export interface PerfSample {
   readonly pid: number;
-  /** The function that ran and its callers, innermost first. V8 keeps frame pointers, Node's C++ in the most part, the kernel its own. */
+  /** The running function and its callers, innermost first. V8 keeps frame pointers, Node's C++ in the most part, the kernel its own. */
   readonly frames: readonly PerfFrame[];
 }
 
@@ -71,7 +71,7 @@ export async function samplesDuring(
   }
 }
 
-/** Removes the names of processes that have ended. */
+/** Removes the names of ended processes. */
 export function removeNames(pids: readonly number[]): void {
   for (const pid of pids) rmSync(`/tmp/perf-${pid}.map`, { force: true });
 }

@@ -1,13 +1,13 @@
-/** Names the code of Sluice from which a process came to what it did. */
+/** Names the code of Sluice responsible for a sample. */
 import { type Place, isSluice, describePlace } from "../counts/labels.ts";
 import { sourceOf } from "../counts/sources.ts";
 import { kindOf } from "./kinds.ts";
 import type { PerfFrame, PerfSample } from "./perf.ts";
 
-/** A function as V8 names it: `JS:*write file:///srv/gateway/bundle/main.js:12:3`, with a mark for the tier that compiled it. */
+/** A function as named by V8: `JS:*write file:///srv/gateway/bundle/main.js:12:3`, with a mark for its compiler tier. */
 const compiled = /^JS:[*+^~]?(\S*) (\S+):(\d+):(\d+)$/;
 
-/** @returns the nearest function of Sluice that led to a sample. A function that V8 compiled into its caller is counted there. */
+/** @returns the nearest calling function of Sluice. A function inlined by V8 is counted in its caller. */
 export function placeOf({ frames }: PerfSample): string {
   const [inner] = frames;
   const places = frames.map(placeIn).filter((place) => place !== undefined);

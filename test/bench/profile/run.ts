@@ -18,7 +18,7 @@ type Shares = Readonly<Record<CountedService, ReadonlyMap<string, number>>>;
 
 interface Profile {
   readonly kinds: Shares;
-  /** By the function of Sluice that asked for what was done; undefined where only kinds are known. */
+  /** Shares by the requesting function of Sluice; undefined when only kinds are known. */
   readonly places: Shares | undefined;
 }
 

@@ -1,6 +1,6 @@
 /**
- * Measures what reports do to requests: eight clients that reload reports of four million turns, while 1,000 keys are made and used at once. `node
- * test/dist/bench/reports/main.js` (some ten minutes, most of them to fill the tables), or with other numbers of turns and keys. Fails when a request is refused.
+ * Measures how reports slow down requests: eight clients reload reports of four million turns, while 1,000 keys are made and used at once. `node
+ * test/dist/bench/reports/main.js` (some ten minutes, mostly to fill the tables), or with other numbers of turns and keys. Fails when a request is refused.
  */
 import { loadavg } from "node:os";
 import { migrationLimits, openDatabase } from "@sluice/admin-svc/store/postgres/postgres.js";

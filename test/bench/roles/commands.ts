@@ -13,7 +13,7 @@ export type RoleReply =
   | { readonly id: number; readonly result: unknown }
   | { readonly id: number; readonly error: string };
 
-/** Serves until the parent is gone; a role that outlived it would load the machine unseen. */
+/** Serves until the parent is gone; an orphaned role would load the machine unseen. */
 export function serve(commands: Commands): void {
   process.on("message", (call: RoleCall) => {
     void answer(commands, call).then((reply) => process.send?.(reply));

@@ -1,6 +1,6 @@
 /**
- * Loaded into the processes of a house by `--import`, with the folder for the sockets as its query: counts promises,
- * allocated bytes and processor time when told to. A process that is not told so does nothing else than without it.
+ * Loaded into the processes of an installation by `--import`, with the folder for the sockets as its query: counts promises,
+ * allocated bytes and processor time on command. Without a command the process behaves as if it were not loaded.
  */
 import { createServer } from "node:net";
 import { createInterface } from "node:readline";
@@ -38,7 +38,7 @@ function serve(path: string): void {
       socket.write(`${JSON.stringify(reply)}\n`);
     });
   });
-  // It must not keep a process alive that has drained.
+  // The server must not keep a drained process alive.
   server.listen(path).unref();
 }
 

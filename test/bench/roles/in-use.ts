@@ -13,7 +13,7 @@ export interface InUse {
   readonly heapBytes: number;
   /** Contents of buffers, and what else C++ reports to V8; not what it keeps for sockets. */
   readonly externalBytes: number;
-  /** Number of handles that keep the process from ending, by their kind in process.getActiveResourcesInfo. */
+  /** Number of handles keeping the process from ending, by their kind in process.getActiveResourcesInfo. */
   readonly resources: Readonly<Record<string, number>>;
 }
 

@@ -1,4 +1,4 @@
-/** Role: the clients. Counts what arrives, and measures the machine at the same instants at which it counts. */
+/** Role: the clients. Counts arrivals, and measures the machine at the same instants. */
 import { setTimeout as delay } from "node:timers/promises";
 import { cancelBatches } from "../client/cancel.ts";
 import { storm } from "../client/storm.ts";
@@ -27,7 +27,7 @@ export interface LoadWindow extends OpenWindow {
   readonly problems: ReadonlyMap<string, number>;
 }
 
-/** For the target to notice that the clients have left. */
+/** Time for the target to notice that the clients have left. */
 const settleMs = 200;
 
 let load: ClientLoad | undefined;

@@ -29,13 +29,13 @@ export const wholeAnswer = Buffer.from(
   `HTTP/1.1 200 OK${crlf}content-type: application/json${crlf}content-length: ${Buffer.byteLength(jsonAnswer)}${crlf}${crlf}${jsonAnswer}`,
 );
 
-/** The answer of a provider that is down; the connection stays open. */
+/** The answer of a failing provider; the connection stays open. */
 export const broken = Buffer.from(`HTTP/1.1 500 Internal Server Error${crlf}content-length: 0${crlf}${crlf}`);
 
 export const refusal = (status: string): Buffer =>
   Buffer.from(`HTTP/1.1 ${status}${crlf}content-length: 0${crlf}connection: close${crlf}${crlf}`);
 
-/** A chunk of its own for each event, as servers that flush each event send it. */
+/** A separate chunk for each event, as sent by servers that flush each event. */
 function chunk(text: string): Buffer {
   return Buffer.from(`${Buffer.byteLength(text).toString(16)}${crlf}${text}${crlf}`);
 }
@@ -55,7 +55,7 @@ const event = (fields: object): Buffer =>
 const choice = (delta: object, finishReason: string | null): Buffer =>
   event({ choices: [{ index: 0, delta: delta, logprobs: null, finish_reason: finishReason }] });
 
-/** Status line, headers and the event that names the role. */
+/** Status line, headers and the event with the role. */
 export const mockStreamHead = Buffer.concat([
   Buffer.from(
     `HTTP/1.1 200 OK${crlf}content-type: text/event-stream${crlf}cache-control: no-cache${crlf}transfer-encoding: chunked${crlf}${crlf}`,
@@ -72,7 +72,7 @@ export const streamTail = Buffer.concat([
   Buffer.from(`0${crlf}${crlf}`),
 ]);
 
-/** About 64 KiB, so that a write is a large one. */
+/** About 64 KiB, for large writes. */
 export const floodPart = Buffer.concat(Array.from({ length: 256 }, () => mockDelta));
 
 const bursts = new Map<number, Buffer>();

@@ -1,4 +1,4 @@
-/** Reads requests off a socket with as little work as possible: where the body ends, which script it asks for, and its tag. */
+/** Reads requests off a socket with as little work as possible: the end of the body, the requested script, and the tag. */
 import { type Script, scriptOf } from "../script.ts";
 
 export interface MockRequest {
@@ -12,7 +12,7 @@ const headEnd = Buffer.from("\r\n\r\n");
 export class RequestReader {
   #pending: Buffer = Buffer.alloc(0);
 
-  /** @returns requests that are now complete @throws when the request cannot be served */
+  /** @returns newly completed requests @throws when the request cannot be served */
   feed(bytes: Buffer): MockRequest[] {
     this.#pending = this.#pending.length === 0 ? bytes : Buffer.concat([this.#pending, bytes]);
     const requests: MockRequest[] = [];

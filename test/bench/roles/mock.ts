@@ -1,4 +1,4 @@
-/** Role: an OpenAI-compatible upstream on raw sockets that does what the model's name says. */
+/** Role: an OpenAI-compatible upstream on raw sockets, scripted by the model's name. */
 import { type AddressInfo, type Socket, createServer } from "node:net";
 import { sharedNow } from "../measure/machine.ts";
 import { serve } from "./commands.ts";
@@ -33,7 +33,7 @@ const server = createServer({ noDelay: true }, (socket) => {
       socket.end(refusal("400 Bad Request"));
     }
   });
-  // The peer that aborts may reset the connection.
+  // An aborting peer may reset the connection.
   socket.on("error", () => undefined);
   socket.on("close", () => {
     connections--;
@@ -63,7 +63,7 @@ function noteClose(socket: Socket, tag: string): void {
   socket.once("close", note);
 }
 
-/** The first delta comes with the head, so that the time to it holds no timer. */
+/** The first delta comes with the head, so that the time to it contains no timer. */
 function begin(socket: Socket): void {
   socket.cork();
   socket.write(mockStreamHead);
@@ -112,7 +112,7 @@ const commands = {
       server.listen(0, "127.0.0.1", () => resolve((server.address() as AddressInfo).port));
     }),
   closed: (tags: readonly string[]) => new Map(tags.map((tag) => [tag, closedAtMs.get(tag)])),
-  /** Bytes of each flood that the kernel has taken. */
+  /** Bytes of each flood accepted by the kernel. */
   accepted: () => [...floods].map((socket) => socket.bytesWritten - socket.writableLength),
   connections: () => connections,
   /** Whether requests for `outage` fail. */

@@ -1,4 +1,4 @@
-/** Role: the reference. A proxy of plain node:http that keeps connections alive on both sides and passes bytes on. */
+/** Role: the reference. A plain node:http proxy with keep-alive connections on both sides. */
 import { Agent, type ServerResponse, createServer, request } from "node:http";
 import type { AddressInfo } from "node:net";
 import { serve } from "./commands.ts";

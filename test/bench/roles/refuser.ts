@@ -8,7 +8,7 @@ import { serve } from "./commands.ts";
 
 const door = { overloaded: true, refuses: () => true };
 
-/** A socket that answers whatever it reads is the least that Node can do. */
+/** A socket with a fixed answer is the minimum cost in Node. */
 const ways = {
   "a bare socket": (): Server =>
     createServer({ noDelay: true }, (socket) => {

@@ -1,4 +1,4 @@
-/** How soon the upstream notices that a client has left. */
+/** How soon the upstream notices a client's disconnect. */
 import { setTimeout as delay } from "node:timers/promises";
 import type { Bench, Finding } from "../bench.ts";
 import type { CancelOptions } from "../client/cancel.ts";
@@ -8,7 +8,7 @@ import { type Script, endless } from "../script.ts";
 
 const batches: CancelBatches = { open: 100, batch: 25, batches: 8, gapMs: 20 };
 const limitMs = 100;
-/** A stream that the upstream still serves after this was never cancelled. */
+/** A stream still served by the upstream after this time counts as never cancelled. */
 export const patienceMs = 2_000;
 
 export const cancelScript = ({ gapMs }: CancelBatches): Script => ({ kind: "paced", deltas: endless, gapMs });
@@ -18,12 +18,12 @@ export type CancelBatches = Omit<CancelOptions, "target">;
 
 export interface CancelDelays {
   readonly ms: readonly number[];
-  /** Streams that the upstream still served when the patience was at its end. */
+  /** Streams still served by the upstream after the patience. */
   readonly never: number;
 }
 
 export async function measureCancel(bench: Bench): Promise<Finding> {
-  // Not counted: a process that has cancelled nothing yet is slow at it.
+  // Not counted: the first cancellations of a process are slow.
   await cancelDelays(bench, bench.house.target, batches);
   const pipe = await cancelDelays(bench, bench.pipe.target, batches);
   const house = await cancelDelays(bench, bench.house.target, batches);

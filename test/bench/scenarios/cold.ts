@@ -1,6 +1,6 @@
 /**
  * Cost of the first requests of a process, one after the other: a Sluice with few requests is at this stage for hours. Each
- * round starts the pipe and the houses anew; they take turns in small parts, so that what disturbs the machine disturbs all.
+ * round starts the pipe and the installations anew; they take turns in small parts, so that disturbances of the machine affect all.
  */
 import type { Bench, Finding } from "../bench.ts";
 import type { LoadSubject } from "../subject.ts";

@@ -86,7 +86,7 @@ export async function measureCost(bench: Bench, scenario: CostScenario): Promise
   return { findings, problems };
 }
 
-/** @param subjects those that take turns with the pipe */
+/** @param subjects those taking turns with the pipe */
 export async function measureRounds(bench: Bench, load: SubjectLoad, subjects: readonly LoadSubject[]) {
   const windows = new SubjectWindows(bench, load);
   for (const subject of [bench.pipe, ...subjects])
@@ -94,7 +94,7 @@ export async function measureRounds(bench: Bench, load: SubjectLoad, subjects: r
   return { rounds: await costRounds(bench, windows, subjects), problems: windows.problems };
 }
 
-/** @param subjects warm ones, which take turns with the pipe */
+/** @param subjects warm ones, taking turns with the pipe */
 export function costRounds(bench: Bench, windows: SubjectWindows, subjects: readonly LoadSubject[]) {
   const { pipe, pace } = bench;
   const all = [pipe, ...subjects];
@@ -105,7 +105,10 @@ export function costRounds(bench: Bench, windows: SubjectWindows, subjects: read
   );
 }
 
-/** Some references cannot stream on every version of Node. Asked twice: on a busy machine a time limit may pass. @returns why it cannot serve the load at all */
+/**
+ * Some references cannot stream on every version of Node. Tried twice: on a busy machine a time limit may pass. @returns why it cannot serve the load at
+ * all
+ */
 export async function findProblem(
   { load }: Bench,
   { script, form }: SubjectLoad,
@@ -174,7 +177,7 @@ function costFinding(bench: Bench, scenario: CostScenario, subject: LoadSubject,
   };
 }
 
-/** Two subjects in the same rounds, which disturb both alike. */
+/** Two subjects in the same rounds, where disturbances affect both alike. */
 function comparison(
   scenario: CostScenario,
   first: LoadSubject,

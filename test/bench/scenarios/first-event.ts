@@ -1,4 +1,4 @@
-/** The delay that a house adds to the first event of a stream, once it has started many streams. */
+/** An installation's added delay of a stream's first event, after many started streams. */
 import type { Bench, Finding } from "../bench.ts";
 import type { LoadSubject } from "../subject.ts";
 import { type Rounds, median, percentile } from "../measure/rounds.ts";

@@ -9,7 +9,7 @@ import type { Script } from "../script.ts";
 const sizes = [200, 1_000, 5_000];
 /** An event a second, and no end while they are measured. */
 export const growthScript: Script = { kind: "paced", deltas: 10_000, gapMs: 1_000 };
-/** Slow enough for the door, which refuses what it cannot serve. */
+/** Slow enough for the gateway's admission, which refuses load beyond its capacity. */
 const openedPerSecond = 200;
 const windowMs = 8_000;
 /** So much memory may a stream take at the largest size, of what it takes at the one before. */
@@ -22,7 +22,7 @@ const openings = { perSecond: 1_000, forMs: 4_000 };
 
 interface Cost {
   readonly us: number;
-  /** Times that a stream was refused while they were opened. */
+  /** Refused attempts to open a stream. */
   readonly refused: number;
 }
 

@@ -1,4 +1,4 @@
-/** Measures the memory of a stream on which nothing happens. */
+/** Measures the memory of an idle stream. */
 import { setTimeout as delay } from "node:timers/promises";
 import type { Bench, Finding } from "../bench.ts";
 import { idleScript } from "../client/idle.ts";
@@ -7,13 +7,13 @@ import { type HouseMemory, kibText, memoryOfStream, sum } from "../measure/memor
 export { idleScript };
 
 /**
- * Streams that are not counted, and stay open: a process keeps the code and the tables of its first streams, and pages that these had given
- * back would be filled by the counted ones.
+ * Uncounted streams, kept open: a process keeps the code and the tables of its first streams, and the counted ones would fill pages freed
+ * by them.
  */
 const firstStreams = 200;
 const streams = 4_000;
 const limitKib = 25;
-/** Time for the work that a start leaves behind, such as records of usage. */
+/** Time for deferred work of the start, such as records of usage. */
 const settleMs = 5_000;
 /** Longer than limits.keep_alive_ms, so that comments have been sent. Less than timeouts.idle_ms of a provider, which ends the first streams, too. */
 const quietMs = 20_000;

@@ -1,4 +1,4 @@
-/** Three endpoints whose provider fails for a minute: how often it is asked meanwhile, and how soon it serves when it is back. */
+/** Three endpoints of a provider with an outage of a minute: how often it is called meanwhile, and how soon it serves again. */
 import type { Bench, Finding } from "../bench.ts";
 import type { Script } from "../script.ts";
 

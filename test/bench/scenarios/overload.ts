@@ -1,4 +1,4 @@
-/** Five times as many requests as the house can serve: what it still serves, and how soon the others hear that they are refused. */
+/** Five times as many requests as the installation can serve: how many it serves, and how soon it refuses the others. */
 import type { Bench, Finding } from "../bench.ts";
 import { median, percentile } from "../measure/rounds.ts";
 import type { Script } from "../script.ts";

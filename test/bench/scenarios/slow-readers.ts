@@ -1,6 +1,6 @@
 /**
- * Measures the cost of clients that do not read: how much is buffered for them, in how much memory, and whether other
- * streams suffer.
+ * Measures the cost of clients that do not read: the bytes buffered for them, the memory for it, and the effect on other
+ * streams.
  */
 import { setTimeout as delay } from "node:timers/promises";
 import type { Bench, Finding } from "../bench.ts";

@@ -149,7 +149,7 @@ function finding(
   };
 }
 
-/** Ratios within single rounds, which disturb both builds alike. */
+/** Ratios within single rounds, where disturbances affect both builds alike. */
 function comparison(
   scenario: VariantScenario,
   { first, ...measured }: Measured & { readonly first: Variant },

@@ -1,5 +1,5 @@
 /**
- * The text with another digit in its middle, which is never the text itself: a fixed last digit may be the one that the text has, and the last
+ * The text with its middle digit changed. A fixed last digit may equal the present one, and the last
  * digit of base64 may hold no bit.
  */
 export function altered(text: string): string {

@@ -13,14 +13,14 @@ export const openBrowser = (): Promise<Browser> =>
 
 export interface Visit {
   readonly page: Page;
-  /** Everything that a page must not do: requests to other origins, errors of scripts, reports of the content security policy. */
+  /** Forbidden behaviour of a page: requests to other origins, script errors, reports of the content security policy. */
   readonly complaints: string[];
 }
 
-/** Opens a page that remembers what went wrong on it. @param origin the only one that it may ask */
+/** Opens a page and records its errors. @param origin the only permitted origin */
 export async function visit(browser: Browser, origin: string, options: BrowserContextOptions = {}): Promise<Visit> {
   const context = await browser.newContext({ baseURL: origin, ...options });
-  // A busy machine needs more than the 30 s of Playwright; a test ends after 120 s without saying what it waited for.
+  // A busy machine needs more than the 30 s of Playwright; a test ends after 120 s without naming the missed condition.
   context.setDefaultTimeout(100_000);
   const page = await context.newPage();
   const complaints: string[] = [];
@@ -37,7 +37,7 @@ export async function visit(browser: Browser, origin: string, options: BrowserCo
 
 const axe = readFileSync(createRequire(import.meta.url).resolve("axe-core/axe.min.js"), "utf8");
 
-/** The findings of axe on a page: the rule, and the first elements that break it. */
+/** The findings of axe on a page: the violated rule, and its first elements. */
 export async function findBarriers(page: Page): Promise<string[]> {
   await page.evaluate(axe);
   return await page.evaluate<string[]>(`axe.run().then(({ violations }) =>

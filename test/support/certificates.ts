@@ -39,7 +39,7 @@ export interface CertificateOptions {
   /** Names and addresses of the host in the certificate. */
   readonly hosts?: readonly string[];
   readonly by: Authority;
-  /** Authorities that the server trusts. */
+  /** Authorities trusted by the server. */
   readonly trusted: readonly Authority[];
   /** End of validity; a day from now by default. */
   readonly until?: Date;
@@ -71,7 +71,7 @@ export async function writeCertificate(folder: string, options: CertificateOptio
 }
 
 /**
- * Replaces a file at once, so that it is never seen half written; the three files are not replaced together, as in a
+ * Replaces a file atomically, so that no reader sees a half-written file; the three files are not replaced together, as in a
  * mounted secret.
  */
 function put(folder: string, name: string, text: string): void {
@@ -80,7 +80,7 @@ function put(folder: string, name: string, text: string): void {
   renameSync(`${file}.new`, file);
 }
 
-/** The certificate and the key that were put into a folder. */
+/** The certificate and the key in a folder. */
 export const readCredentials = (folder: string): { readonly key: Buffer; readonly cert: Buffer } => ({
   key: readFileSync(join(folder, "tls.key")),
   cert: readFileSync(join(folder, "tls.crt")),

@@ -1,10 +1,10 @@
-/** Claims about time that a slow machine cannot refute, and that code which waits for a timer cannot meet. */
+/** Assertions about time that hold on a slow machine, and fail for code waiting for a timer. */
 
 import { readFileSync } from "node:fs";
 
 /**
  * Repeats a measurement until it is below the limit, and returns the minimum in ms. Other work on the machine delays
- * some tries, a timer delays all: a defect that the limit is to find must take much longer than the limit.
+ * some tries, a timer delays all: a defect must take much longer than the limit to be found.
  */
 export async function findShortest(limitMs: number, attempt: () => Promise<number>, tries = 30): Promise<number> {
   let best = Number.POSITIVE_INFINITY;
@@ -13,11 +13,11 @@ export async function findShortest(limitMs: number, attempt: () => Promise<numbe
 }
 
 /**
- * Processor time of this thread in ms, which other processes and garbage collecting threads do not delay. Where the
- * system does not tell, the processor time of the process.
+ * Processor time of this thread in ms, independent of other processes and of garbage collecting threads. The processor time of
+ * the process on systems without a clock per thread.
  */
 const spentMs = (): number => {
-  // cpuUsage() makes the kernel update its count for this thread, which is some milliseconds old otherwise.
+  // cpuUsage() makes the kernel update its count for this thread; otherwise the count is some milliseconds old.
   const { user, system } = process.cpuUsage();
   try {
     return Number(readFileSync(`/proc/self/task/${process.pid}/schedstat`, "latin1").split(" ")[0]) / 1e6;
@@ -33,10 +33,7 @@ export async function measureCpuMs(work: () => unknown): Promise<number> {
   return spentMs() - at;
 }
 
-/**
- * Work of the same kind as the measured code; on the machine that the limits were set on, its fastest run takes
- * `yardstickMs`.
- */
+/** Work similar to the measured code; its fastest run takes `yardstickMs` on the machine used for setting the limits. */
 function yardstick(): number {
   const seen = new Map<string, number>();
   let hash = 0;
@@ -49,8 +46,8 @@ function yardstick(): number {
 const yardstickMs = 14;
 
 /**
- * The minimum processor time of several tries, in ms, scaled to the machine that the limit was set on: a slower
- * machine, or one whose caches others use, takes several times as long. The factor is measured right after a try above
+ * The minimum processor time of several tries, in ms, scaled to the machine used for setting the limit: a slower
+ * machine, or one with shared caches in use, takes several times as long. The factor is measured right after a try above
  * the limit.
  */
 export function findMinCpuMs(limitMs: number, attempt: () => Promise<number>): Promise<number> {
@@ -61,7 +58,7 @@ export function findMinCpuMs(limitMs: number, attempt: () => Promise<number>): P
   return findShortest(limitMs, scaled, 12);
 }
 
-/** Maximum processor time in ms for which the event loop is blocked while some work runs. */
+/** Maximum processor time in ms of a single blocking of the event loop during some work. */
 export async function measureLongestBlockMs(work: () => Promise<unknown>): Promise<number> {
   let longest = 0;
   let last = spentMs();

@@ -1,4 +1,4 @@
-/** A collector of traces: takes OTLP as JSON over HTTP, and keeps every span that it was given. */
+/** A collector of traces: accepts OTLP as JSON over HTTP, and keeps every span. */
 import { once } from "node:events";
 import { type IncomingHttpHeaders, createServer } from "node:http";
 import type { AddressInfo } from "node:net";
@@ -29,7 +29,7 @@ export interface Collector {
   /** Bodies as they came. */
   readonly bodies: readonly Buffer[];
   readonly headers: readonly IncomingHttpHeaders[];
-  /** All spans of one trace, once there are so many of them; more that come soon after are there, too. */
+  /** All spans of one trace, once there are at least `count`; spans arriving soon after are included. */
   trace(traceId: string, count: number): Promise<CollectedSpan[]>;
   stop(): Promise<void>;
 }

@@ -20,7 +20,7 @@ export const sampleStream = (name: string): SseStream => parseSse(`${sample(name
 
 const differsFromRunToRun = new Set(["id", "item_id", "call_id", "created_at", "completed_at"]);
 
-/** The value with everything masked that differs from run to run, and nothing else. */
+/** The value with all run-dependent parts masked, and nothing else. */
 export function maskVolatile(value: unknown): unknown {
   if (Array.isArray(value)) return value.map(maskVolatile);
   if (typeof value !== "object" || value === null) return value;

@@ -1,21 +1,21 @@
-/** Databases for tests, each of its own, on the server of the run; databases that exist there are never touched. */
+/** A separate database for each test, on the server of the run; existing databases are never touched. */
 import { randomBytes } from "node:crypto";
 import pg from "pg";
 import { runVariable } from "./runner/run-folder.ts";
 
-/** Variable in which setup tells the test files where the server is. */
+/** Variable by which setup passes the server's address to the test files. */
 export const serverVariable = "SLUICE_TEST_SERVER_URL";
 
 export interface TestDatabase {
   readonly url: string;
-  /** Ends sessions that are still open. */
+  /** Ends open sessions first. */
   drop(): Promise<void>;
 }
 
 export async function createDatabase(): Promise<TestDatabase> {
   const server = process.env[serverVariable];
   if (server === undefined) throw new Error(`${serverVariable} is not set: run the tests with jest.config.mjs`);
-  // The run's name is in the database's, so that the run can drop what an interrupted test left.
+  // The database's name contains the run's, so that the run can drop leftovers of an interrupted test.
   const run = (process.env[runVariable] ?? "").toLowerCase();
   const name = `sluice_test_${run}_${randomBytes(8).toString("hex")}`;
   await execute(server, `CREATE DATABASE ${name}`);

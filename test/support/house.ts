@@ -15,20 +15,20 @@ export const services = ["gateway", "inference-svc", "admin-svc"] as const;
 export type Service = (typeof services)[number];
 
 export interface HouseOptions {
-  /** YAML of the configuration file; the one that ships with the house when absent. */
+  /** YAML of the configuration file; the shipped file when absent. */
   readonly config?: string;
   /** Environment variables in addition to the minimum. */
   readonly environment?: Readonly<NodeJS.ProcessEnv>;
   /**
    * 0: gateway and inference-svc are one process, named gateway. The INFERENCE_REPLICAS of the run when absent, else 1. A test that ends or
-   * stops one of the two, and expects the other to go on, asks for 1.
+   * stops one of the two, and expects the other to go on, sets 1.
    */
   readonly inferenceReplicas?: number;
-  /** The house runs its own Postgres, for tests that kill it; otherwise it gets a database on the server of the run. */
+  /** Runs the installation with its own Postgres, for tests that kill it; otherwise it gets a database on the server of the run. */
   readonly embeddedPostgres?: boolean;
-  /** A folder that the caller made and removes, so that a house can start in it again. */
+  /** A folder made and removed by the caller, so that an installation can start in it again. */
   readonly dataDir?: string;
-  /** Checkout whose programs run; this one by default. */
+  /** Checkout of the programs; this one by default. */
   readonly checkout?: string;
   /** Command and arguments before the program, for example to run it as another user. */
   readonly prefix?: readonly string[];
@@ -42,32 +42,32 @@ export interface House {
   readonly ports: Ports;
   readonly dataDir: string;
   readonly databaseUrl: string;
-  /** Everything that the supervisor has printed so far. */
+  /** All output of the supervisor so far. */
   output(): string;
   /** Current process ids by process name; of one process for gateway and inference-svc, both names. */
   pids(): Readonly<Record<string, number>>;
-  /** Lines that a process has written so far: some are written a little later than they are logged. */
+  /** Lines written so far by a process: some are written a little after they are logged. */
   logs(name: string): string;
-  /** Waits for a line of a process. @returns the first line that has all of the texts */
+  /** Waits for a line of a process. @returns the first line with all of the texts */
   logged(name: string, ...texts: (string | RegExp)[]): Promise<string>;
   /**
-   * Waits until gateway and the only inference-svc have written what they have logged until now, which the lines of one more request show.
-   * Lines of admin-svc are warnings and errors, which are written at once. @returns the logs of all services
+   * Waits until gateway and the only inference-svc have written all lines logged so far, proved by the lines of one more request.
+   * Lines of admin-svc are warnings and errors, written at once. @returns the logs of all services
    */
   allLogged(): Promise<string>;
-  /** Runs the CLI. @throws with what it said when it fails */
+  /** Runs the CLI. @throws with its output when it fails */
   admin(...args: string[]): Promise<{ stdout: string; stderr: string }>;
   /** Drains, ends every process, removes the data. */
   stop(): Promise<void>;
 }
 
-/** A management key that is not of the account, as the first one is. */
+/** A management key of a workspace; the first key belongs to the account. */
 export async function makeManager(house: House): Promise<string> {
   const { stdout } = await house.admin("keys", "create", "--management", "--name", "ordinary", "--json");
   return (JSON.parse(stdout) as { readonly key: string }).key;
 }
 
-/** Longer than any drain of a test: a process that is still alive then hangs. */
+/** Longer than any drain of a test: a process still alive after it hangs. */
 const stopLimitMs = 60_000;
 
 const replicasOf = ({ inferenceReplicas = Number(process.env["INFERENCE_REPLICAS"] ?? 1) }: HouseOptions): number =>
@@ -196,7 +196,7 @@ async function environmentOf(
     SLUICE_INFERENCE_HEALTH_PORT: inferenceHealth,
     SLUICE_ADMIN_HEALTH_PORT: adminHealth,
     SLUICE_INFERENCE_REPLICAS: String(replicas),
-    // Tests name every model that is served.
+    // Tests name every served model.
     SLUICE_ECHO: "false",
     SLUICE_DRAIN_LIMIT_MS: "10000",
     // Longer than most tests take; test/deploy/warm-up.test.ts warms up.
@@ -219,7 +219,7 @@ class SupervisorProcess {
       this.#child.once("error", (error) => resolve(error.message));
       this.#child.once("close", (code, signal) => resolve(signal ?? `exit code ${code}`));
     });
-    // A test run that is killed takes its houses with it.
+    // A killed test run takes its installations with it.
     if (this.#child.pid !== undefined) {
       const untie = tie(this.#child.pid, "KILL");
       void this.#exited.then(untie);

@@ -16,7 +16,7 @@ export class Link {
   #port = 0;
   #frozen = false;
 
-  /** @param targets processes that serve the same: connections go to them in turn, past those that accept none */
+  /** @param targets equivalent processes: connections go to them in turn, skipping those that accept none */
   constructor(...targets: readonly LinkTarget[]) {
     this.#targets = targets;
   }

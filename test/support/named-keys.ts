@@ -1,4 +1,4 @@
-/** Keys of the configuration file that a text names, and whether the file takes them. */
+/** Configuration keys named in a text, and whether the configuration file accepts them. */
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { root } from "./processes.ts";
@@ -25,7 +25,7 @@ function takes(node: SchemaNode, [name, ...rest]: readonly string[]): boolean {
   return typeof any === "object" && takes(any, rest);
 }
 
-/** Sections whose keys no request has, nor the code as fields of its own: what begins with one of them is a key. */
+/** Sections whose names are neither request fields nor fields in the code: a word that begins with one is a key. */
 const sections = [
   "alignment",
   "search",
@@ -53,5 +53,5 @@ const sections = [
   .join("|");
 const key = new RegExp(String.raw`(?<![\w./-])(?:${sections})(?:\.(?:[a-z_0-9]+(?:-[a-z_0-9]+)*|\*))+(?![\w(/])`, "g");
 
-/** Keys that a message names; each begins with a section of the file. */
+/** Keys named in a message; each begins with a section of the file. */
 export const namedKeys = (text: string): readonly string[] => text.match(key) ?? [];

@@ -1,4 +1,4 @@
-/** The pages of the documentation: README.md, docs/ and the few pages beside the code. */
+/** The pages of the documentation: README.md, docs/ and the few pages next to the code. */
 import { readFileSync, readdirSync } from "node:fs";
 import { join } from "node:path";
 import { root } from "./processes.ts";
@@ -13,7 +13,7 @@ export const findPages = (): string[] =>
 
 export const readPage = (path: string): string => readFileSync(join(root, path), "utf8");
 
-/** All pages of a folder in one text, so that a section may move between them. @param folder such as `docs/deploy` */
+/** All pages of a folder in one text, so that tests keep working when a section moves between them. @param folder such as `docs/deploy` */
 export const readFolder = (folder: string): string =>
   readdirSync(join(root, folder))
     .filter((file) => file.endsWith(".md"))
@@ -23,7 +23,7 @@ export const readFolder = (folder: string): string =>
 
 export interface Block {
   readonly page: string;
-  /** Line of the page on which the block begins. */
+  /** Line of the block's start on the page. */
   readonly line: number;
   /** The word behind the fence, such as `sh`; empty for diagrams and output. */
   readonly language: string;

@@ -1,6 +1,6 @@
 /**
- * A pooler between a service and Postgres, as scripts of PgBouncer's modes have it: connections of clients share sessions that are open already. It gives
- * each transaction, or each statement, the session that is next; by session, each client keeps its own.
+ * A pooler between a service and Postgres, with PgBouncer's modes: connections of clients share open sessions. It gives
+ * each transaction, or each statement, the next session; in session mode, each client keeps its own.
  */
 import { once } from "node:events";
 import { type AddressInfo, type Server, type Socket, createServer } from "node:net";
@@ -10,7 +10,7 @@ import pg from "pg";
 export interface PoolerOptions {
   readonly databaseUrl: string;
   readonly mode: "session" | "transaction";
-  /** Sessions that clients share. */
+  /** Number of shared sessions. */
   readonly sessions: number;
 }
 
@@ -107,7 +107,7 @@ export class Pooler {
     });
   }
 
-  /** The session that was used last among those that are free, as PgBouncer has it. */
+  /** The most recently used free session, as in PgBouncer. */
   async #take(client: Socket): Promise<Session | undefined> {
     while (!client.destroyed) {
       const free = this.#sessions.findIndex(({ owner }) => owner === undefined);

@@ -15,7 +15,7 @@ export function programIn(checkout: string, room: string): string {
 }
 
 export interface Finished {
-  /** Exit code, or the signal that ended it. */
+  /** Exit code, or the ending signal. */
   readonly code: number | NodeJS.Signals;
   readonly stdout: string;
   readonly stderr: string;
@@ -43,13 +43,13 @@ export function runProgram(command: string, args: readonly string[], options: Ru
   });
 }
 
-/** The variables that any program needs from the machine, without those that a developer happens to have set. */
+/** The machine's variables needed by any program, without a developer's personal ones. */
 export function bareEnvironment(): NodeJS.ProcessEnv {
   const { PATH, HOME, TMPDIR, LANG } = process.env;
   return Object.fromEntries(Object.entries({ PATH, HOME, TMPDIR, LANG }).filter(([, value]) => value !== undefined));
 }
 
-/** Polls a condition, for changes in another process that no event announces. @throws when the condition never holds */
+/** Polls a condition, for changes in another process without an event. @throws when the condition never holds */
 export async function eventually(holds: () => boolean | Promise<boolean>, limitMs = 60_000): Promise<void> {
   const end = performance.now() + limitMs;
   while (!(await holds())) {

@@ -1,4 +1,4 @@
-/** HTTP written by hand, for requests that no client library would send. */
+/** HTTP written by hand, for requests no client library would send. */
 import { once } from "node:events";
 import { connect } from "node:net";
 
@@ -31,7 +31,7 @@ export async function sendRaw(port: number, bytes: string | Uint8Array): Promise
   return parse(Buffer.concat(chunks).toString());
 }
 
-/** A request with a JSON body and the headers that it needs. */
+/** A request with a JSON body and its required headers. */
 export function rawRequest(
   method: string,
   path: string,

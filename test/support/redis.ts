@@ -3,7 +3,7 @@ import { describe } from "@jest/globals";
 
 const given = process.env["REDIS_URL"] ?? "";
 
-/** Names its port, so that a test can stand between. */
+/** Has an explicit port, so that a test can put a proxy in between. */
 export const redisUrl = withPort(given === "" ? "redis://127.0.0.1" : given);
 
 export const describeWithRedis: typeof describe.skip = given === "" ? describe.skip : describe;

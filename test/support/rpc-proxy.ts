@@ -1,4 +1,4 @@
-/** Stands between two processes that speak gRPC, and holds back the answers of single methods: the rest of the connection is fine. */
+/** A proxy between two gRPC processes that delays the answers of single methods and forwards everything else. */
 import { once } from "node:events";
 import {
   type ClientHttp2Session,
@@ -15,7 +15,7 @@ export interface RpcProxy {
   readonly port: number;
   /** Holds the answers of a method until the returned function is called. */
   hold(method: string): () => void;
-  /** Settles when the next answer of a method that is held has come here. */
+  /** Settles when the next answer of a delayed method has arrived here. */
   held(): Promise<void>;
   stop(): Promise<void>;
 }

@@ -1,4 +1,4 @@
-/** Server tools as the parser leaves them, and providers that call them. */
+/** Parsed server tools, and providers calling them. */
 import type { HostedTool } from "@sluice/inference-svc/turn/request.js";
 import { type Reply, chatAnswer, chatChunk } from "./providers/upstream.ts";
 

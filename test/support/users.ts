@@ -6,7 +6,7 @@ export const isRoot = process.getuid?.() === 0;
 /** The user nobody of every distribution. */
 export const nobody = 65_534;
 
-/** Words before a command that run it as nobody, who may read the checkout even if it lies in a closed folder. */
+/** Command prefix to run as the user nobody, with read access to the checkout even if it lies in a closed folder. */
 export async function asNobody(): Promise<string[]> {
   const plain = ["setpriv", `--reuid=${nobody}`, `--regid=${nobody}`, "--clear-groups"];
   const { code } = await runProgram(plain[0] as string, [...plain.slice(1), "test", "-r", `${root}/package.json`]);

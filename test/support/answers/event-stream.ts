@@ -1,7 +1,7 @@
 /** Frames of application/vnd.amazon.eventstream as Amazon Bedrock sends them (https://smithy.io/2.0/aws/amazon-eventstream.html). */
 import { crc32 } from "node:zlib";
 
-/** A value that is not a string: its type, and its bytes with what says their length. */
+/** A value other than a string: its type, and its bytes with their length prefix. */
 export interface RawHeader {
   readonly type: number;
   readonly bytes: Uint8Array;

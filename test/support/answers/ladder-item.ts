@@ -45,21 +45,21 @@ export function requireRule(holds: boolean, what: string): asserts holds {
 
 export const isSameJson = (a: unknown, b: unknown): boolean => JSON.stringify(a) === JSON.stringify(b);
 
-/** Kinds of items that are never open beside another, and consist of parts. */
+/** Kinds of items consisting of parts and never open at the same time as another item. */
 export const alone: ReadonlySet<string> = new Set(["message", "reasoning"]);
 
 /** An event between the beginning and the end of its item. */
 export function takeEvent(open: Open, event: SseEvent, orderly: boolean): void {
   const { type } = event;
   if (partEvent.test(type)) return takePart(open, event, orderly);
-  // A tool of the provider may stream text of its own, which is no part of its item.
+  // A provider's tool may stream its own text, which does not belong to its item.
   if (!alone.has(open.item.type) && !callEvent.test(type)) return;
   if (textEvent.test(type)) return takeText(open, event, type.endsWith(".delta"));
   if (type === "response.output_text.annotation.added") return takeAnnotation(open, event);
   if (callEvent.test(type)) takeCall(open, event, type.endsWith(".delta"));
 }
 
-/** Annotations that a provider names only after the next part has begun are in the item alone. */
+/** Annotations named by a provider after the start of the next part are only in the item. */
 export function isShown(value: unknown, parts: readonly Part[], orderly: boolean): boolean {
   const said = (value ?? []) as readonly SaidPart[];
   if (said.length !== parts.length) return false;
@@ -93,7 +93,7 @@ function takePart(open: Open, event: SseEvent, orderly: boolean): void {
     requireRule(index === siblings.length, "parts do not begin in their order");
     requireRule(!orderly || !summary || open.contents.length === 0, "a summary after the content");
     requireRule(text === "" || text === undefined, "a part begins with text");
-    // A part of a kind that is not known has no deltas: it is done as it is.
+    // A part of an unknown kind has no deltas and is complete at once.
     const part: Part = { kind: value.type, index, text: "", annotations: [], textDone: text === undefined, value };
     siblings.push(part);
     open.part = part;

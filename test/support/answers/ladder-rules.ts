@@ -1,4 +1,4 @@
-/** The order rules of a stream, as a client would hold them against it, and the answer that a client folds out of it. */
+/** The ordering rules of a stream from a client's view, and the answer a client assembles from it. */
 import {
   type Item,
   type Open,
@@ -19,7 +19,7 @@ export interface Answer {
 }
 
 const lifecycle = /^response\.(created|in_progress|completed|incomplete|failed|queued|debug)$/;
-/** Calls whose text streams: of the first two always, of the others when it came in pieces. */
+/** Calls with streamed text: always for the first two kinds, for the others when it came in pieces. */
 const carriers: ReadonlySet<string> = new Set([
   "function_call",
   "custom_tool_call",
@@ -29,9 +29,9 @@ const carriers: ReadonlySet<string> = new Set([
 ]);
 
 /**
- * @param orderly whether the provider gave items and parts one after the other, and each its own id. If not, a summary may begin
- * after the text, and what came too late for its part is in the item alone
- * @throws with the rule that is broken and the event that breaks it
+ * @param orderly whether the provider sent items and parts one after the other, each with its own id. If not, a summary may begin
+ * after the text, and data too late for its part is only in the item
+ * @throws with the broken rule and the offending event
  * @returns the response of the last event
  */
 export function checkLadder(stream: SseStream, orderly: boolean): Answer {
@@ -73,7 +73,7 @@ function checkFrame(events: readonly SseEvent[]): SseEvent {
   return last;
 }
 
-/** A subagent that waits for the client: the item has its beginning in this response, and its end in a later one. */
+/** A suspended subagent: its item begins in this response and ends in a later one. */
 const isSuspended = (item: Item | undefined): boolean =>
   item?.type.endsWith(":subagent") === true && item["status"] === "in_progress";
 

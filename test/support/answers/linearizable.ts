@@ -1,6 +1,6 @@
 /**
- * Whether what several clients saw can be explained by one order in which every operation took effect at once, at a moment between its
- * call and its return. The search is that of Wing and Gong, with Lowe's memory of what was tried: the same operations done and the same
+ * Linearizability: whether one order explains the results of several clients, with every operation taking effect at a moment between its
+ * call and its return. The search is that of Wing and Gong, with Lowe's memory of tried states: the same operations done and the same
  * state reached lead nowhere a second time.
  */
 
@@ -10,7 +10,7 @@ export interface TimedOperation<Input, Output> {
    * Undefined when the outcome is unknown: the operation may have taken effect at any time after its call, or never.
    */
   readonly output: Output | undefined;
-  /** Time of the call by a clock that all clients share. */
+  /** Time of the call by a clock shared by all clients. */
   readonly calledAt: number;
   /** Infinity where the output is unknown. */
   readonly returnedAt: number;
@@ -21,11 +21,11 @@ export interface SequentialModel<State, Input, Output> {
   readonly initial: State;
   /** The state afterwards; undefined when the operation cannot have had this output. Any will do where it is unknown. */
   step(state: State, input: Input, output: Output | undefined): State | undefined;
-  /** A key that is equal for equal states. */
+  /** An equal key for equal states. */
   keyOf(state: State): string;
 }
 
-/** Takes time that grows with how many operations overlap, not with how many there are. */
+/** Takes time in the number of overlapping operations, not in the total number. */
 export function isLinearizable<State, Input, Output>(
   history: readonly TimedOperation<Input, Output>[],
   model: SequentialModel<State, Input, Output>,
@@ -51,7 +51,7 @@ export function isLinearizable<State, Input, Output>(
 
 const bit = (n: number): bigint => 1n << BigInt(n);
 
-/** Operations that are not done and were called before any other of them had returned. */
+/** Pending operations called before the return of any other pending one. */
 function next(operations: readonly TimedOperation<unknown, unknown>[], done: bigint): number[] {
   const candidates: number[] = [];
   let firstReturn = Number.POSITIVE_INFINITY;

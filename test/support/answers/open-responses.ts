@@ -1,5 +1,5 @@
 /**
- * The Open Responses format as its clients check it: response objects and stream events as that format demands them,
+ * The Open Responses format as its clients check it: response objects and stream events as demanded by the format,
  * beyond Sluice's own contract. Unknown fields pass, as they do in such clients.
  */
 import { z } from "zod";
@@ -127,7 +127,7 @@ const place = { output_index: count, item_id: z.string().min(1) };
 const partPlace = { ...place, content_index: count };
 const summaryPlace = { ...place, summary_index: count };
 
-/** The kinds of event of that format, save those of answers that wait in a queue: a house has none. */
+/** The event kinds of the format, except those of queued answers: Sluice has no queue for them. */
 export const streamEvent = z.discriminatedUnion("type", [
   event("response.created", { response }),
   event("response.in_progress", { response }),

@@ -5,14 +5,14 @@ import type { TurnRequest } from "@sluice/inference-svc/turn/request.js";
 import { Fault } from "@sluice/proto/lib/faults/fault.js";
 import { scanObject } from "@sluice/proto/lib/json/scan.js";
 
-/** @param body text as it is; the fields of an object stand beside a model and an input */
+/** @param body raw text, or an object whose fields are added to a model and an input */
 export function parseTurnRequest(body: unknown, options: ParseOptions = {}): TurnRequest {
   const text = typeof body === "string" ? body : JSON.stringify({ model: "a/b", input: "x", ...(body as object) });
   const bytes = Buffer.from(text);
   return parseTurn(parseRequest(bytes, scanObject(bytes, "body"), { serviceMetadata: false }).request, options);
 }
 
-/** Everything that is wrong with a request, as "path: message". */
+/** All errors of a request, as "path: message". */
 export function listProblems(body: unknown, options: ParseOptions = {}): readonly string[] {
   try {
     parseTurnRequest(body, options);

@@ -1,4 +1,4 @@
-/** Holds requests and answers against the published document, by a validator that knows nothing of our own checks. */
+/** Checks requests and answers against the published document, with a validator independent of our own checks. */
 import { eventName, streamEvents } from "@sluice/proto/contract/response/events.js";
 import { openApi } from "@sluice/gateway/contract/operations/openapi.js";
 import { Ajv2020, type ErrorObject, type ValidateFunction } from "ajv/dist/2020.js";
@@ -23,7 +23,7 @@ function validatorOf(name: string): ValidateFunction {
   return validator;
 }
 
-/** Differences between a value and the schema of that name, as paths and reasons; empty when there are none. */
+/** Differences between a value and the named schema, as paths and reasons; empty without any. */
 export function validate(name: string, value: unknown): string[] {
   const validator = validatorOf(name);
   return validator(value) ? [] : (validator.errors ?? []).map(sentence);
@@ -52,8 +52,8 @@ export function validateEvent(event: unknown): string[] {
 }
 
 /**
- * Every event of a stream, with its position in front of what is wrong.
- * @param passing types that the document does not describe, and that a provider of the test makes up
+ * Validates every event of a stream; each error starts with the event's position.
+ * @param passing types missing in the document because a provider of the test invents them
  */
 export const validateEvents = (
   events: readonly { readonly type: string }[],

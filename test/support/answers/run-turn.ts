@@ -17,7 +17,7 @@ import { fromServiceError } from "@sluice/proto/lib/rpc/status.js";
 const request = codec(RunTurnRequestSchema);
 const response = codec(RunTurnResponseSchema);
 
-/** A request with the fields that differ from a plain one. */
+/** A plain request with the given fields changed. */
 export const turnRequest = (
   model: string,
   input: unknown,
@@ -68,7 +68,7 @@ export function runTurn(
   return { batches, begun, over, cancel: () => call.cancel() };
 }
 
-/** The fault that a turn fails with. */
+/** The fault of a failed turn. */
 export async function faultOf(turn: RunningTurn) {
   const error = await turn.over.then(
     () => undefined,

@@ -1,4 +1,4 @@
-/** A client that asks for responses over a WebSocket. */
+/** A client requesting responses over a WebSocket. */
 import { WebSocket } from "ws";
 
 export interface ServerEvent {
@@ -15,7 +15,7 @@ export interface ServerEvent {
 
 const terminal = /^(?:error|response\.(?:completed|incomplete|failed))$/;
 
-/** A client with every event that it has received and not taken. */
+/** A client with all received events not yet taken. */
 export class SocketClient {
   readonly socket: WebSocket;
   readonly events: ServerEvent[] = [];
@@ -51,5 +51,5 @@ export class SocketClient {
   }
 }
 
-/** The text of a response that has ended. */
+/** The text of a finished response. */
 export const textOf = (events: readonly ServerEvent[]) => events.at(-1)?.response?.output[0]?.content[0]?.text;

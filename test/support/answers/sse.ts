@@ -3,7 +3,7 @@
 export interface SseEvent {
   readonly type: string;
   readonly sequence_number: number;
-  // Events are read by many tests, each of which knows the kind it looks at.
+  // Event fields: each test knows the kind of its events.
   readonly [field: string]: unknown;
 }
 
@@ -16,8 +16,8 @@ export interface SseStream {
 }
 
 /**
- * @throws when the text breaks the framing: another event name than the data's type, anything after [DONE], a cut event, or an event without any
- * field, at which some clients end the stream
+ * @throws when the text breaks the framing: an event name different from the data's type, data after [DONE], a cut event, or an event without
+ * fields, at which some clients end the stream
  */
 export function parseSse(text: string): SseStream {
   const events: SseEvent[] = [];
@@ -41,7 +41,7 @@ export function parseSse(text: string): SseStream {
 }
 
 function parseEvent(block: string): SseEvent {
-  // A split instead of a regular expression, which overflows its stack on a line of many megabytes.
+  // Split instead of a regular expression: that would overflow its stack on a line of many megabytes.
   const [name = "", data = "", ...others] = block.split("\n");
   const type = name.startsWith("event: ") ? name.slice("event: ".length) : "";
   if (!/^\S+$/.test(type) || !data.startsWith("data: ") || others.length > 0) throw new Error(`not an event: ${block}`);

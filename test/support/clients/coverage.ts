@@ -1,8 +1,8 @@
-/** Tests of unmodified clients, held to what the documentation says of them. */
+/** Tests of unmodified clients, checked for completeness against the documentation. */
 import { describe, test } from "@jest/globals";
 import { type ClientDoor, type ClientFeature, coveredClients, coveredPrograms, versionOf } from "./table.ts";
 
-/** One test for each feature that the table says of a client. @throws when the table says others than there are tests */
+/** One test for each feature in the client's table row. @throws when features and tests differ */
 export function testCoverage(
   installed: string,
   door: ClientDoor,
@@ -18,7 +18,7 @@ export function testCoverage(
   });
 }
 
-/** The tests of each task that the table says of a program. @throws when the table says others than there are tests */
+/** The tests of each task in the program's table row. @throws when tasks and tests differ */
 export function testProgram(program: string, tests: Readonly<Record<string, () => void>>): void {
   const found = coveredPrograms.find((each) => each.program === program);
   if (!found) throw new Error(`coveredPrograms has no entry for ${program}`);

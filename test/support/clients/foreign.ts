@@ -7,7 +7,7 @@ import { ClientProgram } from "./program.ts";
 import { type ClientStage, clientStage, pixelUrl } from "./stage.ts";
 import { type ClientFeature, coveredClients } from "./table.ts";
 
-/** What the provider says while a client runs a feature. @returns a check of what came of it, where there is more to see than the client sees */
+/** Scripts the provider while a client runs a feature. @returns a check of the provider's side, when the client's view is not enough */
 type Scene = (stage: ClientStage) => (() => void | Promise<void>) | void;
 
 const piece = (index: number, args: string, id?: string) =>
@@ -17,7 +17,7 @@ const piece = (index: number, args: string, id?: string) =>
     ],
   });
 
-/** Two calls whose arguments a provider sends by turns. */
+/** Two calls with interleaved argument deltas. */
 const byTurns: Reply = {
   chunks: [
     {
@@ -62,14 +62,14 @@ const scenes: Partial<Readonly<Record<ClientFeature, Scene>>> = {
   embeddings: (stage) => void stage.embed(2),
 };
 
-/** The words for features that programs take. */
+/** The features' words on a program's command line. */
 const commands: Partial<Readonly<Record<ClientFeature, string>>> = {
   "parallel tools": "parallel",
   "structured output": "structured",
   "context overflow": "overflow",
 };
 
-/** Tests of all clients of a set, which is installed first. @param set of packages, as `coveredClients` names it */
+/** Tests of all clients of a set, after its installation. @param set of packages, by its name in `coveredClients` */
 export async function testForeignClients(set: ToolchainName): Promise<void> {
   const installation = await install(toolchains[set]);
   const clients = coveredClients.filter((each) => each.foreign?.set === set);

@@ -1,7 +1,7 @@
 /**
- * Clients in other languages than JavaScript, as their packages are: which versions run, how they are installed, and how their program is started.
+ * Clients in languages other than JavaScript, as published: their versions, their installation, and the start of their programs.
  *
- * What is installed or built stands in a folder of the user's cache, named by all that it was made from, so that it is made once and serves every
+ * Installations and builds are kept in a folder of the user's cache, named after all their inputs, so that each is made once for every
  * checkout of the machine.
  */
 import { execFile, execFileSync } from "node:child_process";
@@ -28,12 +28,12 @@ export const programsFolder = join(root, "test/support/clients/programs");
 
 export type Language = "Python" | "Go" | "Java" | "Rust";
 
-/** A set of packages that are installed together, and how a program that uses them is started. */
+/** A set of packages installed together, and the start of a program with them. */
 export interface Toolchain {
   readonly language: Language;
-  /** The command that shows the version of the language, without which the set is skipped. */
+  /** The command for the version of the language; when it fails, the set is skipped. */
   readonly probe: readonly string[];
-  /** All files from which the installation is made. */
+  /** All input files of the installation. */
   readonly sources: readonly string[];
   /** Packages with their versions, as the package manager takes them. */
   readonly packages: readonly string[];
@@ -41,7 +41,7 @@ export interface Toolchain {
   readonly command: (folder: string, program: string) => readonly string[];
 }
 
-/** Variables with which clients fetch nothing from other hosts than the gateway: LiteLLM would fetch a list of prices. */
+/** Variables to keep clients from fetching from hosts other than the gateway: LiteLLM would fetch a list of prices. */
 export const offline = { LITELLM_LOCAL_MODEL_COST_MAP: "True" };
 
 const options = { maxBuffer: 64 << 20, timeout: 540_000 };
@@ -85,9 +85,9 @@ const go: Toolchain = {
   sources: filesOf("go"),
   packages: [],
   install: async (folder) => {
-    // The folder of the sources is only read: a file that the build would have to change makes it fail.
+    // The source folder is read only: a build with changes to its files fails.
     const source = { ...options, cwd: join(programsFolder, "go") };
-    // Without optimization: that takes longer than the tests gain by it.
+    // Compiled without optimization: it takes longer than the tests gain by it.
     const plain = ["-gcflags=all=-N -l", "-ldflags=-s -w"];
     await run("go", ["build", "-mod=readonly", ...plain, "-o", join(folder, "clients"), "."], source);
   },
@@ -129,7 +129,7 @@ const rust: Toolchain = {
   command: (folder, program) => [join(folder, "target/debug/clients"), program],
 };
 
-/** The sets by name. A set of Python has versions that agree with one another. */
+/** The sets by name. The versions of a Python set are compatible with each other. */
 export const toolchains = {
   python3: python(
     "openai==3.51.0",
@@ -149,7 +149,7 @@ export const toolchains = {
 
 export type ToolchainName = keyof typeof toolchains;
 
-/** The version of a package of a set. @throws for a package that no file of the set names */
+/** The version of a package of a set. @throws for a package named in no file of the set */
 export function foreignVersion(set: ToolchainName, name: string): string {
   const { packages, sources }: Toolchain = toolchains[set];
   const escaped = name.replaceAll(/[.*+?^${}()|[\]\\]/g, "\\$&");
@@ -176,12 +176,12 @@ function languageVersion({ probe: [program, ...args] }: Toolchain): string | und
   }
 }
 
-/** A set that can run, or the reason why it cannot. */
+/** A runnable set, or the reason why it cannot run. */
 export type Installation = { readonly folder: string } | { readonly missing: string };
 
 const installations = new Map<Toolchain, Promise<Installation>>();
 
-/** Installs a set, unless that was done before. A machine without the language, or without a registry that has the packages, skips it by name. */
+/** Installs a set unless it is installed. Without the language, or without a registry for its packages, the set is skipped by name. */
 export function install(set: Toolchain): Promise<Installation> {
   let installation = installations.get(set);
   if (!installation) installations.set(set, (installation = tryInstall(set)));
@@ -221,7 +221,7 @@ async function installed(set: Toolchain, version: string): Promise<string> {
 
 const pollMs = 200;
 
-/** Waits until no other process that runs holds the lock: two installations of one set would take the machine twice. */
+/** Waits until no other running process holds the lock: two installations of one set would load the machine twice. */
 async function lock(file: string): Promise<() => void> {
   for (;;) {
     try {

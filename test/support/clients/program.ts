@@ -1,4 +1,4 @@
-/** A client in another language: a process that runs one feature at a time, and says how it went. */
+/** A client in another language: a process that runs one feature at a time and reports its result. */
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
 import { createInterface } from "node:readline";
@@ -43,7 +43,7 @@ export class ClientProgram {
     return started;
   }
 
-  /** @throws with what the client's language says of the failure */
+  /** @throws with the client's own error message */
   async run(door: string, feature: string): Promise<void> {
     this.#process.stdin!.write(`${door} ${feature}\n`);
     const { passed, error } = await this.#next();

@@ -1,4 +1,4 @@
-/** An installation for tests of clients: a built-in model, and a provider in the format of chat completions that a test scripts. */
+/** An installation for tests of clients: a built-in model, and a scripted provider in the format of chat completions. */
 import { afterAll, beforeAll } from "@jest/globals";
 import { type House, startHouse } from "../house.ts";
 import { type Upstream, chatAnswer, chatChunk, chatStream, startUpstream } from "../providers/upstream.ts";
@@ -38,7 +38,7 @@ models:
     await this.#upstream?.stop();
   }
 
-  /** The provider says one word and then nothing. @returns a promise that settles when the gateway leaves */
+  /** Makes the provider send one word and then nothing. @returns a promise that settles when the gateway disconnects */
   hang(): Promise<unknown> {
     this.upstream.script([{ chunks: [{ sse: [chatChunk({ role: "assistant", content: "One" })] }], hang: true }]);
     return this.upstream.nextClose();
@@ -54,7 +54,7 @@ models:
     this.upstream.script([busy, chatAnswer({ role: "assistant", content: text })]);
   }
 
-  /** The picture of the last message that the provider got. */
+  /** The picture in the last message received by the provider. */
   picture(): string | undefined {
     const { messages } = (this.upstream.requests.at(-1)?.json ?? {}) as { messages: { content: unknown }[] };
     const parts = messages.at(-1)?.content as { image_url?: { url: string } }[];

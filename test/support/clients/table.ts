@@ -1,4 +1,4 @@
-/** The clients that run unchanged in tests, and what is tested of each. The table of the documentation is made from it. */
+/** The clients run unmodified in tests, and the tested features of each. Source of the table in the documentation. */
 import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { root } from "../processes.ts";
@@ -25,7 +25,7 @@ export type ClientDoor = "responses" | "chat" | "messages" | "embeddings";
 export interface CoveredClient {
   /** The package as its users install it; two of them where one is used through the other. */
   readonly client: string;
-  /** Names under which the packages are installed, in the same order; those of `deploy/test-clients/` begin with `test-clients/`. */
+  /** Installed names of the packages, in the same order; those of `deploy/test-clients/` begin with `test-clients/`. */
   readonly installed: readonly string[];
   readonly door: ClientDoor;
   readonly features: readonly ClientFeature[];
@@ -34,9 +34,9 @@ export interface CoveredClient {
 }
 
 interface ForeignClient {
-  /** The set of packages with which it is installed. */
+  /** Its set of packages. */
   readonly set: ToolchainName;
-  /** The program that uses it. */
+  /** Its program. */
   readonly program: string;
   readonly version: string;
 }
@@ -56,7 +56,7 @@ const covered = (
     features: door === "embeddings" ? ["embeddings", "errors"] : features,
   }));
 
-/** @param packages of the set, whose versions are shown @param program named after what it uses */
+/** @param packages of the set, shown with their versions @param program name of its program */
 const foreign = (
   set: ToolchainName,
   program: string,
@@ -77,7 +77,7 @@ const foreign = (
   }));
 
 const whole = [...turn, "parallel tools"] as const;
-/** Frameworks that retry by settings of the client within. */
+/** Frameworks: their retries are settings of the inner client. */
 const framework = ["text", "stream", "tools", "parallel tools", "structured output", "images", "errors"] as const;
 
 const foreignClients: readonly CoveredClient[] = [
@@ -174,7 +174,7 @@ export const coveredClients: readonly CoveredClient[] = [
   ...foreignClients,
 ];
 
-/** A program, or a published comparison of servers, and the tasks that it does in tests. */
+/** A program, or a published comparison of servers, and its tasks in tests. */
 export interface CoveredProgram {
   readonly program: string;
   readonly version: string;

@@ -1,10 +1,10 @@
-/** Office files and books made by hand, as small as they can be, in ZIP archives that may be hostile. */
+/** Minimal hand-made office files and books, in ZIP archives that may be hostile. */
 import { crc32, deflateRawSync } from "node:zlib";
 
 export interface ZipPart {
   readonly path: string;
   readonly content: string | Buffer;
-  /** Size that the archive declares in place of the true one. */
+  /** Size declared by the archive instead of the true size. */
   readonly declaredSize?: number;
 }
 
@@ -65,7 +65,7 @@ export const buildDocx = (body: string, ...more: readonly ZipPart[]): Buffer =>
 export const docxParagraph = (text: string, properties = ""): string =>
   `<w:p><w:pPr>${properties}</w:pPr><w:r><w:t xml:space="preserve">${text}</w:t></w:r></w:p>`;
 
-/** @param sheets XML of the rows of each sheet. @param more further parts, whose relations begin with rId and the number of sheets + 1 */
+/** @param sheets XML of the rows of each sheet. @param more further parts, with relation ids from rId(number of sheets + 1) on */
 export function buildXlsx(sheets: Readonly<Record<string, string>>, ...more: readonly ZipPart[]): Buffer {
   const names = Object.keys(sheets);
   const list = names.map((name, index) => `<sheet name="${name}" sheetId="${index + 1}" r:id="rId${index + 1}"/>`);

@@ -44,8 +44,8 @@ export const pdfText = (text: string, x: number, y: number, size = 12): string =
 const font = "<< /Type /Font /Subtype /Type1 /BaseFont /Helvetica /Encoding /WinAnsiEncoding >>";
 
 /**
- * @param pages what is drawn on each
- * @param more objects that follow, from the number 4 + 2 * pages on
+ * @param pages drawing operators of each page
+ * @param more further objects, from the number 4 + 2 * pages on
  */
 export function pdfPages(
   contents: readonly (string | Buffer)[],

@@ -1,4 +1,4 @@
-/** Every text that a reader could take the bytes of a request for. */
+/** All readings of a request's bytes as text. */
 
 export const utf16be = (text: string): Buffer => Buffer.from(text, "utf16le").swap16();
 
@@ -10,13 +10,13 @@ export function utf32(text: string): Buffer {
   return bytes;
 }
 
-/** A body and the files in it in UTF-8 alone, as the strictest receiver reads it. */
+/** A body and its files in UTF-8 only, as read by the strictest receiver. */
 export function utf8Of(body: string): string {
   const files = Array.from(body.matchAll(/[\w+/]{16,}=*/g), ([encoded]) => Buffer.from(encoded, "base64").toString());
   return [body, ...files].join("\n");
 }
 
-/** A body in UTF-8 and all base64 in it, each in UTF-8, Latin-1 and UTF-16, and without signs that show nothing. */
+/** A body in UTF-8 and all base64 in it, each in UTF-8, Latin-1 and UTF-16, and without invisible characters. */
 export function readingsOf(body: string): string {
   const files = Array.from(body.matchAll(/[\w+/-]{16,}/g), ([encoded]) => Buffer.from(encoded, "base64"));
   return [Buffer.from(body), ...files].flatMap(decoded).join("\n");
@@ -30,6 +30,6 @@ function decoded(bytes: Buffer): string[] {
     bytes.toString("utf16le"),
     Buffer.from(even).swap16().toString("utf16le"),
   ];
-  // UTF-32 is UTF-16 with a zero beside each character of the first plane.
+  // UTF-32 is UTF-16 with a zero next to each character of the first plane.
   return texts.map((text) => text.replaceAll(/[\0\u00ad\ufeff]/g, ""));
 }

@@ -1,4 +1,4 @@
-/** Turns and calls in numbers, written by SQL: a table that is large enough for a plan to matter. */
+/** Turns and calls in large numbers, written by SQL: a table large enough for plans to matter. */
 import type { Database } from "@sluice/admin-svc/store/database.js";
 import { defaultWorkspaceId } from "@sluice/admin-svc/store/database.js";
 import { type Kysely, sql } from "kysely";
@@ -16,8 +16,8 @@ export const hashOfKey = (n: number): string => n.toString(16).padStart(64, "0")
 const keyHash = (keys: number) => sql`lpad(to_hex(n % ${sql.lit(keys)}), 64, '0')`;
 
 /**
- * Fills `turns` and `usage_records` of the default workspace with turns of one call each, evenly over the days until now. Each model has a provider of its
- * own, so that a model and the provider of another one never meet. Triggers note them as they do for a batch.
+ * Fills `turns` and `usage_records` of the default workspace with turns of one call each, evenly over the days until now. Each model has its own
+ * provider, so no row combines a model with another model's provider. Triggers note them as they do for a batch.
  */
 export async function fillTurns(database: Kysely<Database>, { turns, days, keys, users }: ManyTurns): Promise<void> {
   const openedAt = sql`date_trunc('milliseconds', now() - n * (interval '1 day' * ${sql.lit(days)} / ${sql.lit(turns)}))`;

@@ -1,4 +1,4 @@
-/** Records of before an upgrade, and the work that fills what they are summed in. */
+/** Records from before an upgrade, and the work filling their sums. */
 import { type Database, defaultWorkspaceId } from "@sluice/admin-svc/store/database.js";
 import { backfills, pendingBackfills } from "@sluice/admin-svc/store/ledger/backfills.js";
 import { tryFold } from "@sluice/admin-svc/store/ledger/fold.js";

@@ -1,4 +1,4 @@
-/** Plans of the statements that work sends to Postgres. */
+/** Plans of the statements sent to Postgres by some work. */
 import { openDatabase, writeLimits } from "@sluice/admin-svc/store/postgres/postgres.js";
 import type { CompiledQuery } from "kysely";
 import pg from "pg";

@@ -1,6 +1,6 @@
 /**
- * Probes of a request's published schema: for each field at any depth, a minimal body with that field in several valid forms. The schema is that of the
- * OpenAPI document, so a field that is added to a door is probed without a change here.
+ * Probes of a request's published schema: for each field at any depth, a minimal body with the field in several valid forms. The schema comes from the
+ * OpenAPI document, so a new field of an endpoint is probed without a change here.
  */
 export type Schema = Readonly<Record<string, unknown>>;
 export type Schemas = Readonly<Record<string, Schema>>;
@@ -10,17 +10,17 @@ export interface FieldProbe {
   readonly path: string;
   /** The same with the kinds of the objects around it: `tools.0<web_search>.filters`. */
   readonly label: string;
-  /** Bodies that differ in this field alone; the first one is without it where it may be absent. */
+  /** Bodies with different values of this field only; the first one omits it if the field is optional. */
   readonly bodies: readonly object[];
 }
 
 export interface ProbeRules {
   readonly schemas: Schemas;
-  /** A valid value of a string by its name, where the pattern alone does not give one. */
+  /** A valid string by the field's name, when the pattern is not enough to construct one. */
   readonly sample: (name: string, schema: Schema, variant: number) => unknown;
-  /** The entries of an array around one entry, which make the entry valid at its place, and where the entry stands among them. */
+  /** Neighbours of an array entry that make it valid, and its position among them. */
   readonly among: (path: string, entry: unknown) => readonly [before: readonly unknown[], after: readonly unknown[]];
-  /** Further required fields of an object that its schema does not name. */
+  /** Further required fields of an object, not named in its schema. */
   readonly complete: (label: string, value: Readonly<Record<string, unknown>>) => object;
 }
 
@@ -39,13 +39,13 @@ const isRecord = (value: unknown): value is Record<string, unknown> =>
 const branchesOf = (schema: Schema): readonly Schema[] | undefined =>
   (schema["anyOf"] ?? schema["oneOf"]) as readonly Schema[] | undefined;
 
-/** More words of one field are hardly ever told apart by different code. */
+/** More words of one field hardly ever reach different code. */
 const maxValues = 3;
 
-/** A name that no field has. */
+/** A name without a field. */
 const unknownName = "zz_probe";
 
-/** Whether the field is one that does not exist, of which there is one in each object. */
+/** Whether the probe is the unknown field, present once in each object. */
 export const isUnknown = ({ path }: FieldProbe): boolean => path === unknownName || path.endsWith(`.${unknownName}`);
 
 export class SchemaProbes {
@@ -64,7 +64,7 @@ export class SchemaProbes {
   *#within(schema: Schema, place: Place): Generator<FieldProbe> {
     const { $ref: reference } = schema as { $ref?: string };
     if (reference !== undefined) {
-      // A schema that contains itself is probed once.
+      // A recursive schema is probed once.
       if (place.seen.includes(reference)) return;
       return yield* this.#within(this.#resolve(schema), { ...place, seen: [...place.seen, reference] });
     }
@@ -110,7 +110,7 @@ export class SchemaProbes {
     }
   }
 
-  /** The branches of a schema, each with the references that led to it. */
+  /** The branches of a schema, each with the references on the way to it. */
   #alternatives(schema: Schema, seen: readonly string[]): readonly (readonly [Schema, readonly string[]])[] {
     const branches = branchesOf(this.#resolve(schema));
     if (branches === undefined) return [[schema, seen]];
@@ -133,7 +133,7 @@ export class SchemaProbes {
     return reference === undefined ? schema : this.#resolve(this.#rules.schemas[reference.split("/").at(-1)!]!);
   }
 
-  /** Whether a field has one value, beside null, which then says nothing. */
+  /** Whether null is the field's only other value, so that the field carries no information. */
   #isFixed(schema: Schema): boolean {
     const resolved = this.#resolve(schema);
     const branches = branchesOf(resolved)?.filter(({ type }) => type !== "null");
@@ -142,7 +142,7 @@ export class SchemaProbes {
     return fixed !== undefined || type === "null" || (Array.isArray(words) && words.length === 1);
   }
 
-  /** Valid values of a field, of which one at least is not its default. */
+  /** Valid values of a field, at least one of them different from its default. */
   #values(name: string, schema: Schema): readonly unknown[] {
     const resolved = this.#resolve(schema);
     const branches = branchesOf(resolved);
@@ -162,7 +162,7 @@ export class SchemaProbes {
       }
       case "object": {
         const value = this.#minimal(name, resolved) as object;
-        // An object without anything in it says nothing; its fields are probed.
+        // An empty object carries no information; its fields are probed.
         return Object.keys(value).length === 0 ? [] : [value];
       }
       default:

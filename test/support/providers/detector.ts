@@ -1,4 +1,4 @@
-/** Services beside the house that find things in texts, over real sockets: what they find is what they were given to look for. */
+/** Detection services outside of Sluice, over real sockets: they find the words configured by the test. */
 import { once } from "node:events";
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
@@ -7,7 +7,7 @@ import { codePointLength } from "@sluice/proto/lib/validation/text.js";
 export interface DetectorService {
   /** http://127.0.0.1:port */
   readonly url: string;
-  /** Texts that were asked about. */
+  /** Texts received for detection. */
   readonly texts: string[];
   /** Bodies as they came, with their paths. */
   readonly requests: { readonly path: string; readonly json: Readonly<Record<string, unknown>> }[];

@@ -1,4 +1,4 @@
-/** Ways to write a word that guardrails see through, and ways that they do not see: one table for requests, answers and their documentation. */
+/** Disguises of a word that guardrails see through, and disguises beyond them: one table for requests, answers and their documentation. */
 
 export interface Disguise {
   readonly name: string;

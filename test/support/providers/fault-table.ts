@@ -1,6 +1,6 @@
 /**
- * The faults of providers, by the phase in which they happen, and what becomes of a request. One table for streams and whole answers, for a lone
- * endpoint and for one with two others behind it, of which the second breaks in the same way and the third serves.
+ * The faults of providers, by phase, and the outcome of a request. One table for streams and whole answers, for a single
+ * endpoint and for one followed by two others, of which the second breaks in the same way and the third serves.
  */
 import { type Act, httpAnswer, httpChunk, lastChunk, streamHead } from "./faulty-provider.ts";
 import { chatChunk, sse } from "./upstream.ts";
@@ -9,9 +9,9 @@ export type Phase = "connection" | "head" | "first output" | "middle" | "end";
 
 /** The failure as the client sees it. */
 export interface Seen {
-  /** HTTP status; a stream that fails in its middle has 200. */
+  /** HTTP status; a stream with a late failure has 200. */
   readonly status: number;
-  /** Calls of providers that the receipt lists. */
+  /** Provider calls listed in the receipt. */
   readonly attempts: number;
   /** Seconds; absent: no hint. */
   readonly retryAfter?: readonly [least: number, most: number];
@@ -25,7 +25,7 @@ export interface FaultRow {
   readonly phase: Phase;
   /** Absent: both. */
   readonly only?: "stream" | "whole";
-  /** Undefined: the house gets no connection, and `refused`, `silent`, `reset` or `nonsense` says why. */
+  /** Undefined: Sluice gets no connection, and `refused`, `silent`, `reset` or `nonsense` gives the reason. */
   readonly act?: Act;
   /** Timeouts of the provider in milliseconds; the others are long. */
   readonly timeouts?: Readonly<Record<string, number>>;
@@ -68,7 +68,7 @@ const failed = (status: number, attempts = 1, retryAfter?: readonly [number, num
 const served = (attempts: number): Seen => ({ status: 200, attempts, terminal: "response.completed" });
 
 type Rest = Omit<FaultRow, "name" | "phase" | "one" | "three">;
-/** Another endpoint is asked in its place. @param one for a lone endpoint */
+/** Another endpoint is called instead. @param one outcome of a single endpoint */
 const moved = (phase: Phase, name: string, one: Seen, rest: Rest = {}, attempts = 3): FaultRow => ({
   name,
   phase,
@@ -88,13 +88,13 @@ const told = (phase: Phase, name: string, seen: Seen, rest: Rest = {}): FaultRow
 const connections: readonly FaultRow[] = [
   // After a pause, as it may have just been started anew.
   moved("connection", "refused", failed(502, 2)),
-  // Nothing of the request was sent: each is asked twice, at once.
+  // No byte of the request was sent: each endpoint is called twice, without a pause.
   moved("connection", "reset", failed(502, 2), {}, 5),
   moved("connection", "nonsense", failed(502)),
   moved("connection", "silent", failed(524), { timeouts: { connect_ms: briefly } }),
 ];
 
-/** Whole answers that are errors. */
+/** Whole error answers. */
 const statuses: readonly FaultRow[] = [
   ...([400, 422, 413] as const).map((status) =>
     told("head", `status-${status}`, failed(status), { act: write(httpAnswer(status, error({}))), clean: true }),
@@ -121,7 +121,7 @@ const statuses: readonly FaultRow[] = [
     act: write(httpAnswer(429, error({}), "retry-after: 60\r\n")),
     clean: true,
   }),
-  // A second is waited for, and asked once more.
+  // The call waits a second, and is made once more.
   moved("head", "limited", failed(429, 2, [1, 1]), { act: write(httpAnswer(429, error({}))), clean: true }),
   moved("head", "spent", failed(502), {
     act: write(httpAnswer(429, error({ code: "insufficient_quota" }))),
@@ -159,7 +159,7 @@ const half = httpChunk(sse(chatChunk({ content: "Half" })));
 const finish = httpChunk(sse(chatChunk({}, "stop")));
 const invalidUtf8 = Buffer.concat([Buffer.from('data: {"a":"'), Buffer.of(0xff), Buffer.from('"}\n\n')]);
 
-/** Ways in which a stream breaks, with the status that each stands for. */
+/** Ways of breaking a stream, with the status of each. */
 const breaks: readonly (readonly [string, Act, number, Rest?])[] = [
   ["reset", reset, 502],
   ["close", close, 502],
@@ -174,7 +174,7 @@ const breaks: readonly (readonly [string, Act, number, Rest?])[] = [
 ];
 
 const firstOutput: readonly FaultRow[] = [
-  // Hangs until the time limit of the turn, which leaves no time for another endpoint.
+  // Hangs until the time limit of the turn, with no time left for another endpoint.
   moved("first output", "hang", failed(408), {
     only: "stream",
     act: write(streamHead, role),
@@ -193,7 +193,7 @@ const firstOutput: readonly FaultRow[] = [
   ),
 ];
 
-/** A client has read from it: nobody else is asked, and the stream says that it failed. */
+/** The client has read data: no other endpoint is called, and the stream reports its failure. */
 const broken: Seen = { status: 200, attempts: 1, terminal: "response.failed" };
 
 const middles: readonly FaultRow[] = [
@@ -212,7 +212,7 @@ const middles: readonly FaultRow[] = [
 const halfAnswer =
   'HTTP/1.1 200 OK\r\ncontent-type: application/json\r\ncontent-length: 1000\r\n\r\n{"choices":[{"mess';
 
-/** Failures of whole answers, of which the client has read nothing. */
+/** Failures of whole answers before the client has read anything. */
 const wholes: readonly FaultRow[] = [
   moved("middle", "hang", failed(524), { only: "whole", act: write(halfAnswer), timeouts: { idle_ms: briefly } }),
   moved("middle", "reset", failed(502), { only: "whole", act: both(write(halfAnswer), reset) }),

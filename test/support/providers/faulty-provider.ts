@@ -1,27 +1,24 @@
 /**
- * A provider on raw sockets that breaks in every way that a provider can: what it does follows from the path that it is asked at.
+ * A provider on raw sockets with every possible fault, chosen by the path of the request.
  *
- *   const provider = await startFaultyProvider(faults);
- *   ... base_url: `${provider.url}/${nameOfTheFault}/${anything}`
- *   provider.requests("anything"), provider.sockets("anything")
+ * const provider = await startFaultyProvider(faults);
+ * ... base_url: `${provider.url}/${nameOfTheFault}/${anything}`
+ * provider.requests("anything"), provider.sockets("anything")
  */
 import { once } from "node:events";
 import { type AddressInfo, type Socket, createServer } from "node:net";
 
-/**
- * A failure on a socket after the whole request has arrived. @param seen settles when the client has read the bytes
- * that were written first
- */
+/** A failure on a socket after the whole request has arrived. @param seen settles when the client has read the first bytes */
 export type Act = (socket: Socket, seen: Promise<void>) => void;
 
 export interface FaultyProvider {
   /** http://127.0.0.1:port */
   readonly url: string;
-  /** Whole requests whose path has this part. */
+  /** Number of whole requests with this part in their path. */
   requests(part: string): number;
-  /** The client whose request has this part in its path has read something. */
+  /** Reports a read by the client of the request with this part in its path. */
   seen(part: string): void;
-  /** Open sockets on which such a request came. */
+  /** Open sockets with such a request. */
   sockets(part: string): number;
   stop(): Promise<void>;
 }

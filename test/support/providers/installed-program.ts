@@ -1,4 +1,4 @@
-/** Programs that are too big for the lock file: installed from npm's registry when a test first needs them, and kept for the next run. */
+/** Programs too big for the lock file: installed from npm's registry when a test first needs them, and kept for the next run. */
 import { execFileSync } from "node:child_process";
 import { existsSync, mkdirSync, renameSync, rmSync } from "node:fs";
 import { join } from "node:path";
@@ -8,7 +8,7 @@ import { root } from "../processes.ts";
 export type InstalledProgram = { readonly path: string } | { readonly missing: string };
 
 export interface ProgramPackage {
-  /** The program with its version, for people and for the folder in which it is kept. */
+  /** The program with its version, for readers and as the name of its folder. */
   readonly title: string;
   /** Package with its version. */
   readonly spec: string;

@@ -1,4 +1,4 @@
-/** Answers of a small MCP server of the revision without sessions, for tests that serve it beside other things. */
+/** Answers of a small MCP server of the revision without sessions, for tests that serve it together with other services. */
 
 /** @param body of a request @returns the message in JSON form: a server with one tool, `find` */
 export function answerMcp(body: string): unknown {

@@ -1,4 +1,4 @@
-/** MCP servers for tests: those of the official SDK in both revisions of the protocol, and one that says exactly what a test tells it to. */
+/** MCP servers for tests: those of the official SDK in both revisions of the protocol, and a scripted one. */
 import { randomUUID } from "node:crypto";
 import { once } from "node:events";
 import { type IncomingHttpHeaders, type IncomingMessage, type ServerResponse, createServer } from "node:http";
@@ -27,11 +27,11 @@ export interface McpService {
   /** Address of the endpoint. */
   readonly url: string;
   readonly requests: McpRequest[];
-  /** Methods of the messages that the server got, in order, and DELETE. */
+  /** Methods of the received messages, in order, and DELETE. */
   asked(): readonly string[];
-  /** Resolves once this was asked. */
+  /** Resolves once this method was called. */
   until(asked: string): Promise<void>;
-  /** Resolves once a connection that carries a request is closed by the client. */
+  /** Resolves once the client closes a connection with a request. */
   untilCut(): Promise<number>;
   /** Lets calls of the tool `slow` go on. */
   release(): void;
@@ -78,7 +78,7 @@ async function serve(handle: Handler, release = () => {}): Promise<McpService> {
   };
 }
 
-/** Tools that each of the SDK's servers has. */
+/** Tools of each of the SDK's servers. */
 function toolsOf(server: Pick<SessionServer, "registerTool">, slow: () => Promise<void>): void {
   const said = (words: string) => ({ content: [{ type: "text" as const, text: words }] });
   server.registerTool(
@@ -138,7 +138,7 @@ export async function startSessionServer(forgets = 0): Promise<McpService> {
   return serve(handle, open);
 }
 
-/** Revision 2026-07-28 alone. */
+/** A server of revision 2026-07-28 only. */
 export async function startSessionlessServer(): Promise<McpService> {
   const { open, wait } = gate();
   const handler = createMcpHandler(

@@ -1,4 +1,4 @@
-/** Runs in a namespace: a port of loopback that leads to a Unix socket, for as long as the program runs that is named behind them. */
+/** Runs in a namespace: forwards a loopback port to a Unix socket for the lifetime of the program named in the further arguments. */
 import { spawn } from "node:child_process";
 import { connect, createServer } from "node:net";
 

@@ -1,6 +1,6 @@
 /**
- * Programs that could call out, run in a network namespace with loopback alone. One port of this machine is reached from there through a
- * Unix socket, which network namespaces share.
+ * Third-party programs, run in a network namespace with only loopback. They reach one port of this machine through a
+ * Unix socket, shared across network namespaces.
  */
 import { execFileSync, spawn } from "node:child_process";
 import { mkdtempSync, rmSync } from "node:fs";
@@ -13,7 +13,7 @@ import { fileURLToPath } from "node:url";
 const bridge = fileURLToPath(new URL("namespace-bridge.js", import.meta.url));
 const loopback = ["sh", "-c", 'ip link set lo up && exec "$@"', "sh"];
 
-/** The command that enters a namespace, as root or as a user; undefined where the machine allows neither. */
+/** The command to enter a namespace, as root or as a user; undefined when the machine allows neither. */
 export const isolation: readonly string[] | undefined = [
   ["unshare", "-n", "--", ...loopback],
   ["unshare", "-rn", "--", ...loopback],

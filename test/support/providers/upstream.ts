@@ -1,11 +1,11 @@
 /**
- * A provider that says exactly what a test tells it to, byte by byte, over real sockets.
+ * A provider scripted byte by byte, over real sockets.
  *
- *   const upstream = await startUpstream([{ chunks: [{ sse: [{ choices: [...] }] }, { bytes: "data: [DONE]\n\n" }] }]);
- *   ... base_url: `${upstream.url}/v1` ...
- *   await upstream.stop();
+ * const upstream = await startUpstream([{ chunks: [{ sse: [{ choices: [...] }] }, { bytes: "data: [DONE]\n\n" }] }]);
+ * ... base_url: `${upstream.url}/v1` ...
+ * await upstream.stop();
  *
- * Replies are given in order; the last one is given again and again. A request that the vendor of its format refuses is refused here, too, and the
+ * Replies are sent in order; the last one is repeated. A request invalid for the vendor of its format is refused here, too, and the
  * refusal takes no reply.
  */
 import { once } from "node:events";
@@ -55,13 +55,13 @@ export interface Upstream {
   readonly url: string;
   readonly requests: readonly Received[];
   readonly openSockets: number;
-  /** Bytes that sockets have accepted. */
+  /** Bytes accepted by sockets. */
   readonly bytesWritten: number;
   /** The next request, once its body is there. */
   nextRequest(): Promise<Received>;
   /** The next closing of a socket; the time of it by performance.now(). */
   nextClose(): Promise<number>;
-  /** Replaces the replies that are left. */
+  /** Replaces the remaining replies. */
   script(replies: readonly Reply[]): void;
   stop(): Promise<void>;
 }
@@ -73,9 +73,9 @@ export interface TlsCredentials {
 }
 
 export interface UpstreamOptions {
-  /** Of a server that speaks TLS. */
+  /** Certificate and key of a TLS server. */
   readonly credentials?: TlsCredentials | undefined;
-  /** Whether requests that the vendor of their format refuses are answered all the same. */
+  /** Whether requests invalid for the vendor of their format are answered as well. */
   readonly isLenient?: boolean;
 }
 
@@ -132,7 +132,7 @@ export async function startUpstream(
     },
     async stop() {
       const closed = new Promise<void>((resolve) => {
-        // A server that was stopped before calls back with an error, which does not matter here.
+        // A server stopped before calls back with an error, irrelevant here.
         server.close(() => resolve());
       });
       for (const socket of sockets) socket.destroy();
@@ -209,7 +209,7 @@ export const chatChunk = (delta: unknown, finishReason: string | null = null, mo
   ...more,
 });
 
-/** A chat stream that says the words and ends in good order. */
+/** A complete chat stream with the words as deltas. */
 export const chatStream = (...words: readonly string[]): Reply => ({
   chunks: [
     {

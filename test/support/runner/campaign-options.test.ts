@@ -7,7 +7,7 @@ import { root, runProgram } from "../processes.ts";
 const ranges = { kills: { default: 1_000, min: 1, max: 5_000 }, seed: { default: 7, min: 0, max: 10 } };
 const read = (...args: string[]) => readNumbers("chaos", ranges, args);
 
-test("numbers that are given, and the default ones", () => {
+test("given numbers override the defaults", () => {
   expect(read()).toEqual({ kills: 1_000, seed: 7 });
   expect(read("--kills", "5000", "--seed=0")).toEqual({ kills: 5_000, seed: 0 });
 });
@@ -29,7 +29,7 @@ test.each([
   ["detectors", "everything", "unknown detector: everything"],
   ["policy", "--rounds=0", "--rounds must be a whole number from 1 to 100000"],
   ["upgrade", "--wrong", "Unknown option '--wrong'"],
-])("npm run %s -- %s says what is wrong and the usage, without a stack", async (command, arg, message) => {
+])("npm run %s -- %s prints the error and the usage, without a stack", async (command, arg, message) => {
   const { code, stdout, stderr } = await runProgram(process.execPath, [
     join(root, "test/dist", command, "main.js"),
     arg,

@@ -2,7 +2,7 @@
 import { parseArgs } from "node:util";
 
 export interface Range {
-  /** Value of an option that is absent. */
+  /** Value of an absent option. */
   readonly default: number;
   readonly min: number;
   readonly max: number;
@@ -37,7 +37,7 @@ export function parseNumber(
   throw new Error(`--${name} must be a whole number from ${min} to ${max}`);
 }
 
-/** Reads the command line of this process, which ends with exit code 2 when it is invalid. */
+/** Reads the command line of this process. For an invalid one, the process ends with exit code 2. */
 export const readNumbersOrExit = <Name extends string>(
   command: string,
   ranges: Readonly<Record<Name, Range>>,

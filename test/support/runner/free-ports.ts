@@ -1,7 +1,7 @@
 /**
- * Ports for programs that cannot take port 0. They lie below the range from which the system takes ports for outgoing
- * connections: a port from that range may be taken between the choice and the use. For the same reason each worker of jest
- * has a share of them to itself, and other runs on this machine are kept off until the program has had time to listen.
+ * Ports for programs unable to take port 0. They lie below the system's range for outgoing connections: a port from
+ * that range may be taken between the choice and the use. For the same reason each worker of jest has its own share
+ * of them, and other runs on this machine are kept off until the program has had time to listen.
  */
 import { randomInt } from "node:crypto";
 import { createSocket } from "node:dgram";
@@ -9,18 +9,18 @@ import { readFileSync } from "node:fs";
 import { createServer } from "node:net";
 
 const lowest = 10_000;
-/** First outgoing port where the machine does not tell: the default of Linux, which is lower than that of others. */
+/** First outgoing port when the system does not publish it: the default of Linux, lower than other systems' defaults. */
 const usualOutgoing = 32_768;
 /** Shares of the port range: a share for each worker of jest.config.mjs, and another for programs outside of them. */
 export const shares = 4;
-/** A busy machine has taken twenty seconds from the choice to the last process that listens. */
+/** A busy machine has taken twenty seconds from the choice until the last process listened. */
 const claimedForMs = 60_000;
 
 const each = Math.floor((firstOutgoing() - lowest) / shares);
 const first = lowest + each * (Number(process.env["JEST_WORKER_ID"] ?? 0) % shares);
 const last = first + each - 1;
 
-// At random, since other runs choose at the same time; then upwards, so that this one never repeats itself.
+// Starts at random, since other runs choose at the same time; then counts up, so that this run never repeats a port.
 let next = randomInt(first, last);
 
 export async function freePort(): Promise<number> {
@@ -55,7 +55,7 @@ function isFree(port: number): Promise<boolean> {
   });
 }
 
-/** Takes the UDP port of the same number, which no program here wants and every run can see. */
+/** Takes the UDP port of the same number: unused by the programs here, and visible to every run. */
 function claim(port: number): Promise<boolean> {
   return new Promise((resolve) => {
     const socket = createSocket("udp4").unref();

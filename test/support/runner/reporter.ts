@@ -1,6 +1,6 @@
 /**
- * Prints each file as it ends, failures in full, what this machine could not run, and as the very last line the total that scripts read. On a
- * terminal a line below shows how far the run is.
+ * Prints each file as it ends, failures in full, tests skipped on this machine, and as the very last line the total for scripts. On a
+ * terminal a line below shows the progress.
  */
 import { stripVTControlCharacters } from "node:util";
 import type {
@@ -55,7 +55,7 @@ export default class TotalReporter implements Pick<Reporter, Parts> {
 
   onRunComplete(_: Set<TestContext>, results: AggregatedResult): void {
     this.#progress.end();
-    // A file that cannot even be loaded has no tests to count; it counts as one that failed.
+    // A file that fails to load has no tests to count; it counts as one failure.
     const failed = results.numFailedTests + results.numRuntimeErrorTestSuites;
     const skipped = results.numPendingTests + results.numTodoTests;
     if (this.#named && this.#skipped.size > 0) this.#say("Skipped, as this machine cannot run them:");
@@ -72,7 +72,7 @@ export default class TotalReporter implements Pick<Reporter, Parts> {
 
 const nameOf = ({ path, context }: Test): string => path.slice(context.config.rootDir.length + 1).replace(/\.js$/, "");
 
-/** Names of skipped tests; a group has one line, its title, because the title says why. */
+/** Names of skipped tests; a group has one line, its title, because the title gives the reason. */
 function skippedNames(tests: readonly TestCaseResult[]): string[] {
   const groups = new Map<string, TestCaseResult[]>();
   for (const test of tests) {

@@ -1,5 +1,5 @@
 /**
- * A folder for everything that a run of the tests makes. A watchdog process ends the run's processes and removes the
+ * A folder for all files of a test run. A watchdog process ends the run's processes and removes the
  * folder, also when the run is interrupted or killed.
  */
 import { spawn } from "node:child_process";
@@ -10,12 +10,12 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 
-/** Variable with the name of the run, with which the names of its databases begin. */
+/** Variable with the name of the run; the names of its databases begin with it. */
 export const runVariable = "SLUICE_TEST_RUN";
 
 const sweeper = fileURLToPath(new URL("sweep.js", import.meta.url));
 
-/** Commands that undo what removing a folder does not, one file each, in the order of their names. */
+/** Commands for cleanup beyond the folder, one file each, run in the order of their names. */
 export const undoFolder = "undo";
 
 export interface UndoCommand {
@@ -31,7 +31,7 @@ export interface RunFolder {
 }
 
 /**
- * Makes the folder, in which all temporary folders of this process and of its children are from now on.
+ * Makes the folder, the parent of all later temporary folders of this process and of its children.
  * @param server on which the databases of the run are to be dropped; undefined when it ends with the run
  */
 export function openRunFolder(server: string | undefined): RunFolder {

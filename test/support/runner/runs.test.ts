@@ -1,4 +1,4 @@
-/** A run of the tests itself: what it prints, and that nothing of it is left. */
+/** A whole test run: its output and its complete cleanup. */
 import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { existsSync, mkdtempSync, readFileSync, readdirSync, rmSync, writeFileSync } from "node:fs";
@@ -40,7 +40,7 @@ describe("the report", () => {
     describe.skip("in containers (there is no podman)", () => { test("a", () => {}); test("b", () => {}); });
   `;
 
-  test("names what was skipped before its last line, which counts it", async () => {
+  test("names skipped tests before its last line, which counts them", async () => {
     expect((await report({ "some.test.js": skipping })).slice(-4)).toEqual([
       "Skipped, as this machine cannot run them:",
       "      some.test: alone (no Redis here)",
@@ -49,12 +49,12 @@ describe("the report", () => {
     ]);
   });
 
-  test("names nothing that was left out on the command line", async () => {
+  test("names no tests excluded on the command line", async () => {
     const lines = await report({ "some.test.js": skipping }, "-t", "runs");
     expect(lines.slice(-2)).toEqual([expect.stringMatching(/^ok /), "1 passed, 0 failed, 3 skipped"]);
   });
 
-  test("shows failures in full, and counts a file that cannot be loaded", async () => {
+  test("shows failures in full, and counts a file that fails to load", async () => {
     const broken = 'test("breaks", () => { throw new Error("on purpose"); });';
     const lines = await report({ "broken.test.js": broken, "unreadable.test.js": "(" });
     expect(lines.at(-1)).toBe("0 passed, 2 failed, 0 skipped");
@@ -75,7 +75,7 @@ describe("the progress", () => {
     };
   }
 
-  test("is one line of a terminal, below the lines that stay", () => {
+  test("is one line of a terminal, below the permanent lines", () => {
     const { progress, pass, last, all } = progressOn({ isTTY: true, columns: 60 });
     progress.begin(3);
     progress.started("e2e/streams.test");
@@ -106,7 +106,7 @@ describe("an interrupted run", () => {
 
   const foldersIn = (parent: string): string[] => readdirSync(parent).map((name) => join(parent, name));
 
-  /** Process ids in the records of houses that the run has made. */
+  /** Process ids in the records of the run's installations. */
   function housePids(): number[] {
     const places = foldersIn(folder)
       .filter((path) => path.includes("sluice-run-"))

@@ -1,4 +1,4 @@
-/** Starts the slowest tests first, so that no worker is left alone with one in the end. */
+/** Starts the slowest tests first, so that no worker runs a slow one at the end while the others idle. */
 import sequencer from "@jest/test-sequencer";
 
 /** The types of the package describe the CommonJS build, where the class is a property of the import. */

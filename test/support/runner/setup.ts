@@ -1,4 +1,4 @@
-/** Before the run: one Postgres server for all test files, the given one or an embedded one that lives as long as the run. */
+/** Before the run: one Postgres server for all test files, the given one or an embedded one with the lifetime of the run. */
 import { join } from "node:path";
 import { startPostgres } from "@sluice/local/postgres.js";
 import { serverVariable } from "../database.ts";

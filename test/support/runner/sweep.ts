@@ -1,4 +1,4 @@
-/** Program that waits for the end of a run and removes what the run has made. Argument: the run's folder. Standard input ends with the run. */
+/** Waits for the end of a run and removes its leftovers. Argument: the run's folder. Standard input ends with the run. */
 import { spawnSync } from "node:child_process";
 import { readFileSync, readdirSync, rmSync } from "node:fs";
 import { join } from "node:path";
@@ -8,12 +8,12 @@ import { isAlive } from "@sluice/local/processes.js";
 import { mountsBelow } from "../mounts.ts";
 import { type UndoCommand, runVariable, undoFolder } from "./run-folder.ts";
 
-/** Houses and databases end by themselves once their run is gone; on a busy machine that takes a while. */
+/** Installations and databases end by themselves once their run is gone; on a busy machine this takes a while. */
 const endsByItselfMs = 30_000;
 
 const folder = process.argv[2] as string;
 
-/** Processes whose temporary folder is that of the run: they were started by it. Known on Linux only. */
+/** Processes started by the run, recognised by their temporary folder. Linux only. */
 function processesOfRun(): number[] {
   if (process.platform !== "linux") return [];
   return readdirSync("/proc")
@@ -48,7 +48,7 @@ function undo(): void {
   }
 }
 
-/** The databases of the run, on a server that stays. */
+/** Drops the databases of the run on an external server. */
 async function dropDatabases(url: string, run: string): Promise<void> {
   const client = new pg.Client({ connectionString: url });
   await client.connect();

@@ -28,7 +28,7 @@ const nameOf = (entry: unknown): unknown => {
   return [called, custom].find(isBodyPart)?.name;
 };
 
-/** @returns each broken rule as "path: what is wrong"; empty for a body that the provider takes */
+/** @returns each broken rule as "path: error"; empty for a valid body */
 export function findChatViolations(body: BodyPart, limits: Limits): readonly string[] {
   return violationsOf((report) => {
     const messages = list(body.messages);

@@ -7,7 +7,7 @@ import { type BodyPart, checkToolNames, isBodyPart, list, violationsOf } from ".
 
 const form = /^[a-zA-Z0-9_-]{1,64}$/;
 
-/** @returns each broken rule as "path: what is wrong"; empty for a body that the provider takes */
+/** @returns each broken rule as "path: error"; empty for a valid body */
 export function findConverseViolations(body: BodyPart): readonly string[] {
   return violationsOf((report) => {
     const messages = list(body.messages);

@@ -8,7 +8,7 @@ import { type BodyPart, checkToolNames, isBodyPart, list, violationsOf } from ".
 /** "Must start with a letter or an underscore ... underscores (_), dots (.) or dashes (-), with a maximum length of 64" (gemini-cli, issue 2966). */
 const name = /^[a-zA-Z_][a-zA-Z0-9_.-]{0,63}$/;
 
-/** @returns each broken rule as "path: what is wrong"; empty for a body that the provider takes */
+/** @returns each broken rule as "path: error"; empty for a valid body */
 export function findGeminiViolations(body: BodyPart): readonly string[] {
   return violationsOf((report) => {
     const contents = list(body.contents);

@@ -9,7 +9,7 @@ const maxMarks = 4;
 const idForm = /^[a-zA-Z0-9_-]+$/;
 const toolName = /^[a-zA-Z0-9_-]{1,128}$/;
 
-/** @returns each broken rule as "path: what is wrong"; empty for a body that the provider takes */
+/** @returns each broken rule as "path: error"; empty for a valid body */
 export function findMessagesViolations(body: BodyPart): readonly string[] {
   return violationsOf((report) => {
     const messages = list(body.messages);

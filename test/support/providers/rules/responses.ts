@@ -14,7 +14,7 @@ const prefixes: Readonly<Record<string, string>> = {
 const name = /^[a-zA-Z0-9_-]{1,64}$/;
 const maxIdLength = 64;
 
-/** @returns each broken rule as "path: what is wrong"; empty for a body that the provider takes */
+/** @returns each broken rule as "path: error"; empty for a valid body */
 export function findResponsesViolations(body: BodyPart): readonly string[] {
   return violationsOf((report) => {
     const { tool_choice: choice } = body;

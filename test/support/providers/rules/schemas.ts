@@ -77,7 +77,7 @@ function checkDraft(
     if (bound !== undefined && typeof bound !== "number") report(path, "has a bound that is no number");
 }
 
-/** The schema of an answer, or of a call that must follow it, at Anthropic and at Bedrock. */
+/** Rules for the schema of an answer, or of a strict call, at Anthropic and at Bedrock. */
 export function checkClaudeStrict(schema: unknown, path: string, report: Report): void {
   visit(schema, path, (node, at) => {
     checkDraft(node, at, report);
@@ -97,7 +97,7 @@ export function checkOpenaiTool(schema: BodyPart, path: string, report: Report):
   if (!isBodyPart(schema.properties)) report(path, "object schema missing properties");
 }
 
-/** The schema of an answer, or of a call, that OpenAI enforces. */
+/** Rules for the schema of an answer, or of a call, enforced by OpenAI. */
 export function checkOpenaiStrict(schema: BodyPart, path: string, report: Report): void {
   if (schema.type !== "object") report(path, "is no object at its root");
   for (const keyword of rootCombinators) if (keyword in schema) report(path, `has ${keyword} at the top level`);
@@ -115,7 +115,7 @@ export function checkOpenaiStrict(schema: BodyPart, path: string, report: Report
   });
 }
 
-/** Any schema at Google: nothing stands beside a reference. */
+/** Rules for any schema at Google: a reference has no sibling keywords. */
 export function checkGemini(schema: BodyPart, path: string, report: Report): void {
   visit(schema, path, (node, at) => {
     if (typeof node.$ref === "string" && Object.keys(node).some((keyword) => !keyword.startsWith("$")))

@@ -1,6 +1,6 @@
 /**
- * Lets a scripted provider refuse what the vendor of its format refuses. Without it a request that no vendor takes would pass every test of a door.
- * Formats of many servers, such as chat completions, have no rules that all of them share.
+ * Lets a scripted provider refuse requests like the vendor of its format. Otherwise an invalid request would pass every test of an endpoint.
+ * Formats of many servers, such as chat completions, have no common rules.
  */
 import { findConverseViolations } from "./converse.ts";
 import { findGeminiViolations } from "./gemini.ts";
@@ -45,7 +45,7 @@ const formats: readonly Format[] = [
   },
 ];
 
-/** @param path of the request @returns undefined for a request that the vendor takes, and for formats without rules */
+/** @param path of the request @returns undefined for a valid request, and for formats without rules */
 export function refusalOf(path: string, body: string): Refusal | undefined {
   const [pathname = ""] = path.split("?");
   const format = formats.find((each) => each.path.test(pathname));

@@ -8,14 +8,14 @@ export const list = (value: unknown): readonly BodyPart[] => (Array.isArray(valu
 
 type Report = (path: string, problem: string) => void;
 
-/** Checks the names of declared tools, which must have a form and differ, and that of the one that is to be called. */
+/** Checks the form and uniqueness of the declared tools' names, and the name of the chosen tool. */
 export function checkToolNames(names: readonly unknown[], form: RegExp, chosen: unknown, report: Report): void {
   for (const name of names) if (!form.test(String(name))) report("tools", `has the name ${String(name)}`);
   if (new Set(names).size < names.length) report("tools", "has a name twice");
   if (chosen !== undefined && !names.includes(chosen)) report("tool_choice", `names ${JSON.stringify(chosen)}`);
 }
 
-/** @returns every violation that a check reports, as "path: what is wrong" */
+/** @returns every violation reported by a check, as "path: error" */
 export function violationsOf(check: (report: Report) => void): readonly string[] {
   const found: string[] = [];
   check((path, problem) => void found.push(`${path}: ${problem}`));

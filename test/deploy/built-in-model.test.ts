@@ -1,4 +1,4 @@
-/** The built-in model beside a configuration file of one's own, and the first management key. */
+/** The built-in model together with an operator's configuration file, and the first management key. */
 import { afterEach, describe, expect, test } from "@jest/globals";
 import { type House, startHouse } from "../support/house.ts";
 
@@ -23,7 +23,7 @@ async function models({ baseUrl, apiKey }: House): Promise<string[]> {
   return ((await answer.json()) as { data: { id: string }[] }).data.map(({ id }) => id);
 }
 
-describe("sluice/echo beside a configuration file", () => {
+describe("sluice/echo with a configuration file", () => {
   test("is served, and the banner's request names a model of the file", async () => {
     const started = await start(own);
     expect(await models(started)).toEqual(["far/m", "sluice/echo"]);
@@ -34,11 +34,11 @@ describe("sluice/echo beside a configuration file", () => {
     expect(started.output()).toContain('"model":"far/m"');
   });
 
-  test("is not served where the file says echo: false", async () => {
+  test("is not served when the file has echo: false", async () => {
     expect(await models(await start(`echo: false\n${own}`))).toEqual(["far/m"]);
   });
 
-  test("leaves a provider of the file that has its name alone", async () => {
+  test("does not replace a configured provider of the same name", async () => {
     const taken = own.replaceAll("far", "sluice");
     expect(await models(await start(taken))).toEqual(["sluice/m"]);
   });

@@ -1,4 +1,4 @@
-/** The Helm chart: the same objects as the manifests, options one by one, and values that are refused by name. */
+/** The Helm chart: the same objects as the manifests, options one by one, and values refused by name. */
 import { mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -18,7 +18,7 @@ afterAll(() => rmSync(made, { recursive: true, force: true }));
 const read = (path: string): string => readFileSync(join(chart, path), "utf8");
 const { version, appVersion } = parse(read("Chart.yaml")) as { version: string; appVersion: string };
 
-test("its version is that of Sluice", () => {
+test("the chart has Sluice's version", () => {
   const { version: released } = JSON.parse(readFileSync(join(root, "package.json"), "utf8")) as { version: string };
   expect([version, appVersion]).toEqual([released, released]);
 });
@@ -102,7 +102,7 @@ const equals: readonly (readonly [title: string, overlay: () => string, args: re
     expect(Object.fromEntries(annotations)).toEqual({ schema: hook("0"), bootstrap: hook("1") });
   });
 
-  test("the jobs need nothing that the chart makes: they run before it is there", async () => {
+  test("the jobs need no object of the chart: they run before it is installed", async () => {
     const resources = await renderWith();
     for (const { spec } of resources.filter(({ kind }) => kind === "Job")) {
       const pod = (spec as { template: { spec: object } }).template.spec;

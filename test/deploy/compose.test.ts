@@ -1,4 +1,4 @@
-/** deploy/compose.yaml: variables that services read, ports and health checks that the images have, and no secret in plain text. */
+/** deploy/compose.yaml: variables known to the services, ports and health checks of the images, and no secret in plain text. */
 import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, test } from "@jest/globals";
@@ -31,13 +31,13 @@ const all = Object.entries(services);
 const ours = targets.map((target) => [target, services[target] as Service] as const);
 const shapes: Readonly<Record<Target, z.ZodObject>> = { "admin-svc": admin, "inference-svc": inference, gateway };
 
-/** A value as Compose makes it, with a secret of the permitted form in the place of a required one. */
+/** A value after Compose's substitution, with a valid secret for each required one. */
 const substituted = (value: string): string =>
   value.replaceAll(/\$\{\w+:([-?])([^}]*)\}/g, (_, kind: string, text: string) =>
     kind === "-" ? text : "s".repeat(64),
   );
 
-/** Ports that an image says it serves. */
+/** Ports exposed by an image. */
 const exposed = (target: string): string[] =>
   historyOf(stages, target).flatMap(({ keyword, value }) => (keyword === "EXPOSE" ? value.split(" ") : []));
 
@@ -55,7 +55,7 @@ describe.each(ours)("%s", (target, { environment = {}, ports = [], depends_on: n
   const fields = Object.entries(shapes[target].shape) as [string, z.ZodType][];
   const passedOn = Object.keys(environment).filter((name) => environment[name] === null);
 
-  test("gets variables that it reads, with values that it takes, and all that it needs", () => {
+  test("gets known variables with valid values, and all required ones", () => {
     const set = Object.entries(environment).filter((entry): entry is [string, string] => entry[1] !== null);
     expect(set.filter(([name]) => !fields.some(([field]) => field === name))).toEqual([]);
     const values = new Map(set.map(([name, value]) => [name, substituted(value)]));
@@ -76,7 +76,7 @@ describe.each(ours)("%s", (target, { environment = {}, ports = [], depends_on: n
     }
   });
 
-  test("is found by its name at a port of its image, and published on loopback alone", () => {
+  test("is reachable by its name at a port of its image, and published only on loopback", () => {
     const addresses = Object.entries(environment).filter(([name]) => /_ADDRESS(ES)?$/.test(name));
     for (const [, address] of addresses) {
       const [name = "", port = ""] = (address ?? "").split(":");

@@ -1,4 +1,4 @@
-/** The line that `npm start` prints, pasted into a shell. */
+/** The curl line printed by `npm start`, pasted into a shell. */
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";

@@ -1,4 +1,4 @@
-/** A first start as newcomers meet it: each text says what to do, and what it says works. */
+/** A newcomer's first start: every message gives an instruction, and each instruction works. */
 import { connect } from "node:net";
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -47,7 +47,7 @@ async function request(model: string, { baseUrl, apiKey }: House): Promise<numbe
   return answer.status;
 }
 
-/** Opens every address in the banner, and looks for the configuration file that it names. */
+/** Opens every address in the banner, and looks for the configuration file named there. */
 async function expectServed(text: string): Promise<void> {
   const lines = [...text.matchAll(/^ {2}(documentation|console|metrics) +(.*)$/gm)];
   expect(lines.map(([, name]) => name)).toEqual(["documentation", "console", "metrics"]);
@@ -61,7 +61,7 @@ describe("without a model", () => {
   const config = `providers: [{id: far, dialect: chat, base_url: "http://127.0.0.1:9/v1", api_keys: ["\${FAR_KEY}"]}]
 models: [{id: far/m, endpoints: [{provider: far}]}]`;
 
-  test("the start says that requests are refused and what would change it, and shows no curl line", async () => {
+  test("the start warns of refused requests, names the remedy, and shows no curl line", async () => {
     const started = await start({ config });
     const text = started.output();
     expect(text).toContain("No model is configured yet, so every request for a response is refused with 404.");
@@ -113,7 +113,7 @@ describe("the model of the curl line", () => {
     expect(firstModel(list)).toBe(chosen);
   });
 
-  test("is one that answers in text", () => {
+  test("answers in text", () => {
     expect(firstModel([model("a/pictures", "0.1", ["image"]), model("a/words", "2")])).toBe("a/words");
     expect(firstModel(models)).toBe("sluice/echo");
   });
@@ -127,11 +127,11 @@ const answers = (port: number, host: string): Promise<boolean> =>
     socket.once("connect", () => socket.destroy());
   });
 
-// Other systems have only 127.0.0.1 unless they are told to have more.
+// Other systems have only 127.0.0.1 by default.
 const onLinux = process.platform === "linux" ? describe : describe.skip;
 
 onLinux("the addresses of ports", () => {
-  /** Another address of this machine, which only a port that is open to all of them answers. */
+  /** Another address of this machine: only a port open to all addresses answers on it. */
   const other = "127.0.0.2";
 
   async function open({ ports }: House, host: string): Promise<string[]> {
@@ -149,7 +149,7 @@ onLinux("the addresses of ports", () => {
     );
   });
 
-  test("are all for the gateway alone, where `host` of the configuration file says so", async () => {
+  test("are all open only to the gateway when the configuration file sets `host`", async () => {
     const config =
       "host: 0.0.0.0\nproviders: [{id: e, dialect: echo}]\nmodels: [{id: sluice/echo, endpoints: [{provider: e}]}]";
     const started = await start({ config });
@@ -200,10 +200,10 @@ test("addresses with colons stand in brackets in the base URL", () => {
   expect(text).toContain("listens on      ::1, for programs on this machine");
 });
 
-describe("a new data folder on a database that has served", () => {
+describe("a new data folder with a database already in use", () => {
   const said = "A new secret was created in";
 
-  test("is told of its new secret, once, and what follows from it", async () => {
+  test("makes the start warn once of the new secret and its consequences", async () => {
     const database = await createDatabase();
     const second = mkdtempSync(join(tmpdir(), "sluice-test-first-"));
     try {

@@ -1,4 +1,4 @@
-/** Starting a checkout that cannot be changed: one that is mounted read-only, or belongs to another user. */
+/** Starting a read-only checkout: mounted read-only, or owned by another user. */
 import {
   chmodSync,
   chownSync,
@@ -34,7 +34,7 @@ afterEach(async () => {
   rmSync(folder, { recursive: true, force: true });
 });
 
-/** The program of `npm start`, in the place of the one that startHouse appends to its prefix. */
+/** The program of `npm start`, instead of the program startHouse appends to its prefix. */
 const program = `exec "${process.execPath}" "${join(root, "deploy/local/start.mjs")}"`;
 
 async function serves(options: HouseOptions): Promise<void> {
@@ -58,7 +58,7 @@ asRoot("a built checkout (needs root, to become another user)", () => {
     await serves({ prefix: [...(await asNobody()), "/bin/sh", "-c", program], environment: { HOME: dataDir } });
   });
 
-  test("of somebody else is no place for the data of an ordinary user, who is told what to do", async () => {
+  test("owned by another user is no place for an ordinary user's data, and the start names the remedy", async () => {
     mkdirSync(dataDir);
     chownSync(dataDir, nobody, nobody);
     const closed = join(folder, "closed");
@@ -80,7 +80,7 @@ async function mayMount(): Promise<boolean> {
 }
 
 withMounts("a checkout that is mounted read-only (needs root, and leave to mount)", () => {
-  /** Seen by the program alone. */
+  /** Read-only mounts visible only to the program. */
   const readOnly = (script: string, places: readonly string[]): string[] => {
     const remounted = places.toReversed().map((place) => `mount -o remount,bind,ro "${place}"`);
     const commands = [`mount --bind "${root}" "${root}"`, script, ...remounted, program].filter((line) => line !== "");
@@ -101,14 +101,14 @@ withMounts("a checkout that is mounted read-only (needs root, and leave to mount
     expect(readdirSync(join(dataDir, "postgres/libraries"))).toContain("libpq.so.5");
   });
 
-  test("is installed where npm ci was run by hand, which leaves no stamp and no package for other machines", async () => {
+  test("counts as installed after npm ci by hand, which leaves no stamp and no package for other machines", async () => {
     const none = join(folder, "none");
     writeFileSync(none, "");
     const stamp = join(root, "node_modules/.sluice-lock");
     await serves({ prefix: readOnly(`mount --bind "${none}" "${stamp}"`, [root, stamp]) });
   });
 
-  test("says so when the services are not bundled", async () => {
+  test("reports unbundled services", async () => {
     const empty = join(folder, "empty");
     mkdirSync(empty);
     const bundle = join(root, "gateway/bundle");
@@ -125,7 +125,7 @@ withMounts("a checkout that is mounted read-only (needs root, and leave to mount
   });
 });
 
-test("a checkout that is not installed and cannot be changed says what its owner has to run", async () => {
+test("a start in a read-only checkout without packages names the command for its owner", async () => {
   const local = join(folder, "deploy/local");
   mkdirSync(local, { recursive: true });
   for (const file of ["deploy/local/prepare.mjs", "deploy/local/tool.mjs", "package-lock.json"]) {

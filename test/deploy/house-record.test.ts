@@ -1,4 +1,4 @@
-/** What a start does with processes that an earlier supervisor has left in the record of its data folder. */
+/** A start's treatment of processes recorded in its data folder by an earlier supervisor. */
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
@@ -23,7 +23,7 @@ afterEach(async () => {
   rmSync(folder, { recursive: true, force: true });
 });
 
-/** Starts a program of this name that does not end by itself. @returns its process id, once it runs */
+/** Starts an endless program of this name. @returns its process id, once it runs */
 async function leave(program: string): Promise<number> {
   const file = join(folder, program);
   mkdirSync(dirname(file), { recursive: true });

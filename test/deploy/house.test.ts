@@ -1,4 +1,4 @@
-/** The one-command start as people meet it: a second time, after a crash, beside another program, as another user. */
+/** The one-command start in daily use: a second time, after a crash, together with another program, as another user. */
 import { chmodSync, chownSync, existsSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { createServer } from "node:net";
 import { tmpdir } from "node:os";
@@ -49,7 +49,7 @@ async function ask({ baseUrl, apiKey }: House): Promise<Response> {
 
 const statusOf = async (asked: House): Promise<number> => (await ask(asked)).status;
 
-/** The variables that put a second house where the first one was. */
+/** Variables to start a second installation on the ports of the first. */
 const samePorts = ({ ports }: House): Record<string, string> => ({
   SLUICE_PORT: String(ports.gateway),
   SLUICE_INFERENCE_PORT: String(ports.inference),
@@ -75,14 +75,14 @@ describe("the first and the second start", () => {
     expect(second.apiKey).toBe(apiKey);
     expect(second.output()).not.toContain(apiKey);
     expect(second.output()).toContain(join(dataDir, "keys.json"));
-    // How long it took stands in the line that says ready; that it made nothing anew is what keeps it short.
+    // The ready line contains the duration; a second start is short because it creates nothing.
     expect(second.output()).not.toContain("creating the database");
     expect(second.output()).toMatch(/^ready .*\(\d+\.\d s\)$/m);
     expect(await statusOf(second)).toBe(200);
     await stop();
   });
 
-  test("keys that the operator gives work and are neither printed nor kept", async () => {
+  test("the operator's keys work and are neither printed nor stored", async () => {
     const environment = {
       SLUICE_BOOTSTRAP_MANAGEMENT_KEY: mintKey(KeyKind.MANAGEMENT),
       SLUICE_BOOTSTRAP_API_KEY: mintKey(KeyKind.INFERENCE),
@@ -117,7 +117,7 @@ describe("where it cannot start", () => {
     expect(existsSync(join(dataDir, "house.json"))).toBe(false);
   });
 
-  test("two variables with the same port are told", async () => {
+  test("two variables with the same port are reported", async () => {
     const port = String(await freePort());
     await expect(start({ environment: { SLUICE_PORT: port, SLUICE_ADMIN_PORT: port } })).rejects.toThrow(
       `SLUICE_PORT and SLUICE_ADMIN_PORT name the same port ${port}: set all but one of them to another one`,
@@ -132,7 +132,7 @@ describe("where it cannot start", () => {
     expect(await statusOf(first)).toBe(200);
   });
 
-  test("a service that cannot start ends the house and shows its last lines", async () => {
+  test("a service that cannot start ends the installation, and its last lines are shown", async () => {
     await expect(start({ environment: { SLUICE_LOG_LEVEL: "loud" } })).rejects.toThrow(
       /ended: exit code 1[^]*SLUICE_LOG_LEVEL/,
     );
@@ -142,13 +142,13 @@ describe("where it cannot start", () => {
   test.each([
     ["SLUICE_DRAIN_LIMIT_MS", "-1"],
     ["REDIS_URL", "http://127.0.0.1"],
-  ])("what a service cannot do with %s is told without a stack", async (variable, value) => {
+  ])("an error with %s is reported without a stack", async (variable, value) => {
     const started = start({ environment: { [variable]: value } });
     await expect(started).rejects.toThrow(variable);
     await expect(started).rejects.not.toThrow(/^ *at |\bproblems: /m);
   });
 
-  test("a data folder that cannot be one is told with what to do", async () => {
+  test("an unusable data folder is reported with a remedy", async () => {
     const file = join(dataDir, "file");
     writeFileSync(file, "");
     await expect(start({ dataDir: file })).rejects.toThrow(
@@ -162,7 +162,7 @@ describe("where it cannot start", () => {
     );
   });
 
-  test("a mistake in the configuration is told with its path", async () => {
+  test("a mistake in the configuration is reported with its path", async () => {
     await expect(start({ config: "models: [{id: a/b, endpoints: [{provider: nobody}]}]" })).rejects.toThrow(
       "models.0.endpoints.0.provider: no provider is called nobody",
     );

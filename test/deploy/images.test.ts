@@ -32,12 +32,12 @@ test("the services have the same flags of Node as under npm start", () => {
   }
 });
 
-test("the images of services are made of copies alone, which are root's: nothing in them belongs to the user that runs them", () => {
+test("the images of services consist only of copies owned by root: their runtime user owns nothing", () => {
   const run = targets.flatMap((target) => historyOf(stages, target).filter(({ keyword }) => keyword === "RUN"));
   expect(run).toEqual([]);
 });
 
-test("the image for a first look runs npm start's supervisor, with every room that it starts", () => {
+test("the image for a first look runs npm start's supervisor, with all its services", () => {
   const { command, environment } = imageOf("first-look");
   expect(command).toEqual(["node", ...nodeFlags, "deploy/local/bundle/main.js"]);
   expect(() => readSettings(environment)).not.toThrow();
@@ -50,7 +50,7 @@ test("the image for a first look runs npm start's supervisor, with every room th
   }
 });
 
-test("the Dockerfile copies nothing that .dockerignore keeps out", () => {
+test("the Dockerfile copies no path excluded by .dockerignore", () => {
   const ignored = readFileSync(join(root, ".dockerignore"), "utf8").split("\n");
   const allowed = ignored.filter((line) => line.startsWith("!")).map((line) => line.slice(1));
   const copies = stages.flatMap(({ instructions }) => instructions).filter(({ keyword }) => keyword === "COPY");
@@ -62,7 +62,7 @@ test("the Dockerfile copies nothing that .dockerignore keeps out", () => {
   expect(missing).toEqual([]);
 });
 
-test("the Dockerfile runs no program that the image standing for Node's does not have", () => {
+test("the Dockerfile runs only programs of the stand-in for Node's image", () => {
   const runs = stages.flatMap(({ instructions }) => instructions).filter(({ keyword }) => keyword === "RUN");
   const programs = runs.flatMap(({ value }) => value.split(/&&|\|\||;(?!$)/).map((part) => part.trim().split(" ")[0]));
   const known = [...nodePrograms.map((path) => path.split("/").at(-1)), "node", "npm", "npx"];

@@ -1,4 +1,4 @@
-/** The manifests: every field, every name, every variable; and that the check would see what is wrong. */
+/** The manifests: every field, every name, every variable; and planted errors for each check. */
 import { mkdtempSync, readFileSync, readdirSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -62,7 +62,7 @@ test("the house file of the cluster is good", () => {
   expect(leftOut.length).toBeGreaterThan(0);
 });
 
-test("the page names the quota that the pods need", () => {
+test("the page names the quota needed by the pods", () => {
   const { millicores, memory, memoryLimit } = quotaFor(render(join(manifests, "base")));
   const page = readFolder("docs/deploy");
   const [, ...figures] =

@@ -12,7 +12,7 @@ let folder: string;
 let upstream: Upstream;
 let house: House;
 
-/** A project with the script of ours, whose program is the supervisor without the preparation of the checkout. */
+/** A project with our npm script; its program is the supervisor without the preparation of the checkout. */
 function writeProject(): void {
   const { scripts } = JSON.parse(readFileSync(join(root, "package.json"), "utf8")) as { scripts: { start: string } };
   writeFileSync(join(folder, "package.json"), JSON.stringify({ scripts: { start: scripts.start } }));
@@ -52,13 +52,13 @@ async function openStream(): Promise<Response> {
   return response;
 }
 
-test("signals that arrive together are one and let requests finish; a later one to npm itself reaches Sluice and ends them", async () => {
+test("simultaneous signals count as one and let requests finish; a later one to npm itself reaches Sluice and ends them", async () => {
   const response = await openStream();
   const pid = house.pids()["supervisor"] as number;
   process.kill(pid, "SIGINT");
   process.kill(pid, "SIGTERM");
   await eventually(() => house.output().includes("stopping once open requests have finished"));
-  // Longer than signals that arrive together are apart.
+  // Longer than the gap between signals of one key press.
   await delay(600);
   expect(upstream.openSockets).toBe(1);
   const closed = upstream.nextClose();

@@ -1,4 +1,4 @@
-/** The operator's checks of providers that are called by an identity of a cloud: what would be used here, and what is missing for it. */
+/** The operator's checks of providers with a cloud identity: the identity in use, and missing parts of it. */
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -13,7 +13,7 @@ const tokenFile = join(folder, "token");
 writeFileSync(tokenFile, "projected-token-of-the-pod");
 afterAll(() => rmSync(folder, { recursive: true }));
 
-/** Runs the command in a process of its own, which reads its variables and certificates when it starts. */
+/** Runs the command in a separate process, since variables and certificates are read at its start. */
 const operator = (args: readonly string[], environment: NodeJS.ProcessEnv): Promise<Finished> =>
   runProgram(process.execPath, [join(root, "inference-svc/bundle/operator.js"), ...args], {
     environment: { ...bareEnvironment(), HOME: folder, SLUICE_CONFIG: config, ...environment },
@@ -34,7 +34,7 @@ models:
     ),
   );
 
-  test("says which identities are used, without asking anything", async () => {
+  test("lists the identities in use, without a network call", async () => {
     const { code, stdout } = await operator(["check-config"], {
       AWS_WEB_IDENTITY_TOKEN_FILE: tokenFile,
       AWS_ROLE_ARN: "arn:aws:iam::123456789012:role/sluice",
@@ -88,7 +88,7 @@ describe("test-provider", () => {
   });
   afterAll(() => Promise.all(upstreams.map((upstream) => upstream.stop())));
 
-  /** Variables as the webhook of AKS sets them. The tenant is one that the library does not look up elsewhere. */
+  /** Variables as set by the webhook of AKS. The library does not look this tenant up elsewhere. */
   const environment = () => ({
     NODE_EXTRA_CA_CERTS: join(folder, "entra", "ca.crt"),
     AZURE_TOKEN_CREDENTIALS: "WorkloadIdentityCredential",
@@ -127,7 +127,7 @@ describe("test-provider", () => {
     });
   });
 
-  test("says why there are no credentials, and shows none", async () => {
+  test("names the reason for missing credentials, and shows none", async () => {
     const refusal = {
       error: "invalid_client",
       error_description: "AADSTS70021: No matching federated identity record",

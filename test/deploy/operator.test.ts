@@ -7,7 +7,7 @@ import { runOperator } from "@sluice/inference-svc/operator.js";
 import { type Finished, bareEnvironment, root, runProgram } from "../support/processes.ts";
 import { type Reply, type Upstream, chatAnswer, startUpstream } from "../support/providers/upstream.ts";
 
-// A provider key without a known form, which no pattern for secrets could find.
+// A provider key without a known form, unrecognisable to secret patterns.
 const key = "very-secret-word";
 
 describe("the operator's checks", () => {
@@ -68,7 +68,7 @@ ${models}
       expect(stdout).toMatch(/^Endpoints without a price: 1\./m);
     });
 
-    test("says the same to scripts, models that are known without being listed among it", async () => {
+    test("prints the same as JSON, including known but unlisted models", async () => {
       configured();
       const { code, stdout } = await operator(["check-config", config, "--json"], { OPENAI_API_KEY: key });
       const checked = JSON.parse(stdout) as { providers: { id: string; models: number }[]; models: { id: string }[] };
@@ -120,14 +120,14 @@ ${models}
       ]);
     });
 
-    test("says in a sentence what is wrong with aliases, without a stack", async () => {
+    test("explains wrong aliases in a sentence, without a stack", async () => {
       writeFileSync(config, "a: &a [x]\nb: &b [*a]\nproviders: *c\n");
       const { code, stdout, stderr } = await operator(["check-config"]);
       const problem = "(root): the alias *c has no anchor &c before it";
       expect([code, stdout, stderr]).toEqual([1, `${config}: a problem\n  ${problem}\n`, ""]);
     });
 
-    test("shows the detectors beside the house and what guardrails can ask of them, and none that is wrong", async () => {
+    test("shows the external detectors and their entity types for guardrails, and no invalid one", async () => {
       const names = `{id: names, dialect: presidio, base_url: "http://127.0.0.1:5002/x", categories: {person-name: [PERSON]}}`;
       configured();
       appendFileSync(config, `detectors: [${names}]\n`);
@@ -149,7 +149,7 @@ ${models}
       expect((await operator(["check-config"])).stdout).toContain("detectors.1.id: names is used twice");
     });
 
-    test("leaves out a provider whose package is not installed", async () => {
+    test("leaves out a provider without its package", async () => {
       writeFileSync(config, `providers: [{id: far, dialect: "ai-sdk:nobody-has-this"}]`);
       const { code, stdout } = await operator(["check-config"]);
       expect(code).toBe(0);
@@ -158,7 +158,7 @@ ${models}
       );
     });
 
-    test("knows a file that is not there, and too many of them", async () => {
+    test("reports a missing file, and too many files", async () => {
       const { code, stdout } = await operator(["check-config", "/nowhere/sluice.yaml"]);
       expect([code, stdout]).toEqual([1, "/nowhere/sluice.yaml: a problem\n  cannot be read: ENOENT\n"]);
       expect(await operator(["check-config", "a", "b"])).toMatchObject({
@@ -177,7 +177,7 @@ ${models}
       return { code, answer: JSON.parse(stdout) as Record<string, unknown> };
     }
 
-    test("asks the cheapest model, once and shortly, and says how that went", async () => {
+    test("sends one short request to the cheapest model, and reports the result", async () => {
       configured();
       upstream.script([chatAnswer({ role: "assistant", content: "Yes." })]);
       const before = upstream.requests.length;
@@ -227,7 +227,7 @@ ${models}
       ["a failure", failing(500), { kind: "refused", status: 500, message: /^provider answered 500/ }],
       ["silence", { hang: true }, { kind: "timeout", message: /^127\.0\.0\.1:\d+: no .* in time$/ }],
       ["a page", { chunks: [{ bytes: "<html></html>" }] }, { kind: "answer", message: /cannot be read/ }],
-    ])("says what is wrong: %s", async (_, reply, cause) => {
+    ])("reports the error: %s", async (_, reply, cause) => {
       configured(reply.hang === true ? ", timeouts: {headers_ms: 300}" : "");
       upstream.script([reply]);
       const { code, answer } = await tried();
@@ -242,7 +242,7 @@ ${models}
       ["nobody listens", "http://127.0.0.1:9/v1", "connection", /ECONNREFUSED/],
       ["a host without address", "http://no-such-host.invalid/v1", "dns", /no-such-host\.invalid has no address/],
       ["no TLS there", "TLS", "tls", /TLS failed/],
-    ])("says what is wrong: %s", async (_, url, kind, message) => {
+    ])("reports the error: %s", async (_, url, kind, message) => {
       const address = url === "TLS" ? upstream.url.replace("http:", "https:") : url;
       writeFileSync(config, `providers: [{id: acme, dialect: chat, base_url: "${address}", api_keys: [${key}]}]`);
       const { code, answer } = await tried(["acme", "--model", "m"]);
@@ -272,7 +272,7 @@ ${models}
     expect(finished).toMatchObject({ code: 0, stdout: expect.stringContaining(": good\n"), stderr: "" });
   });
 
-  test("are commands of the one command line, which needs no house for them", async () => {
+  test("are commands of the one command line, and run without an installation", async () => {
     configured();
     const admin = (...args: string[]) =>
       runProgram(process.execPath, [join(root, "deploy/local/admin.mjs"), ...args], {

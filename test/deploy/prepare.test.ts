@@ -1,4 +1,4 @@
-/** Preparing a checkout, and the command line that needs a prepared one. */
+/** Preparing a checkout, and the command line in a prepared one. */
 import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { copyFileSync, existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
@@ -13,7 +13,7 @@ import { bareEnvironment, eventually, root, runProgram } from "../support/proces
 const prepare = () => runProgram(process.execPath, [join(root, "deploy/local/prepare.mjs")]);
 
 describe("prepare", () => {
-  test("has nothing to do and says nothing in a prepared checkout, also several at once", async () => {
+  test("does and prints nothing in a prepared checkout, also several at once", async () => {
     const all = await Promise.all([prepare(), prepare(), prepare()]);
     for (const { code, stdout, stderr } of all) {
       expect({ code, stdout }).toEqual({ code: 0, stdout: "" });
@@ -21,7 +21,7 @@ describe("prepare", () => {
     }
   });
 
-  test("is not stopped by the lock of a process that died", async () => {
+  test("ignores the lock of a dead process", async () => {
     const { pid } = JSON.parse(
       (await runProgram(process.execPath, ["-p", "JSON.stringify({ pid: process.pid })"])).stdout,
     ) as {
@@ -31,7 +31,7 @@ describe("prepare", () => {
     expect(await prepare()).toMatchObject({ code: 0, stderr: "" });
   });
 
-  test("removes what the compiler made of a source that is gone", async () => {
+  test("removes compiled output of deleted sources", async () => {
     const orphan = join(root, "deploy/local/dist/gone.js");
     writeFileSync(orphan, "");
     expect((await prepare()).code).toBe(0);
@@ -45,7 +45,7 @@ test("a stack trace of a bundled service names the source", async () => {
   expect(stderr).toMatch(/^TypeError: .*\n +at \S+ \(\S*\/gateway\/service\.ts:\d+:\d+\)$/m);
 });
 
-test("Ctrl-C ends the installer as well, so that the next start has the folder to itself", async () => {
+test("Ctrl-C ends the installer as well, so the next start finds the folder free", async () => {
   const checkout = mkdtempSync(join(tmpdir(), "sluice-test-checkout-"));
   const pidFile = join(checkout, "npm.pid");
   try {
@@ -99,13 +99,13 @@ describe("npm run admin", () => {
     expect((await admin(["keys", "--help"])).stdout).toContain("create");
   });
 
-  test("says what to do when no house runs", async () => {
+  test("names the next step when no installation runs", async () => {
     const { code, stderr } = await admin(["keys", "list"]);
     expect(code).toBe(1);
     expect(stderr).toBe("Sluice does not run here: start it first (npm start) or set DATABASE_URL.\n");
   });
 
-  test("says nothing when whoever reads along leaves", async () => {
+  test("prints nothing when its reader closes the pipe", async () => {
     const database = await createDatabase();
     const cli = join(root, "admin-svc/bundle/cli.js");
     try {
@@ -123,7 +123,7 @@ describe("npm run admin", () => {
     }
   });
 
-  test("works on the database that DATABASE_URL or the record of the house names", async () => {
+  test("works on the database named by DATABASE_URL or by the installation's record", async () => {
     const database = await createDatabase();
     try {
       const created = await admin(["keys", "create", "--name", "first", "--json"], { DATABASE_URL: database.url });

@@ -1,4 +1,4 @@
-/** Which processes `npm start` starts for gateway and inference-svc, and what it says of them. */
+/** Processes started by `npm start` for gateway and inference-svc, and its message about them. */
 import { createServer } from "node:net";
 import { availableParallelism } from "node:os";
 import { afterEach, describe, expect, test } from "@jest/globals";
@@ -19,14 +19,17 @@ test.each([
   expect([chosen.count, chosen.account.split(";")[0]]).toEqual([count, account]);
 });
 
-test.each([{}, { SLUICE_INFERENCE_REPLICAS: "" }])("%j follows the processors that this process may use", (given) => {
-  expect(readSettings(given).replicas).toEqual(chooseReplicas(undefined, availableParallelism()));
-});
+test.each([{}, { SLUICE_INFERENCE_REPLICAS: "" }])(
+  "%j follows the number of processors available to this process",
+  (given) => {
+    expect(readSettings(given).replicas).toEqual(chooseReplicas(undefined, availableParallelism()));
+  },
+);
 
-/** Words before a command that give it one processor. */
+/** Command prefix to run on one processor. */
 const pinned = ["taskset", "-c", "0"] as const;
 
-/** Whether this machine can give a program one processor alone. */
+/** Whether this machine can pin a program to one processor. */
 async function canPin(): Promise<boolean> {
   const [command, ...args] = pinned;
   return (await runProgram(command, [...args, "true"]).catch(() => ({ code: 1 }))).code === 0;
@@ -39,7 +42,7 @@ async function canPin(): Promise<boolean> {
     house = undefined;
   });
 
-  /** @param given SLUICE_INFERENCE_REPLICAS; unset when empty @param inferenceReplicas number that is expected */
+  /** @param given SLUICE_INFERENCE_REPLICAS; unset when empty @param inferenceReplicas expected number */
   async function start(given: string, inferenceReplicas: number, more: NodeJS.ProcessEnv = {}): Promise<House> {
     house = await startHouse({
       prefix: [...pinned, "/bin/sh", "-c", `cd "${root}" && exec npm start`],
@@ -60,7 +63,7 @@ async function canPin(): Promise<boolean> {
     return [answer, ...(await Promise.all(probes))].map(({ status }) => status);
   }
 
-  test("joins gateway and inference-svc, says why, and starts them again as one process", async () => {
+  test("joins gateway and inference-svc, logs the reason, and restarts them as one process", async () => {
     const started = await start("", 0);
     expect(started.output()).toContain(
       "\ngateway and inference-svc share one process: this machine gives Sluice one processor; SLUICE_INFERENCE_REPLICAS=1 gives each its own\n",
@@ -73,7 +76,7 @@ async function canPin(): Promise<boolean> {
     await eventually(async () => String(await statusesOf(started).catch(() => [])) === "200,200,200");
   });
 
-  test("gives each its own process where the operator says so", async () => {
+  test("gives each its own process when the operator configures it", async () => {
     const started = await start("1", 1);
     expect(started.output()).toContain(
       "\ngateway and inference-svc have a process each: SLUICE_INFERENCE_REPLICAS is 1\n",
@@ -83,7 +86,7 @@ async function canPin(): Promise<boolean> {
     expect(await statusesOf(started)).toEqual([200, 200, 200]);
   });
 
-  test("names a port of inference-svc that is in use, also where that has no process of its own", async () => {
+  test("names an occupied port of inference-svc, also in one-process mode", async () => {
     const other = createServer();
     const port = await freePort();
     await new Promise<void>((resolve) => other.listen(port, "127.0.0.1", resolve));

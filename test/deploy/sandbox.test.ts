@@ -1,6 +1,6 @@
 /**
- * The reference adapter of the sandbox. Where podman makes rootless containers with limits, programs run in real ones; everywhere a program
- * that stands for podman shows what the adapter asks of it, and what callers get.
+ * The reference adapter of the sandbox. Where podman makes rootless containers with limits, programs run in real ones; everywhere a
+ * stand-in for podman records the adapter's commands and the callers' results.
  */
 import { existsSync, mkdtempSync, readFileSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -19,7 +19,7 @@ const startWith = (info: object, more: NodeJS.ProcessEnv = {}) => {
   return { runs, started: Adapter.start({ ...environment, PATH, SANDBOX_IMAGE: "image", ...more }) };
 };
 
-describe("with a program that stands for podman", () => {
+describe("with a stand-in for podman", () => {
   let adapter: Adapter;
   let made: string;
 
@@ -73,7 +73,7 @@ describe("with a program that stands for podman", () => {
     expect((await adapter.run({ commands: ["x".repeat(length)] })).status).toBe(413);
   });
 
-  test("a program that exceeds the time is ended, and those behind it do not run", async () => {
+  test("a program over its time is ended, and later programs of the call do not run", async () => {
     const slow = `${say("begun")}; setInterval(() => {}, 1000)`;
     const { output } = await adapter.run({ commands: [slow, say("never")], timeout_ms: 5_000 });
     expect(output).toEqual([{ stdout: "begun", stderr: "", truncated: false, outcome: { type: "timeout" } }]);
@@ -99,7 +99,7 @@ describe("with a program that stands for podman", () => {
     expect(output[0]?.stdout).toBe("A\ufffdB");
   });
 
-  test("a caller that leaves ends the run", async () => {
+  test("a caller's disconnect ends the run", async () => {
     const file = join(mkdtempSync(join(tmpdir(), "sluice-test-run-")), "pid");
     const slow = `require("fs").writeFileSync(${JSON.stringify(file)}, String(process.pid)); setInterval(() => {}, 1000)`;
     const abort = new AbortController();
@@ -125,7 +125,7 @@ describe("with a program that stands for podman", () => {
     expect(readFileSync(made, "utf8").split("\n").length - before).toBe(2);
   });
 
-  test("five containers of a tenant at most: one that is idle gives way, and when all are in use it is 429", async () => {
+  test("a tenant has at most five containers: an idle one gives way, and when all are in use the answer is 429", async () => {
     const wait = "setTimeout(() => {}, 1500)";
     const of = { tenant: "c".repeat(64) };
     const busy = Array.from({ length: 5 }, (_, n) => adapter.run({ ...of, container_id: `b${n}`, commands: [wait] }));
@@ -134,7 +134,7 @@ describe("with a program that stands for podman", () => {
     expect((await adapter.run({ ...of, container_id: "b9", commands: [say("one")] })).status).toBe(200);
   });
 
-  test("a container that no run has used for its time is made anew", async () => {
+  test("a container unused for its lifetime is made anew", async () => {
     const count = () => readFileSync(made, "utf8").split("\n").length;
     const once = () => adapter.run({ container_id: "sleepy", sleep_after_seconds: 1, commands: [say("one")] });
     await once();

@@ -1,4 +1,4 @@
-/** Error messages of `npm start` and the services for invalid variables: the variable, and the values that it takes. */
+/** Error messages of `npm start` and the services for invalid variables: the variable, and its permitted values. */
 import { expect, test } from "@jest/globals";
 import { environment as gateway } from "@sluice/gateway/config.js";
 import { environment as admin } from "@sluice/admin-svc/config.js";
@@ -38,13 +38,13 @@ test.each([
   ["SLUICE_PROT", "SLUICE_PORT"],
   ["SLUICE_DRAIN_LIMIT", "SLUICE_DRAIN_LIMIT_MS"],
   ["SLUICE_INFERENCE_REPLICA", "SLUICE_INFERENCE_REPLICAS"],
-])("%s is told, with what was meant", (name, meant) => {
+])("%s is reported, with the likely intended name", (name, meant) => {
   expect(findMisspelled({ [name]: "1", PATH: "/bin" }, settingNames)).toEqual([
     `${name} is not a variable of Sluice; did you mean ${meant}?`,
   ]);
 });
 
-test("variables of people's own, and all that some service reads, are not told", () => {
+test("users' own variables, and all variables read by a service, are not reported", () => {
   const read = [gateway, inference, admin].flatMap(({ shape }) => Object.keys(shape));
   const names = [...read, ...settingNames, "SLUICE_KEY", "SLUICE_URL", "SLUICE_MANAGEMENT_KEY", "SLUICE_ACME_API_KEY"];
   expect(findMisspelled(Object.fromEntries(names.map((name) => [name, "1"])), settingNames)).toEqual([]);

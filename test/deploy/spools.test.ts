@@ -1,4 +1,4 @@
-/** Records that a start with more inference processes has left, when a later one has fewer. */
+/** Records left by a start with more inference processes, after a later start with fewer. */
 import { mkdtempSync, readdirSync, rmSync, statSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -49,9 +49,9 @@ const areStored = async (asked: House, ids: readonly string[]): Promise<boolean>
 const bytesOf = (folder: string): number =>
   readdirSync(folder).reduce((bytes, name) => bytes + statSync(join(folder, name)).size, 0);
 
-test("are delivered by the process that is left", async () => {
+test("are delivered by the remaining process", async () => {
   const before = await start(2);
-  // Both processes know the key now, so that they serve while admin-svc does not answer.
+  // Both processes know the key now, so they serve while admin-svc does not answer.
   const stored = await askMany(before);
   await eventually(() => areStored(before, stored));
   process.kill(before.pids()["admin-svc"] as number, "SIGSTOP");

@@ -1,6 +1,6 @@
 /**
- * A service that is told to end while it waits for those that it needs. The first process of a container gets no signal that it has no
- * handler for: the pod would be killed when its grace is over, five minutes later. Outside of one it shows in how the process ends.
+ * Ending a service while it waits for its dependencies. The first process of a container gets only signals with a handler: without
+ * one the pod would be killed at the end of its grace period, five minutes later. Outside of a container it shows in the exit status.
  */
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -16,7 +16,7 @@ beforeAll(() => {
 });
 afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
-/** All that any of them reads, with nobody at its addresses. */
+/** All variables read by any of them, with addresses where no service answers. */
 async function alone(): Promise<{ environment: NodeJS.ProcessEnv; probe: (path: string) => Promise<number> }> {
   const [health, own, nobody] = (await freePorts(3)).map(String) as [string, string, string];
   const environment = {

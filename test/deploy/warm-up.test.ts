@@ -27,7 +27,7 @@ const linesOf = (log: string): Record<string, unknown>[] =>
     .filter((line) => line.startsWith("{"))
     .map((line) => JSON.parse(line) as Record<string, unknown>);
 
-describe("a house that warmed up", () => {
+describe("an installation after its warm-up", () => {
   let house: House;
   beforeAll(async () => {
     house = await startHouse({ environment: { SLUICE_WARM_UP_MS: "300" } });
@@ -63,7 +63,7 @@ describe("a warm-up", () => {
   const warned: LogFields[] = [];
   const log = { warn: (fields: LogFields | string) => void warned.push(fields as LogFields) };
 
-  test("that fails is logged, and the start goes on", async () => {
+  test("logs its failure, and the start goes on", async () => {
     await warmBeforeReady(1, log, () => Promise.reject(new Error("no port")));
     expect(warned).toEqual([{ err: new Error("no port") }]);
   });
@@ -74,7 +74,7 @@ describe("a warm-up", () => {
     expect(limits).toEqual([30_000, 30_000]);
   });
 
-  test("that has used up its time opens no second service", async () => {
+  test("opens no second service after its time is used up", async () => {
     let rounds = 0;
     await warmBeforeReady(1, log, () => {
       rounds++;
@@ -88,7 +88,7 @@ describe("a warm-up", () => {
     expect(warned).toHaveLength(1);
   });
 
-  test("that does not end holds nothing up for long", async () => {
+  test("delays nothing for long when it does not end", async () => {
     const startedAt = performance.now();
     await warmBeforeReady(1, log, () => new Promise(() => {}));
     expect(performance.now() - startedAt).toBeLessThan(10_000);
@@ -104,7 +104,7 @@ describe("a turn of a warm-up", () => {
     await peer.close();
   });
 
-  /** Runs a turn on a session that is served by the function, with a call of it for each opened turn. */
+  /** Runs a turn on a session served by the function, with a call of it for each opened turn. */
   async function run(open: (session: ServerStream, turn: number, stream: ServerHttp2Stream) => void): Promise<void> {
     const parts = createWarmUpParts("inference-svc", "silent");
     const serve = (stream: ServerHttp2Stream) => {
@@ -125,7 +125,7 @@ describe("a turn of a warm-up", () => {
     return client.run(create(RunTurnRequestSchema, {}), "0".repeat(64));
   }
 
-  test("that fails ends the warm-up", async () => {
+  test("ends the warm-up when it fails", async () => {
     const value = new Fault(FaultReason.PROVIDER_FAILED, "no answer").toMessage();
     const turn = run((session, id) => {
       const message = create(SessionResponseSchema, {

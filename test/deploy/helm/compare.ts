@@ -1,7 +1,7 @@
-/** Objects of the chart and of the manifests in one form, in which the same objects are equal. */
+/** Normalizes objects of the chart and of the manifests, so that the same objects are equal. */
 import type { Resource } from "../kubernetes/kustomize.ts";
 
-/** By kind and name, with lists whose items have names in the order of these: no program looks at the order of a list of volumes. */
+/** By kind and name, with lists of named items sorted by name: no program depends on the order of a list of volumes. */
 export const byName = (resources: readonly Resource[]): Record<string, unknown> =>
   Object.fromEntries(
     resources.map((resource) => [`${resource.kind} ${resource.metadata.name}`, sortNamed(withoutHooks(resource))]),

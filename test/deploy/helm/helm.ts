@@ -7,7 +7,7 @@ import type { Resource } from "../kubernetes/kustomize.ts";
 
 export const chart = join(root, "deploy/helm/sluice");
 
-/** Shown in the place of the tests that need it. */
+/** Shown instead of skipped tests. */
 export const missingHelm =
   "there is no helm; `go install helm.sh/helm/v3/cmd/helm@v3.22.0` brings it, and so does helm.sh/helm/v4/cmd/helm@v4.3.0";
 
@@ -18,7 +18,7 @@ export interface Helm {
   readonly major: number;
 }
 
-/** @returns those that the variable HELM lists like a path, each of which has to be there, else the one on the path or where `go install` puts it */
+/** @returns the programs listed in the variable HELM like a path, all of which must exist; else the one on the path or from `go install` */
 export async function findHelms(): Promise<Helm[]> {
   const named = (process.env["HELM"] ?? "").split(delimiter).filter((program) => program !== "");
   const helms = await Promise.all(named.map(readHelm));
@@ -36,11 +36,11 @@ async function readHelm(program: string): Promise<Helm | undefined> {
   return code === 0 && major > 0 ? { program, version: stdout.trim(), major } : undefined;
 }
 
-/** The version of Kubernetes is told, because a helm that is built from its module knows none that is newer than 1.20. */
+/** The version of Kubernetes is an argument, because a helm built from its module knows no version above 1.20. */
 export const runTemplate = (helm: string, args: readonly string[]): Promise<Finished> =>
   runProgram(helm, ["template", "sluice", chart, "--namespace", "sluice", "--kube-version", "1.36.0", ...args]);
 
-/** @throws Error with what helm says when it refuses the values */
+/** @throws Error with helm's message when it refuses the values */
 export async function renderChart(helm: string, args: readonly string[]): Promise<Resource[]> {
   const { code, stdout, stderr } = await runTemplate(helm, args);
   if (code !== 0 || stderr !== "") throw new Error(stderr);

@@ -20,7 +20,7 @@ const schema = JSON.parse(readFileSync(join(chart, "values.schema.json"), "utf8"
 const resolve = (part: Schema): Schema =>
   part.$ref === undefined ? part : (schema.definitions[part.$ref.replace("#/definitions/", "")] as Schema);
 
-/** Objects with named fields in which a misspelt name would be taken. */
+/** Objects with named fields and without a check for misspelt names. */
 export function openObjects(part: Schema = schema, path = "values"): string[] {
   const { properties, items, additionalProperties } = resolve(part);
   const own = properties && additionalProperties !== false ? [path] : [];
@@ -34,7 +34,7 @@ export function openObjects(part: Schema = schema, path = "values"): string[] {
 /** Set by Helm where another chart contains this one. */
 const ofHelm = ["global"];
 
-/** Paths of the fields that contain no named fields, sorted. */
+/** Sorted paths of all fields without named subfields. */
 export const schemaPaths = (part: Schema = schema, path = ""): string[] =>
   Object.entries(resolve(part).properties ?? {})
     .filter(([name]) => path !== "" || !ofHelm.includes(name))

@@ -24,7 +24,7 @@ export function parseDockerfile(text: string): Stage[] {
   return stages;
 }
 
-/** The instructions of a stage and of those that it stands on, in order. */
+/** The instructions of a stage and of its base stages, in order. */
 export function historyOf(stages: readonly Stage[], name: string): Instruction[] {
   const stage = stages.find((candidate) => candidate.name === name);
   return stage ? [...historyOf(stages, stage.base), ...stage.instructions] : [];
@@ -49,7 +49,7 @@ export function settingsOf(history: readonly Instruction[]): ImageSettings {
   };
 }
 
-/** @throws for the form that runs a shell, which would not pass signals on */
+/** @throws for the shell form: a shell would not pass signals on */
 function execForm(value: string | undefined): string[] {
   if (value?.startsWith("[") !== true) throw new Error(`not in exec form: ${value}`);
   return JSON.parse(value) as string[];

@@ -1,6 +1,6 @@
 /**
  * Makes the contents of an image in a folder by the instructions of its Dockerfile, for machines without a container
- * runtime. The checkout, which is compiled already, replaces the stage that compiles.
+ * runtime. The compiled checkout replaces the compiling stage.
  */
 import { cpSync, mkdirSync } from "node:fs";
 import { basename, join, relative } from "node:path";
@@ -20,7 +20,7 @@ export class FolderBuild {
     this.#folder = folder;
   }
 
-  /** The folder that stands for the root of the stage's file system. */
+  /** The folder used as the root of the stage's file system. */
   make(stage: string): Promise<string> {
     const made = this.#made.get(stage) ?? this.#make(stage);
     this.#made.set(stage, made);

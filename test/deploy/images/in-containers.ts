@@ -1,4 +1,4 @@
-/** Images that podman builds as the page on deploying says, and the pods of the overlay for development made of them. */
+/** Images built by podman with the commands of the page on deploying, and the pods of the development overlay made of them. */
 import { cpSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, jest, test } from "@jest/globals";
@@ -12,7 +12,7 @@ import { type Pods, podsOf } from "./pods.ts";
 import { nodeImage, postgresImage } from "./stand-ins.ts";
 import { imageOf, maxImageBytes, targets } from "./targets.ts";
 
-/** A bound for what hangs, as that of other tests; on a busy machine a build takes ten minutes. */
+/** Deadline for hanging commands, as in other tests; on a busy machine a build takes ten minutes. */
 const limitMs = 60 * 60_000;
 const startLimitMs = 10 * 60_000;
 
@@ -80,7 +80,7 @@ export function inContainers(folder: string, found: Podman | undefined): void {
   });
 
   describe.each(targets)("%s", (target) => {
-    test("runs as the Dockerfile says, and is small", async () => {
+    test("runs with the settings of the Dockerfile, and is small", async () => {
       const [image] = JSON.parse(await podman.do("image", "inspect", `sluice/${target}`)) as [Inspected];
       const { User: asUser, Entrypoint: entry, Cmd: rest } = image.Config;
       const { user, command, healthCheck } = imageOf(target);
@@ -91,20 +91,20 @@ export function inContainers(folder: string, found: Podman | undefined): void {
       expect(own).toBeLessThan(maxImageBytes);
     });
 
-    test("holds nothing that its user may write", async () => {
+    test("has no path writable by its user", async () => {
       const find = ["run", "--rm", "--entrypoint", "find", `sluice/${target}`, "/sluice", "-writable"];
       expect(await podman.do(...find)).toBe("");
     });
   });
 
-  test("the commands of the page that run them answer", async () => {
+  test("the page's commands for running them answer", async () => {
     const answers: string[] = [];
     const ours = commandsOf("docker run ").filter((command) => command.includes(" sluice/"));
     for (const command of ours) answers.push(await asOnPage(command, folder));
     expect(answers).toEqual([expect.stringMatching(/^mk-sl-\w{49}$/m), expect.stringContaining("sluice/echo")]);
   });
 
-  test("one that waits for the others ends when it is told to, though it is the first process", async () => {
+  test("a service waiting for the others ends on a signal, though it is the first process", async () => {
     const settings = {
       SLUICE_CONFIG: "/etc/sluice.yaml",
       SLUICE_INFERENCE_ADDRESSES: "nobody:8081",
@@ -138,7 +138,7 @@ export function inContainers(folder: string, found: Podman | undefined): void {
     for (const target of targets) await eventually(() => ready(target), startLimitMs);
   });
 
-  test.each(targets)("%s is healthy, has no rights and cannot write beside its spool", async (target) => {
+  test.each(targets)("%s is healthy, has no rights and can write only in its spool", async (target) => {
     await podman.do("exec", container(target), ...imageOf(target).healthCheck);
     const seen = await podman.do("exec", container(target), "node", "-e", look);
     expect(JSON.parse(seen)).toEqual([10_001, 0, "EROFS", "EROFS", "EROFS"]);

@@ -1,6 +1,6 @@
 /**
- * Each target's install and start commands, run in empty folders as the Dockerfile and the manifests have them: for machines that run no
- * containers. USER, the read-only root and the compiling stage are only looked at.
+ * Each target's install and start commands, run in empty folders as in the Dockerfile and the manifests: for machines without
+ * containers. USER, the read-only root and the compiling stage are checked only as text.
  */
 import { fork } from "node:child_process";
 import { readFileSync, readdirSync } from "node:fs";
@@ -15,7 +15,7 @@ import { firstCurl, firstKey } from "./page.ts";
 import { type Target, imageOf, maxImageBytes, stages, targets } from "./targets.ts";
 import { type Told, toldIn } from "./told.ts";
 
-/** Programs and threads, which act when they are loaded; what they import is in files of other names. */
+/** Programs and threads, active when loaded; their imports are in files of other names. */
 const started = /^(main|cli|operator|reader|reader-thread|pattern-thread)\.js$/;
 
 interface Named {
@@ -62,7 +62,7 @@ export function inFolders(folder: string): void {
       expect(rooms).toEqual([...own, ...packages].toSorted());
     });
 
-    test("has the terms of the packages that its service names, and of those that they need", () => {
+    test("has the licences of its service's packages, and of their dependencies", () => {
       const { dependencies } = JSON.parse(readFileSync(join(root, target, "package.json"), "utf8")) as Named;
       const bundled = Object.keys(dependencies).filter((name) => name !== "@sluice/proto" && name !== "pdfjs-dist");
       const listed = readFileSync(join(within(target), target, "bundle/licenses.txt"), "utf8").split("\n");
@@ -78,13 +78,13 @@ export function inFolders(folder: string): void {
       expect(Number.parseInt(stdout)).toBeGreaterThan(5_000_000);
     });
 
-    test("loads all of its code, also what few turns need, without a package beside it", async () => {
+    test("loads all of its code, also rarely used code, without an installed package", async () => {
       const bundle = join(within(target), target, "bundle");
       const late = readdirSync(bundle).filter((file) => file.endsWith(".js") && !started.test(file));
       expect(late.length).toBeGreaterThan(5);
       const imports = late.map((file) => `await import(${JSON.stringify(join(bundle, file))});`);
       const load = ["--input-type=module", "--eval", imports.join("\n")];
-      // pdfjs says on its standard output what it cannot draw with.
+      // pdfjs prints a missing drawing library on its standard output.
       expect(
         await runProgram(process.execPath, load, { cwd: folder, environment: environmentOf(target) }),
       ).toMatchObject({
@@ -93,14 +93,14 @@ export function inFolders(folder: string): void {
       });
     });
 
-    test("starts no thread or process from a module that is not in its bundle", () => {
+    test("starts threads and processes only from modules of its bundle", () => {
       const bundle = join(within(target), target, "bundle");
       const code = readdirSync(bundle).filter((file) => file.endsWith(".js"));
       const elsewhere = /new URL\("[^"]+\.js", new URL\(/;
       expect(code.filter((file) => elsewhere.test(readFileSync(join(bundle, file), "utf8")))).toEqual([]);
     });
 
-    test("is no root, and is asked for its health", async () => {
+    test("does not run as root, and has a health check", async () => {
       const image = imageOf(target);
       expect(image.user).toMatch(/^[1-9]\d*:[1-9]\d*$/);
       const { code, stderr } = await command(target, image.healthCheck);

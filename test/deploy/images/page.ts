@@ -1,7 +1,7 @@
 /** Commands of the pages for people, as they stand there. */
 import { readFolder, readPage } from "../../support/pages.ts";
 
-/** Commands of the pages on deployment that begin so, each on one line. */
+/** Commands of the pages on deployment with this beginning, each on one line. */
 export function commandsOf(start: string): string[] {
   const page = readFolder("docs/deploy").replaceAll("\\\n", " ");
   return page.split("\n").filter((line) => line.startsWith(start));
@@ -15,7 +15,7 @@ export function firstCurl(address: string): string {
   return command.replace("http://127.0.0.1:8080", address);
 }
 
-/** The command in a container of admin-svc by which the page makes a first key; its answer is JSON. */
+/** The page's command for making a first key in a container of admin-svc; its answer is JSON. */
 export function firstKey(): string[] {
   const [line = ""] = commandsOf("kubectl -n sluice exec deployment/admin-svc -- node ");
   return [...line.slice(line.indexOf("node ")).split(" "), "--json"];

@@ -6,7 +6,7 @@ import { type Finished, runProgram } from "../../support/processes.ts";
 import { undoAfterRun } from "../../support/runner/run-folder.ts";
 import { RootFolder } from "./root-folder.ts";
 
-/** Podman asks for more than its caller may have, which takes a right that root can lack. This is plenty for a service. */
+/** Podman requests limits above its caller's own, and root may lack the right for it. These are plenty for a service. */
 const limits = ["nofile=4096:4096", "nproc=4096:4096"];
 
 /**
@@ -41,7 +41,7 @@ export class Podman {
     };
     const places = { root: "root", runroot: "run", tmpdir: "libpod", "network-config-dir": "networks" };
     this.#isolated = Object.entries(places).map(([option, place]) => `--${option}=${join(folder, place)}`);
-    // Containers outlive the program that started them.
+    // Containers outlive their program.
     this.#callOff = removals.map((removal, position) =>
       undoAfterRun(`podman-${position}`, {
         command: "podman",
@@ -61,7 +61,7 @@ export class Podman {
     const problems: string[] = [];
     for (const runtime of runtimes) {
       const podman = new Podman(folder, runtime);
-      // In a pod, which needs a program more than a container does.
+      // Tries a pod, which needs one program more than a container.
       const inPod = ["--pod=new:sample", "--rootfs", sample.path];
       const { code, stderr } = await podman.run("run", "--rm", ...inPod, "/bin/sh", "-c", "exit 0");
       await podman.run(...removals[0]);
@@ -103,14 +103,14 @@ export class Podman {
     return stdout.trim();
   }
 
-  /** Everything that was made through it; also when half of it failed. */
+  /** Removes everything made through it, also after a partial failure. */
   async remove(): Promise<void> {
     for (const removal of removals) await this.run(...removal);
     for (const callOff of this.#callOff) callOff();
     const left = ["root", "run", "libpod", "networks", "tmp"].map((place) => join(this.#folder, place));
     const removal = ["rm", "-rf", ...left] as const;
     // Files of an ordinary user's podman belong to users of a namespace, and their mounts end with it. Root's stay: podman keeps its storage
-    // mounted, and a build that fails leaves its layers mounted.
+    // mounted, and a failed build leaves its layers mounted.
     if (process.getuid?.() !== 0) return void (await this.run("unshare", ...removal));
     for (const place of mountsBelow(this.#folder)) await runProgram("umount", [place]);
     await runProgram(removal[0], removal.slice(1));

@@ -1,6 +1,6 @@
 /**
- * An overlay as `podman kube play` takes it. Podman knows pods, config maps and claims of volumes: what makes pods in a cluster is
- * replaced by one pod each, under whose name the others find it. Services, network policies, accounts and budgets are left out.
+ * An overlay converted for `podman kube play`. Podman knows pods, config maps and volume claims: each workload
+ * is replaced by one pod, found by the others under its name. Services, network policies, accounts and budgets are left out.
  */
 import { freePorts } from "../../support/runner/free-ports.ts";
 import type { Resource } from "../kubernetes/kustomize.ts";
@@ -10,7 +10,7 @@ export type Secrets = Readonly<Record<string, Readonly<Record<string, string>>>>
 
 export interface Pods {
   readonly documents: readonly object[];
-  /** Names of the jobs, which are over when they have succeeded. */
+  /** Names of the jobs, finished when they have succeeded. */
   readonly jobs: readonly string[];
   /** On this machine, of a port of a pod. */
   port(pod: string, name: string): number;
@@ -102,15 +102,15 @@ function podOf(maker: Resource, secrets: Secrets, port: Pods["port"]): object {
       ...spec,
       containers,
       volumes: [...(spec.volumes ?? []), ...claimed],
-      // A cluster makes another pod of a job that failed.
+      // A cluster makes another pod for a failed job.
       ...(isJob(maker) && { restartPolicy: "OnFailure" }),
     },
   };
 }
 
 /**
- * Values in the place of secrets, since releases of podman differ in how they keep those. Without probes: podman asks with a curl that is
- * in no image of ours, and restarts what does not answer.
+ * Plain values instead of secrets, since releases of podman keep those in different ways. No probes: podman probes with curl, missing
+ * in our images, and restarts unresponsive containers.
  */
 function containerOf(container: Container, secrets: Secrets, port: (name: string) => number): object {
   const { startupProbe: _, readinessProbe: __, livenessProbe: ___, ...kept } = container;

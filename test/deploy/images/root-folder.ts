@@ -1,6 +1,6 @@
 /**
- * A root file system of programs that the machine has, each with the libraries that it is linked to. It stands for an image that is not
- * at hand: nothing is pulled.
+ * A root file system of the machine's programs, each with its linked libraries. It replaces an image missing on the
+ * machine: nothing is pulled.
  */
 import { cpSync, mkdirSync, realpathSync } from "node:fs";
 import { dirname, join } from "node:path";
@@ -15,7 +15,7 @@ export class RootFolder {
     mkdirSync(path, { recursive: true });
   }
 
-  /** Each under the path that it has here. @param libraryPath where to look for libraries first; those are not taken along */
+  /** Copies each program to the same path as here. @param libraryPath searched for libraries first; libraries found there are not copied */
   async programs(files: readonly string[], libraryPath = ""): Promise<void> {
     for (const file of files) {
       this.copy(file, file);
@@ -34,7 +34,7 @@ export class RootFolder {
     }
   }
 
-  /** A file, or a folder with all that is in it. */
+  /** Copies a file, or a folder with all its content. */
   copy(from: string, to: string): void {
     mkdirSync(join(this.path, dirname(to)), { recursive: true });
     cpSync(realpathSync(from), join(this.path, to), { recursive: true, verbatimSymlinks: true });

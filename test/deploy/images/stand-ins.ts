@@ -1,6 +1,6 @@
 /**
- * Images of our own in the place of those of others that ours stand on, for machines that reach no registry of images. A real one is
- * named in NODE_IMAGE or POSTGRES_IMAGE, and pulled.
+ * Our own images instead of third-party base images, for machines without access to a registry. NODE_IMAGE or POSTGRES_IMAGE names a real
+ * one to pull.
  */
 import { mkdirSync, readdirSync, symlinkSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
@@ -15,7 +15,7 @@ export async function nodeImage(podman: Podman, folder: string): Promise<string>
   return given !== undefined && given !== "" ? given : standForNode(podman, folder);
 }
 
-/** @param name by which the manifests ask for it */
+/** @param name used by the manifests */
 export async function postgresImage(podman: Podman, folder: string, name: string): Promise<void> {
   const given = process.env["POSTGRES_IMAGE"];
   if (given === undefined || given === "") return standForPostgres(podman, folder, name);
@@ -23,7 +23,7 @@ export async function postgresImage(podman: Podman, folder: string, name: string
   await podman.do("tag", given, name);
 }
 
-/** Programs of the image that stands for Node's, beside Node and npm. */
+/** Programs in the stand-in for Node's image, in addition to Node and npm. */
 export const nodePrograms = ["/bin/sh", "/usr/bin/env", "/usr/bin/find", "/usr/bin/mkdir", "/usr/bin/rm"];
 
 async function standForNode(podman: Podman, folder: string): Promise<string> {
@@ -53,7 +53,7 @@ async function standForNode(podman: Podman, folder: string): Promise<string> {
   return name;
 }
 
-/** The native modules of the bundler that builds the console: they are linked to more of the C library than Node is. */
+/** The native modules of the console's bundler: they are linked to more of the C library than Node is. */
 function bundlerModules(): readonly string[] {
   const folder = join(root, "node_modules/@rolldown");
   const files = readdirSync(folder, { recursive: true, encoding: "utf8" });
@@ -68,7 +68,7 @@ function trust(files: RootFolder): string[] {
   return ["ENV NODE_EXTRA_CA_CERTS=/etc/ssl/certs/ca-certificates.crt"];
 }
 
-/** The programs that npm start runs, begun as the image of the vendor begins: its user, its folders, its variables. */
+/** The programs run by npm start, begun like the vendor's image: its user, its folders, its variables. */
 async function standForPostgres(podman: Podman, folder: string, name: string): Promise<void> {
   const { initdb, postgres } = findBinaries(folder);
   const native = join(dirname(initdb), "..");

@@ -1,4 +1,4 @@
-/** The images, in the order in which their services start. */
+/** The images, in the start order of their services. */
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { root } from "../../support/processes.ts";
@@ -7,7 +7,7 @@ import { type ImageSettings, historyOf, parseDockerfile, settingsOf } from "./do
 export const targets = ["admin-svc", "inference-svc", "gateway"] as const;
 export type Target = (typeof targets)[number];
 
-/** Greatest size on top of the image that each stands on: half as much again as the largest has. */
+/** Maximum size on top of the base image: half as much again as the largest image. */
 export const maxImageBytes = 30_000_000;
 
 export const stages = parseDockerfile(readFileSync(join(root, "deploy/images/Dockerfile"), "utf8"));

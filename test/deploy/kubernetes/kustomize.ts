@@ -1,6 +1,4 @@
-/**
- * A subset of `kubectl kustomize` that suffices for our folders; a test compares the two where kubectl is installed.
- */
+/** A subset of `kubectl kustomize`, sufficient for our folders; a test compares the two where kubectl is installed. */
 import { readFileSync, statSync } from "node:fs";
 import { basename, join } from "node:path";
 import { parse, parseAllDocuments } from "yaml";
@@ -32,7 +30,7 @@ export interface Kustomization {
 export const readKustomization = (folder: string): Kustomization =>
   parse(readFileSync(join(folder, "kustomization.yaml"), "utf8")) as Kustomization;
 
-/** The resources that an apply of the folder would send. @param given those that a component works on */
+/** The resources sent by an apply of the folder. @param given input resources of a component */
 export function render(folder: string, given: readonly Resource[] = []): Resource[] {
   const file = readKustomization(folder);
   const own = (file.resources ?? []).flatMap((path) => resourcesAt(join(folder, path)));
@@ -97,7 +95,7 @@ function retag(container: { image: string }, images: NonNullable<Kustomization["
   container.image = `${image.newName ?? image.name}${tag === "" ? "" : `:${tag}`}`;
 }
 
-/** RFC 6902, the operations that our patches use. @throws when a path leads nowhere or a test fails */
+/** The RFC 6902 operations used by our patches. @throws when a path leads nowhere or a test fails */
 export function apply(document: object, operations: readonly Operation[]): void {
   for (const { op, path, value } of operations) {
     const steps = path.slice(1).split("/").map(unescape);

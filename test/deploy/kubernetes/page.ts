@@ -1,9 +1,9 @@
-/** Reads the secrets and keys that the page on installing tells the operator to make. */
+/** Reads the secrets and keys from the instructions of the page on installing. */
 import { z } from "zod";
 import { readFolder, readPage } from "../../support/pages.ts";
 import type { GivenSecrets } from "./references.ts";
 
-/** Variables that the page on observing names; any value will do. */
+/** Variables named by the page on observing; any value will do. */
 export function namedVariables(prefix: string): Record<string, z.ZodType> {
   const page = readPage("docs/operate/observability.md");
   const names = [...page.matchAll(new RegExp(`\\b${prefix}_[A-Z_]+[A-Z]\\b`, "g"))].map(([name]) => name);

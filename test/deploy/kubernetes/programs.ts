@@ -18,8 +18,8 @@ const commandLine = z.object({
 });
 
 /**
- * Variables that are checked at the start, and variables that the OpenTelemetry libraries read, as the page on
- * observing lists them.
+ * Variables checked at the start, and variables read by the OpenTelemetry libraries, as listed by the page on
+ * observing.
  */
 const tracing = { ...namedVariables("OTEL"), ...tracingEnvironment.shape };
 
@@ -67,7 +67,7 @@ function ofVariables({ env = [] }: Container, read: z.ZodObject | undefined): st
   ];
 }
 
-/** Names of our own services, with a port on which they are served. */
+/** Addresses of our own services, with their service ports. */
 function ofAddresses({ env = [] }: Container, resources: readonly Resource[]): string[] {
   const addresses = env.filter(({ name }) => name.endsWith("_ADDRESS") || name.endsWith("_ADDRESSES"));
   return addresses.flatMap(({ name, value = "" }) =>
@@ -82,7 +82,7 @@ function ofAddresses({ env = [] }: Container, resources: readonly Resource[]): s
 
 const places = ["SLUICE_SERVICE_TOKEN_FILE", "SLUICE_CONFIG", "SLUICE_SPOOL_DIR", "SLUICE_TLS_DIR"];
 
-/** Files are in what is mounted: the rest of the file system is that of the image, and cannot be written. */
+/** Files must be in mounts: the rest of the file system belongs to the image, and is read-only. */
 function ofPlaces({ env = [], volumeMounts = [] }: Container): string[] {
   const within = (path: string) => volumeMounts.some(({ mountPath }) => `${path}/`.startsWith(`${mountPath}/`));
   return env
@@ -104,7 +104,7 @@ function ofProbes(container: Container): string[] {
   });
 }
 
-/** From SIGTERM on; what the process is not told it takes from its default. Five seconds more, for its end. */
+/** Time from SIGTERM on; unset values have their defaults. Five seconds more for the process's end. */
 function ofGrace({ graceSeconds }: Workload, container: Container): string[] {
   if (!variablesOf(container)) return [];
   const given = container.env?.find(({ name }) => name === "SLUICE_DRAIN_LIMIT_MS")?.value;

@@ -1,4 +1,4 @@
-/** The quota that a namespace needs at least: the sum of what all its pods ask for. */
+/** The minimum quota of a namespace: the sum of all pods' requests. */
 import type { Resource } from "./kustomize.ts";
 import { type Container, workloadsOf } from "./workloads.ts";
 
@@ -14,7 +14,7 @@ export interface Quota {
 
 const units: Readonly<Record<string, number>> = { m: 1e-3, Ki: 2 ** 10, Mi: 2 ** 20, Gi: 2 ** 30 };
 
-/** @throws for a quantity that is missing or in another notation */
+/** @throws for a missing quantity or one in another notation */
 function amountOf(quantity: string | undefined): number {
   const [, number, unit = ""] = /^([\d.]+)(m|Ki|Mi|Gi)?$/.exec(quantity ?? "") ?? [];
   if (number === undefined) throw new Error(`no quantity: ${quantity}`);

@@ -1,11 +1,11 @@
 /**
- * Checks that each workload can reach every address in its variables: traffic is denied unless a network policy allows
- * it.
+ * Checks the network path from each workload to every address in its variables: without a network policy, traffic is
+ * denied.
  */
 import type { Resource } from "./kustomize.ts";
 import { type Selector, type Variable, matches, workloadsOf } from "./workloads.ts";
 
-/** Ports of addresses that come from secrets, which are not known here. */
+/** Ports of addresses in secrets, unknown here. */
 const usualPorts: Readonly<Record<string, number>> = { REDIS_URL: 6379, DATABASE_URL: 5432 };
 
 function portsOf({ name, value, valueFrom }: Variable): number[] {

@@ -1,8 +1,8 @@
-/** Checks that every resource which a manifest names exists. */
+/** Checks the existence of every resource named in a manifest. */
 import type { Resource } from "./kustomize.ts";
 import { type Reference, type Selector, type Workload, listens, matches, serves, workloadsOf } from "./workloads.ts";
 
-/** Secrets that the operator makes, as the page on installing says: their keys by their names. */
+/** Secrets made by the operator with the page on installing: their keys by their names. */
 export type GivenSecrets = ReadonlyMap<string, ReadonlySet<string>>;
 
 export function danglingReferences(resources: readonly Resource[], secrets: GivenSecrets): string[] {

@@ -1,4 +1,4 @@
-/** The kinds that our manifests use, field by field: what is not here is unknown, also when Kubernetes would know it. */
+/** The kinds in our manifests, field by field: anything else is an unknown field here, even if Kubernetes knows it. */
 import { z } from "zod";
 import type { Resource } from "./kustomize.ts";
 

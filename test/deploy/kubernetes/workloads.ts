@@ -1,4 +1,4 @@
-/** Reads the resources that run pods, with the parts that the rules check. */
+/** Reads the resources with pods, and their parts checked by the rules. */
 import type { Resource } from "./kustomize.ts";
 
 export interface Selector {
@@ -82,7 +82,7 @@ interface Spec {
   };
 }
 
-/** Thirty seconds is what Kubernetes waits when it is told nothing. */
+/** Kubernetes waits thirty seconds by default. */
 const graceOfKubernetes = 30;
 
 export function workloadsOf(resources: readonly Resource[]): Workload[] {
@@ -106,7 +106,7 @@ export function workloadsOf(resources: readonly Resource[]): Workload[] {
   });
 }
 
-/** Runs until it is told to stop, unlike a job. */
+/** Runs until it is stopped, unlike a job. */
 export const serves = ({ kind }: Workload): boolean => kind !== "Job";
 
 export function matches({ matchLabels = {}, matchExpressions = [] }: Selector, labels: Workload["labels"]): boolean {

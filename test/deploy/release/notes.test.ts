@@ -1,4 +1,4 @@
-/** The section of the changelog that becomes the page of a release. */
+/** The changelog section published as a release's page. */
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";

@@ -1,4 +1,4 @@
-/** One version: package.json in the root says it, everything else reads it, or is written by `npm run set-version`. */
+/** One version: the root's package.json has it, everything else reads it, or is written by `npm run set-version`. */
 import { cpSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -25,7 +25,7 @@ const { version, workspaces } = parse(root, "package.json");
 const overlay = "deploy/kubernetes/overlays/production/kustomization.yaml";
 const chart = "deploy/helm/sluice/Chart.yaml";
 
-/** Every version that a file of the folder repeats. */
+/** Every copy of the version in files of the folder. */
 function repeated(folder: string): Readonly<Record<string, readonly string[]>> {
   const lock = parse(folder, "package-lock.json");
   return {
@@ -45,7 +45,7 @@ describe("the version of package.json", () => {
     expect(repeated(root)).toEqual(all(version));
   });
 
-  test("is what the contract and running processes say", () => {
+  test("is the version in the contract and in running processes", () => {
     expect([running, openApi().info.version]).toEqual([version, version]);
   });
 

@@ -30,14 +30,14 @@ const { scripts } = JSON.parse(readFileSync(join(root, "package.json"), "utf8"))
   readonly scripts: Readonly<Record<string, string>>;
 };
 
-/** A text once for each value of the matrix that it names. */
+/** Expands a text once for each value of its matrix variable. */
 function expand(text: string, matrix: Readonly<Record<string, readonly string[]>>): string[] {
   const [written, name = ""] = /\$\{\{ matrix\.(\w+) \}\}/.exec(text) ?? [];
   if (written === undefined) return [text];
   return (matrix[name] ?? []).flatMap((value) => expand(text.replace(written, value), matrix));
 }
 
-/** Programs of the machines that run workflows, and where an action puts one there. */
+/** Programs on the runners of workflows, or installed there by an action. */
 const programs = new Set(["gh", "cosign"]);
 const tests = readdirSync(join(root, "test"), { recursive: true, encoding: "utf8" }).filter(
   (file) => file.endsWith(".test.ts") && !file.startsWith("node_modules"),
@@ -80,7 +80,7 @@ describe.each(files)("%s", (file) => {
     expect(commands.map(problemOf).filter((problem) => problem !== undefined)).toEqual([]);
   });
 
-  test("builds only images that the Dockerfile has", () => {
+  test("builds only images of the Dockerfile", () => {
     const built = steps.filter(({ uses }) => uses?.startsWith("docker/build-push-action@") === true);
     const names = stages.map(({ name }) => name);
     expect(built.filter((step) => !names.includes(String(step.with?.["target"])))).toEqual([]);
@@ -96,7 +96,7 @@ describe.each(files)("%s", (file) => {
     expect(unnamed).toEqual([]);
   });
 
-  test("may only read, unless a job says what it writes", () => {
+  test("has read permissions only, unless a job lists its write permissions", () => {
     expect(permissions).toEqual({ contents: "read" });
     const writing = Object.entries(jobs).flatMap(([name, job]) =>
       Object.entries(job.permissions ?? {}).flatMap(([scope, right]) =>
@@ -107,7 +107,7 @@ describe.each(files)("%s", (file) => {
     expect(writing).toEqual(file === "release.yml" ? permitted : []);
   });
 
-  test("ends in time, and waits only for jobs that there are", () => {
+  test("ends in time, and waits only for existing jobs", () => {
     expect(all.filter((job) => job["timeout-minutes"] === undefined)).toEqual([]);
     expect(all.flatMap(({ needs = [] }) => needs).filter((name) => !(name in jobs))).toEqual([]);
   });
@@ -125,7 +125,7 @@ test.each(campaigns)("%s runs in short among the tests", (_, campaign) => {
   expect(tests.filter(isOfIt)).not.toEqual([]);
 });
 
-/** Counts need no machine of their own, times a quiet one, the others programs or a kernel that the machines of workflows have not. */
+/** Left out of the workflows: counts need no separate machine, times need a quiet one, the others need programs or a kernel missing on the runners. */
 const elsewhere = ["counts", "cluster", "memory", "bench"];
 
 test("every campaign runs in full each night, where the machines can", () => {
@@ -159,7 +159,7 @@ test.each([
   expect([ended.code, ended.stdout]).toEqual([code, code === 0 ? `image=${image}\n` : ""]);
 });
 
-test("images of a release are built on the base image whose digest was checked", () => {
+test("images of a release are built on the base image with the checked digest", () => {
   const { jobs } = read("workflows/release.yml") as Workflow;
   const [build] = jobs["image"]?.steps.filter(({ uses }) => uses?.startsWith("docker/build-push-action@")) ?? [];
   expect(build?.with?.["build-args"]).toContain("NODE_IMAGE=${{ needs.verify.outputs.node-image }}");

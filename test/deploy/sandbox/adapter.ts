@@ -31,7 +31,7 @@ export class Adapter {
     this.#url = url;
   }
 
-  /** @throws Error with what the adapter said when it does not start */
+  /** @throws Error with the adapter's output when it does not start */
   static async start(environment: NodeJS.ProcessEnv): Promise<Adapter> {
     const [port] = await freePorts(1, [0]);
     const child = spawn(process.execPath, [join(root, "deploy/sandbox/adapter.mjs")], {

@@ -1,6 +1,6 @@
 /**
- * A program that stands for podman where no containers can be made: a container is a file, and a program of it is JavaScript that Node runs
- * in a process of the test. Nothing that it is given reaches a shell.
+ * A stand-in for podman on machines without containers: a container is a file, and its programs are JavaScript run by Node
+ * in a process of the test. None of its arguments reaches a shell.
  */
 import { mkdtempSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -39,7 +39,7 @@ operations[operation]();
 export interface StandIn {
   /** Folder for PATH. */
   readonly path: string;
-  /** Arguments of every container that was made, a JSON array a line. */
+  /** Arguments of every container made, a JSON array a line. */
   readonly runs: string;
   readonly environment: NodeJS.ProcessEnv;
 }

@@ -1,4 +1,4 @@
-/** The Terraform provider, generated, built and used as its page says, against a running Sluice. */
+/** The Terraform provider, generated, built and used as described on its page, against a running Sluice. */
 import { cpSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { availableParallelism, tmpdir } from "node:os";
 import { join } from "node:path";
@@ -13,7 +13,7 @@ const buildLimitMs = 30 * 60_000;
 const page = readPage("docs/deploy/terraform.md");
 const block = (language: string): string => new RegExp(`\`\`\`${language}\\n([\\s\\S]*?)\`\`\``).exec(page)?.[1] ?? "";
 
-/** Fewest processors on which all tests compile the provider: two take four of the thirty minutes that the whole run may last. */
+/** Minimum number of processors for compiling the provider in all tests: two processors need four of the thirty minutes of the whole run. */
 const enoughProcessors = 4;
 
 /** Why the provider is not built and used here; undefined where it is. */
@@ -57,10 +57,10 @@ const missing = await findMissing();
         HOME: folder,
         GOCACHE,
         GOMODCACHE,
-        // The modules are there by now: a build that needs others must fail.
+        // The modules are there by now: a build with further modules must fail.
         GOPROXY: "off",
         CHECKPOINT_DISABLE: "1",
-        // Compiling takes longer than all that the provider does here.
+        // Compiling takes longer than all of the provider's work here.
         GOFLAGS: "'-gcflags=all=-N -l' '-ldflags=-s -w'",
         SLUICE_URL: new URL(house.baseUrl).origin,
         SLUICE_MANAGEMENT_KEY: (JSON.parse(made.stdout) as { key: string }).key,
@@ -118,7 +118,7 @@ const missing = await findMissing();
       expect(await planned()).toBe(0);
     });
 
-    test("the key that it made is in the state", async () => {
+    test("the created key is in the state", async () => {
       const state = JSON.parse(await terraform("show", "-json")) as {
         values: { root_module: { resources: { type: string; values: { key?: string } }[] } };
       };
@@ -127,7 +127,7 @@ const missing = await findMissing();
       expect([key, answer.status]).toEqual([expect.stringMatching(/^sk-sl-/), 200]);
     });
 
-    test("changes what the configuration changes, and gives a setting that it no longer has the default", async () => {
+    test("applies changes of the configuration, and resets removed settings to their defaults", async () => {
       const changed = configuration
         .replace("= 500", "= 600.25")
         .replace(', label = "secrets"', "")
@@ -149,7 +149,7 @@ const missing = await findMissing();
       expect(await planned()).toBe(0);
     });
 
-    test("sees only that a setting was taken out", async () => {
+    test("detects only removed settings", async () => {
       const without = configuration.replace("  requests_per_minute = 60\n", "");
       await apply(configuration);
       expect(await apply(without)).toContain("0 added, 1 changed, 0 destroyed");
@@ -190,7 +190,7 @@ const missing = await findMissing();
       expect(await shown("workspaces/by-external-id/research")).toMatchObject({ name: "research" });
     });
 
-    test("says what Sluice has refused", async () => {
+    test("shows Sluice's refusals", async () => {
       await expect(apply(configuration.replace("= 25", "= -1"))).rejects.toThrow(
         /Sluice did not make the key[\s\S]*limit/,
       );

@@ -1,4 +1,4 @@
-/** The resources that the Terraform provider is generated from, against our own OpenAPI. */
+/** The source resources of the Terraform provider, checked against our own OpenAPI. */
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, test } from "@jest/globals";
@@ -38,7 +38,7 @@ const dataOf = (resource: Resource): Node =>
 
 /** Attributes of these names mean something to Terraform itself. */
 const reserved = ["count", "for_each", "provider", "lifecycle", "depends_on", "connection", "provisioner"];
-/** Records that are never deleted. */
+/** Records without a delete operation. */
 const kept = ["workspace"];
 
 describe.each(Object.entries(resources))("%s", (name, resource) => {
@@ -50,13 +50,13 @@ describe.each(Object.entries(resources))("%s", (name, resource) => {
     expect(verbs).toEqual(["create", "read", "update", ...(kept.includes(name) ? [] : ["delete"])]);
   });
 
-  test("is addressed by an id that its caller chooses, or that its answer has", () => {
+  test("is addressed by an id chosen by its caller, or given in its answer", () => {
     const parameters = (verb: Verb) => (operation(resource, verb)?.parameters ?? []).map((each) => each.name);
     for (const verb of ["create", "read", "update"] as const) expect(parameters(verb)).toEqual(["external_id"]);
     for (const id of parameters("delete")) expect(Object.keys(fieldsOf(dataOf(resource)))).toContain(id);
   });
 
-  test("is created and changed by the same settings, which have all that is required and come back", () => {
+  test("is created and changed by the same settings, which include all required ones and are returned", () => {
     const body = bodyOf(create);
     expect(bodyOf(operation(resource, "update")!)).toEqual(body);
     expect(body["required"]).toEqual(["name"]);
@@ -67,7 +67,7 @@ describe.each(Object.entries(resources))("%s", (name, resource) => {
     expect(Object.keys(fieldsOf(body)).filter((field) => reserved.includes(field))).toEqual([]);
   });
 
-  test("has schemas that the generator and Go's regular expressions take", () => {
+  test("has schemas supported by the generator and by Go's regular expressions", () => {
     const schemas = [bodyOf(create), answerOf(create), answerOf(operation(resource, "read")!)];
     const found: SchemaFinding[] = schemas.flatMap((schema) => findRefusals(document, schema, ignores));
     expect(found).toEqual([]);

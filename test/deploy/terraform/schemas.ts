@@ -9,11 +9,11 @@ export interface SchemaFinding {
 }
 
 const scalars = ["string", "number", "integer", "boolean"];
-/** Look-around, back-references and `\u`, which Go's regular expressions lack. */
+/** Look-around, back-references and `\u`, unsupported by Go's regular expressions. */
 const notInGo = /\(\?<?[=!]|\\[1-9]|\\u/;
 const isNull = ({ type }: Node): boolean => type === "null";
 
-/** Follows references, and takes the other one of two alternatives of which one is null. */
+/** Follows references; of two alternatives with one null, takes the other. */
 export function resolveSchema(document: Node, schema: Node): Node {
   const { $ref: reference, anyOf } = schema;
   if (typeof reference === "string") {
@@ -28,7 +28,7 @@ export function resolveSchema(document: Node, schema: Node): Node {
   return others.length === 1 ? resolveSchema(document, others[0]!) : schema;
 }
 
-/** @param ignores paths that the configuration of the generator leaves out */
+/** @param ignores paths left out by the configuration of the generator */
 export function findRefusals(document: Node, schema: Node, ignores: readonly string[], path = ""): SchemaFinding[] {
   if (ignores.includes(path)) return [];
   const found = resolveSchema(document, schema);
@@ -49,7 +49,7 @@ export function findRefusals(document: Node, schema: Node, ignores: readonly str
   });
 }
 
-/** Names of the attributes that are objects or lists of objects. */
+/** Names of the attributes with objects or lists of objects. */
 export function listObjects(document: Node, schema: Node, ignores: readonly string[], path = ""): string[] {
   const { type, properties, items } = resolveSchema(document, schema);
   if (type === "array") return listObjects(document, items as Node, ignores, path);

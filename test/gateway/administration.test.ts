@@ -1,4 +1,4 @@
-/** The three administration operations at the edge, in front of an admin-svc that says what each test wants. */
+/** The three administration operations at the gateway, in front of a scripted admin-svc. */
 import { once } from "node:events";
 import { createServer as createHttp2Server, type Http2Server } from "node:http2";
 import type { Server } from "node:http";
@@ -40,7 +40,7 @@ const guardrail = "550e8400-e29b-41d4-a716-446655440000";
 const log = openLog("test", "silent");
 const budget = new ByteBudget({ origin: FaultOrigin.GATEWAY, registry: openMetrics("test") });
 
-/** The last call to admin-svc, and the fault that it answers with. */
+/** The last call to admin-svc, and the fault in its answer. */
 let asked: { method: string; request: unknown; headers: Headers } | undefined;
 let failure: Fault | undefined;
 
@@ -265,7 +265,7 @@ describe("an end user", () => {
     expect(asked).toBeUndefined();
   });
 
-  test("raw bytes that should have been encoded are 400", async () => {
+  test("raw bytes without percent-encoding are 400", async () => {
     expect((await patch("é")).status).toBe(400);
   });
 

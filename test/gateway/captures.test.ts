@@ -1,4 +1,4 @@
-/** The bounds of captured content in a gateway whose admin-svc is away. */
+/** The bounds of captured content in a gateway without admin-svc. */
 import { expect, test } from "@jest/globals";
 import { create } from "@bufbuild/protobuf";
 import { Captures } from "@sluice/gateway/turns/captures.js";
@@ -44,7 +44,7 @@ test("content takes 64 MiB at most; what has no room, or is left at the end, is 
 
   const turns = Array.from({ length: 70 }, (_, id) => begin(id));
   expect([await held(), await dropped("memory")]).toEqual([64 * mebibyte, 6]);
-  // An answer that has no room takes the request along, and makes room for the next one.
+  // An answer without room also drops its request, and makes room for the next one.
   turns[0]?.add("answer");
   expect([await held(), await dropped("memory")]).toEqual([63 * mebibyte, 7]);
   turns[1]?.add("y".repeat(2 * mebibyte));

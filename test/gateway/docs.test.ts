@@ -37,7 +37,7 @@ function decoded(body: Buffer, coding: string | undefined): Buffer {
 const paths = ["/api/v1/openapi.json", "/docs", "/docs/", "/docs/createKey", "/api/v1", "/api/v1/"];
 
 describe.each(paths)("%s", (path) => {
-  test("is served whole, and said to be so long", async () => {
+  test("is served whole, with its length", async () => {
     const answer = await ask(path);
     expect(answer.status).toBe(200);
     expect(answer.headers["content-length"]).toBe(String(answer.body.length));
@@ -99,8 +99,8 @@ describe.each(paths)("%s", (path) => {
   });
 });
 
-describe("addresses that people and browsers try first", () => {
-  test("/ says what answers here, in which version, and where the documentation is", async () => {
+describe("addresses tried first by people and browsers", () => {
+  test("/ names the service, its version, and the address of the documentation", async () => {
     const { status, headers, body } = await ask("/");
     expect([status, headers["content-type"]]).toEqual([200, "application/json; charset=utf-8"]);
     expect(JSON.parse(body.toString())).toMatchObject({
@@ -112,13 +112,13 @@ describe("addresses that people and browsers try first", () => {
   });
 
   test.each(["/api/hello", "/api/api/hello"])(
-    "HEAD %s, by which Claude Code begins, is no failed login",
+    "HEAD %s, Claude Code's first request, is no failed login",
     async (path) => {
       expect((await ask(path, {}, "HEAD")).status).toBe(204);
     },
   );
 
-  test("the icon that browsers ask for is answered as absent, and is not asked for again", async () => {
+  test("the icon requested by browsers is answered as absent, and is not requested again", async () => {
     const { status, headers, body } = await ask("/favicon.ico");
     expect([status, headers["cache-control"], body.length]).toEqual([204, "public, max-age=86400", 0]);
   });
@@ -127,7 +127,7 @@ describe("addresses that people and browsers try first", () => {
     expect((await ask(path)).body.equals((await ask("/docs")).body)).toBe(true);
   });
 
-  test("every address that the index of /api/v1 names is one of the contract, or a document", async () => {
+  test("every address in the index of /api/v1 is in the contract, or a document", async () => {
     const named = Object.values(JSON.parse((await ask("/api/v1")).body.toString()) as Record<string, string>);
     const { paths: operations, servers } = JSON.parse((await ask("/api/v1/openapi.json")).body.toString()) as {
       paths: Record<string, unknown>;
@@ -154,7 +154,7 @@ describe("addresses that people and browsers try first", () => {
 });
 
 describe("the page", () => {
-  test("loads its own files alone, and its policy would let no other in", async () => {
+  test("loads only its own files, and its policy permits no others", async () => {
     const { headers, body } = await ask("/docs/createKey");
     const policy = String(headers["content-security-policy"]);
     expect(policy).toContain("default-src 'none'");

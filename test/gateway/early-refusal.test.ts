@@ -1,4 +1,4 @@
-/** Turns that are refused before Node's parser has read them, on real sockets: what is answered, and what stays as it was. */
+/** Turns refused before Node's parser has read them, on real sockets: the answers, and the state of the connection afterwards. */
 import { once } from "node:events";
 import type { IncomingMessage, Server, ServerResponse } from "node:http";
 import { type Socket, connect } from "node:net";
@@ -16,7 +16,7 @@ import { type RawAnswer, parseAnswer } from "./raw-http.ts";
 /** Whether turns are refused at present. */
 const door = { overloaded: true, refuses: () => door.overloaded };
 
-/** Requests that Node's parser has passed on. */
+/** Requests passed on by Node's parser. */
 let parsed: string[];
 /** Answers wait until this settles. */
 let held: Promise<void>;
@@ -25,7 +25,7 @@ let port: number;
 /** The server's end of the last connection. */
 let accepted: Socket;
 
-/** The gateway's order: a turn is refused before anything else, and whatever is let in says what it was. */
+/** The gateway's order: a turn is refused before anything else, and admitted requests describe themselves in the answer. */
 async function edge(request: IncomingMessage, response: ServerResponse): Promise<void> {
   parsed.push(`${request.method} ${request.url}`);
   if (request.url === "/api/v1/responses" && door.refuses()) {
@@ -61,7 +61,7 @@ class Client {
     this.socket.on("error", () => {});
   }
 
-  /** In one piece, which the server has read when this settles. */
+  /** Sends one piece, and settles when the server has read it. */
   async send(piece: string): Promise<void> {
     this.#sent += piece.length;
     this.socket.write(piece, "latin1");
@@ -95,7 +95,7 @@ const request = (line: string, fields: readonly string[], body: string) =>
 const turnOf = (tag: string, body = "{}", ...fields: readonly string[]) =>
   request("POST /api/v1/responses", ["Authorization: Bearer k", `X-Tag: ${tag}`, ...fields], body);
 
-/** The parser reads the first two: one because nobody else looks yet, and one that shows where a request begins. */
+/** The parser reads the first two requests: one before the early refusal is active, and one to find where a request begins. */
 async function refusedClient(): Promise<{ client: Client; answer: RawAnswer }> {
   const client = new Client();
   const answer = await client.ask(turnOf("first"));
@@ -106,7 +106,7 @@ async function refusedClient(): Promise<{ client: Client; answer: RawAnswer }> {
 
 const served = ({ status, body }: RawAnswer): unknown => [status, (JSON.parse(body) as { tag: string }).tag];
 
-describe("a turn on a connection that was refused before", () => {
+describe("a turn on a connection with an earlier refusal", () => {
   test("is refused unparsed, in the same words", async () => {
     const { client, answer } = await refusedClient();
     const early = await client.ask(turnOf("third"));
@@ -154,7 +154,7 @@ describe("a turn on a connection that was refused before", () => {
     expect(parsed).toEqual([]);
   });
 
-  test("is refused before its body has come, which is passed over together with nothing of what follows", async () => {
+  test("is refused before its body has arrived, and its body is skipped to the last byte", async () => {
     const { client } = await refusedClient();
     const whole = turnOf("third", "0123456789".repeat(10));
     await client.send(whole.slice(0, -100));
@@ -182,7 +182,7 @@ describe("a turn on a connection that was refused before", () => {
     expect((await client.answer()).status).toBe(503);
   });
 
-  test("goes to the parser, which knows when to stop reading, while answers pile up", async () => {
+  test("goes to the parser, with its backpressure, while answers pile up", async () => {
     const { client } = await refusedClient();
     accepted.cork();
     await client.send(turnOf("third"));
@@ -210,7 +210,7 @@ describe("a turn on a connection that was refused before", () => {
     expect(client.socket.errored).toBeNull();
   });
 
-  test("hears that its connection ends when the server does", async () => {
+  test("gets an answer with the close of its connection when the server closes", async () => {
     const { client } = await refusedClient();
     const closed = close(server);
     door.overloaded = false;
@@ -237,7 +237,7 @@ describe("left to the parser:", () => {
     expect(parsed).not.toEqual([]);
   });
 
-  test("a body that is too long to be passed over, and the connection ends", async () => {
+  test("a body too long to be skipped, and the connection ends", async () => {
     const { client } = await refusedClient();
     await client.send(turnOf("x", "x".repeat(65_537)).slice(0, 1_000));
     const answer = await client.answer();
@@ -252,20 +252,20 @@ describe("left to the parser:", () => {
     ["a bare line feed", "X-A: b\nX-B: c"],
     ["a bare carriage return", "X-A: b\rX-B: c"],
     ["a NUL", "X-A: b\0c"],
-  ])("%s, which it refuses", async (_, field) => {
+  ])("%s, refused there", async (_, field) => {
     const { client } = await refusedClient();
     expect((await client.ask(turnOf("x", "{}", field))).status).toBe(400);
   });
 });
 
 describe("where a request begins", () => {
-  /** The bytes that follow the first refused request are in Node's parser, and were not checked before. */
+  /** The bytes after the first refused request are in Node's parser, and were not checked before. */
   test.each([
     ["in the middle of a header", "GET /hidden HTTP/1.1\r\nHost: a\r\nX-A: ", "GET /hidden"],
     ["before its first header", "GET /hidden HTTP/1.1\r\n", undefined],
     ["in its request line", "GET /hidden", undefined],
     ["in its body", "POST /hidden HTTP/1.1\r\nHost: a\r\nContent-Length: 1000\r\n\r\n", "POST /hidden"],
-  ])("another one that began before is not overlooked: cut %s", async (_, hidden, seen) => {
+  ])("an unfinished earlier request is not overlooked: cut %s", async (_, hidden, seen) => {
     const client = new Client();
     await client.send(turnOf("first") + hidden);
     expect((await client.answer()).status).toBe(503);
@@ -278,7 +278,7 @@ describe("where a request begins", () => {
     }
   });
 
-  test("another one that follows the end of a body in the same piece is not overlooked", async () => {
+  test("a request after the end of a body in the same piece is not overlooked", async () => {
     const client = new Client();
     const following = "GET /inner HTTP/1.1\r\nHost: a\r\n\r\nGET /last HTTP/1.1\r\nHost: a\r\nX-A: ";
     const looksLikeTurn = turnOf("second", following);
@@ -319,7 +319,7 @@ interface AnyRequest {
 }
 
 function anyRequest(tag: string, random: Random): AnyRequest {
-  // A body that is full of what looks like requests.
+  // A body full of lookalikes of requests.
   const body = turnOf("inner", "x".repeat(random.below(40))).repeat(random.below(3));
   const kind = random.next();
   if (kind < 0.75) return { tag, bytes: turnOf(tag, body), body, refusable: true };

@@ -17,7 +17,7 @@ const fieldNames = words(`
   temperature text tool_choice tools top_k top_logprobs top_p trace truncation user
 `);
 
-/** Values that come close to being right: the words of the contract in wrong places. */
+/** Almost valid values: the words of the contract in wrong places. */
 const word = fc.constantFrom(
   ...words(`
   message function function_call function_call_output reasoning input_text input_image output_text

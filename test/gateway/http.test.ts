@@ -1,4 +1,4 @@
-/** The edge on real sockets: framing, headers, bodies, and answers that clients can read to the end. */
+/** The gateway on real sockets: framing, headers, bodies, and complete answers for clients. */
 import { altered } from "../support/altered.ts";
 import { once } from "node:events";
 import type { IncomingMessage, Server, ServerResponse } from "node:http";
@@ -19,7 +19,7 @@ import { exchange, parseAnswer } from "./raw-http.ts";
 
 const key = mintKey(KeyKind.INFERENCE);
 const limitBytes = 1_000_000;
-/** Long enough that a machine which pauses for a moment is not taken for a slow client; a single test waits for it. */
+/** Long enough not to mistake a pausing machine for a slow client; a single test waits for it. */
 const bodyTimeoutMs = 3_000;
 
 const read = async (request: IncomingMessage) => await readBody(request, limitBytes, budget.open("key"));
@@ -128,7 +128,7 @@ describe("a good request", () => {
     expect(JSON.parse(answer.body)).toMatchObject({ path: "/y" });
   });
 
-  test("behind others of the same connection, each with the key that it sent itself", async () => {
+  test("follows others on the same connection, each with its own key", async () => {
     const other = mintKey(KeyKind.INFERENCE);
     const keys = [key, other, other, key];
     const requests = keys.map((own, index) => {
@@ -139,7 +139,7 @@ describe("a good request", () => {
     expect(text.match(/"keyHash":"[0-9a-f]{64}"/g)).toEqual(keys.map((own) => `"keyHash":"${hashKey(own)}"`));
   });
 
-  test("behind another on the same connection, with a key in a trailer that counts for nothing", async () => {
+  test("follows another on the same connection whose trailer has an ignored key", async () => {
     const first = head([host, bearer, json, "Transfer-Encoding: chunked", "Trailer: Authorization"]);
     const answer = await exchange(port, `${first}0\r\n${bearer}\r\n\r\n${head([host, json, close])}`);
     expect(answer.text.match(/HTTP\/1\.1 \d+/g)).toEqual(["HTTP/1.1 200", "HTTP/1.1 401"]);
@@ -246,13 +246,13 @@ describe("keys", () => {
     );
   });
 
-  test("a bad one is refused before the client is told to go on", async () => {
+  test("a bad one is refused before 100 Continue", async () => {
     const lines = [host, json, "Content-Length: 1000000", "Expect: 100-continue", "Authorization: Bearer x", close];
     const answer = await exchange(port, head(lines));
     expect(answer.text).toMatch(/^HTTP\/1\.1 401 /);
   });
 
-  test("with a good one the client is told to go on", async () => {
+  test("a good one gets 100 Continue", async () => {
     const socket = connect(port, "127.0.0.1");
     const lines = [...good, "Content-Length: 2", "Expect: 100-continue"];
     socket.write(head(lines));
@@ -265,7 +265,7 @@ describe("keys", () => {
   });
 });
 
-/** Sends without ever reading, as clients do that read only once they have sent all. */
+/** Sends without ever reading, like clients that read only after sending everything. */
 async function sendAll(lines: readonly string[], chunks: readonly Buffer[]): Promise<string> {
   const socket: Socket = connect(port, "127.0.0.1");
   const failures: Error[] = [];
@@ -341,7 +341,7 @@ describe("bodies", () => {
     expect(await refused(coded(coding, bomb), 413)).toBe(`Request payload too large: at most ${limitBytes} bytes`);
   });
 
-  test("in a coding that is not known are refused with those that are", async () => {
+  test("in an unknown coding are refused with the list of known ones", async () => {
     const answer = await exchange(port, coded("compress", Buffer.from("{}")));
     expect([answer.status, answer.headers["accept-encoding"]]).toEqual([
       400,
@@ -352,7 +352,7 @@ describe("bodies", () => {
   test.each([
     ["413", bearer],
     ["401", "Authorization: Bearer x"],
-  ])("%s reaches a client that first sends all of 20 MB", async (status, authorization) => {
+  ])("%s reaches a client still sending 20 MB", async (status, authorization) => {
     const length = 20 * 2 ** 20;
     const chunks = Array<Buffer>(length / 2 ** 16).fill(Buffer.alloc(2 ** 16));
     const text = await sendAll([host, authorization, json, `Content-Length: ${length}`], chunks);
@@ -362,7 +362,7 @@ describe("bodies", () => {
   test.each([
     ["that nobody can read", "X-A : b"],
     ["that is too long", `X-A: ${"a".repeat(17_000)}`],
-  ])("a head %s: 400 reaches a client that first sends all of 4 MB", async (_, line) => {
+  ])("a head %s: 400 reaches a client still sending 4 MB", async (_, line) => {
     const chunks = Array<Buffer>(64).fill(Buffer.alloc(2 ** 16));
     expect(await sendAll([...good, line, `Content-Length: ${2 ** 22}`], chunks)).toMatch(/^HTTP\/1\.1 400 /);
   });
@@ -381,7 +381,7 @@ describe("bodies", () => {
     await refused(`${head([...good, "Transfer-Encoding: chunked"])}1;${"a".repeat(20_000)}\r\n{\r\n0\r\n\r\n`, 413);
   });
 
-  test("a client that leaves in the middle is no error of ours", async () => {
+  test("a client's disconnect within a body is not logged as a server error", async () => {
     const failed = new Promise<Fault>((resolve) => {
       server.once("request", (request: IncomingMessage) => {
         read(request).catch((error: unknown) => resolve(error as Fault));
@@ -394,7 +394,7 @@ describe("bodies", () => {
     expect((await failed).status).toBe(400);
   });
 
-  test("a body that was gone before it was asked for does not hang", async () => {
+  test("a body aborted before it is read does not hang", async () => {
     const late = new Promise<Fault>((resolve) => {
       server.once("request", (request: IncomingMessage) => {
         request.on("error", () => {});

@@ -1,4 +1,4 @@
-/** Connections whose client goes on after refusals, on real sockets. */
+/** Connections with further requests after refusals, on real sockets. */
 import { once } from "node:events";
 import { Agent, type IncomingMessage, createServer, request } from "node:http";
 import type { AddressInfo } from "node:net";
@@ -53,7 +53,7 @@ const askMany = async (count: number) => {
 const closedBy = (answers: readonly IncomingMessage[]) =>
   answers.findIndex(({ headers }) => headers.connection === "close");
 
-describe("a client that goes on while it is refused", () => {
+describe("a client sending on while it is refused", () => {
   test("is slowed, and its connection is closed after a fixed number", async () => {
     fault = new Fault(FaultReason.RATE_LIMITED, "", { retryAfterMs: 60_000 });
     // The first answer is against nobody's word yet.
@@ -99,7 +99,7 @@ describe("a client that goes on while it is refused", () => {
   });
 });
 
-describe("a client that waits as long as it should", () => {
+describe("a client waiting as long as requested", () => {
   test("is never slowed and never closed, however often it is refused", async () => {
     const answers: IncomingMessage[] = [];
     while (answers.length < 2 * maxUnheeded) {

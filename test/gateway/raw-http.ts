@@ -1,4 +1,4 @@
-/** HTTP as an attacker writes it: bytes on a socket, and everything that comes back until the other side closes. */
+/** HTTP as written by an attacker: bytes on a socket, and all answers until the other side closes. */
 import { once } from "node:events";
 import { type Socket, connect } from "node:net";
 

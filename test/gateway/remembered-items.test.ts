@@ -1,4 +1,4 @@
-/** Items of earlier answers, which a later request of the same key may refer to. */
+/** Items of earlier answers, available for references in later requests of the same key. */
 import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
 import { create } from "@bufbuild/protobuf";
 import { responsesDoor } from "@sluice/gateway/responses/door.js";
@@ -23,7 +23,7 @@ const memoryOf = (time: string | undefined, store = new MemoryItems(() => now), 
     openStore: () => store,
   });
 
-/** Answers a request with a message, through the door. @returns whether there was something that takes its items */
+/** Answers a request with a message, through the public interface. @returns whether there was a receiver for its items */
 function answer(memory: RememberedItems, keyHash: string, request: object = {}, item: object = message): boolean {
   const body = Buffer.from(JSON.stringify({ model: "m", input: "Hello", ...request }));
   const remember = memory.taker(keyHash);
@@ -110,7 +110,7 @@ describe("the memory of a gateway", () => {
   const sealed = Buffer.alloc(1024 * 1024);
   const megabytes = 2 ** 20;
 
-  test("holds 8 MiB of one key, of which the oldest go first, and leaves those of others", async () => {
+  test("holds 8 MiB of one key, drops its oldest first, and leaves those of others", async () => {
     const store = new MemoryItems(() => now);
     store.put("other", "other:1", sealed, 60_000);
     for (let n = 0; n < 20; n++) store.put("key", `key:${n}`, sealed, 60_000);
@@ -119,7 +119,7 @@ describe("the memory of a gateway", () => {
     expect(store.bytes).toBeLessThanOrEqual(9 * megabytes);
   });
 
-  test("holds 64 MiB of all keys, and nothing whose time is over", async () => {
+  test("holds 64 MiB of all keys, and no expired item", async () => {
     const store = new MemoryItems(() => now);
     for (let n = 0; n < 100; n++) store.put(`key ${n}`, `key:${n}`, sealed, 60_000);
     expect(store.bytes).toBeLessThanOrEqual(64 * megabytes);

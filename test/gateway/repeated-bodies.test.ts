@@ -32,7 +32,7 @@ const plain = (value: unknown): unknown => {
   return typeof value === "bigint" ? String(value) : value;
 };
 
-/** Everything that a turn says, with the names of its items, parts and tools, or everything that is wrong with it. */
+/** The whole content of a turn as text, with the names of its items, parts and tools, or all its errors. */
 function say(format: Format, bytes: Buffer, scan: () => readonly JsonMember[]): string {
   try {
     const { request, names } = readers[format](bytes, scan());
@@ -51,14 +51,14 @@ function say(format: Format, bytes: Buffer, scan: () => readonly JsonMember[]): 
 class Client {
   readonly #memory: ScannedArrays = createScannedArrays();
   readonly #format: Format;
-  /** Elements of requests so far that were read before. */
+  /** Number of elements already known from earlier requests. */
   known = 0;
 
   constructor(format: Format) {
     this.#format = format;
   }
 
-  /** Says the same as a reader that remembers nothing. */
+  /** Checks that the result equals that of a reader without memory, and returns it. */
   send(body: Body, { key = "key", indent = 0 } = {}): string {
     const bytes = Buffer.from(JSON.stringify(body, undefined, indent));
     const expected = say(this.#format, bytes, () => scanObject(bytes, "body"));
@@ -73,7 +73,7 @@ class Client {
     return said;
   }
 
-  /** Number of the elements of one request that were read before. */
+  /** Number of known elements in one request. */
   knownIn(body: Body, how?: { readonly key: string }): number {
     const before = this.known;
     this.send(body, how);
@@ -84,7 +84,7 @@ class Client {
 const words = (about: string): string => `${about}: ${"word “é” ".repeat(40)}`;
 const schema = { type: "object", properties: { q: { type: "string", description: words("q") } } };
 
-/** Messages and tools long enough that an array which begins with them is remembered. */
+/** Messages and tools long enough to make an array with this beginning remembered. */
 const beginnings = {
   chat: {
     messages: [0, 1, 2, 3].map((number) => ({ role: number % 2 ? "assistant" : "user", content: words(`${number}`) })),
@@ -135,7 +135,7 @@ function parsedOrEmpty(body: Buffer): Body {
   }
 }
 
-/** A step of an agent: a call whose numbers a parser would round, its result, and thoughts. */
+/** A step of an agent: a call with numbers a parser would round, its result, and thoughts. */
 const steps = {
   chat: (n: number): object[] => [
     {
@@ -188,7 +188,7 @@ test.each(["chat", "messages"] as const)("%s: an agent's steps are read once", (
     const messages = conversation(format, count);
     const known = client.knownIn(bodyOf(format, messages));
     const perStep = steps[format](0).length;
-    // All tools, and all messages but for the last steps, which are remembered by the eighth of a conversation.
+    // All tools, and all messages but the last steps, remembered in eighths of a conversation.
     const least = 7 + messages.length - perStep - Math.ceil(messages.length / 4);
     if (count > 0) expect(known).toBeGreaterThanOrEqual(least);
   }
@@ -203,7 +203,7 @@ test.each(["chat", "messages"] as const)("%s: a changed, a shortened and a forei
   const edited = whole.map((message, index) =>
     index === middle ? { role: "user", content: words("edited") } : message,
   );
-  // Results whose call was edited away are refused alike.
+  // Results without their call, after an edit, are refused in the same way.
   for (const body of [bodyOf(format, edited), bodyOf(format, edited.slice(0, middle + 1))]) client.send(body);
   expect(client.knownIn(bodyOf(format, whole.slice(0, middle)))).toBe(7 + middle);
   expect(client.knownIn(bodyOf(format, whole.slice(3)))).toBe(7);
@@ -240,7 +240,7 @@ const marked = (messages: readonly object[]): object[] =>
     };
   });
 
-test("messages: a cache mark that moves to the last message of every turn", () => {
+test("messages: a cache mark moving to the last message of every turn", () => {
   const client = new Client("messages");
   const tools = beginnings.messages.tools.map((tool, index) => (index === 6 ? { ...tool, ...mark } : tool));
   const system = [{ type: "text", text: words("system"), ...mark }];
@@ -287,7 +287,7 @@ test("messages: deferred tools become known to the model in the middle of a conv
   client.send(searched);
 });
 
-test("messages: a tool that is no function, or of which a field is not read, ends what is remembered of tools", () => {
+test("messages: a tool other than a function, or with an unread field, ends the remembered part of the tools", () => {
   const [first, second, ...others] = beginnings.messages.tools;
   for (const tool of [
     { type: "bash_20250124", name: "bash" },
@@ -305,7 +305,7 @@ test("messages: a tool that is no function, or of which a field is not read, end
   }
 });
 
-test("messages: fields of messages that are not read or not sent are named again", () => {
+test("messages: unread or unsent fields of messages are reported again", () => {
   const client = new Client("messages");
   const text = { type: "text", text: words("cited"), citations: [{ type: "char_location" }], unknown_field: 1 };
   const messages = [
@@ -319,7 +319,7 @@ test("messages: fields of messages that are not read or not sent are named again
   for (const field of ["unknown_field", "citations"]) expect(said).toContain(`messages.10.content.0.${field}`);
 });
 
-test("chat: calls of the deprecated form, whose results name no id", () => {
+test("chat: calls of the deprecated form, with results without an id", () => {
   const client = new Client("chat");
   const call = (name: string) => ({
     role: "assistant",

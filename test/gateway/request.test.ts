@@ -175,7 +175,7 @@ describe("a request", () => {
     expect(request.serviceMetadata).toBe(true);
   });
 
-  test("may hold fields that nobody knows", () => {
+  test("may hold unknown fields", () => {
     const { unknownFields, extraJson, ...request } = parse({ ...bare, frobnicate: { deep: [1, 2] } }).request;
     expect({ ...request, unknownFields: [], extraJson: new Uint8Array() }).toEqual(parse(bare).request);
     expect(Buffer.from(extraJson).toString()).toBe('{"frobnicate":{"deep":[1,2]}}');
@@ -302,7 +302,7 @@ describe("is refused:", () => {
     expect(refusal(fields)).toEqual(typeof message === "string" ? message : expect.stringMatching(message));
   });
 
-  test("a number that would be rounded into range", () => {
+  test("a number in range only after rounding", () => {
     const fault = faultOf('{"model":"a/b","input":"x","max_output_tokens":12345678901234567890}');
     expect(fault.message).toBe("max_output_tokens: must be at most 2147483647");
   });
@@ -314,7 +314,7 @@ describe("is refused:", () => {
     expect(faultOf({ model: "a/b", prompt: { id: "pmpt_1" } }).status).toBe(404);
   });
 
-  test("everything that is wrong, in one answer", () => {
+  test("all errors of a request, in one answer", () => {
     const fault = faultOf({
       input: "x",
       temperature: 3,
@@ -332,7 +332,7 @@ describe("is refused:", () => {
     ]);
   });
 
-  test("a body that the scanner refuses", () => {
+  test("a body refused by the scanner", () => {
     expect(faultOf('{"model":"a","model":"b","input":"x"}').message).toBe('body: duplicate key "model" at byte 13');
   });
 });
@@ -416,12 +416,12 @@ describe("the echo", () => {
     expect(echoed({ ...bare, ...sent, stop_server_tools_when })).toEqual({ ...defaults, ...sent });
   });
 
-  test("tells an empty map of metadata from none", () => {
+  test("keeps an empty map of metadata distinct from an absent one", () => {
     expect(echoed({ ...bare, metadata: {} })).toEqual({ ...defaults, metadata: {} });
     expect(echoed({ ...bare, metadata: null })).toEqual(defaults);
   });
 
-  test("shows tools that come again as it showed them first, and never the credentials among them", () => {
+  test("shows repeated tools as in the first answer, and never their credentials", () => {
     const shown = { type: "mcp", server_label: "a", server_url: "https://a.example/mcp" };
     const plain = { type: "function", name: "f", parameters: null };
     const tools = [{ ...shown, authorization: "secret", headers: { "x-key": "secret" } }, plain];
@@ -465,7 +465,7 @@ describe("the time limit of a turn", () => {
     expect([limitOf(false), limitOf(true)]).toEqual([2_000, 5_000]);
   });
 
-  test("is the client's where that is shorter", () => {
+  test("is the client's if shorter", () => {
     expect([limitOf(false, "300"), limitOf(true, "4999")]).toEqual([300, 4_999]);
     expect([limitOf(false, "2001"), limitOf(true, "9999999999")]).toEqual([2_000, 5_000]);
   });

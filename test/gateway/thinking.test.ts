@@ -25,7 +25,7 @@ test("an unchanged text gives the item as it was", () => {
   expect(toReasoningItem(thinking, signature)).toEqual(item);
 });
 
-test("a client that keeps no text keeps what is sealed", () => {
+test("a client without stored text keeps sealed content", () => {
   expect(toReasoningItem("", sealed().signature)).toMatchObject({ encrypted_content: "c2VhbGVk" });
 });
 
@@ -40,7 +40,7 @@ test.each([
   });
 });
 
-test("a seal of an earlier version, which has no digest, is opened by its lengths", () => {
+test("a seal of an earlier version, without a digest, is opened by its lengths", () => {
   const { thinking, signature } = sealed();
   const held = JSON.parse(Buffer.from(signature.slice("sluice:item:".length), "base64url").toString()) as object;
   const { digest: _, ...earlier } = held as { digest: string };

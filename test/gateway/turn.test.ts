@@ -1,4 +1,4 @@
-/** From the body of a client to the request that the dialects read: the subtrees, which inference-svc checks for both doors. */
+/** From a client's body to the request read by the dialects: the subtrees, checked by inference-svc for both endpoints. */
 import { create } from "@bufbuild/protobuf";
 import { describe, expect, test } from "@jest/globals";
 import { parseRequest } from "@sluice/gateway/responses/request.js";
@@ -58,7 +58,7 @@ describe("input", () => {
     ];
     const { input: read, ignoredFields } = turn({ input });
     expect(ignoredFields).toEqual(["input.6.__proto__x"]);
-    // Without the note of that field, which stands on its item.
+    // The note of this field is left out: it stands on its item.
     expect(read.map((item) => Object.fromEntries(Object.entries(item)))).toEqual([
       { type: "message", role: "system", content: "Be brief." },
       {
@@ -374,7 +374,7 @@ describe("scalars", () => {
   });
 });
 
-describe("bytes of a gRPC caller, which no gateway has seen", () => {
+describe("bytes of a gRPC caller, without a gateway", () => {
   const refused = (inputJson: string | Uint8Array, toolsJson = ""): string => {
     const json = { inputJson: Buffer.from(inputJson), toolsJson: Buffer.from(toolsJson) };
     try {

@@ -10,7 +10,7 @@ const lines = "content-type: application/json\r\nx-request-id: req_1\r\n";
 let server: Server;
 afterEach(() => void server.close());
 
-/** Sends the text and collects what comes until the server closes, which the last request asks it to do. */
+/** Sends the text and collects the answers until the server closes, as requested by the last request. */
 async function exchange(answer: (response: ServerResponse) => void, text: string): Promise<string> {
   server = createServer((request, response) => {
     if (request.url === "/last") response.writeHead(204, { connection: "close" }).end();
@@ -66,7 +66,7 @@ test.each([
   expect(written).toEqual([false]);
 });
 
-test("requests that were sent at once are answered one after the other, and each is known to be written", async () => {
+test("pipelined requests are answered one after the other, and each completed write is reported", async () => {
   let count = 0;
   const finished: string[] = [];
   const answers = await exchange(

@@ -1,4 +1,4 @@
-/** Texts that grow by small pieces, and the memory that they take while they are kept. */
+/** Texts built from small pieces, and their memory while they are kept. */
 import { setFlagsFromString } from "node:v8";
 import { runInNewContext } from "node:vm";
 import { expect, test } from "@jest/globals";

@@ -1,4 +1,4 @@
-/** Remembered arrays are found again by their bytes, and a scan with a memory says what a scan without one says. */
+/** Remembered arrays are found again by their bytes, and scans with and without a memory give equal results. */
 import { describe, expect, test } from "@jest/globals";
 import { Fault } from "@sluice/proto/lib/faults/fault.js";
 import { ArrayMemory, minRememberedBytes } from "@sluice/proto/lib/json/array-memory.js";
@@ -8,7 +8,7 @@ import { scanObject, scanRepeated } from "@sluice/proto/lib/json/scan.js";
 import { type JsonMember, elementAt, elementsOf } from "@sluice/proto/lib/json/span.js";
 import fc from "../support/properties.js";
 
-/** Elements long enough that the memory takes the array. */
+/** Elements long enough for the array to be remembered. */
 const longElements = (count: number, start = 0) =>
   Array.from({ length: count }, (_, index) => `${start + index} ${"x".repeat(900)}`);
 
@@ -17,7 +17,7 @@ const open = (elements: readonly unknown[]) => Buffer.from(JSON.stringify(elemen
 const whole = (elements: readonly unknown[]) => Buffer.from(JSON.stringify(elements));
 
 describe("the memory", () => {
-  test("finds the elements that an array shares with an earlier one of its owner", () => {
+  test("finds the elements shared with an earlier array of the same owner", () => {
     const memory = new ArrayMemory<unknown>();
     const elements = longElements(8);
     memory.keep("a", open(elements), elements, undefined);
@@ -28,7 +28,7 @@ describe("the memory", () => {
     expect(memory.find("b", longer, 0)).toBeUndefined();
   });
 
-  test("takes a number that goes on for another one", () => {
+  test("treats a longer number as a different element", () => {
     const memory = new ArrayMemory<unknown>();
     const elements = [...longElements(3), 12];
     memory.keep("a", open(elements), elements, undefined);
@@ -36,7 +36,7 @@ describe("the memory", () => {
     expect(memory.find("a", whole([...longElements(3), 123]), 0)?.count).toBe(3);
   });
 
-  test("keeps a few conversations that begin alike, and the last state of each", () => {
+  test("keeps a few conversations with equal beginnings, and the last state of each", () => {
     const memory = new ArrayMemory<unknown>();
     const conversation = (name: string, steps: number) => [
       ...longElements(1),
@@ -83,7 +83,7 @@ describe("the memory", () => {
     expect([has("first"), has("second"), has("last")]).toEqual([true, false, true]);
   });
 
-  test("counts what is remembered beside an array, as long as the array itself", () => {
+  test("counts data attached to an array, for the lifetime of the array", () => {
     const memory = new ArrayMemory<unknown>();
     const keep = (name: string) => {
       const elements = [name, ...longElements(4)];
@@ -111,7 +111,7 @@ describe("the memory", () => {
     expect(["first", "second"].map(has)).toEqual([false, true]);
   });
 
-  test("does not take arrays that would push out too many others, and short ones", () => {
+  test("takes neither short arrays nor arrays that would evict too many others", () => {
     const memory = new ArrayMemory<unknown>();
     const huge = Array.from({ length: 4 }, () => "x".repeat(100_000));
     const few = ["x".repeat(2_000), "y".repeat(2_000)];
@@ -140,7 +140,7 @@ describe("a scan", () => {
       const elements = array?.ends.map((_, index) => elementAt(bytes, start, array.ends, index));
       return { key, start, end, elements: elements ?? [] };
     };
-  /** Arrays that are too short to be remembered are not noted. */
+  /** Arrays too short to be remembered are not noted. */
   const withFoundEnds =
     (bytes: Buffer) =>
     ({ key, start, end }: JsonMember) => {
@@ -149,7 +149,7 @@ describe("a scan", () => {
     };
 
   const padded = fc.record({ note: fc.constantFrom("x".repeat(700), `"${"é".repeat(500)}`), value: fc.jsonValue() });
-  /** A conversation, the number of its elements that the next body repeats, and what it has instead of the others. */
+  /** A conversation, the number of elements repeated by the next body, and replacements for the others. */
   const step = fc.tuple(fc.nat({ max: 8 }), fc.array(padded, { maxLength: 4 }));
   const damage = fc.option(fc.tuple(fc.nat(), fc.constantFrom("", '"', "\\", ",", "}", "]", "[", "0", "\u0001", " ")), {
     freq: 3,
@@ -157,7 +157,7 @@ describe("a scan", () => {
   const body = (input: readonly unknown[], indent: number | undefined) =>
     JSON.stringify({ model: "a/b", input, tools: input.slice(0, 4), last: 1 }, undefined, indent);
 
-  test("with a memory says the same as one without", () => {
+  test("gives the same result with and without a memory", () => {
     const history = fc.array(padded, { minLength: 4, maxLength: 6 });
     const steps = fc.array(fc.tuple(step, damage), { maxLength: 5 });
     let repeated = 0;

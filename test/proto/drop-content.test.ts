@@ -1,4 +1,4 @@
-/** The content of a request that was read is dropped: every field of JSON, since each one is a view of the whole message. */
+/** A processed request's content is dropped: every field of JSON, since each one is a view of the whole message. */
 import { ScalarType, create } from "@bufbuild/protobuf";
 import { expect, test } from "@jest/globals";
 import { RunTurnRequestSchema } from "@sluice/proto/gen/sluice/inference/v1/turn_pb.js";
@@ -9,7 +9,7 @@ const fields = RunTurnRequestSchema.fields.filter(({ scalar }) => scalar === Sca
 const named = (view: (n: number) => Uint8Array) =>
   Object.fromEntries(fields.map(({ localName }, n) => [localName, view(n)]));
 
-test("nothing that is left keeps the message, and records still find what they name", () => {
+test("no remaining field keeps the message in memory, and records still find their names", () => {
   const request = create(RunTurnRequestSchema, {
     ...named((n) => message.subarray(2 * n, 2 * n + 2)),
     model: "acme/large-2",

@@ -6,7 +6,7 @@ import { Fault, FaultOrigin, FaultReason } from "@sluice/proto/lib/faults/fault.
 import { toConnectError } from "@sluice/proto/lib/rpc/status.js";
 
 const reasons = Object.values(FaultReason).filter((value) => typeof value === "number");
-/** The statuses that the contract lists, and 409, with which the making of an end user that exists is answered. */
+/** The statuses in the contract, and 409 for creating an existing end user. */
 const statuses = [400, 401, 402, 403, 404, 408, 409, 413, 422, 429, 500, 502, 503, 524, 529];
 
 describe("faults", () => {
@@ -28,7 +28,7 @@ describe("faults", () => {
     [FaultReason.PROVIDER_FAILED, "provider_unavailable", "server_error"],
     [FaultReason.PROVIDER_TIMEOUT, "timeout", "server_error"],
     [FaultReason.INTERNAL, "server", "server_error"],
-  ])("reason %i is %s, and in a response that failed %s", (reason, errorType, responseCode) => {
+  ])("reason %i is %s, and in a failed response %s", (reason, errorType, responseCode) => {
     expect(new Fault(reason)).toMatchObject({ errorType, responseCode });
   });
 
@@ -56,8 +56,8 @@ describe("faults", () => {
     expect(new Fault(FaultReason.INTERNAL, "select * from api_keys").message).toBe("Internal Server Error");
   });
 
-  test("a reason of a newer build, or metadata that is not JSON, reads as an internal fault", () => {
-    // Field 1 with a value that this build has no name for, as its bytes.
+  test("a newer build's reason, or metadata with invalid JSON, reads as an internal fault", () => {
+    // Field 1 with a value unknown to this build, as bytes.
     const newer = fromBinary(FaultSchema, Uint8Array.of(0x08, 0xe7, 0x24));
     expect(Fault.fromMessage(newer).reason).toBe(FaultReason.INTERNAL);
     const broken = create(FaultSchema, { reason: FaultReason.NOT_FOUND, metadataJson: Buffer.from("{") });

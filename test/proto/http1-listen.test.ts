@@ -1,4 +1,4 @@
-/** An HTTP/1 server whose process does something else for a while: who connects meanwhile is kept waiting, not turned away. */
+/** An HTTP/1 server in a busy process: new connections wait, and are not turned away. */
 import { readFileSync } from "node:fs";
 import { createServer } from "node:http";
 import { type Socket, connect } from "node:net";
@@ -23,7 +23,7 @@ const most = process.platform === "linux" ? Number(readFileSync("/proc/sys/net/c
   const port = await listen(server, 0);
   const clients: Socket[] = [];
   for (let n = 0; n < connections; n++) clients.push(connect(port, "127.0.0.1").on("error", () => {}));
-  // Behind the ticks in which they connect, before anything is accepted.
+  // After the ticks of their connects, before anything is accepted.
   const waiting = await new Promise((resolve) => process.nextTick(() => resolve(waitingAt(port))));
   for (const client of clients) client.destroy();
   server.closeAllConnections();

@@ -1,4 +1,4 @@
-/** The scanner refuses what parsers disagree about, and accepts nothing that JSON.parse does not. */
+/** The scanner refuses texts read differently by parsers, and accepts only texts accepted by JSON.parse. */
 import { describe, expect, test } from "@jest/globals";
 import { Fault } from "@sluice/proto/lib/faults/fault.js";
 import { jsonLimits } from "@sluice/proto/lib/json/limits.js";
@@ -138,7 +138,7 @@ describe("properties", () => {
     );
   });
 
-  test("of a damaged text it accepts nothing that JSON.parse refuses", () => {
+  test("a damaged text is accepted only if JSON.parse accepts it", () => {
     const damage = fc.tuple(
       jsonText,
       fc.nat(),
@@ -191,7 +191,7 @@ describe("properties", () => {
     },
   );
 
-  test("one line says the same", () => {
+  test("a single line gives the same result", () => {
     fc.assert(
       fc.property(jsonText, (text) => {
         const line = oneLine(Buffer.from(text));
@@ -217,7 +217,7 @@ describe("a long text", () => {
     );
     return { pauses, said };
   };
-  /** So that a piece ends between any two bytes of what follows. */
+  /** Shifts the text so that a piece ends between any two of its bytes. */
   const shifted = (text: string) => `{"a":"${long.slice(text.length)}${text}`;
 
   test.each([
@@ -230,7 +230,7 @@ describe("a long text", () => {
     ["a string without end", "abc", "body: unterminated string at byte 5"],
     ["an object without end", '","b":1', /^body: unexpected end of JSON at byte \d+$/],
     ["something behind the end", '"} x', /^body: unexpected data after the end of the JSON value at byte \d+$/],
-  ])("says the same in pieces, wherever one ends: %s", async (_, rest, expected) => {
+  ])("gives the same result in pieces, at every cut: %s", async (_, rest, expected) => {
     for (let at = 0; at <= rest.length; at++) {
       const text = shifted(rest).slice(0, 6) + "y".repeat(at) + shifted(rest).slice(6);
       const { pauses, said } = await inPieces(text);

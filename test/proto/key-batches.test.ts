@@ -1,4 +1,4 @@
-/** Keys that a process needs at the same time are read together. */
+/** Keys needed by a process at the same time are read together. */
 import { beforeEach, expect, test } from "@jest/globals";
 import { Fault, FaultReason } from "@sluice/proto/lib/faults/fault.js";
 import { type AskKeys, KeyBatches } from "@sluice/proto/lib/policy/key-batches.js";
@@ -26,7 +26,7 @@ beforeEach(() => {
   batches = new KeyBatches(ask);
 });
 
-/** Answers all calls, and those that they lead to. @returns the number of keys of each */
+/** Answers all calls, and their follow-up calls. @returns the number of keys of each */
 async function answerAll(places?: number): Promise<number[]> {
   const sizes: number[] = [];
   for (; calls.length > 0; await settled()) {
@@ -38,20 +38,20 @@ async function answerAll(places?: number): Promise<number[]> {
   return sizes;
 }
 
-test("of five hundred keys at once four are read alone and the others in six calls, each with its own policy", async () => {
+test("five hundred keys at once: four are read singly and the others in six calls, each with its own policy", async () => {
   const asked = askAll(500);
   expect(await answerAll()).toEqual([1, 1, 1, 1, 101, 101, 101, 101, 92]);
   const policies = (await asked).map((each) => each.status === "fulfilled" && each.value.value);
   expect(policies).toEqual(Array.from({ length: 500 }, (_, n) => `policy of key-${n}`));
 });
 
-test("keys that are missing in an answer, as in each one of an earlier admin-svc, are read alone", async () => {
+test("keys missing in an answer, as in every answer of an earlier admin-svc, are read singly", async () => {
   const asked = askAll(6);
   expect(await answerAll(1)).toEqual([1, 1, 1, 1, 2, 1]);
   expect((await asked).map(({ status }) => status)).toEqual(Array.from({ length: 6 }, () => "fulfilled"));
 });
 
-test("a policy that cannot be read is no error of the keys that were asked for with it", async () => {
+test("an unreadable policy does not fail the other keys of its call", async () => {
   const asked = askAll(6);
   for (const { answer } of calls.splice(0)) answer();
   await settled();
@@ -63,7 +63,7 @@ test("a policy that cannot be read is no error of the keys that were asked for w
   expect((await asked).map(({ status }) => status)).toEqual([...Array(4).fill("fulfilled"), "rejected", "fulfilled"]);
 });
 
-test("when admin-svc is away the keys that wait for a call fail with it", async () => {
+test("while admin-svc is unreachable the keys waiting for a call fail with it", async () => {
   const asked = askAll(200);
   for (const { fail } of calls.splice(0)) fail(new Fault(FaultReason.UNAVAILABLE));
   expect((await asked).every(({ status }) => status === "rejected")).toBe(true);

@@ -22,7 +22,7 @@ describe("keys", () => {
   test.each([
     [KeyKind.INFERENCE, "sk-sl-"],
     [KeyKind.MANAGEMENT, "mk-sl-"],
-  ] as const)("kind %s: prefix, 43 random digits, checksum of all that precedes", (kind, prefix) => {
+  ] as const)("kind %s: prefix, 43 random digits, checksum of everything before it", (kind, prefix) => {
     const key = mintKey(kind);
     expect(key).toMatch(new RegExp(`^${prefix}[0-9A-Za-z]{49}$`));
     expect(key.slice(-6)).toBe(checksum(key.slice(0, -6)));

@@ -48,7 +48,7 @@ describe("refuses", () => {
   ])("%s", (_, lines) => expect(isLinearizable(history(...lines), register)).toBe(false));
 });
 
-/** Operations that took effect one after the other at whole numbers, each called up to five before and returned up to five after. */
+/** Operations with effects one after the other at whole numbers, each called up to five before and returned up to five after. */
 const made = fc
   .array(
     fc.record({

@@ -47,7 +47,7 @@ test("lines keep their order though every thread of the pool is busy when the pr
   expect(numbersIn(ended.stdout)).toEqual(upTo(500));
 });
 
-test("a line that comes alone is written soon, while the process goes on", async () => {
+test("a single line is written soon, while the process goes on", async () => {
   const child = spawn(process.execPath, program("many(1); setInterval(() => {}, 1000);"), { cwd: root });
   let text = "";
   child.stdout.on("data", (chunk) => (text += chunk));
@@ -57,7 +57,7 @@ test("a line that comes alone is written soon, while the process goes on", async
   await once(child, "close");
 });
 
-test("a reader that is slow gets everything, and one that goes away ends nothing", async () => {
+test("a slow reader gets everything, and a closed pipe ends nothing", async () => {
   const then = "many(20000); setTimeout(() => { many(1); console.error('alive'); }, 1500);";
   const child = spawn(process.execPath, program(then), { cwd: root });
   let text = "";
@@ -73,7 +73,7 @@ test("a reader that is slow gets everything, and one that goes away ends nothing
   expect([code, errors]).toEqual([0, "alive\n"]);
 });
 
-/** Its standard output is a pipe of 64 KiB that does not block, as it is wherever the process has used `process.stdout`. */
+/** Its standard output is a non-blocking pipe of 64 KiB, as after any use of `process.stdout` in the process. */
 const spawnBeforePipe = (then: string) =>
   spawn("sh", ["-c", '"$0" "$@" | cat', process.execPath, ...program(`void process.stdout; ${then}`)], { cwd: root });
 
@@ -85,7 +85,7 @@ async function readTo(child: ReturnType<typeof spawn>, last: number): Promise<st
   return text;
 }
 
-test("a pipe that takes batches in parts gets every line as it was logged", async () => {
+test("a pipe with partial writes gets every line as logged", async () => {
   const child = spawnBeforePipe(`for (let n = 0; n < 200; n++) {
     many(100);
     await new Promise((resolve) => setTimeout(resolve, 1));
@@ -98,7 +98,7 @@ test("a pipe that takes batches in parts gets every line as it was logged", asyn
   await once(child, "close");
 });
 
-test("a pipe that nothing reads costs a bounded memory: later lines are lost but for warnings, and one line tells how many", async () => {
+test("an unread pipe costs bounded memory: later lines are lost except warnings, and one line gives their number", async () => {
   const child = spawnBeforePipe(`
     many(30000, "a".repeat(1000));
     log.warn({ calls: n++ }, "warning");

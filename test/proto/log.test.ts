@@ -17,7 +17,7 @@ function logging(level: LogLevel) {
 }
 
 describe("line log", () => {
-  test("writes the line that the logger would have written", () => {
+  test("writes the same line as the logger", () => {
     const { log, written } = logging("info");
     log.info({ model: 'a "quoted"\nslug', ms: 3, attempts: [{ status: 200 }], route: undefined }, "turn");
     log
@@ -35,7 +35,7 @@ describe("line log", () => {
     expect(written()).toEqual([]);
   });
 
-  test("an error keeps its members, its stack and a cause that refers to itself", () => {
+  test("an error keeps its members, its stack and a circular cause", () => {
     const { log, written } = logging("info");
     const cause: Error & { self?: Error } = new Error("broken");
     cause.self = cause;
@@ -67,7 +67,7 @@ describe("text in a line", () => {
     expect(lines[0]).toMatchObject({ reason: text, msg: text });
   });
 
-  test("has no character that a terminal acts upon", () => {
+  test("has no terminal control character", () => {
     expect(member("model", "a\u007fb\u009bc\u2028d\u202ee")).toBe(',"model":"a\\u007fb\\u009bc\\u2028d\\u202ee"');
     expect(member("left_out", [{ id: "\u202e" }])).toBe(',"left_out":[{"id":"\\u202e"}]');
   });
@@ -78,7 +78,7 @@ describe("text in a line", () => {
 });
 
 describe("what is logged", () => {
-  test("are fields that are on the list; others do not compile", () => {
+  test("has only listed fields; others do not compile", () => {
     const { log, written } = logging("info");
     // @ts-expect-error A prompt has no field.
     const never = () => log.info({ prompt: "secret" }, "turn");
@@ -100,7 +100,7 @@ describe("what is logged", () => {
     });
   });
 
-  test("of an error that quotes is not what it quotes", () => {
+  test("omits the quotation in an error message", () => {
     const texts = ['{"prompt":"the secret"', "the secret"];
     for (const text of texts) {
       let thrown: unknown;
@@ -138,7 +138,7 @@ describe("what is logged", () => {
     expect(redact(text)).toContain("…");
   });
 
-  test("keeps words that are none", () => {
+  test("keeps similar words without secrets", () => {
     const text = "connect ECONNREFUSED 127.0.0.1:5432, task-force, risk_level, GET /v1/models?limit=5";
     expect(redact(text)).toBe(text);
   });

@@ -71,7 +71,7 @@ describe("text of metrics", () => {
     ]);
   });
 
-  test("reads gauges when it is asked for", async () => {
+  test("reads gauges on request", async () => {
     const registry = new Registry();
     let open = 1;
     gauge(registry, "open", "Open.", () => open);
@@ -83,7 +83,7 @@ describe("text of metrics", () => {
     expect(samplesOf(await registry.metrics()).map(({ value }) => value)).toEqual([2, 0, 1]);
   });
 
-  test("ends with the metrics of Node, and refuses a name that is taken", async () => {
+  test("ends with the metrics of Node, and refuses a duplicate name", async () => {
     const registry = openMetrics("gateway");
     gauge(registry, "open", "Open.", () => 1);
     expect(() => gauge(registry, "open", "Open.", () => 1)).toThrow("open");

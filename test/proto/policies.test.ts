@@ -1,4 +1,4 @@
-/** When a policy that is known is read again. */
+/** When a known policy is read again. */
 import { afterEach, beforeEach, expect, jest, test } from "@jest/globals";
 import { Policies } from "@sluice/proto/lib/policy/policies.js";
 
@@ -7,7 +7,7 @@ let now: number;
 let readings: number;
 /** Time since the last heartbeat. */
 let silentMs: number;
-/** Generation at which admin-svc reads. */
+/** Current generation of admin-svc. */
 let generation: bigint;
 let policies: Policies<string>;
 
@@ -41,7 +41,7 @@ test("while heartbeats confirm it every second, for five minutes nothing is read
   expect(readings).toBe(1);
 });
 
-test("after five minutes it is read again, in case that no message told of a change", async () => {
+test("after five minutes it is read again, in case a change was missed", async () => {
   now += 5 * minuteMs;
   expect(await policies.resolve("key", 1n)).toMatchObject({ value: "reading 2" });
 });

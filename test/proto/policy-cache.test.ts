@@ -1,4 +1,4 @@
-/** Which policies a change supersedes. */
+/** Policies superseded by a change. */
 import { beforeEach, expect, test } from "@jest/globals";
 import { PolicyCache } from "@sluice/proto/lib/policy/cache.js";
 
@@ -15,7 +15,7 @@ beforeEach(() => {
 test.each<[string, () => void]>([
   ["of these", () => cache.supersede(["read at 4", "read at 5", "read at 6", "never read"], 5n)],
   ["of everything", () => cache.supersedeAll(5n)],
-])("a change %s supersedes what was read before it, and nothing that has it already", (_, change) => {
+])("a change %s supersedes older policies, and none that includes it", (_, change) => {
   change();
   expect([4, 5, 6].map((generation) => isSuperseded(`read at ${generation}`))).toEqual([true, false, false]);
   expect(cache.get("never read")).toBeUndefined();

@@ -1,4 +1,4 @@
-/** Server reflection: a client that has no .proto files learns the services and their messages from the server, and calls them. */
+/** Server reflection: a client without .proto files learns the services and their messages from the server, and calls them. */
 import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
 import { createFileRegistry, fromBinary, fromJson, toJson } from "@bufbuild/protobuf";
 import { type FileDescriptorProto, FileDescriptorProtoSchema } from "@bufbuild/protobuf/wkt";
@@ -62,7 +62,7 @@ describe.each([
     ]);
   });
 
-  test("describes a service with all that it imports, so that it can be called", async () => {
+  test("describes a service with all its imports, sufficient to call it", async () => {
     const asked = { case: "fileContainingSymbol", value: "sluice.inference.v1.InferenceService" } as const;
     const [described] = await ask(service, asked);
     const bytes = described?.case === "fileDescriptorResponse" ? described.value.fileDescriptorProto : [];
@@ -91,7 +91,7 @@ describe.each([
     expect(ofMessage?.case).toBe("fileDescriptorResponse");
   });
 
-  test("finds files by their names, and says what it does not know", async () => {
+  test("finds files by their names, and reports unknown names", async () => {
     const answers = await ask(
       service,
       { case: "fileByFilename", value: "sluice/inference/v1/turn.proto" },
@@ -103,7 +103,7 @@ describe.each([
   });
 });
 
-test("a client that keeps its questions open is told that the server ends", async () => {
+test("a client with an open reflection stream gets a status when the server ends", async () => {
   const ending = new Lifecycle(log);
   const other = await serveRpc({ port: 0, lifecycle: ending, log, services: [], routes: () => {} });
   ending.started();

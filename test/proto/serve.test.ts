@@ -87,7 +87,7 @@ test("a client of several addresses reaches whoever answers", async () => {
   }
 });
 
-/** The status text that a client sees which does not know Faults. */
+/** The status text for a client without Fault details. */
 const statusText = (client: Client, user: string): Promise<string> =>
   new Promise((resolve) => {
     const path = `/${EndUserService.typeName}/GetEndUser`;
@@ -102,7 +102,7 @@ test.each([
   "ünïcode 💥",
   "two\nlines",
   " in between ",
-])("a status says what went wrong, and clients of another hand can read it: %j", async (message) => {
+])("a status explains the failure, and third-party clients can read it: %j", async (message) => {
   const client = dial(`127.0.0.1:${server.port}`);
   try {
     expect(await statusText(client, message)).toBe(message);
@@ -111,7 +111,7 @@ test.each([
   }
 });
 
-test("a field of JSON that this build does not know is refused, not left out", async () => {
+test("a JSON field unknown to this build is refused, not left out", async () => {
   const asked = async (body: string) => {
     const answer = await fetch(`http://127.0.0.1:${server.http1Port}${check}`, {
       method: "POST",
@@ -127,7 +127,7 @@ test("a field of JSON that this build does not know is refused, not left out", a
   });
 });
 
-describe("a host that is none", () => {
+describe("an invalid host", () => {
   test.each(["[", "%", "house:port"])("is refused, and the server goes on: %s", async (authority) => {
     expect(await statusFor(authority)).toBe(400);
     expect(await statusFor("house")).toBe(200);

@@ -43,7 +43,7 @@ describe("what a reader does not know", () => {
     expect(unsupportedFieldIn(earlier, RunTurnRequestSchema, plain)).toBeUndefined();
   });
 
-  test("is what builds could not know that greet without a word", () => {
+  test("is assumed for builds whose greeting lists no fields", () => {
     expect(supportedByPeer({})).toBe(legacyPeers);
     expect(supportedByPeer(own)).toBe(own);
     expect(unsupportedFieldIn(legacyPeers, RunTurnRequestSchema, judged)).toBe("plugins");

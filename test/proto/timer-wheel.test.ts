@@ -1,4 +1,4 @@
-/** The time limits that one timer of Node serves: never early, at most one tick late, and silent once stopped. */
+/** Time limits served by a single timer of Node: never early, at most one tick late, and silent once stopped. */
 import { afterEach, beforeEach, expect, jest, test } from "@jest/globals";
 import { TimerWheel, tickMs } from "@sluice/proto/lib/time/timer-wheel.js";
 
@@ -9,7 +9,7 @@ beforeEach(() => {
 });
 afterEach(() => void jest.useRealTimers());
 
-/** Starts a limit; says when it was reported, in milliseconds after its start. */
+/** Starts a limit and records when it was reported, in milliseconds after its start. */
 function started(ms: number) {
   const startedAt = performance.now();
   const reported: number[] = [];
@@ -26,7 +26,7 @@ test.each([0, 1, 19, 20, 21, 999, 20_479, 20_480, 61_234.5, 3_600_000])("a limit
   expect(reported[0]).toBeLessThanOrEqual(ms + tickMs + 1);
 });
 
-test("limits that were started at any time, while others run out, are all in time", () => {
+test("limits started at any time, while others expire, are all in time", () => {
   const late: number[] = [];
   for (let n = 0; n < 2_000; n++) {
     const ms = (n * 7_919) % 30_000;
@@ -59,7 +59,7 @@ test("an infinite limit is never reported", () => {
   timer.stop();
 });
 
-test("a limit may stop others that are due at the same time, and start new ones", () => {
+test("a limit may stop others due at the same time, and start new ones", () => {
   const second = started(50);
   const restarted: unknown[] = [];
   const first = wheel.start(
@@ -91,7 +91,7 @@ test("an error of one limit leaves the others to the next tick", () => {
   expect(reported).toHaveLength(1);
 });
 
-test("after a stall of the event loop every limit that has passed is reported once", () => {
+test("after a stall of the event loop every expired limit is reported once", () => {
   const order: number[] = [];
   for (const ms of [100, 40_000, 70_000]) wheel.start(ms, (value: number) => order.push(value), ms);
   const now = performance.now();

@@ -1,4 +1,4 @@
-/** Services that know each other by certificates: who is let in, and certificates that are replaced under load. */
+/** Services authenticated by certificates: accepted peers, and certificates replaced under load. */
 import { copyFileSync, mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { connect } from "node:net";
 import { tmpdir } from "node:os";
@@ -80,7 +80,7 @@ function clientOf(certificates: Certificates, service: ServiceName = "admin-svc"
   return client;
 }
 
-/** A call with a wrong token: the certificate alone must suffice. */
+/** A call with a wrong token: the certificate must suffice. */
 const ask = (client: Client, timeoutMs = 10_000) =>
   call(client, method, create(method.input, { keyHash: "0" }), serviceMetadata("w".repeat(64)), timeoutMs);
 
@@ -113,7 +113,7 @@ describe("a call is", () => {
     await expect(call(client, method, create(method.input), serviceMetadata(token), 1_000)).rejects.toThrow();
   });
 
-  test("not sent to a server that is another service", async () => {
+  test("not sent to a server with another service's certificate", async () => {
     await refused(clientOf(await mounted("gateway", "gateway"), "inference-svc"));
   });
 });
@@ -188,7 +188,7 @@ test("authority and certificates are replaced under load without a failed call, 
   await refused(clientOf(old));
 });
 
-test("one that expires is told in the log, ends no open connection, lets nobody in anew, and may be replaced", async () => {
+test("an expired one is logged, ends no open connection, admits no new one, and can be replaced", async () => {
   const told: string[] = [];
   const destination = new Writable({
     write: (line: Buffer, _, done) => {

@@ -14,7 +14,7 @@ test("a well-formed traceparent is read, and written as it was", () => {
   expect(traceparentOf({ traceId, spanId, sampled: true })).toBe(good);
 });
 
-test("later versions may say more, and flags that nobody knows are passed over", () => {
+test("later versions may add data, and unknown flags are ignored", () => {
   expect(read(`cc-${traceId}-${spanId}-03-what-comes`)?.sampled).toBe(true);
   expect(read(`cc-${traceId}-${spanId}-02`)?.sampled).toBe(false);
 });

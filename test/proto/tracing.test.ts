@@ -1,4 +1,4 @@
-/** Tracing of a process: off unless asked for, and out of the way when the collector is. */
+/** Tracing of a process: off by default, and harmless when the collector fails. */
 import { afterEach, beforeEach, describe, expect, test } from "@jest/globals";
 import { openLog } from "@sluice/proto/lib/log/log.js";
 import { Registry } from "@sluice/proto/lib/metrics/metrics.js";
@@ -39,7 +39,7 @@ function open(environment: Record<string, string>): Promise<Tracing | undefined>
   return openTracing({ room: "test", instance: "test-1", log, registry, environment: process.env });
 }
 
-/** A long delay between exports: a test sees the spans that are exported at the end. */
+/** A long delay between exports: a test sees the spans exported at the end. */
 const patient = { OTEL_BSP_SCHEDULE_DELAY: "60000", OTEL_EXPORTER_OTLP_PROTOCOL: "http/json" };
 
 async function opened(environment: Record<string, string>): Promise<Tracing> {
@@ -60,7 +60,7 @@ describe("is off", () => {
     expect(await registry.metrics()).toBe("\n");
   });
 
-  test("and then loads nothing that it would need", async () => {
+  test("and then loads none of its modules", async () => {
     const loaded = async (endpoint: string) => {
       const script = `
         import { createRequire } from "node:module";
@@ -80,7 +80,7 @@ describe("is off", () => {
   });
 });
 
-describe("refuses to start, and says why", () => {
+describe("refuses to start, with the reason", () => {
   const endpoint = { OTEL_EXPORTER_OTLP_ENDPOINT: "http://127.0.0.1:4318" };
   test.each([
     [{ OTEL_EXPORTER_OTLP_ENDPOINT: "127.0.0.1:4318" }, "OTEL_EXPORTER_OTLP_ENDPOINT"],
@@ -129,7 +129,7 @@ describe("delivers", () => {
     expect(collector.bodies[0]?.includes(Buffer.from(span.traceId, "hex"))).toBe(true);
   });
 
-  test("the share that the sampler leaves, and passes on what it decided", async () => {
+  test("the sampled share, and passes the sampler's decision on", async () => {
     const collector = await collecting();
     const ratio = { OTEL_TRACES_SAMPLER: "parentbased_traceidratio", OTEL_TRACES_SAMPLER_ARG: "0.25" };
     const tracing = await opened({ ...patient, ...ratio, OTEL_EXPORTER_OTLP_ENDPOINT: collector.url });
@@ -161,7 +161,7 @@ describe("delivers", () => {
   });
 });
 
-test("a collector that takes nothing is said once, counted, and not waited for", async () => {
+test("a refusing collector is logged once, counted, and not waited for", async () => {
   const collector = await collecting(400);
   const tracing = await opened({
     ...patient,

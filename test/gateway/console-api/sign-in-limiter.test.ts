@@ -6,7 +6,7 @@ type Request = Parameters<SignInLimiter["note"]>[0];
 
 const from = (remoteAddress: string): Request => ({ socket: { remoteAddress } }) as Request;
 
-/** Number of wrong keys that were within the limit. */
+/** Number of wrong keys within the limit. */
 async function fail(limiter: SignInLimiter, times: number, address = "192.0.2.1", key = "mk-sl-abcd"): Promise<number> {
   const noted = await Promise.all(Array.from({ length: times }, () => limiter.note(from(address), key)));
   return noted.filter((fault) => fault === undefined).length;
@@ -28,7 +28,7 @@ test("a client counts once for all addresses of its network", async () => {
   expect(await fail(limiter, 1, "2001:db8:0:1::1")).toBe(1);
 });
 
-test("wrong keys of one beginning leave those of another alone", async () => {
+test("wrong keys of one prefix do not limit those of another", async () => {
   const limiter = new SignInLimiter(() => 0);
   expect(await fail(limiter, 20)).toBe(10);
   expect(await fail(limiter, 1, "192.0.2.1", "mk-sl-other")).toBe(1);

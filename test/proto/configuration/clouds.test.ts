@@ -1,4 +1,4 @@
-/** Providers on the clouds of Amazon, Google and Microsoft: the address that their settings stand for, and what is wrong with them. */
+/** Providers on the clouds of Amazon, Google and Microsoft: the address derived from their settings, and errors in the settings. */
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -42,7 +42,7 @@ test.each([
   expect(load(provider)?.base_url).toBe(address);
 });
 
-test("the catalogue knows a vendor by the address that follows from a region", () => {
+test("the catalogue recognises a vendor by the address derived from a region", () => {
   const path = join(folder, "known.yaml");
   const bedrock = "{id: bedrock, dialect: converse, known_models: true, aws: {region: eu-central-1}}";
   writeFileSync(path, `providers: [${bedrock}]`);

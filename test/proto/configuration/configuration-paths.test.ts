@@ -1,4 +1,4 @@
-/** Every configuration path that an error text or a page names exists in the schema of the configuration file. */
+/** Every configuration path named in an error text or a page exists in the schema of the configuration file. */
 import { expect, test } from "@jest/globals";
 import { readFileSync } from "node:fs";
 import { execFileSync } from "node:child_process";
@@ -18,7 +18,7 @@ interface Schema {
 
 const schema = z.toJSONSchema(houseSchema, { io: "input" }) as Schema;
 
-/** Sections whose names no field of a request shares; lists are written with brackets. */
+/** Sections with names unlike any request field; lists are written with brackets. */
 const sections =
   /^(?:search|internal_models|sandbox|compat|cors|limits|end_users|fetch|fusion\.presets|(?:providers|models|detectors)\[\])\./;
 
@@ -32,7 +32,7 @@ function has({ properties, items, additionalProperties, anyOf, allOf }: Schema, 
   return [...(anyOf ?? []), ...(allOf ?? [])].some((part) => has(part, path));
 }
 
-/** A part that a text fills in stands for any key. */
+/** An interpolated part matches any key. */
 const exists = (path: string): boolean => {
   const parts = path.replaceAll("[]", ".[]").split(".");
   const filled = parts.indexOf("*");
@@ -63,7 +63,7 @@ const literalsOf = (source: string): string[] =>
     literal.replace(/\$\{[^}]*\}/g, "*"),
   );
 
-test("paths are found in texts, also those that are filled in, and one that does not exist is noticed", () => {
+test("paths are found in texts, also with interpolations, and an unknown path is reported", () => {
   expect(pathsIn("needs search.engines.* in the file; see `providers[].timeouts.connect_ms`, limits.ts")).toEqual([
     "search.engines.*",
     "providers[].timeouts.connect_ms",
@@ -94,7 +94,7 @@ test("of the sources' texts", () => {
   expect(named.filter(({ name }) => !exists(name))).toEqual([]);
 });
 
-/** Pages with other paths: those of earlier versions, and the values of the chart, which have a test of their own. */
+/** Pages with other paths: those of earlier versions, and the values of the chart, covered by a separate test. */
 const otherPaths = ["CHANGELOG.md", "docs/deploy/helm-values.md"];
 
 test("of the pages", () => {

@@ -1,4 +1,4 @@
-/** `console` in the configuration file: what says who may sign in is refused by name where it could mean something else. */
+/** `console` in the configuration file: ambiguous settings for sign-in are refused by name. */
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";

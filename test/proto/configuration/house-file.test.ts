@@ -7,7 +7,7 @@ import { emptySeed, readSeed } from "@sluice/proto/config/seed.js";
 import { z } from "zod";
 import { root } from "../../support/processes.ts";
 
-/** Nine lines that stand for 10^9 values. */
+/** Nine lines expanding to 10^9 values. */
 function aliasBomb(): string {
   const lines = Array.from({ length: 9 }, (_, n) => {
     const value = n === 0 ? "x" : `*a${n - 1}`;
@@ -40,7 +40,7 @@ models:
   - {id: "far/\${FAR_MODEL}", endpoints: [{provider: far}]}
 `;
 
-  test("leaves out a provider whose variables are all unset, with what only it serves", () => {
+  test("leaves out a provider with all variables unset, together with its exclusive models", () => {
     const { file, leftOut } = load(twoProviders);
     expect(leftOut).toEqual([{ provider: "far", unset: ["FAR_URL", "FAR_KEY", "FAR_KEY_2"] }]);
     expect(file.providers.map(({ id }) => id)).toEqual(["built-in"]);
@@ -49,7 +49,7 @@ models:
     ]);
   });
 
-  test("replaces variables, and takes the keys that are set", () => {
+  test("replaces variables, and takes only the keys with a value", () => {
     const { file } = load(twoProviders, { FAR_URL: "http://127.0.0.1:1/v1", FAR_KEY: "k1", FAR_MODEL: "m" });
     expect(file.providers[1]).toMatchObject({ base_url: "http://127.0.0.1:1/v1", api_keys: ["k1"] });
     expect(file.models.map(({ id }) => id)).toEqual(["a/both", "far/m"]);
@@ -108,7 +108,7 @@ models:
       expect(problemsWith(text)).toEqual([expect.stringContaining(problem)]);
     });
 
-    test("has models, which are checked with the endpoints that only it serves", () => {
+    test("includes models, which are checked together with their exclusive endpoints", () => {
       const text = twoProviders
         .replace("{provider: far}, {provider: built-in}", "{provider: built-in}, {provider: far, tier: none}")
         .replace("{provider: far}]", "{provider: far, pricing: {prompt: 1}}]");
@@ -145,7 +145,7 @@ models:
       expect(file.model_aliases).toEqual([]);
     });
 
-    test("that points nowhere is refused with its number in the file", () => {
+    test("without a target is refused with its number in the file", () => {
       const text = aliases("far/${FAR_MODEL}", "a/both", "nobody/x");
       expect(() => load(text)).toThrow("model_aliases.2.model: no model is called nobody/x");
       expect(() => load(aliases("service/none"))).toThrow("model_aliases.0.model: no model is called service/none");
@@ -164,7 +164,7 @@ providers:
       session_token: "\${TOKEN}"
 `;
 
-  test("credentials of Amazon: the token is the only variable that may be unset alone", () => {
+  test("credentials of Amazon: the token is the only optional variable", () => {
     expect(load(bedrock).leftOut).toEqual([{ provider: "bedrock", unset: ["KEY_ID", "KEY", "TOKEN"] }]);
     const keys = { KEY_ID: "id", KEY: "key" };
     const credentials = { region: "us-east-1", access_key_id: "id", secret_access_key: "key" };
@@ -237,12 +237,12 @@ limits: {body_bytes: 99999999999, typo: 1}
     expect(() => loadEdge(fileOf("limits: {streams_per_key: 0}"), {})).toThrow(/streams_per_key/);
   });
 
-  test("is described by the JSON Schema beside the default file (npm run gen keeps it current)", () => {
+  test("is described by the JSON Schema next to the default file (npm run gen keeps it current)", () => {
     const written: unknown = JSON.parse(readFileSync(join(root, "deploy/local/sluice.schema.json"), "utf8"));
     expect(written).toEqual(z.toJSONSchema(houseSchema, { io: "input" }));
   });
 
-  test("ships in a form that loads without any variable set", () => {
+  test("ships in a form that loads without any variable", () => {
     const { file } = loadHouse(
       join(root, "deploy/local/sluice.yaml"),
       {},

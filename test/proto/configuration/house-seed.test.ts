@@ -69,7 +69,7 @@ describe("what the house file leaves unsaid", () => {
     return loadHouse(path, {}, seed).file;
   }
 
-  test("is filled in for a model that names its endpoints only", () => {
+  test("is filled in for a model with endpoint names only", () => {
     const { providers: loaded, models } = load(
       `providers: ${quiet}\nmodels: [{id: acme/large, endpoints: [{provider: a}]}]`,
     );
@@ -93,7 +93,7 @@ describe("what the house file leaves unsaid", () => {
     ]);
   });
 
-  test("gives way to what it says", () => {
+  test("gives way to the file's own values", () => {
     const { models } = load(`
 providers: ${quiet}
 models:
@@ -126,12 +126,12 @@ models:
   test.each([
     ["the model of a provider that nobody knows", "[{provider: own, upstream_model: large-2}, {provider: a}]"],
     ["another tier", "[{provider: a, tier: priority}, {provider: a}]"],
-  ])("is no price beside an endpoint without one, where the order of the file counts: %s", (_, endpoints) => {
+  ])("is no price when another endpoint has none and the order of the file counts: %s", (_, endpoints) => {
     const { models } = load(`providers: ${quiet}\nmodels: [{id: acme/large, endpoints: ${endpoints}}]`);
     expect(models[0]?.endpoints.map(({ pricing }) => pricing)).toEqual([undefined, undefined]);
   });
 
-  test("is, for providers that serve all that is known, every model that is not listed", () => {
+  test("is every unlisted model, for providers configured to serve all known ones", () => {
     const { models } = load(
       `providers: ${generous}\nmodels: [{id: acme/small, name: Mine, endpoints: [{provider: own}]}]`,
     );
@@ -172,7 +172,7 @@ models:
   test.each([
     ["vendor: acne", "providers.0.vendor: the catalogue does not know this provider; it knows acme, bolt"],
     ["known_models: true", "providers.0.known_models: the catalogue does not know this provider"],
-  ])("cannot be asked for where nothing is known: %s", (field, message) => {
+  ])("is refused for an unknown model: %s", (field, message) => {
     expect(() => load(`providers: [{id: x, dialect: chat, base_url: "http://x/v1", ${field}}]`)).toThrow(message);
   });
 
@@ -185,7 +185,7 @@ models:
   });
 });
 
-describe("what is known of a model that a cloud serves under a name of its own", () => {
+describe("known data of a model with a cloud's own name", () => {
   const folder = mkdtempSync(join(tmpdir(), "sluice-test-clouds-"));
   afterAll(() => rmSync(folder, { recursive: true }));
   const known = readSeed(join(root, "inference-svc/catalog/seed.json"));

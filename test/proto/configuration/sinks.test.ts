@@ -1,4 +1,4 @@
-/** `alerts` and `exports` in the configuration file: all problems at once, and secrets from the environment of admin-svc alone. */
+/** `alerts` and `exports` in the configuration file: all problems at once, and secrets only from the environment of admin-svc. */
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -63,7 +63,7 @@ test("an unset variable is a problem with its place, and one only", () => {
   ]);
 });
 
-test("check-config says what is wrong with them, or what they are", async () => {
+test("check-config lists them, or their errors", async () => {
   const wrong = write(`
 alerts:
   - {name: ops, webhook: {url: "https://hooks.example.com/", secret: short}}

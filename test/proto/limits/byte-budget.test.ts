@@ -19,11 +19,11 @@ const statusOf = (waiting: Promise<void> | undefined) =>
   );
 
 describe("a key", () => {
-  test("that holds nothing may take all that is free", () => {
+  test("without reservations may take all free memory", () => {
     expect([budget.open("a").tryGrow(1_000), budget.reserved]).toEqual([true, 1_000]);
   });
 
-  test("that holds something may hold half of what it and the free memory come to, in as many requests as it likes", () => {
+  test("with reservations may hold half of the sum of its own and the free memory, in any number of requests", () => {
     const [first, second, other] = [budget.open("a"), budget.open("a"), budget.open("b")];
     expect([first.tryGrow(300), second.tryGrow(200), second.tryGrow(1), first.tryGrow(1)]).toEqual([
       true,
@@ -47,8 +47,8 @@ describe("a key", () => {
   });
 });
 
-describe("a request that finds no room", () => {
-  test("waits until others give some back, in order, and smaller ones pass those that do not fit yet", async () => {
+describe("a request without room", () => {
+  test("waits for released memory in order, and smaller requests overtake those too large to fit yet", async () => {
     const holder = budget.open("a");
     holder.tryGrow(900);
     const order: string[] = [];

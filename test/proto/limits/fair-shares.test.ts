@@ -3,7 +3,7 @@ import { setImmediate as nextTurn } from "node:timers/promises";
 import { describe, expect, test } from "@jest/globals";
 import { FairShares } from "@sluice/proto/lib/load/fair-shares.js";
 
-/** A clock that only work moves. */
+/** A clock advanced only by work. */
 function divided() {
   let now = 0;
   let elsewhere = 0;
@@ -13,7 +13,7 @@ function divided() {
   const finish = async () => {
     while (shares.waiting > 0) await nextTurn();
   };
-  /** Work in the middle of which the machine runs another process. */
+  /** Work interrupted in its middle by another process of the machine. */
   const interrupted = (key: string, ms: number) =>
     shares.wait(key, () => ((now += ms), (elsewhere += ms), done.push(key)));
   return { shares, done, work, interrupted, finish, spend: (ms: number) => (now += ms) };
@@ -55,7 +55,7 @@ describe("the shares of keys", () => {
     await finish();
   });
 
-  test("a key is not charged for time in which the machine ran another process", async () => {
+  test("a key is not charged for time used by another process of the machine", async () => {
     const { shares, done, work, interrupted, finish } = divided();
     for (let count = 0; count < 200; count++) work("busy", 1);
     interrupted("idle", 40);
@@ -80,7 +80,7 @@ describe("the shares of keys", () => {
     expect(reads).toBe(4);
   });
 
-  test("a key that asked for nothing has saved up nothing", async () => {
+  test("an idle key saves up no share", async () => {
     const { done, work, finish } = divided();
     for (let count = 0; count < 50; count++) work("busy", 2);
     while (done.length < 30) await nextTurn();

@@ -6,7 +6,7 @@ import { ByteBudget } from "@sluice/proto/lib/load/byte-budget.js";
 import { HeldBytes } from "@sluice/proto/lib/load/held-bytes.js";
 import { openMetrics } from "@sluice/proto/lib/metrics/metrics.js";
 
-/** Accounts that note which of them have failed. The limit of all is 500. */
+/** Accounts with a list of the failed ones. The limit of all is 500. */
 function openAccounts() {
   const held = new HeldBytes({ budget: 1_000 });
   const failed: string[] = [];
@@ -15,8 +15,8 @@ function openAccounts() {
   return { held, failed, open };
 }
 
-describe("answers that hold more than they may together", () => {
-  test("lose the largest one of the key that holds the most, which throws from then on", () => {
+describe("answers above their common limit", () => {
+  test("the largest answer of the key with the most bytes fails, and throws from then on", () => {
     const { held, failed, open } = openAccounts();
     const [large, small, other] = [open("a", "large"), open("a", "small"), open("b", "other")];
     large.grow(150);
@@ -29,7 +29,7 @@ describe("answers that hold more than they may together", () => {
     expect([large.tryGrow(1), small.tryGrow(1), other.tryGrow(1), held.failed]).toEqual([false, true, true, 1]);
   });
 
-  test("lose the one that was read the furthest, whatever its parser takes", () => {
+  test("the answer read the furthest fails, whatever its parser takes", () => {
     const { failed, open } = openAccounts();
     const [parsed, read] = [open("a", "parsed"), open("a", "read")];
     read.grow(100);
@@ -37,7 +37,7 @@ describe("answers that hold more than they may together", () => {
     expect([read.tryGrow(1), failed]).toEqual([false, ["read: 500"]]);
   });
 
-  test("lose one that alone is more than all may hold, and no other", () => {
+  test("a single answer above the common limit fails, and no other", () => {
     const { held, failed, open } = openAccounts();
     const [bomb, read] = [open("a", "bomb"), open("a", "read")];
     read.grow(400);
@@ -58,7 +58,7 @@ describe("answers that hold more than they may together", () => {
   });
 });
 
-describe("requests beside answers under way", () => {
+describe("requests during running answers", () => {
   const openBudget = (held: HeldBytes, bytes: number) =>
     new ByteBudget({ origin: FaultOrigin.GATEWAY, registry: openMetrics("test"), bytes, maxWaitMs: 60_000, held });
 
@@ -69,14 +69,14 @@ describe("requests beside answers under way", () => {
     expect([budget.open("b").tryGrow(601), budget.open("b").tryGrow(600)]).toEqual([false, true]);
   });
 
-  test("lose the same share of a budget that is one of two in the process", () => {
+  test("lose the same share of either budget when the process has two", () => {
     const { held, open } = openAccounts();
     const budget = openBudget(held, 500);
     open("a", "a").grow(400);
     expect([budget.open("b").tryGrow(301), budget.open("b").tryGrow(300)]).toEqual([false, true]);
   });
 
-  test("that wait are served when an answer ends", async () => {
+  test("waiting for memory are served when an answer ends", async () => {
     const { held, open } = openAccounts();
     const budget = openBudget(held, 1_000);
     const answer = open("a", "a");

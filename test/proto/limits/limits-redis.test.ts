@@ -1,4 +1,4 @@
-/** Limits that several processes count together: exact while Redis answers, near enough while it does not, and right again afterwards. */
+/** Limits counted by several processes together: exact while Redis answers, approximate while it does not, and correct again afterwards. */
 import { randomUUID } from "node:crypto";
 import { afterAll, afterEach, beforeAll, expect, test } from "@jest/globals";
 import { FaultOrigin } from "@sluice/proto/lib/faults/fault.js";
@@ -73,7 +73,7 @@ describeWithRedis("with Redis", () => {
   const enter = async ({ limiter }: Process, caller: never): Promise<Admission> => limiter.enter(caller);
   const isIn = async (process: Process, caller: never) => (await enter(process, caller)).refusal === undefined;
 
-  /** Expects what remains of the requests of a minute, beside those that were given back since this was called. */
+  /** Expects the remaining requests of a minute, plus those returned since this call. */
   function remainsOf(perMinute: number) {
     const startedAt = performance.now();
     return ({ headers }: Admission, count: number): void => {
@@ -86,7 +86,7 @@ describeWithRedis("with Redis", () => {
 
   test("two processes give out n requests together, and no more", async () => {
     const both = [await start(), await start()];
-    // One more is given out after 15 seconds, which this takes on no machine.
+    // The next one is free after 15 seconds, longer than this test takes on any machine.
     const caller = callerOf({ requestsPerMinute: 4, concurrentRequests: 1_000 });
     const asked = Array.from({ length: 200 }, (_, n) => isIn(both[n % 2] as Process, caller));
     expect((await Promise.all(asked)).filter(Boolean)).toHaveLength(4);
@@ -96,7 +96,7 @@ describeWithRedis("with Redis", () => {
     expect(headers).toMatchObject({ "x-ratelimit-limit-requests": "4", "x-ratelimit-remaining-requests": "0" });
   });
 
-  test("tokens that one has counted hold up the other", async () => {
+  test("tokens counted by one process limit the other", async () => {
     const [one, other] = [await start(), await start()];
     const caller = callerOf({ tokensPerMinute: 1_000 });
     // A minute gives 1,000 of them back.
@@ -106,7 +106,7 @@ describeWithRedis("with Redis", () => {
     expect(refusal?.message).toBe("Rate limit exceeded: 1000 tokens a minute");
   });
 
-  test("turns that one has open take room from the other; a process that is gone holds none", async () => {
+  test("turns open in one process take room from the other; a dead process holds none", async () => {
     const [one, other] = [await start(), await start()];
     const caller = callerOf({ concurrentRequests: 3 });
     const open = await Promise.all([enter(one, caller), enter(one, caller), enter(other, caller)]);
@@ -122,7 +122,7 @@ describeWithRedis("with Redis", () => {
     expect(await isIn(one, gone)).toBe(true);
   });
 
-  test("a turn that stays open is still counted when its first count has run out", async () => {
+  test("a turn still open after its first count has expired is counted again", async () => {
     const process = await start();
     const caller = callerOf({ concurrentRequests: 1 });
     const key = `sluice:limits:key:${(caller as { keyHash: string }).keyHash}`;
@@ -134,7 +134,7 @@ describeWithRedis("with Redis", () => {
     await eventually(async () => (await redis.exists(key)) === 0 || Object.keys(await redis.hgetall(key)).length === 0);
   });
 
-  test("Redis dies: requests go on, by this process alone; it comes back: what was given out meanwhile counts", async () => {
+  test("Redis dies: requests go on, limited by this process; after its return the requests meanwhile count", async () => {
     const process = await start(linked);
     const caller = callerOf({ requestsPerMinute: 10, concurrentRequests: 5 });
     const remains = remainsOf(10);
@@ -170,7 +170,7 @@ describeWithRedis("with Redis", () => {
     remains(await enter(process, caller), 2);
   });
 
-  test("Redis is silent: who asks waits a moment, and after that nobody does", async () => {
+  test("Redis is silent: the first callers wait a moment, and later callers do not", async () => {
     const process = await start(linked);
     const caller = callerOf({ requestsPerMinute: 1_000 });
     await enter(process, caller);

@@ -40,7 +40,7 @@ describe("a bucket", () => {
     },
   );
 
-  test("that was overdrawn fills first, an hour at most", () => {
+  test("overdrawn fills up from below zero, for an hour at most", () => {
     const bucket = new Bucket();
     bucket.take(250, 100, 0);
     expect(waitMs(100, bucket.aheadMs(0))).toBe(1.5 * periodMs + periodMs / 100);
@@ -50,7 +50,7 @@ describe("a bucket", () => {
 });
 
 describe("requests a minute", () => {
-  test("n are let in, the next is 429 and says when to come back; what was refused is not counted", () => {
+  test("n pass, the next is 429 with a Retry-After; refused requests are not counted", () => {
     const limiter = limiterOf();
     const caller = { keyHash: "a", rateLimits: { requestsPerMinute: 3 } };
     const admissions = [1, 2, 3].map(() => enter(limiter, caller));
@@ -71,7 +71,7 @@ describe("requests a minute", () => {
     }
   });
 
-  test("come from the house for a key that has none of its own; another key is another bucket", () => {
+  test("have the configured default for a key without a limit; another key is another bucket", () => {
     const limiter = limiterOf({ requests_per_minute: 1 });
     expect(enter(limiter, { keyHash: "a" }).refusal).toBeUndefined();
     expect(enter(limiter, { keyHash: "a" }).refusal).toBeDefined();
@@ -88,7 +88,7 @@ describe("requests a minute", () => {
     expect(enter(limiter, { keyHash: "a" }).refusal).toBeUndefined();
   });
 
-  test("that are raised let in at once, and are counted as they were used", () => {
+  test("raised by a change pass at once, and keep their previous use", () => {
     const limiter = limiterOf();
     const key = (requestsPerMinute: number) => ({ keyHash: "a", rateLimits: { requestsPerMinute } });
     enter(limiter, key(2));
@@ -124,7 +124,7 @@ describe("tokens a minute", () => {
 });
 
 describe("turns at a time", () => {
-  test("n are open, the next is 429; one that ends makes room", () => {
+  test("n are open, the next is 429; a finished turn makes room", () => {
     const limiter = limiterOf({ streams_per_key: 2 });
     const [first] = [enter(limiter, { keyHash: "a" }), enter(limiter, { keyHash: "a" })];
     const { refusal, headers } = enter(limiter, { keyHash: "a" });
@@ -150,7 +150,7 @@ describe("turns at a time", () => {
   });
 });
 
-test("what was refused is counted by the limit that refused it", async () => {
+test("a refusal is counted by its limit", async () => {
   const registry = new Registry();
   const limiter = limiterOf({ streams_per_key: 1, requests_per_minute: 1 }, registry);
   for (let n = 0; n < 3; n++) enter(limiter, { keyHash: "a" });

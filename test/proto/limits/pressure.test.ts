@@ -50,7 +50,7 @@ describe("a process", () => {
       now: () => clock,
     });
   });
-  /** Turns of the event loop that take so long each. */
+  /** Turns of the event loop with this duration. */
   const turns = (count: number, ms: number) => {
     for (let index = 0; index < count; index++) {
       clock += ms;
@@ -58,7 +58,7 @@ describe("a process", () => {
     }
   };
 
-  test("that is idle, busy, or stalled once refuses nothing", () => {
+  test("refuses nothing while idle, busy, or after a single stall", () => {
     turns(100, 20);
     turns(100, 215);
     turns(1, 3_000);
@@ -68,7 +68,7 @@ describe("a process", () => {
     expect([pressure.refuses(), said]).toEqual([false, []]);
   });
 
-  test("whose timers are late all the time works for 60 ms of each turn of its loop, and refuses the rest", () => {
+  test("with constantly late timers works for 60 ms of each turn of its loop, and refuses the rest", () => {
     turns(5, 300);
     expect(pressure.refuses()).toBe(false);
     clock += 60;
@@ -87,7 +87,7 @@ describe("a process", () => {
     expect(said).toEqual(["overloaded: new turns may be refused", "no longer overloaded"]);
   });
 
-  test("whose work nobody begins hands over no more", () => {
+  test("hands over no more work while none of it is begun", () => {
     waiting = 65;
     turns(50, 20);
     expect(pressure.refuses()).toBe(false);
@@ -104,7 +104,7 @@ describe("a process", () => {
     expect(pressure.refuses()).toBe(false);
   });
 
-  test("that has taken too much memory for a second takes on nothing until it has given some back for as long", () => {
+  test("using too much memory for a second takes on no work until it has released some for as long", () => {
     memory = 101;
     turns(50, 20);
     expect(pressure.refuses()).toBe(false);

@@ -1,4 +1,4 @@
-/** A Redis that answers and takes no writes: after a failover the connection may lead to the server that has become a replica. */
+/** A Redis in read-only mode: after a failover the connection may lead to the demoted replica. */
 import { once } from "node:events";
 import { type AddressInfo, type Server, type Socket, createServer } from "node:net";
 import { afterEach, expect, test } from "@jest/globals";
@@ -13,9 +13,9 @@ const readOnly = "-READONLY You can't write against a read only replica.\r\n";
 /** Answers the commands of a limiter: admits everything, or refuses to write. */
 class ScriptedRedis {
   isPrimary: boolean;
-  /** Keys of scripts that it has run. */
+  /** Keys of executed scripts. */
   readonly written = new Set<string>();
-  /** Scripts that it has refused. */
+  /** Number of refused scripts. */
   refused = 0;
   readonly #sockets = new Set<Socket>();
   readonly #server: Server = createServer((socket) => this.#serve(socket));
@@ -116,7 +116,7 @@ async function startPair() {
 const counted = "limits are counted in Redis";
 const alone = "Redis does not answer: this process counts limits alone";
 
-test("a connection to a server that has become a replica is made anew, and leads to the other one", async () => {
+test("a connection to a demoted replica is reopened, and leads to the new primary", async () => {
   const { one, other, toOther, link, logged, isShared, enter } = await startPair();
   link.lead(toOther);
   one.isPrimary = false;
@@ -128,7 +128,7 @@ test("a connection to a server that has become a replica is made anew, and leads
   expect(logged).toEqual([counted, alone, counted]);
 });
 
-test("a server that takes no writes counts as gone for as long as it takes none", async () => {
+test("a read-only server counts as unreachable for as long as it refuses writes", async () => {
   const { one, logged, isShared, enter } = await startPair();
   one.isPrimary = false;
   expect((await enter()).refusal).toBeUndefined();

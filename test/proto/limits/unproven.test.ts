@@ -1,4 +1,4 @@
-/** Connections of the RPC server on which nobody has shown a key: few streams, and never at the cost of others. */
+/** Connections of the RPC server before any key was shown: few streams, and never at the cost of others. */
 import { once } from "node:events";
 import { type ClientHttp2Session, connect, constants } from "node:http2";
 import { setImmediate as nextTurn } from "node:timers/promises";
@@ -81,7 +81,7 @@ test.each([
   ["a service token", { "x-sluice-service-token": token }],
   ["an accepted key", { authorization: "Bearer good" }],
 ])(
-  "a connection that has shown %s may reset as many as it likes, also after its address was penalized",
+  "after showing %s a connection may reset any number of streams, also after its address was penalized",
   async (_, proof) => {
     await floodUntilClosed(await open());
     const session = await open();

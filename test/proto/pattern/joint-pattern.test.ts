@@ -1,4 +1,4 @@
-/** Patterns that read a text together: each finds what it finds by itself, and as soon. */
+/** Patterns matched together on one text: each finds the same as by itself, and as early. */
 import { describe, expect, test } from "@jest/globals";
 import type { Automaton } from "@sluice/proto/lib/pattern/automaton.js";
 import type { Finder, TextSpan } from "@sluice/proto/lib/pattern/finder.js";
@@ -10,7 +10,7 @@ import { findMinCpuMs, measureCpuMs } from "../../support/clock.js";
 const jointOf = (finders: readonly Finder[]): Joint =>
   new Joint(finders.map(({ automaton }) => automaton as Automaton));
 
-/** Matches of each pattern, and the position before which there are no more. */
+/** Matches of each pattern, and the position up to which they are complete. */
 interface Told {
   readonly spans: readonly (readonly TextSpan[])[];
   readonly decided: number;
@@ -60,7 +60,7 @@ describe("patterns in a row", () => {
     expect(["a", "b", "c", "e", "\ud83d"].map((piece) => joint.push(piece).decided)).toEqual([0, 1, 1, 4, 4]);
   });
 
-  test.each(["fork", "apart"] as const)("that go on by themselves: %s", (way) => {
+  test.each(["fork", "apart"] as const)("continue separately: %s", (way) => {
     for (let at = 0; at <= text.length; at++) {
       const joint = new JointScan(jointOf(finders));
       const scans = finders.map((finder) => finder.open());
@@ -99,7 +99,7 @@ describe("patterns in a row", () => {
   });
 });
 
-test("a beginning is remembered only where its pattern does not tell how long ago it was", () => {
+test("a match's start is remembered only for patterns of variable length", () => {
   const text =
     "Please keep the plain, clear and short summary; ask the people in Kyiv for 12 keys, \u{1f600} and p\u{1f600}q.";
   const countNoted = (...sources: readonly string[]): number => {
@@ -118,7 +118,7 @@ test("a beginning is remembered only where its pattern does not tell how long ag
   expect(countNoted("p.r")).toBeGreaterThan(0);
 });
 
-test("a text that brings 64 patterns into ever new states keeps nobody waiting", async () => {
+test("a text driving 64 patterns into ever new states delays no other work", async () => {
   const own = Array.from({ length: 64 }, (_, index) =>
     compilePattern(`[a${String.fromCharCode(98 + (index % 20))}].{${6 + (index % 5)}}!`),
   );

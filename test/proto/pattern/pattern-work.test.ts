@@ -5,7 +5,7 @@ import { type Finder, pieceLengthOf } from "@sluice/proto/lib/pattern/finder.js"
 import { compilePattern, compileStoredPattern } from "@sluice/proto/lib/pattern/pattern.js";
 import { Random } from "../../fuzz/random.ts";
 
-/** A fifth of the text that is to take less than a second: under Jest a step takes five times as long. */
+/** A fifth of the text allowed in a second: under Jest a step takes five times as long. */
 const units = 4_000;
 const chance = new Random(1, 1);
 const letters = Array.from({ length: units }, () => chance.pick(["a", "b"])).join("");
@@ -14,7 +14,7 @@ const words = Array.from({ length: 1_900 }, () =>
   Array.from({ length: 7 }, () => String.fromCharCode(0x61 + chance.below(26))).join(""),
 ).join("|");
 
-/** Patterns with the texts that keep most of their states alive, as far as those are known. */
+/** Patterns with their worst known texts, which keep most of their states alive. */
 const accepted: readonly (readonly [pattern: string, text: string])[] = [
   ["[a-z]{1000}", repeated("a")],
   [`(?i)${"[a-z]".repeat(1_000)}`, repeated("a")],
@@ -44,10 +44,10 @@ function stepsOf(finder: Finder, text: string): { worst: number; all: number } {
   return { worst, all: automaton.steps - first };
 }
 
-/** A piece of text takes 50,000 steps at most, each of which follows a thread and finds those behind it. */
+/** A piece of text takes 50,000 steps at most, each of which follows a thread and finds its successors. */
 const stepsPerPiece = 2 * 50_000;
 
-describe("a pattern of which many states can be alive", () => {
+describe("a pattern with many possible live states", () => {
   test.each(accepted)("%s takes short steps, and bounded time in all", (pattern, text) => {
     const before = process.cpuUsage();
     const { worst, all } = stepsOf(compilePattern(pattern), text);

@@ -1,4 +1,4 @@
-/** Patterns: what they find, when they say so, what they are refused for, and that no text makes them slow. */
+/** Patterns: their matches, how early they report them, reasons for refusal, and bounded time for every text. */
 import { describe, expect, test } from "@jest/globals";
 import type { Finder, TextSpan } from "@sluice/proto/lib/pattern/finder.js";
 import { compilePattern, compileStoredPattern } from "@sluice/proto/lib/pattern/pattern.js";
@@ -33,7 +33,7 @@ describe("finds what JavaScript finds", () => {
     ["(?<year>\\d{4})-\\u0030", "2024-0"],
     ["\\p{Lu}.\\u{1f600}", "\u00c4\u{1f601}\u{1f600}"],
     [".", "\u{1f600}\ud83d"],
-    // Repeats that may match nothing before they match something.
+    // Repeats with an empty match before a non-empty one.
     ["a(?:b?|\\n){0,2}", "a\n- ab\nb"],
     ["a(?:|b)+", "abb"],
     ["a(?:(?:b?|-)){1,3}c?", "a--b-c"],
@@ -63,7 +63,7 @@ describe("finds what JavaScript finds", () => {
   });
 });
 
-describe("says so as soon as it is certain", () => {
+describe("reports a match as soon as it is certain", () => {
   test.each<[string, string[], string[], number[]]>([
     ["secret", ["a se", "cr", "et!"], ["secret"], [2, 2, 9]],
     ["secret", ["a se", "nt"], [], [2, 6]],
@@ -110,7 +110,7 @@ describe("is refused", () => {
 
   // In RE2 or elsewhere these mean something; here they would find something else.
   test.each(["\\Aa", "a\\z", "\\pLa", "[[:alpha:]]a", "\\Qa\\E", "(?P<n>a)", "a\\_b\\y", "a\\u{61}}", "\\07", "(?U)a"])(
-    "%s, which would not do what it says",
+    "%s, since it would match differently than written",
     (pattern) => {
       expect(() => compilePattern(pattern)).toThrow(/^not a valid pattern/);
     },

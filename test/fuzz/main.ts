@@ -1,7 +1,8 @@
 /**
  * npm run fuzz -- [format or other subject] [--seconds N | --count N] [--seed S] [--at N]: random requests of a format against the checks, the
- * providers' formats and the document; random patterns over texts in pieces against the native engine and the whole text; disguised texts in pieces against what is in
- * them; objects that are spoiled, and healed (count only); the layers that apply to a request against all layers of the stack (count only); responses of
+ * providers' formats and the document; random patterns over texts in pieces against the native engine and the whole text; disguised texts in pieces against
+ * their
+ * secrets; objects damaged and healed (count only); the applicable layers of a request against all layers of the stack (count only); responses of
  * servers, also broken ones, against undici; requests of all formats over sockets against the document (count only).
  */
 import { parseArgs } from "node:util";
@@ -30,7 +31,7 @@ function read() {
       count: { type: "string" },
       seconds: { type: "string" },
       seed: { type: "string" },
-      /** Number of the only body or case to run, which is printed. */
+      /** Number of the only body or case to run, as printed by an earlier run. */
       at: { type: "string" },
     },
   });

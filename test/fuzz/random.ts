@@ -1,4 +1,4 @@
-/** Chance that can be repeated: the same seed gives the same bodies. */
+/** Reproducible random numbers: the same seed gives the same bodies. */
 
 export class Random {
   #state: number;

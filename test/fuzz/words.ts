@@ -1,4 +1,4 @@
-/** Values that programs stumble over. */
+/** Values known to break programs. */
 
 export const texts: readonly string[] = [
   "",

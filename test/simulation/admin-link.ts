@@ -29,9 +29,9 @@ export interface Traffic {
   bytes: number;
   /** Times of attempts to connect, in milliseconds. */
   readonly connects: number[];
-  /** Times at which keys were read. */
+  /** Times of key lookups. */
   readonly reads: number[];
-  /** Calls that read keys, and the bytes of these calls and of their answers. */
+  /** Lookup calls, and the bytes of these calls and of their answers. */
   calls: number;
   readBytes: number;
 }
@@ -39,7 +39,7 @@ export interface Traffic {
 export interface AdminLinkOptions {
   readonly time: VirtualTime;
   readonly random: Random;
-  /** Calls for one key each that admin-svc answers in a second; a call waits for those before it. */
+  /** Single-key calls answered by admin-svc per second; a call waits for those before it. */
   readonly callsPerSecond: number;
   readonly callerOf: (keyHash: string) => Caller;
 }
@@ -48,13 +48,13 @@ type Listener = (value?: unknown) => void;
 
 export class AdminLink {
   readonly traffic: Traffic = { messages: 0, bytes: 0, connects: [], reads: [], calls: 0, readBytes: 0 };
-  /** Time of the last message of the watch that each client has got, in the order of the clients. */
+  /** Time of the last watch message received by each client, in the order of the clients. */
   readonly heardAt: number[] = [];
   readonly #options: AdminLinkOptions;
   /** The feed of the running admin-svc; undefined while there is none. */
   #feed: PolicyFeed | undefined;
   readonly #watches = new Set<WatchCall>();
-  /** Time at which admin-svc has read all keys that it was asked for. */
+  /** Time at which admin-svc has read all requested keys. */
   #busyUntil = 0;
   #workedMs = 0;
 
@@ -74,7 +74,7 @@ export class AdminLink {
     this.#watches.clear();
   }
 
-  /** The client of one process: those methods of grpc-js that reach admin-svc. */
+  /** The client of one process, with grpc-js methods leading to admin-svc. */
   client(): Client {
     const place = this.heardAt.push(Number.NEGATIVE_INFINITY) - 1;
     const heard = () => void (this.heardAt[place] = this.#options.time.now);
@@ -123,7 +123,7 @@ export class AdminLink {
     const workMs = ((1 + furtherKeyCost * (keyHashes.length - 1)) * 1_000) / callsPerSecond;
     const readAt = begunAt + workMs;
     const waitMs = readAt - time.now;
-    // A key for which nobody waits any longer is not read.
+    // A key without a waiting reader is not read.
     if (feed !== undefined && waitMs <= readLimitMs) {
       this.#busyUntil = readAt;
       this.#workedMs += workMs;
@@ -179,7 +179,7 @@ class WatchCall {
   #acknowledge: ((process: string, generation: bigint) => void) | undefined;
   #close = () => {};
   #isLost = false;
-  /** Time before which no message arrives, because messages of one stream keep their order. */
+  /** Earliest arrival of the next message, because messages of one stream keep their order. */
   #sentMs = 0;
 
   constructor(link: AdminLink, heard: () => void) {

@@ -1,4 +1,4 @@
-/** Bounds that the figures of a simulation must satisfy. */
+/** Bounds for the figures of a simulation. */
 import type { FanOutFigures } from "./fan-out.ts";
 import { type BalanceFigures, type OutageFigures, outageS } from "./outage.ts";
 import type { ReadFigures } from "./reads.ts";
@@ -16,7 +16,7 @@ export interface SimulationFigures {
 const retryShare = 0.2;
 const minRetries = 3;
 const minRetriesInUse = 10;
-/** Length of the second rest of an endpoint that fails its first trial, with all of its jitter (attempt/ejection.ts). */
+/** Length of an endpoint's second rest after a failed first trial, with all of its jitter (attempt/ejection.ts). */
 const secondRestS = 72;
 /** A change is in force everywhere within this time, unless a process is slow. */
 const enforcedMs = 250;
@@ -40,7 +40,7 @@ type Claim = readonly [holds: boolean, complaint: string];
 const broken = (claims: readonly Claim[]): readonly string[] =>
   claims.flatMap(([holds, complaint]) => (holds ? [] : [complaint]));
 
-/** The most calls for each request that the retry budget allows at three endpoints, over the time of an outage. */
+/** The most calls per request permitted by the retry budget at three endpoints, over the time of an outage. */
 export function callsAllowed({ requestsPerSecond, replicas }: Size): number {
   const ofReplica = requestsPerSecond / replicas;
   return 1 + retryShare + (3 * minRetries) / (10 * ofReplica) + (3 * minRetriesInUse) / (outageS * ofReplica);
@@ -48,7 +48,7 @@ export function callsAllowed({ requestsPerSecond, replicas }: Size): number {
 
 function complaintsOfOutage(outage: OutageFigures, size: Size): readonly string[] {
   const { name, isTotal, callsDuring, failedDuring, failedAfter, leftS, mostBackS, restCalls, herd, balance } = outage;
-  // The busiest of a few hundred seconds is that much above the mean by chance.
+  // Excess of the busiest of a few hundred seconds over the mean by chance.
   const maxHerd = 1.2 + 4 / Math.sqrt(outage.usualCalls);
   return broken([
     [callsDuring <= callsAllowed(size), `${name}: ${callsDuring} calls a request, above ${callsAllowed(size)}`],
@@ -63,7 +63,7 @@ function complaintsOfOutage(outage: OutageFigures, size: Size): readonly string[
   ]);
 }
 
-/** Shares follow the prices as far as chance lets them: half of the requests belong to sessions, of which each key has one. */
+/** Shares follow the prices within chance: half of the requests belong to sessions, one for each key. */
 function claimsOfBalance(
   name: string,
   { shares, expected, deviation, chance }: BalanceFigures,
@@ -102,8 +102,8 @@ const complaintsOfFanOut = ({ replicas, changes, restarts }: FanOutFigures) =>
   ]);
 
 /**
- * Once caches are full, keys are read for those requests alone whose key is new to the process. A change of every key is a reading of each of
- * them, which no request notices by more than a short wait.
+ * Once caches are full, keys are read only for requests with a key new to the process. A change of every key makes each of
+ * them be read again, noticed by requests only as a short wait.
  */
 function complaintsOfReads([empty, filled, changed]: readonly ReadFigures[], size: Size): readonly string[] {
   if (empty === undefined || filled === undefined || changed === undefined) return ["no keys were read"];

@@ -1,9 +1,9 @@
-/** A queue of events by time; events of the same time keep the order in which they were added. */
+/** A queue of events by time; simultaneous events keep the order of their insertion. */
 export interface QueuedEvent {
   /** Milliseconds. */
   readonly at: number;
   readonly place: number;
-  /** Time stands still until a promise that it returns is settled. */
+  /** Time stands still until a returned promise is settled. */
   readonly run: () => void | Promise<void>;
 }
 

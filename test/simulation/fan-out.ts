@@ -8,11 +8,11 @@ import { newCaller } from "./fleet.ts";
 import { Random } from "../fuzz/random.ts";
 import type { VirtualTime } from "./virtual-time.ts";
 
-/** Interval at which admin-svc reads its log, after which it sends a heartbeat (admin-svc/store/postgres/policy-listener.ts). */
+/** Interval of admin-svc's log polls, each followed by a heartbeat (admin-svc/store/postgres/policy-listener.ts). */
 const pollMs = 1_000;
 export const log = openLog("simulation", "silent");
 
-/** Replicas that watch one admin-svc. */
+/** Replicas watching one admin-svc. */
 export class WatchingFleet {
   readonly link: AdminLink;
   readonly replicas: readonly Access[];
@@ -45,7 +45,7 @@ export class WatchingFleet {
     });
   }
 
-  /** Commits a change. @returns milliseconds until its writer is answered, and processes that had not acknowledged it by then */
+  /** Commits a change. @returns milliseconds until the answer to its writer, and the number of processes without an acknowledgement by then */
   async change(keyHashes: readonly string[] | null): Promise<{ readonly ms: number; readonly unsure: number }> {
     this.#generation += 1n;
     const begunAt = this.#time.now;
@@ -67,7 +67,7 @@ export class WatchingFleet {
 
 export interface ChangeFigures {
   readonly name: string;
-  /** Milliseconds until every replica had put the change into force and said so. */
+  /** Milliseconds until every replica had enforced the change and acknowledged it. */
   readonly ms: number;
   readonly unsure: number;
   readonly messages: number;
@@ -82,9 +82,9 @@ export interface RestartFigures {
   readonly connects: number;
   /** Seconds from the start of the new process until all replicas watch it. */
   readonly backS: number;
-  /** Longest silence of admin-svc that a replica has seen. */
+  /** Longest silence of admin-svc seen by a replica. */
   readonly silenceS: number;
-  /** Keys that were read again because of it. */
+  /** Keys read again because of it. */
   readonly reads: number;
 }
 
@@ -117,7 +117,7 @@ export async function simulateFanOut(time: VirtualTime, seed: number, replicas: 
     const changed = watching.change(keys === null ? null : names(keys));
     let figures: { readonly ms: number; readonly unsure: number } | undefined;
     void changed.then((found) => (figures = found));
-    // Between two heartbeats, which would be counted with the change.
+    // Between two heartbeats; a heartbeat would be counted with the change.
     await time.pass(450);
     const messages = traffic.messages - before.messages;
     const bytes = traffic.bytes - before.bytes;

@@ -1,6 +1,6 @@
 /**
- * Replicas of inference-svc, of which each decides by the code of Sluice: order and weights of endpoints, sessions, ejection, retry budget and
- * schedule. A request is one event at its arrival and one for each call of a provider; what lies between (sockets, formats, guardrails) takes
+ * Replicas of inference-svc, deciding with Sluice's own code: order and weights of endpoints, sessions, ejection, retry budget and
+ * schedule. A request is one event at its arrival and one for each call of a provider; everything in between (sockets, formats, guardrails) takes
  * no time here.
  */
 import { create } from "@bufbuild/protobuf";
@@ -36,7 +36,7 @@ export const routerDeps = {
 };
 const log = { info: () => {}, warn: () => {} };
 
-/** The catalogue of one model. @param left places of endpoints that the configuration file has */
+/** The catalogue of one model. @param left indices of the endpoints in the configuration file */
 export function buildCatalog(left: readonly number[] = [0, 1, 2]): Catalog {
   const ids = left.map((place) => `provider-${place}`);
   return new Catalog(
@@ -79,7 +79,7 @@ export class SimulatedReplica {
     return this.router.records.find(this.#endpoints[place]!)?.ejection.state(now) ?? "in use";
   }
 
-  /** @param ended called once, with whether an endpoint answered and with the calls that were made */
+  /** @param ended called once, with whether an endpoint answered and with the calls made */
   ask(request: TurnRequest, caller: Caller, ended: (answered: boolean, calls: readonly string[]) => void): void {
     const scope = newTurnScope(caller);
     const providersCalled = () => scope.trace.attempts.map(({ provider }) => provider);
@@ -114,6 +114,6 @@ export const newTurnScope = (caller: Caller): Scope =>
     state: new TurnState(),
   });
 
-/** @param session a name that the client gives; without one, its first message makes the session */
+/** @param session a name given by the client; without a name, the first message identifies the session */
 export const newRequest = (session: string | undefined, text: string): TurnRequest =>
   asking({ models: [modelSlug], text, ...(session !== undefined && { sessionId: session }) });

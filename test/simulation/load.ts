@@ -13,22 +13,22 @@ export interface LoadOptions {
   readonly rate: number;
 }
 
-/** Counts of the requests that arrived within one second. */
+/** Counts of the requests of one second, by arrival. */
 export interface SecondCounts {
   requests: number;
-  /** Requests whose clients got an error. */
+  /** Requests answered with an error. */
   failed: number;
   /** Calls of providers. */
   calls: number;
 }
 
 /**
- * Requests arrive at random times. Every other one belongs to a session that its client names, one for each key, and comes to the replica
- * that the gateways send that session to; the others begin a conversation of their own at any of the replicas that serve their key.
+ * Requests arrive at random times. Every other one belongs to a named session, one for each key, and comes to the replica
+ * chosen by the gateways for the session; the others begin new conversations at any of their key's replicas.
  */
 export class Load {
   readonly seconds: SecondCounts[] = [];
-  /** First calls of requests that came while `countsFirstCalls`, by replica and by the place of the provider. */
+  /** First calls of requests during `countsFirstCalls`, by replica and by the index of the provider. */
   readonly firstCalls: readonly number[][];
   countsFirstCalls = false;
   readonly #options: LoadOptions;
@@ -76,7 +76,7 @@ export class Load {
     counts.requests++;
     const key = random.below(keys);
     const isNamed = random.chance(0.5);
-    // Two replicas for each key bound the memory of the simulation, in which each replica remembers the candidates of each of its keys.
+    // Two replicas for each key bound the memory of the simulation, because each replica remembers the candidates of each of its keys.
     const place = (key + (isNamed ? 0 : random.below(2))) % replicas.length;
     const request = newRequest(isNamed ? `session-${key}` : undefined, `question ${this.#asked++}`);
     const firstCalls = this.countsFirstCalls ? this.firstCalls[place] : undefined;

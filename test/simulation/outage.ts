@@ -9,7 +9,7 @@ import type { VirtualTime } from "./virtual-time.ts";
 export interface Outage {
   readonly name: string;
   readonly health: Exclude<Health, "well">;
-  /** Places of the endpoints that it hits. */
+  /** Indices of the affected endpoints. */
   readonly places: readonly number[];
 }
 
@@ -30,20 +30,20 @@ export interface OutageFigures {
   readonly callsDuring: number;
   /** The same in the worst second. */
   readonly callsPeak: number;
-  /** Share of the requests that failed during the outage, and in its worst second. */
+  /** Share of failed requests during the outage, and in its worst second. */
   readonly failedDuring: number;
   readonly failedPeak: number;
-  /** Share of the requests after the outage that failed. */
+  /** Share of failed requests after the outage. */
   readonly failedAfter: number;
   /** Seconds from the start of the outage until every replica has ejected the first of the endpoints; undefined when some did not. */
   readonly leftS: number | undefined;
-  /** Seconds from the end of the outage until half of the replicas, nine of ten and all of them use that endpoint again. */
+  /** Seconds from the end of the outage until half of the replicas, nine of ten and all of them use the endpoint again. */
   readonly halfBackS: number | undefined;
   readonly mostBackS: number | undefined;
   readonly backS: number | undefined;
-  /** Calls of that endpoint during the outage after every replica has ejected it, as a share of its calls before. */
+  /** Calls of the endpoint during the outage after every replica has ejected it, as a share of its calls before. */
   readonly restCalls: number;
-  /** Calls of that endpoint within the busiest second after the outage, as a multiple of the mean before it. */
+  /** Calls of the endpoint within the busiest second after the outage, as a multiple of the mean before it. */
   readonly herd: number;
   /** Its mean calls a second before the outage. */
   readonly usualCalls: number;
@@ -52,10 +52,10 @@ export interface OutageFigures {
 
 /** The balance between the endpoints before the outage. */
 export interface BalanceFigures {
-  /** Share of the first calls of each endpoint, and the share that the prices ask for. */
+  /** Share of the first calls of each endpoint, and its target share by price. */
   readonly shares: readonly number[];
   readonly expected: readonly number[];
-  /** Standard deviation, over the replicas, of the first endpoint's share, and what chance alone would give. */
+  /** Standard deviation, over the replicas, of the first endpoint's share, and its expectation by pure chance. */
   readonly deviation: number;
   readonly chance: number;
 }

@@ -21,13 +21,13 @@ const answerMs = 300;
 const leastAnswerMs = 100;
 const refusalMs = 20;
 const brownoutFactor = 5;
-/** `timeouts.headers_ms` of the providers: the default of five minutes is made for models that think before their first word. */
+/** `timeouts.headers_ms` of the providers: the default of five minutes suits models with long reasoning before their first word. */
 export const silenceMs = 10_000;
 
 const usage = { inputTokens: 300, cachedTokens: 0, cacheWriteTokens: 0, outputTokens: 100, reasoningTokens: 0 };
 const whole: Batch = [{ type: "end", outcome: { status: "completed", serviceTier: "default", usage } }];
 
-/** An answer that is decided at its beginning and arrives later. */
+/** An answer decided at its beginning and delivered later. */
 class LateAnswer extends Answer {
   #result: Batch | Fault | "end" | undefined;
   #wake = () => {};
@@ -64,7 +64,7 @@ export class SimulatedProvider {
     this.#startMs = time.now;
   }
 
-  /** The turn that a replica calls for this endpoint. */
+  /** The turn called by a replica for this endpoint. */
   turnFor(endpoint: Endpoint, router: Router): Turn {
     return (_, scope) => {
       const tenth = Math.floor((this.#time.now - this.#startMs) / 100);

@@ -5,15 +5,15 @@ import { buildCatalog, newCaller, newRequest, newTurnScope, routerDeps } from ".
 
 export interface SessionFigures {
   readonly sessions: number;
-  /** Share of the sessions of the endpoint that leaves. */
+  /** Share of the sessions at the removed endpoint. */
   readonly ofLeaving: number;
-  /** Share of the sessions that move when it leaves. */
+  /** Share of the sessions moved by its removal. */
   readonly moved: number;
-  /** Sessions of other endpoints that move then, and when it returns. */
+  /** Moved sessions of other endpoints, at its removal and at its return. */
   readonly othersMoved: number;
-  /** Sessions that two replicas send to different endpoints. */
+  /** Sessions sent to different endpoints by two replicas. */
   readonly disagreements: number;
-  /** Sessions that are not where they were once the endpoint is back. */
+  /** Sessions not back at their place after the endpoint's return. */
   readonly notBack: number;
 }
 
@@ -37,7 +37,7 @@ export function simulateSessions(sessions: number): SessionFigures {
   };
 }
 
-/** The first endpoint of each session at a replica that has just started. */
+/** The first endpoint of each session at a freshly started replica. */
 function placesOf(sessions: number, endpoints: readonly number[]): readonly string[] {
   const router = new Router({ ...routerDeps, catalog: buildCatalog(endpoints), records: new EndpointRecords() });
   return Array.from({ length: sessions }, (_, key) => {

@@ -1,4 +1,4 @@
-/** A small fleet that is asked for more than it can do, in processes of their own: a simulation takes the clock of its process. */
+/** A small overloaded fleet, in separate processes: a simulation replaces the clock of its process. */
 import { execFile } from "node:child_process";
 import { join } from "node:path";
 import { promisify } from "node:util";

@@ -4,10 +4,10 @@ export interface Size {
   readonly keys: number;
   /** Requests a second of all replicas together, when providers fail. */
   readonly requestsPerSecond: number;
-  /** Seconds that are simulated after an outage. */
+  /** Simulated seconds after an outage. */
   readonly afterS: number;
   /** Requests a second of all replicas together, when keys are read. Of these replicas, one is simulated. */
   readonly readRequestsPerSecond: number;
-  /** Seconds for which caches fill. */
+  /** Seconds for filling the caches. */
   readonly fillS: number;
 }

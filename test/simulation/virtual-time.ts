@@ -1,20 +1,20 @@
 /**
- * Replaces the clock, the timers and the random numbers of this process, so that the code of Sluice runs as it is while minutes pass in
- * seconds, and the same way each time. Only for processes that do nothing else: sockets and files know nothing of virtual time.
+ * Replaces the clock, the timers and the random numbers of this process, so that Sluice's code runs unchanged while minutes pass in
+ * seconds, and the same way each time. Only for processes without other work: sockets and files know nothing of virtual time.
  */
 import { syncBuiltinESMExports } from "node:module";
 import timersPromises from "node:timers/promises";
 import { EventQueue } from "./event-queue.ts";
 import { Random } from "../fuzz/random.ts";
 
-/** Time of day at which every simulation begins. */
+/** Start time of day of every simulation. */
 const epochMs = Date.UTC(2026, 0, 1);
-/** A clock that begins far from zero finds code that takes "never" for "at the start". */
+/** A clock starting far from zero finds code that confuses "never" with "at the start". */
 const startMs = 1_000_000;
 
 const realImmediate = setImmediate;
 
-/** The part of Node's timers that is used here. */
+/** The part of Node's timers used here. */
 class VirtualTimer {
   isCancelled = false;
   ref = (): this => this;
@@ -23,14 +23,14 @@ class VirtualTimer {
 
 /** The event loop of a simulated process. */
 export interface VirtualLoop {
-  /** Milliseconds. It is ahead of the time of the others by the work that the present piece has done. */
+  /** Milliseconds. It is ahead of the other clocks by the work done in the present piece. */
   readonly now: number;
   timer(run: () => void): void;
   immediate(run: () => void): void;
 }
 
 export class VirtualTime {
-  /** The loop whose code runs: what that code starts by timers comes back to it. Undefined without simulated processes. */
+  /** The loop of the running code: timers started by the code return to it. Undefined without simulated processes. */
   running: VirtualLoop | undefined;
   readonly #events = new EventQueue();
   #now = startMs;
@@ -120,12 +120,12 @@ export class VirtualTime {
   readonly #setImmediate = (run: (...values: unknown[]) => void, ...values: unknown[]): unknown =>
     this.running ? this.running.immediate(() => run(...values)) : realImmediate(run, ...values);
 
-  /** Calls `run` in the loop that asks for it, once that has time. */
+  /** Calls `run` in the requesting loop, once it has time. */
   #inLoop(ms: number, run: () => void): void {
     const loop = this.running;
     this.after(ms, loop === undefined ? run : () => loop.timer(run));
   }
 }
 
-/** Settles after all promises and ticks that can settle now. */
+/** Settles after all promises and ticks ready to settle now. */
 export const settled = (): Promise<void> => new Promise((resolve) => realImmediate(resolve));

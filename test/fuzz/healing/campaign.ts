@@ -1,4 +1,4 @@
-/** Spoils objects in every way that applies to them, and counts what comes back as it was. */
+/** Damages objects in every applicable way, and counts the objects healed to their original. */
 import { isDeepStrictEqual } from "node:util";
 import { type Verdict, anyObject, heal } from "@sluice/inference-svc/plugins/response-healing/ladder.js";
 import type { Yielding } from "@sluice/inference-svc/turn/time-slice.js";
@@ -17,9 +17,9 @@ export interface HealingReport {
   readonly seed: number;
   /** Counts by the name of the defect. */
   readonly tallies: ReadonlyMap<string, HealingTally>;
-  /** Violations that no defect excuses: valid JSON that was changed, and results with another root. */
+  /** Violations regardless of the damage: valid JSON changed, and results with another root. */
   readonly complaints: readonly string[];
-  /** Texts that were healed to something else, some of them. */
+  /** Some of the texts healed to something else. */
   readonly wrong: readonly string[];
 }
 

@@ -19,7 +19,7 @@ const words = [
 ];
 const keys = ["name", "age", "items", "first_name", "isOk", "note", "x", "data"];
 
-/** Never empty, so that there is something to lose. */
+/** An object with at least one member, so that damage can lose something. */
 export function objectOf(random: Random, depth = 0): Record<string, unknown> {
   const count = 1 + random.below(4);
   const names = Array.from({ length: count }, () => random.pick(keys));
@@ -35,7 +35,7 @@ function valueOf(random: Random, depth: number): unknown {
   return objectOf(random, depth);
 }
 
-/** After which all words are one. */
+/** Mutation after which the words of JSON are spelled as in Python. */
 export const pythonWords = "words of Python";
 
 export interface Defect {
@@ -107,7 +107,7 @@ export const defects: readonly Defect[] = [
   { name: "entities", spoil: (text) => (/[&<>]/.test(text) ? undefined : text.replaceAll('"', "&quot;")) },
 ];
 
-/** A text that ends too early. */
+/** Cuts off the end of a text. */
 export const truncate = (text: string, random: Random): string => text.slice(0, 1 + random.below(text.length - 1));
 
 export const withoutBooleans = (value: unknown): unknown =>

@@ -20,7 +20,7 @@ export interface HttpFuzzReport {
   readonly exchanges: number;
   readonly ended: number;
   readonly failed: number;
-  /** Exchanges whose connection carried the one before. */
+  /** Exchanges on a connection reused from the one before. */
   readonly reused: number;
   /** How often only one of the clients refused a response, by reason. */
   readonly differences: ReadonlyMap<string, number>;
@@ -107,7 +107,7 @@ class Campaign {
           return void this.#complaints.push(
             `--seed ${seed} --at ${number} (step ${step}): ${complaint}\n${describe(response)}`,
           );
-        // A response that still comes, or that only one client has read, would be taken for the next one.
+        // A late response, or one read by only one client, would be mistaken for the next one.
         if (own.outcome === "pending" || sequence.excused.length > 0) return;
       }
     } finally {

@@ -1,11 +1,11 @@
-/** The two clients that are compared: Sluice's own, and undici with the settings that Sluice used it with. */
+/** The two compared clients: Sluice's own, and undici with the settings used earlier by Sluice. */
 import { createHash } from "node:crypto";
 import { Connections } from "@sluice/inference-svc/upstream/transport/connections.js";
 import type { Connection, ResponseHandler } from "@sluice/inference-svc/upstream/transport/http/connection.js";
 import type { ResponseHead } from "@sluice/inference-svc/upstream/transport/http/response-head.js";
 import { Client, type Dispatcher } from "undici";
 
-/** Fields that Sluice reads. */
+/** Header fields read by Sluice. */
 const readFields = ["content-type", "content-encoding", "retry-after", "retry-after-ms", "date", "x-amzn-errortype"];
 
 /** A response as a client understood it. */
@@ -16,7 +16,7 @@ export class Observed {
   outcome: "pending" | "ended" | "failed" = "pending";
   error = "";
 
-  /** Number of calls, which grows as long as something happens. */
+  /** Number of calls; it grows as long as there is activity. */
   news = 0;
 
   get text(): string {

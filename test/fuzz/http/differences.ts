@@ -1,13 +1,13 @@
-/** Responses that one of the two clients refuses or takes no risk with, and the other does not; each with its reason. */
+/** Responses refused or distrusted by only one of the two clients; each with its reason. */
 
 interface Stricter {
-  /** With the rule that says so, where there is one; all others are limits. */
+  /** Difference with its rule of a specification, if any; all others are limits. */
   readonly what: string;
   /** Whether the reason may apply. A broken response may look so by chance; no well-formed one does. */
   readonly matches: (response: Scripted) => boolean;
 }
 
-/** A response that a server was told to send. */
+/** A response scripted for a server. */
 interface Scripted {
   readonly text: string;
   /** The final head and the informational ones before it. */
@@ -61,7 +61,7 @@ export function findStricter(bytes: Buffer): readonly string[] {
   return stricter.filter(({ matches }) => matches(response)).map(({ what }) => what);
 }
 
-/** Errors that Sluice finds at the end of a line or a head, and undici in the middle. */
+/** Errors found by Sluice at the end of a line or a head, and by undici in the middle. */
 export function findLater(bytes: Buffer): readonly string[] {
   const { text } = read(bytes);
   if (/\r\n[\da-f]+;[^\r]*$/i.test(text)) return ["an error in chunk extensions that have not ended"];
@@ -69,7 +69,7 @@ export function findLater(bytes: Buffer): readonly string[] {
   return heads.every((head) => /^\s*HTTP\/1\.1 1/.test(head)) ? ["an error in a head that has not ended"] : [];
 }
 
-/** @returns reasons for which undici refuses a response that Sluice reads */
+/** @returns undici's reasons for refusing a response readable by Sluice */
 export function findMoreLenient(bytes: Buffer): readonly string[] {
   const { text, heads } = read(bytes);
   return [
@@ -80,14 +80,14 @@ export function findMoreLenient(bytes: Buffer): readonly string[] {
   ];
 }
 
-/** @returns fields that both read, and that undici takes for fields of the next response, which it then refuses */
+/** @returns fields read by both, but carried over by undici to the next response, which it then refuses */
 export function findCarriedOver(bytes: Buffer): readonly string[] {
   const { text, heads } = read(bytes);
   return /^transfer-encoding:/im.test(text.slice(heads.length)) ? ["a transfer-encoding in trailers"] : [];
 }
 
 /**
- * An old server that closes its connection and keeps it, or that marks the end of a body in a way of later versions (RFC 9112, 6.1); Sluice
+ * An old server with contradictory signs about keeping its connection, or with a later version's way to mark the end of a body (RFC 9112, 6.1); Sluice
  * takes no risk.
  */
 export function isUndecided(bytes: Buffer): boolean {

@@ -19,7 +19,7 @@ const addField =
     return at === -1 ? bytes : splice(bytes, at + 2, 0, `${random.pick(lines)}\r\n`);
   };
 
-/** Replaces the text that a pattern finds. */
+/** Replaces the match of a pattern. */
 const replace =
   (pattern: RegExp, ...texts: readonly string[]): Mutation =>
   (random, bytes) =>

@@ -4,14 +4,14 @@ import type { ScriptedResponse } from "./generate.ts";
 import { type ScriptedServer, type Served, nextTurn } from "./server.ts";
 import { findCarriedOver, findLater, findMoreLenient, findStricter, isUndecided } from "./differences.ts";
 
-/** Turns of the event loop without news after which everything that was written has been read. */
+/** Number of quiet event loop turns after which all written data has been read. */
 const settleTurns = 8;
-/** Somewhat less than the time for which idle connections are kept. */
+/** Somewhat less than the lifetime of idle connections. */
 const oldMs = 2_000;
-/** Turns within which a request arrives, however busy the machine. */
+/** Event loop turns within which a request arrives, however busy the machine. */
 const arrivalTurns = 100_000;
 
-/** The client that is tested, and the one that is right. */
+/** The tested client, and the reference client. */
 export type Pair = readonly [own: HttpClient, undici: HttpClient];
 
 export class Sequence {
@@ -23,7 +23,7 @@ export class Sequence {
   #endedAt = 0;
   /** Time from the end of the last exchange to the arrival of the next request; long on a busy machine. */
   #idleMs = 0;
-  /** The reasons for which only one of the two refused the last response, or would refuse the next one. */
+  /** Permitted reasons for only one client to refuse the last response, or the next one. */
   excused: readonly string[] = [];
   isReused = false;
 

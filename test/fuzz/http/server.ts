@@ -1,4 +1,4 @@
-/** A server on a raw socket that answers each request with the bytes of a script. */
+/** A server on a raw socket with scripted answer bytes. */
 import { once } from "node:events";
 import { type AddressInfo, type Server, type Socket, createServer } from "node:net";
 import type { ScriptedResponse } from "./generate.ts";
@@ -10,7 +10,7 @@ const slowFrom = 3;
 
 /** One exchange of one client. */
 export interface Served {
-  /** Number of the socket that carried the request. */
+  /** Number of the request's socket. */
   readonly socket: number;
   /** Settles when the script has been played. */
   readonly played: Promise<void>;
@@ -39,7 +39,7 @@ export class ScriptedServer {
     return `http://127.0.0.1:${(this.#server.address() as AddressInfo).port}`;
   }
 
-  /** @param path of the request that gets this response */
+  /** @param path of the request for this response */
   script(path: string, response: ScriptedResponse): void {
     this.#scripts.set(path, response);
   }

@@ -5,7 +5,7 @@ import { disguised } from "./disguises.ts";
 import { generatePatternCase } from "./generate.ts";
 import { type PatternTally, tryPatterns } from "./trial.ts";
 
-/** Random patterns over texts that nearly match, or a few over texts that disguise them. */
+/** Random patterns over texts with near matches, or a few over texts with disguised matches. */
 export type Subject = "patterns" | "disguises";
 
 export interface PatternOptions {

@@ -1,9 +1,9 @@
-/** Patterns, texts that nearly match them, and ways to cut a text: all out of few characters, so that everything collides. */
+/** Patterns, texts with near matches, and ways to cut a text: all from few characters, so that everything collides. */
 import type { Random } from "../random.ts";
 
 export interface PatternCase {
   readonly patterns: readonly string[];
-  /** Texts in pieces, some of which end with half a character. */
+  /** Texts in pieces, some ending with half a character. */
   readonly texts: readonly (readonly string[])[];
 }
 
@@ -38,7 +38,7 @@ const assertions = ["\\b", "\\B", "^", "$"];
 /** Compiling takes longer than reading. */
 export const textsPerCase = 10;
 
-/** In UTF-16 units; few for what takes the native engine time that grows by a power of them. */
+/** In UTF-16 units; short, since the native engine takes polynomial time for some patterns. */
 const longest = 24;
 const longestExploding = 8;
 

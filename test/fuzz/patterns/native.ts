@@ -1,4 +1,4 @@
-/** Runs our patterns on the native engine, which serves as the reference. */
+/** Runs our patterns on the native engine as the reference. */
 import type { TextSpan } from "@sluice/proto/lib/pattern/finder.js";
 
 export class Native {
@@ -20,7 +20,7 @@ export class Native {
 
   /** Whether it can match nothing, somewhere between two characters. */
   get matchesNothing(): boolean {
-    // Looking ahead it consumes nothing, so that it does not matter what it prefers to nothing.
+    // A look-ahead consumes nothing, so a preference for an empty match does not matter.
     const empty = new RegExp(`(?=(?:${this.#source}))`, `y${this.#flags}`);
     return neighbours.some((before) =>
       neighbours.some((after) => {

@@ -10,11 +10,11 @@ import { runToEnd, redacting } from "./trial.ts";
 
 const limits = { seed: fixedSeed, seconds: Number.POSITIVE_INFINITY };
 
-test("what streams is what the whole text gives, and nothing that is found goes out", () => {
+test("streamed output equals that of the whole text, and no match is delivered", () => {
   const report = patternCampaign({ ...limits, subject: "patterns", count: 6_000 });
   process.stdout.write(`${patternLine(report)}\n`);
   expect(report.complaints).toEqual([]);
-  // Texts in which nothing is found show nothing.
+  // Texts without matches prove nothing.
   expect(report.matches).toBeGreaterThan(report.runs / 2);
   // Most of what is held back can still become a match.
   expect(report.held / report.pieces).toBeLessThan(2);

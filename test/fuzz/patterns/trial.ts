@@ -18,7 +18,7 @@ export interface PatternTally {
   runs: number;
   matches: number;
   pieces: number;
-  /** UTF-16 units that were held back after a piece. */
+  /** UTF-16 units held back after a piece. */
   held: number;
 }
 
@@ -66,12 +66,12 @@ function read(sought: readonly Sought[], pieces: readonly string[], tally: Patte
   tally.pieces += pieces.length;
   tally.matches += expected.flat().length;
   const rules = sought.map(({ finder, pattern }, index) => redacting(pattern, finder, index));
-  // A text that deobfuscation reads in another way, too, has no reference but itself: only the cuts must not matter.
+  // A text with another reading after deobfuscation has no independent reference: only the cuts must not matter.
   const whole = isPlain(text) ? redacted(text, expected) : atOnce(rules, text);
   return delivered(rules, pieces, whole, tally);
 }
 
-/** Whether nothing in it is a disguise, so that the patterns alone say what is found. */
+/** Whether the text contains no disguise, so that the patterns decide every match. */
 function isPlain(text: string): boolean {
   const deobfuscator = new Deobfuscator();
   const made = [...deobfuscator.push(text), ...deobfuscator.end()];
@@ -105,9 +105,7 @@ function scanned(finder: Finder, pieces: readonly string[], expected: readonly T
 
 const guardrail = create(GuardrailSchema, { id: "g" });
 
-/**
- * The output of a channel that redacts is a prefix of the expected text after every piece, and all of it at the end.
- */
+/** The output of a redacting channel is a prefix of the expected text after every piece, and all of it at the end. */
 function delivered(
   rules: readonly OutputRule[],
   pieces: readonly string[],
@@ -140,13 +138,13 @@ export const redacting = (name: string, finder: Finder, index: number): OutputRu
   rank: index,
 });
 
-/** Does what is left of work that never pauses. */
+/** Completes the rest of the work without a pause. */
 export function runToEnd(work: Iterator<undefined, void> | undefined): void {
   while (work?.next().done === false);
 }
 
 /**
- * A reference by hand, character by character, so that it cannot share a mistake with the scanner: the longest match
+ * A simple reference, character by character, without code shared with the scanner: the longest match
  * over a stretch decides, then the first rule.
  */
 function redacted(text: string, found: readonly (readonly TextSpan[])[]): string {
@@ -169,7 +167,7 @@ function redacted(text: string, found: readonly (readonly TextSpan[])[]): string
   return result;
 }
 
-/** To where matches that overlap one another go on from here. */
+/** End of the overlapping matches from here on. */
 function reachOf(at: number, found: readonly (readonly TextSpan[])[]): number {
   let reach = at;
   for (let grown = true; grown; ) {

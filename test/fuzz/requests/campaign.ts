@@ -34,7 +34,7 @@ const maxComplaints = 20;
 const progressMs = 10_000;
 /** The wire form and the built-in model take longer than all the rest, and are tried with every so-manieth body only. */
 const seldom = 16;
-/** The event loop gets its turn, so that a rejection that nobody handles is seen. */
+/** Pause for the event loop, so that an unhandled rejection is seen. */
 const breathe = 256;
 
 export async function runRequestCampaign({

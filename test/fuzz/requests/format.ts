@@ -27,25 +27,25 @@ export interface Accepted {
 export interface FuzzedFormat {
   /**
    * Reads a body.
-   * @param throughWire whether the request takes the form in which it travels between the processes
+   * @param throughWire whether the request is converted to its form between the processes
    * @throws Fault when the body is refused; anything else is a bug
    */
   readonly accept: (body: Buffer, members: readonly JsonMember[], throughWire: boolean) => Accepted;
   readonly faults: Pick<FaultForm, "body">;
-  /** The formats of providers that are told the turn. */
+  /** The provider formats used for sending the turn. */
   readonly dialects: readonly Dialect[];
-  /** Names of the schemas in the document; frames that refuse have none. */
+  /** Names of the schemas in the document; refusing frames have none. */
   readonly schemas: { readonly request: string; readonly error?: (status: number) => string };
   /** Fields of the body. */
   readonly fields: ReadonlySet<string>;
   /** Field of the conversation, and a short one in the format. */
   readonly conversation: { readonly field: string; readonly short: unknown };
-  /** Fields by which nearly every request would be refused: they come up less often than others. */
+  /** Fields refused in nearly every request: they come up less often than others. */
   readonly rare: ReadonlySet<string>;
-  /** Makes the parts of a random body refer to one another as those of a real one do, so that it gets past the first checks. */
+  /** Makes the parts of a random body refer to one another like those of a real one, so that it passes the first checks. */
   readonly repair: (body: JsonObject, random: Random) => void;
   /** Differences between the beginning of an answer and the document; absent where an answer does not repeat its request. */
   readonly problemsOfBeginning?: (body: Buffer, members: readonly JsonMember[]) => readonly string[];
-  /** Read an answer as a client does. @throws for an answer unlike the document's; absent for the format whose events other tests hold against the document */
+  /** Reads an answer like a client. @throws for an answer unlike the document's; absent for the format whose events are checked by other tests */
   readonly folds?: { readonly whole: (json: string) => AnswerWords; readonly stream: (text: string) => AnswerWords };
 }

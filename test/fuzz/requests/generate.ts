@@ -1,4 +1,4 @@
-/** Bodies out of the published schema of the request: what it says, at random. */
+/** Random bodies from the published schema of the request. */
 import type { JsonSchema } from "@sluice/proto/lib/validation/shape.js";
 import { document } from "../../support/answers/published.ts";
 import type { Random } from "../random.ts";
@@ -34,7 +34,7 @@ export class Generator {
     return properties[field] as JsonSchema;
   }
 
-  /** A value that the schema accepts, most of the time. */
+  /** A value accepted by the schema, most of the time. */
   #value(schema: JsonSchema, depth: number): unknown {
     const reference = schema["$ref"];
     if (typeof reference === "string") {

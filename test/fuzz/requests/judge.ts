@@ -1,4 +1,4 @@
-/** Whether what happened to a body is what the published document says. */
+/** Compares a body's outcome with the published document. */
 import { Fault, FaultReason } from "@sluice/proto/lib/faults/fault.js";
 import { scanObject } from "@sluice/proto/lib/json/scan.js";
 import type { Problem } from "@sluice/proto/lib/validation/problems.js";
@@ -8,14 +8,14 @@ import { ruleOf } from "./rules.ts";
 
 export interface Judgement {
   readonly accepted: Accepted | undefined;
-  /** The fault that was found, in a word and in detail; undefined when there is none. */
+  /** The fault found, in a word and in detail; undefined when there is none. */
   readonly complaint: string | undefined;
 }
 
 const fine: Judgement = { accepted: undefined, complaint: undefined };
 const complain = (complaint: string): Judgement => ({ accepted: undefined, complaint });
 
-/** @param throughWire whether the request takes the form in which it travels between the processes */
+/** @param throughWire whether the request is converted to its form between the processes */
 export function judge(format: FuzzedFormat, body: Buffer, throughWire: boolean): Judgement {
   let accepted: Accepted;
   let begun: readonly string[];
@@ -43,7 +43,7 @@ function judgeRefusal({ faults, fields, schemas }: FuzzedFormat, body: Buffer, e
   const { param, issues = [] } = (error.metadata ?? {}) as { param?: string; issues?: readonly Problem[] };
   // Stored prompts are not part of a request's form, and what is no proper JSON is for no schema to judge.
   if (error.status === 404 && param === "prompt") return fine;
-  // Threads and earlier responses are refused with a code of their own, by which clients know how to go on.
+  // Threads and earlier responses have their own refusal code, a hint for clients on how to go on.
   if (param !== undefined && issues.length === 0) return fine;
   if (
     issues.length > 0 &&

@@ -1,4 +1,4 @@
-/** Breaks bodies: values of wrong types, over limits, too deep, of unknown kinds; texts that are cut, doubled or no UTF-8. */
+/** Breaks bodies: values of wrong types, over limits, too deep, of unknown kinds; texts cut, doubled or in invalid UTF-8. */
 import { setOwn } from "./generate.ts";
 import type { JsonObject } from "./json.ts";
 import type { Random } from "../random.ts";
@@ -63,7 +63,7 @@ export function mutateValue(body: JsonObject, random: Random): void {
   random.pick(mutations)();
 }
 
-/** Bytes that may be no JSON any more, or the same JSON in other words. */
+/** Bytes of possibly invalid JSON, or the same JSON with another spelling. */
 export function mutateText(text: string, random: Random): Buffer {
   const at = random.below(text.length + 1);
   const mutations: readonly (() => string | Buffer)[] = [

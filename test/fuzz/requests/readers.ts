@@ -1,4 +1,4 @@
-/** Reads the bodies of operations that are no doors: frames of a WebSocket, embeddings, and prompts whose tokens are counted. */
+/** Reads the bodies of operations other than turns: frames of a WebSocket, embeddings, and prompts for token counts. */
 import { parseEmbeddings } from "@sluice/gateway/embeddings/request.js";
 import { readResponse } from "@sluice/gateway/responses/door.js";
 import { itemsIn } from "@sluice/gateway/responses/items.js";
@@ -18,7 +18,7 @@ export function counted(request: RunTurnRequest, throughWire: boolean): Accepted
   return { turn };
 }
 
-/** Reads a body as the frame that asks for the same. A connection that has seen no response knows no earlier one. */
+/** Reads a body as the equivalent WebSocket frame. A new connection has no earlier response to refer to. */
 export const acceptFrame: FuzzedFormat["accept"] = (body, members, throughWire) => {
   const bytes = body.toString().replace("{", members.length > 0 ? `${frameType},` : frameType);
   const frame = readFrame(Buffer.from(bytes));

@@ -21,7 +21,7 @@ describe("random requests", () => {
     ["frames", 2_000],
     ["embeddings", 2_000],
   ] as const)(
-    "in the format %s are answered as the document says",
+    "in the format %s are answered as documented",
     async (name, count) => {
       const limits = { seed: fixedSeed, count, seconds: Number.POSITIVE_INFINITY };
       const report = await runRequestCampaign({ format: formats[name], ...limits });
@@ -36,7 +36,7 @@ describe("random requests", () => {
     900_000,
   );
 
-  test("tools that are null do not hide servers with tools", () => {
+  test("null tools do not hide servers with tools", () => {
     const messages = [{ role: "user", content: "Hello" }];
     const mcp_servers = [{ type: "url", name: "crm", url: "https://crm.example/mcp" }];
     const body = Buffer.from(

@@ -1,6 +1,6 @@
 /**
- * Rules that refuse a request which the schema accepts, because no schema can express them. The document states each
- * rule in the words that are quoted here: a refusal without a rule breaks a promise.
+ * Rules for refusing requests beyond the schema, because no schema can express them. The document states each
+ * rule in the words quoted here: a refusal without a rule breaks a promise.
  */
 import type { Problem } from "@sluice/proto/lib/validation/problems.js";
 

@@ -49,7 +49,7 @@ export const toTurn = (request: RunTurnRequest, throughWire: boolean): TurnReque
 const overWire = (request: RunTurnRequest): RunTurnRequest =>
   fromBinary(RunTurnRequestSchema, toBinary(RunTurnRequestSchema, request));
 
-/** Says the turn to every provider that can be told. @throws when a body is not JSON, or a refusal has no place */
+/** Writes the turn in every capable provider format. @throws when a body is not JSON, or a refusal has no place */
 export function say({ dialects }: FuzzedFormat, { turn }: Accepted): void {
   for (const dialect of dialects) {
     for (const target of targets) {
@@ -65,7 +65,7 @@ function checkLoss(path: string, reason: string): void {
   if (path === "" || reason === "") throw new Error("a loss without a place");
 }
 
-/** Lets the built-in model answer, and compares the answer as one object with the answer as a stream. @throws for an answer that is wrong */
+/** Lets the built-in model answer, and compares the answer as one object with the answer as a stream. @throws for a wrong answer */
 export async function answerWithEcho({ folds }: FuzzedFormat, { turn, answer }: Accepted): Promise<void> {
   if (answer === undefined) return;
   const events = await eventsOfEcho(turn);

@@ -33,7 +33,7 @@ interface Asked {
   readonly answer?: string;
 }
 
-/** A built-in model answers under every name, so that embeddings are refused. */
+/** A built-in model answers under every name, so embeddings are refused. */
 const asked: readonly Asked[] = [
   { path: "/responses", format: formats.responses, answer: "Response" },
   { path: "/chat/completions", format: formats.chat, answer: "ChatCompletion" },
@@ -51,7 +51,7 @@ model_aliases: [{match: "*", model: sluice/echo}]
 
 const concurrency = 8;
 const maxComplaints = 20;
-/** Longer than the built-in model takes for its longest answer on a machine that is ten times slower. */
+/** Longer than the built-in model's longest answer on a ten times slower machine. */
 const limitMs = 60_000;
 
 export async function socketCampaign({
@@ -104,7 +104,7 @@ async function tryBody(house: House, seed: number, number: number): Promise<Trie
   }
 }
 
-/** Sends a third of the bodies with their length, a third in pieces, and a third once the server has asked for them. */
+/** Sends a third of the bodies with their length, a third in pieces, and a third after the server's 100 Continue. */
 async function send(house: House, path: string, body: Buffer, random: Random): Promise<IncomingMessage> {
   const way = random.below(3);
   const outgoing = request(`${house.baseUrl}${path}`, {

@@ -3,7 +3,7 @@ import { expect, test } from "@jest/globals";
 import { fixedSeed } from "../../support/runner/fixed-seed.ts";
 import { socketCampaign } from "./campaign.ts";
 
-test("random bodies over sockets are answered as the document says", async () => {
+test("random bodies over sockets are answered as documented", async () => {
   const { statuses, complaints } = await socketCampaign({ seed: fixedSeed, count: 600 });
   expect(complaints).toEqual([]);
   for (const path of ["/responses", "/chat/completions", "/messages", "/messages/count_tokens", "/responses/compact"])

@@ -1,4 +1,4 @@
-/** Runs each random request through the stack of the features that apply to it, and through all layers: both must do the same. */
+/** Runs each random request through the stack of its applicable features, and through all layers: both must give the same result. */
 import { isDeepStrictEqual } from "node:util";
 import { buildKits } from "@sluice/inference-svc/kit.js";
 import { buildStack, endpointFeatures, features, pluginTexts } from "@sluice/inference-svc/stack.js";
@@ -12,9 +12,9 @@ import { startServices } from "./services.ts";
 
 export interface StackReport {
   readonly requests: number;
-  /** Requests that were answered to the end. */
+  /** Completely answered requests. */
   readonly answered: number;
-  /** Different combinations of features that applied. */
+  /** Different combinations of applicable features. */
   readonly masks: number;
   /** How often each feature applied, by id. */
   readonly applied: ReadonlyMap<string, number>;
@@ -78,7 +78,7 @@ function fullStack(parts: Parameters<typeof buildKits>[0]): Turn {
   );
 }
 
-/** Runs of one request whose outcomes may differ because one of them met a time limit. A difference made by the mask shows in each run. */
+/** Runs of one request with possibly different outcomes, because one met a time limit. A difference made by the mask shows in each run. */
 const maxRuns = 4;
 
 async function compareAgain(tried: StackCase, turns: Both): ReturnType<typeof compare> {
@@ -123,7 +123,7 @@ function joined(events: readonly TurnEvent[]): readonly TurnEvent[] {
 
 const panelEvent = "response.fusion_call.panel.";
 
-/** Joins the panel's events by member: the members of a panel answer beside each other, so the order between them depends on time. */
+/** Joins the panel's events by member: the members of a panel answer concurrently, so the order between them depends on time. */
 function byMember(events: readonly TurnEvent[]): object {
   const members: Record<string, string> = {};
   const others = events.filter((event) => {
@@ -163,7 +163,7 @@ function configuration(origin: string): HouseFile {
   return houseSchema.parse({
     providers: [
       { id: "echo", dialect: "echo" },
-      // Takes the tool web_search, so that it can search by itself.
+      // Accepts the tool web_search, so it can search by itself.
       { id: "search", dialect: "responses", base_url: `${origin}/v1`, api_keys: ["k"] },
       { id: "judge", dialect: "chat", base_url: `${origin}/v1`, api_keys: ["k"] },
     ],

@@ -1,4 +1,4 @@
-/** Random requests and callers that reach every feature of the stack, alone and together. */
+/** Random requests and callers for every feature of the stack, singly and together. */
 import { create } from "@bufbuild/protobuf";
 import type { HostedTool, InputItem, Plugins, Tool, TurnRequest } from "@sluice/inference-svc/turn/request.js";
 import {
@@ -38,7 +38,7 @@ export interface StackCase {
   readonly caller: Caller;
 }
 
-/** @param origin where the pages are that requests name */
+/** @param origin of the pages named in requests */
 export const stackCase = (random: Random, number: number, origin: string): StackCase => ({
   request: requestFrom(random, number, origin),
   caller: callerFrom(random),
@@ -111,7 +111,7 @@ function inputFrom(random: Random, origin: string): readonly InputItem[] {
   return items;
 }
 
-/** A conversation that was compacted before, mostly with what Sluice sealed. */
+/** An already compacted conversation, mostly with content sealed by Sluice. */
 function compactedFrom(random: Random): InputItem {
   const sealed = new StateSeal(stackSecret, "compaction").seal(
     { summary: "Alice has a secret.", said: ["hello"] },
@@ -157,7 +157,7 @@ const fileSearch = (store: string): Tool => ({
   json: JSON.stringify({ type: "file_search", vector_store_ids: [store] }),
 });
 
-/** A tool with its settings beside its type. */
+/** A tool with its settings next to its type. */
 const besideType = (kind: string, settings: object): Tool => ({
   ...(hosted(kind) as HostedTool),
   json: JSON.stringify({ type: kind, ...settings }),
@@ -188,13 +188,13 @@ function toolsFrom(random: Random, origin: string): readonly Tool[] {
   return tools;
 }
 
-/** Settings under which a state that the generator seals is opened again. */
+/** Settings for opening a state sealed by the generator. */
 const waiting = { model: "m/mid", inherit_functions: true };
 
 const subagentFrom = (random: Random): object =>
   random.pick([{}, waiting, { model: "m/large", max_tool_calls: 1 }, { tools: [{ type: "service:advisor" }] }]);
 
-/** A subagent that waited for the client, mostly with the state that Sluice gave. */
+/** A suspended subagent, mostly with the state given by Sluice. */
 function suspendedFrom(random: Random, origin: string): readonly InputItem[] {
   const state = {
     args: { task_name: "t", task_description: "d" },
@@ -266,7 +266,7 @@ function requestFrom(random: Random, number: number, origin: string): TurnReques
     input: [...inputFrom(random, origin), ...(isSuspended ? suspendedFrom(random, origin) : [])],
     stream,
     tools: [...(isSuspended ? [hosted("service:subagent", waiting)] : []), ...toolsFrom(random, origin)],
-    // Sessions are not shared, so that requests may run beside each other.
+    // Sessions are not shared, so that requests may run concurrently.
     sessionId: `s${number}`,
     // A stream pauses after each word.
     maxOutputTokens: stream ? 1 + random.below(random.pick([4, 40])) : 200,

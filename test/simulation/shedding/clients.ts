@@ -1,4 +1,4 @@
-/** Clients of a fleet that has too much to do. */
+/** Clients of an overloaded fleet. */
 import type { Random } from "../../fuzz/random.ts";
 import type { VirtualTime } from "../virtual-time.ts";
 import type { SimulatedGateway } from "./gateway.ts";
@@ -8,7 +8,7 @@ import type { SimulatedServer } from "./server.ts";
 import { RequestTally } from "./tally.ts";
 import { Wire } from "./wire.ts";
 
-/** Official clients retry twice and wait for as long as they are asked to; some clients wait for a moment only, and some never retry. */
+/** Official clients retry twice and wait as long as requested; some clients wait only for a moment, and some never retry. */
 const manners: readonly Manner[] = [
   { share: 0.7, attempts: 3, obeys: true },
   { share: 0.15, attempts: 10, obeys: false },
@@ -16,7 +16,7 @@ const manners: readonly Manner[] = [
 ];
 const hastyMs = 200;
 const directShare = 0.02;
-/** Conversations of a key, which half of the requests belong to. */
+/** Conversations per key, with half of the requests. */
 const sessionsOfKey = 20;
 
 export interface Demand {
@@ -37,7 +37,7 @@ export interface FleetClientOptions {
 export class FleetClients {
   readonly tally: RequestTally;
   readonly demand: Demand = { rate: 0, greedyShare: 0 };
-  /** Requests that have no final answer. */
+  /** Requests without a final answer. */
   readonly open = new Map<string, ClientRequest>();
   readonly #options: FleetClientOptions;
   readonly #keys: readonly ClientKey[];

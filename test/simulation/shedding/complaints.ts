@@ -1,27 +1,27 @@
-/** Bounds that the figures of an overloaded fleet must satisfy. */
+/** Bounds for the figures of an overloaded fleet. */
 import { maxWaiting } from "@sluice/proto/lib/load/pressure.js";
 import { quantile } from "../../policy/figure.ts";
 import { meanAnswerMs } from "./server.ts";
 import { type PhaseFigures, type SheddingFigures, type SheddingSize, slowness } from "./scenario.ts";
 
-/** Time for which more than `maxWaiting` turns of a gateway must wait before any is refused: a second, and a beat (`Pressure`). */
+/** Time with more than `maxWaiting` waiting turns before a gateway refuses any: a second, and a beat (`Pressure`). */
 const standsMs = 1_020;
-/** Share of what the processes can do that they do while others are refused. */
+/** Minimum share of the processes' capacity in use while others are refused. */
 const leastGoodput = 0.9;
-/** A process that begins its last turn is idle until the next one arrives. */
+/** A process is idle between the begin of its last turn and the arrival of the next one. */
 const maxIdleShare = 0.001;
 const recoveryS = 5;
 
 /**
- * Wait of 99 in 100 turns whose keys send no more than others. Every gateway lets `maxWaiting` turns wait for each process, and takes up to twice
- * what that can do for the second in which they stand. The slow process has as many open turns as others, and works on them for longer.
+ * Wait of 99 in 100 turns of keys with average traffic. Every gateway lets `maxWaiting` turns wait for each process, and accepts up to twice
+ * its capacity during the second before refusing. The slow process has as many open turns as others, and works on them for longer.
  */
 export const allowedWaitMs = ({ gateways, turnUs }: SheddingSize): number =>
   slowness * ((gateways * maxWaiting * turnUs) / 1_000 + standsMs + meanAnswerMs);
 
 /**
- * Seconds for which gateways may stay overloaded once the load has fallen. The slow process works on the turns that they let wait for it, and after
- * that a second must pass without them. Gateways refuse nothing meanwhile.
+ * Seconds of continued overload at gateways after the load has fallen. The slow process finishes its waiting turns, and then
+ * a second must pass without waiting turns. Gateways refuse nothing meanwhile.
  */
 const allowedCalmS = ({ gateways, turnUs }: SheddingSize): number =>
   Math.max(recoveryS, 1 + Math.ceil((slowness * gateways * maxWaiting * turnUs) / 1_000_000));
@@ -58,7 +58,7 @@ function complaintsOfPhase(phase: PhaseFigures, size: SheddingSize): string[] {
   return claims.flatMap(([holds, complaint]) => (holds ? [] : [`${name}: ${complaint}`]));
 }
 
-/** Part of its fair share of turns that every key gets which asks for no more than others. */
+/** Minimum part of the fair share of turns for every key with average traffic. */
 const leastShare = 0.6;
 
 function claimsOfShares({ load, greedyShare, counts }: PhaseFigures): (readonly [boolean, string])[] {

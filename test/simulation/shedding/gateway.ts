@@ -25,7 +25,7 @@ import type { SimulatedServer } from "./server.ts";
 const readMs = 0.09;
 const answerMs = 0.05;
 const refuseMs = 0.081;
-/** Memory that a gateway reserves for a body of 2 KB. */
+/** Memory reserved by a gateway for a body of 2 KB. */
 const roomBytes = 6 * 1024;
 const memoryBytes = 512 * 1024 ** 2;
 const log = openLog("simulation", "silent");
@@ -55,7 +55,7 @@ export class SimulatedGateway {
     });
   }
 
-  /** Takes a request that has arrived, as the route of turns does. */
+  /** Takes an arrived request, like the route of turns. */
   serve(request: GatewayRequest): void {
     const message = { headers: request.key.headers, socket: request.key.connection } as unknown as IncomingMessage;
     if (this.#shedding.refuses(message)) return this.#refuse(request);

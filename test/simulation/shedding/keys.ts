@@ -1,4 +1,4 @@
-/** API keys that a seed makes: new ones are made of the kernel's randomness. */
+/** API keys made from a seed: real ones are made of the kernel's randomness. */
 import { crc32 } from "node:zlib";
 import { base62 } from "@sluice/proto/lib/ids/id.js";
 import { hashKey } from "@sluice/proto/lib/ids/key.js";
@@ -7,7 +7,7 @@ import type { Random } from "../../fuzz/random.ts";
 export interface ClientKey {
   readonly hash: string;
   readonly headers: { readonly authorization: string };
-  /** The socket of its requests, which remembers the key. */
+  /** The socket of its requests; the key is remembered there. */
   readonly connection: object;
 }
 

@@ -1,10 +1,10 @@
 /**
- * A process with one processor. Its event loop goes through its phases as that of Node does: timers that are due, what has arrived at its
- * sockets, and what was put off to the end of the turn. Whatever arrives while it works waits.
+ * A process with one processor. Its event loop has the phases of Node's loop: due timers, data arrived at its
+ * sockets, and callbacks deferred to the end of the turn. Data arriving during work waits.
  */
 import { type VirtualLoop, type VirtualTime, settled } from "../virtual-time.ts";
 
-/** Processor time of a callback that does nothing. */
+/** Processor time of an empty callback. */
 const callbackMs = 0.002;
 
 type Task = () => void;
@@ -17,10 +17,10 @@ export class SimulatedProcess implements VirtualLoop {
   #now: number;
   #isAwake = false;
   #isGone = false;
-  /** Milliseconds that the processor has worked. */
+  /** Milliseconds of work of the processor. */
   worked = 0;
 
-  /** @param slowness factor by which its work takes longer than that of others */
+  /** @param slowness factor for the duration of its work */
   constructor(time: VirtualTime, slowness = 1) {
     this.#time = time;
     this.#slowness = slowness;
@@ -35,7 +35,7 @@ export class SimulatedProcess implements VirtualLoop {
     return !this.#isAwake;
   }
 
-  /** Work of the callback that runs. */
+  /** Work of the running callback. */
   work(ms: number): void {
     this.worked += ms * this.#slowness;
     this.#now += ms * this.#slowness;
@@ -54,7 +54,7 @@ export class SimulatedProcess implements VirtualLoop {
     this.#add(2, run);
   }
 
-  /** Ends at once, with everything that waits in it. */
+  /** Ends at once and loses all waiting work. */
   kill(): void {
     this.#isGone = true;
     this.#phases = [[], [], []];
@@ -79,7 +79,7 @@ export class SimulatedProcess implements VirtualLoop {
     this.#isAwake = false;
   }
 
-  /** Between two callbacks everything is done that promises and ticks of the first have led to. */
+  /** Between two callbacks, all promises and ticks of the first are settled. */
   async #run(phase: number): Promise<void> {
     const tasks = this.#phases[phase]!;
     if (tasks.length === 0) return;

@@ -34,6 +34,6 @@ export interface ClientRequest {
   attempts: number;
   /** When its present attempt arrives. */
   arrivedAt: number;
-  /** The attempt that was begun last. */
+  /** The latest attempt. */
   begunAttempt: number;
 }

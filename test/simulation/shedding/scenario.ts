@@ -1,5 +1,5 @@
 /**
- * A fleet that is asked for more than it can do. Loads are multiples of what its inference processes can do together. One of them is slow, and
+ * An overloaded fleet. Loads are multiples of its inference processes' joint capacity. One of them is slow, and
  * one is lost in the middle of the second phase and returns.
  */
 import { Random } from "../../fuzz/random.ts";
@@ -18,7 +18,7 @@ export interface SheddingSize {
   readonly phaseS: number;
 }
 
-/** Factor by which the first process is slower than the others. */
+/** Slowness factor of the first process. */
 export const slowness = 3;
 /** Time until the last client has given up: two pauses of 5 s, and a wait. */
 const drainS = 30;
@@ -40,19 +40,19 @@ const phases: readonly Phase[] = [
 
 export interface PhaseFigures extends Phase {
   readonly counts: PhaseCounts;
-  /** Turns that the processes could have done. */
+  /** Capacity of the processes in turns. */
   readonly capacity: number;
 }
 
 export interface SheddingFigures {
   readonly phases: readonly PhaseFigures[];
-  /** Seconds of the last phase until requests, with those that come again, are fewer than the processes can do. */
+  /** Seconds of the last phase until requests, including retries, fall below the capacity of the processes. */
   readonly fallenS: number;
   /** Seconds from then until no request is refused any more. */
   readonly recoveredS: number;
   /** Seconds from the same moment until no gateway is overloaded any more. */
   readonly calmS: number;
-  /** Requests that got no answer. */
+  /** Requests without an answer. */
   readonly lost: number;
 }
 
@@ -154,7 +154,7 @@ class SheddingRun {
     this.#lost.lose();
   }
 
-  /** Turns that the processes of now can do in a second. */
+  /** Capacity of the present processes in turns per second. */
   #capacityOfSecond(): number {
     const alive = this.#servers.filter(({ process }) => process !== undefined);
     return alive.reduce((sum, { options }) => sum + 1_000 / options.turnMs / options.slowness, 0);

@@ -1,6 +1,6 @@
 /**
- * An inference process: its end of the lanes, the shares of its loop and its memory are those of Sluice. What a turn takes of its processor,
- * before the provider is asked and once that has answered, is simulated.
+ * An inference process: its end of the lanes, the shares of its loop and its memory are Sluice's code. A turn's processor time
+ * before and after the provider's answer is simulated.
  */
 import type { Open, SessionRequest } from "@sluice/proto/gen/sluice/inference/v1/session_pb.js";
 import type { Connect, Link, LinkListener } from "@sluice/proto/lib/lane/link.js";
@@ -18,11 +18,11 @@ import { SimulatedProcess } from "./process.ts";
 import type { ClientAnswer } from "./request.ts";
 import { Wire } from "./wire.ts";
 
-/** Part of a turn's work that is done before the provider is asked. */
+/** Part of a turn's work before the provider call. */
 const beginShare = 0.6;
 /** Work of reading one message. */
 const messageMs = 0.02;
-/** Time that a provider takes: 100 ms and more. */
+/** Response time of a provider: 100 ms and more. */
 const leastAnswerMs = 100;
 const furtherAnswerMs = 200;
 export const meanAnswerMs = leastAnswerMs + furtherAnswerMs;
@@ -53,7 +53,7 @@ export class SimulatedServer implements TurnRunner {
   #pressure: Pressure | undefined;
   #startedAt = 0;
   readonly #sessions = new Set<Session>();
-  /** Calls without a gateway that have no answer. */
+  /** Unanswered calls without a gateway. */
   readonly #direct = new Set<(answer: ClientAnswer) => void>();
 
   constructor(options: ServerOptions) {
@@ -108,7 +108,7 @@ export class SimulatedServer implements TurnRunner {
     return (listener) => new Session(this, gateway, listener);
   }
 
-  /** @returns the lane of a session that has arrived; undefined while the process is lost */
+  /** @returns the lane of a new session; undefined while the process is lost */
   greet(session: Session): ServerLane | undefined {
     const { process } = this;
     if (process === undefined) return undefined;

@@ -21,12 +21,12 @@ export class PhaseCounts {
   readonly greedyWaits: number[] = [];
   readonly waits: number[] = [];
   failed = 0;
-  /** Failures that no loss of a process explains. */
+  /** Failures without the loss of a process as explanation. */
   strangeFailures = 0;
   refusedWhileIdle = 0;
-  /** Refusals whose hint is not the documented one. */
+  /** Refusals with an undocumented hint. */
   strangeHints = 0;
-  /** Turns that were begun twice for one attempt. */
+  /** Turns begun twice for one attempt. */
   doubled = 0;
 
   constructor(keys: number) {

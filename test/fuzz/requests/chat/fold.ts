@@ -61,7 +61,7 @@ export function foldChunks(text: string): readonly string[] {
     if (!block.startsWith("data: ")) throw new Error(`no chunk: ${block.slice(0, 200)}`);
     const [choice] = read("ChatCompletionChunk", block.slice("data: ".length)).choices;
     if (choice === undefined) continue;
-    // The token counts come after the finish reason, in a chunk of their own whose choice says nothing.
+    // The token counts follow the finish reason, in a separate chunk with an empty choice.
     if (finish !== "" && !isUsage(block)) throw new Error(`a chunk after the finish reason: ${block.slice(0, 200)}`);
     if (finish !== "") continue;
     content += choice.delta?.content ?? "";

@@ -1,4 +1,4 @@
-/** Makes the parts of a random chat completion refer to one another, so that it gets past the first checks. */
+/** Makes the parts of a random chat completion refer to one another, so that it passes the first checks. */
 import type { Random } from "../../random.ts";
 import { type JsonObject, isObject, objects } from "../json.ts";
 
@@ -19,7 +19,7 @@ function rename(tool: JsonObject, name: string): void {
   delete tool["defer_loading"];
 }
 
-/** Messages whose references lead somewhere; those that cannot be helped are left out. */
+/** Messages with valid references; hopeless ones are left out. */
 function related(messages: readonly unknown[], random: Random): unknown[] {
   const calls: string[] = [];
   const kept = messages.filter((message) => {

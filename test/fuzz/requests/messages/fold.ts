@@ -60,7 +60,7 @@ export function foldMessageEvents(text: string): readonly string[] {
 
 class Blocks {
   readonly #blocks: { block: Block; text: string; thinking: string; json: string }[] = [];
-  /** Number of the block that is open; undefined between blocks. */
+  /** Number of the open block; undefined between blocks. */
   #open: number | undefined = undefined;
   #stopReason = "";
 

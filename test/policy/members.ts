@@ -54,6 +54,8 @@ export async function startInference(
 interface OwnFiles {
   readonly config?: string;
   readonly folder?: string;
+  /** Environment variables in addition to those of each inference process. */
+  readonly environment?: Readonly<NodeJS.ProcessEnv>;
 }
 
 /** Starts an inference process without waiting until it is ready. */
@@ -62,7 +64,7 @@ export async function spawnInference(
   admin: number,
   own: OwnFiles = {},
 ): Promise<Member & { readonly spool: string }> {
-  const { config = configOf(house), folder = tmpdir() } = own;
+  const { config = configOf(house), folder = tmpdir(), environment } = own;
   const spool = mkdtempSync(join(folder, "sluice-policy-spool-"));
   const member = await start(house, "inference-svc", ([port, health]) => ({
     SLUICE_INFERENCE_PORT: String(port),
@@ -70,6 +72,7 @@ export async function spawnInference(
     SLUICE_ADMIN_ADDRESS: `127.0.0.1:${admin}`,
     SLUICE_SPOOL_DIR: spool,
     SLUICE_CONFIG: config,
+    ...environment,
   }));
   const stop = async () => {
     await member.stop();

@@ -2,6 +2,7 @@
 import { cacheLookups } from "./dns-cache.ts";
 import { Connection, type ConnectionOwner, type ConnectionSettings } from "./http/connection.ts";
 import { Dialer } from "./http/dial.ts";
+import { Reach } from "./reach.ts";
 
 /** uvicorn, used by most self-hosted servers, silently closes idle connections after 5 s. */
 const keepAliveMs = 4_000;
@@ -13,6 +14,8 @@ const sweepMs = 500;
 
 /** Shared by the whole process, so a configuration reload keeps the cache. */
 const lookup = cacheLookups();
+/** Shared by the whole process, because its name server and its network are. */
+export const reach = new Reach();
 
 export class Connections implements ConnectionOwner {
   readonly #settings: ConnectionSettings;
@@ -25,7 +28,7 @@ export class Connections implements ConnectionOwner {
   readonly #waiting: (() => void)[] = [];
 
   constructor(origin: string, connectMs: number) {
-    this.#settings = { dialer: new Dialer(new URL(origin), lookup), connectMs, owner: this };
+    this.#settings = { dialer: new Dialer(new URL(origin), lookup), connectMs, owner: this, reach };
   }
 
   /** A connection for one request. */

@@ -118,7 +118,21 @@ interface Bad extends Member {
   readonly spool: string;
   readonly config: string;
   readonly toAdmin: Link;
+  /** While this file exists, the name of the provider has the address of nobody. */
+  readonly wrongAddress: string;
 }
+
+/** Program that a process runs first. @param file while it exists, the name server of this process answers with an address where nobody listens */
+const wrongNameServer = (file: string): string => `
+import dns, { lookup } from "node:dns";
+import { existsSync } from "node:fs";
+import { syncBuiltinESMExports } from "node:module";
+dns.lookup = (host, options, done) => {
+  if (!existsSync(${JSON.stringify(file)})) return lookup(host, options, done);
+  return options.all ? done(null, [{ address: "127.0.0.2", family: 4 }]) : done(null, "127.0.0.2", 4);
+};
+syncBuiltinESMExports();
+`;
 
 const filler = (bad: Bad): string => join(bad.spool, "filler");
 
@@ -154,6 +168,13 @@ const causes: readonly Cause[] = [
     isPartial: true,
     break: ({ toAdmin }) => toAdmin.cut(),
     repair: ({ toAdmin }) => toAdmin.restore(),
+  },
+  {
+    name: "a name server that answers with wrong addresses",
+    word: "egress",
+    isPartial: true,
+    break: ({ wrongAddress }) => writeFileSync(wrongAddress, ""),
+    repair: ({ wrongAddress }) => rmSync(wrongAddress),
   },
   {
     name: "a changed configuration file that it cannot load",
@@ -206,8 +227,14 @@ describe("one of two inference processes fails locally", () => {
     const toAdmin = new Link({ host: "127.0.0.1", port: house.ports.admin });
     await toAdmin.listen();
     const config = join(house.dataDir, "own.yaml");
-    for (const file of [config, `${config}.good`]) writeFileSync(file, configFor(upstream));
-    bad = { ...(await startInference(house, toAdmin.port, { config, folder: disk })), config, toAdmin };
+    const byName = configFor({ ...upstream, url: upstream.url.replace("127.0.0.1", "localhost") });
+    for (const file of [config, `${config}.good`]) writeFileSync(file, byName);
+    const wrongAddress = join(house.dataDir, "wrong-address");
+    const preload = join(house.dataDir, "name-server.mjs");
+    writeFileSync(preload, wrongNameServer(wrongAddress));
+    const environment = { NODE_OPTIONS: `--import ${preload}` };
+    const member = await startInference(house, toAdmin.port, { config, folder: disk, environment });
+    bad = { ...member, config, toAdmin, wrongAddress };
     // The failing process has the first address: of two equal processes, the first gets a turn.
     gateway = await startGateway(house, house.ports.admin, [bad.port, house.ports.inference]);
     clients = new Clients(`http://127.0.0.1:${gateway.port}`, house.apiKey);

@@ -5,6 +5,7 @@
 import type { Socket } from "node:net";
 import { MessageBuffer } from "@sluice/proto/lib/http1/message-buffer.js";
 import { ConnectionError } from "./connection-error.ts";
+import type { Reach } from "../reach.ts";
 import type { Dialer } from "./dial.ts";
 import type { ResponseHead } from "./response-head.ts";
 import { ResponseParser, type ResponseSink } from "./response-parser.ts";
@@ -43,6 +44,7 @@ export interface ConnectionSettings {
   readonly dialer: Dialer;
   readonly connectMs: number;
   readonly owner: ConnectionOwner;
+  readonly reach: Pick<Reach, "noteAnswer" | "noteFailure">;
 }
 
 const messages = new MessageBuffer();
@@ -67,6 +69,7 @@ export class Connection implements ResponseSink {
   readonly #dialer: Dialer;
   readonly #connectMs: number;
   readonly #owner: ConnectionOwner;
+  readonly #reach: ConnectionSettings["reach"];
   #socket: Socket | undefined;
   #parser: ResponseParser | undefined;
   #handler: ResponseHandler | undefined;
@@ -79,10 +82,11 @@ export class Connection implements ResponseSink {
   /** End of the usable time of an idle connection, by performance.now(). */
   idleUntilMs = 0;
 
-  constructor({ dialer, connectMs, owner }: ConnectionSettings) {
+  constructor({ dialer, connectMs, owner, reach }: ConnectionSettings) {
     this.#dialer = dialer;
     this.#connectMs = connectMs;
     this.#owner = owner;
+    this.#reach = reach;
   }
 
   /** Sends a request. The connection must be new, or released. */
@@ -179,6 +183,7 @@ export class Connection implements ResponseSink {
   }
 
   head(head: ResponseHead): void {
+    this.#reach.noteAnswer();
     this.#head = head;
     this.#handler?.onResponseStart(head);
   }
@@ -224,7 +229,9 @@ export class Connection implements ResponseSink {
       this.#parser!.finish();
       return this.close();
     }
-    this.#fail(error ?? new ConnectionError("ERR_CONNECTION_CLOSED", "connection closed by the server"));
+    const failure = error ?? new ConnectionError("ERR_CONNECTION_CLOSED", "connection closed by the server");
+    if (!this.#isConnected) this.#reach.noteFailure((ready) => this.#dialer.dial(() => {}, ready), failure);
+    this.#fail(failure);
   }
 
   #fail(error: Error): void {

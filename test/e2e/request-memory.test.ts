@@ -128,7 +128,7 @@ async function begin({ path = "/responses", headers, fields }: Asking, model: st
   return () => leaving.abort();
 }
 
-/** Streams with different prompts, because equal items are in memory once. @returns a function which leaves them */
+/** Streams with different prompts, because equal items are in memory once. @returns a function that leaves them */
 async function open({ model = "chat/model", key = () => house.apiKey, headers = {}, ...asking }: Case, salt: string) {
   const leave: (() => void)[] = [];
   for (let n = 0; n < streams; n++) {

@@ -141,7 +141,7 @@ export interface EngineParts {
 
 const unlimited: Pick<Budgets, "reserve"> = { reserve: () => Promise.resolve(noHold) };
 
-/** A ledger which keeps its rows in lists. */
+/** A ledger that keeps its rows in lists. */
 export function openLedger() {
   const closed: CallEnd[] = [];
   const opened: CallStart[] = [];

@@ -150,7 +150,7 @@ describe("with two processes", () => {
     expect(pool.hasItsShareWaiting("another")).toBe(false);
   });
 
-  test("a turn goes to the process which begins its turns, even if it has more of them or the turn has a session", async () => {
+  test("a turn goes to the process that begins its turns, even if it has more of them or the turn has a session", async () => {
     processes.prompt.add("second:1");
     for (let n = 0; n < 2 * maxHanded + 2; n++) {
       pool.open({ ...open }, listener);

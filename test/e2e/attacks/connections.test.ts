@@ -55,7 +55,7 @@ test("82 endless request bodies are closed after a while", async () => {
   expect(await heard(slow[0] as Socket)).toMatch(/^HTTP\/1\.1 408/);
 }, 300_000);
 
-test("83 clients which never read delay no other client", async () => {
+test("83 clients that never read delay no other client", async () => {
   const words = chatChunk({ content: "word ".repeat(2_000) });
   attacked.upstream.script([{ chunks: [{ sse: [words], repeat: 1_000 }] }]);
   const body = JSON.stringify({ model: chatModel, input: "x", stream: true });

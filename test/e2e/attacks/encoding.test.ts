@@ -1,4 +1,4 @@
-/** Attacks 24 to 34: text which two parsers read differently. */
+/** Attacks 24 to 34: text that two parsers read differently. */
 import { afterAll, afterEach, beforeAll, expect, test } from "@jest/globals";
 import { hashKey } from "@sluice/proto/lib/ids/key.js";
 import { Attacked, expectFault, parseBody } from "./attacked.ts";
@@ -75,7 +75,7 @@ test("32 an override of the direction stays out of the logs", async () => {
   expect(await attacked.house.allLogged()).not.toContain("\u202e");
 });
 
-test("33 letters which some case rules map to k and i stay different", async () => {
+test("33 letters that some case rules map to k and i stay different", async () => {
   const made = await attacked.makeKey();
   const kelvin = hashKey(made).replace(/^./, "\u212a");
   expect((await attacked.manage("GET", `/keys/${encodeURIComponent(kelvin)}`)).status).toBe(404);

@@ -1,4 +1,4 @@
-/** Attacks 35 to 55: paths which a proxy in front of the gateway may read differently. */
+/** Attacks 35 to 55: paths that a proxy in front of the gateway may read differently. */
 import { afterAll, afterEach, beforeAll, expect, test } from "@jest/globals";
 import { Attacked, expectFault, json, parseBody } from "./attacked.ts";
 import { sendRaw } from "../../support/raw-http.ts";

@@ -118,7 +118,7 @@ models:
     expect(upstream.requests.at(-1)?.json["tools"]).toMatchObject([{ type: "function", name: "transfer_to_Painter" }]);
   });
 
-  /** Tools of an agent which record their calls. */
+  /** Tools of an agent that record their calls. */
   function coding(done: unknown[]) {
     return [
       applyPatchTool({

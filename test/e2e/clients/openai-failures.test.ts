@@ -142,7 +142,7 @@ describe("the openai client and failures", () => {
       expect(await timesAsked("busy", { apiKey: house.managementKey })).toBe(1);
     });
 
-    test("x-should-retry: false stops retries which the status would allow", async () => {
+    test("x-should-retry: false stops retries that the status would allow", async () => {
       expect(await timesAsked("silent")).toBe(1);
     });
 

@@ -9,10 +9,10 @@ import { type House, startHouse } from "../../support/house.ts";
 import { samplesOf } from "../../support/metrics.ts";
 import { eventually } from "../../support/processes.ts";
 
-/** More turns than may wait for an inference process which begins none. */
+/** More turns than may wait for an inference process that begins none. */
 const waiting = 100;
 
-describe("an inference process which begins no turn", () => {
+describe("an inference process that begins no turn", () => {
   let house: House;
   let stopped: number;
   let accepted: Promise<Response[]>;

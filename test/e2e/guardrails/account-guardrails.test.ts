@@ -78,7 +78,7 @@ async function make(settings: object, key = account): Promise<string> {
 const holding = (settings: object) => make({ account_default: true, ...settings });
 const turn = (key: string, input: string, base?: string) =>
   send(key, "POST", "/responses", { model: "sluice/echo", input }, base);
-/** The gateway which did not answer the change. */
+/** The gateway that did not answer the change. */
 const viaSecond = () => `http://127.0.0.1:${second.port}/api/v1`;
 
 afterEach(async () => {

@@ -14,7 +14,7 @@ const doors: readonly (readonly [path: string, settings: object])[] = [
 let upstream: Upstream;
 let house: House;
 let guarded: string;
-/** Doors and dialects which show the words without a rule. */
+/** Doors and dialects that show the words without a rule. */
 const shown = new Set<string>();
 
 beforeAll(async () => {

@@ -119,7 +119,7 @@ const ordinary = {
 };
 
 let upstream: Upstream;
-/** A provider which refuses every request and quotes it. */
+/** A provider that refuses every request and quotes it. */
 let quoting: Server;
 let house: House;
 let client: Client;

@@ -1,4 +1,4 @@
-/** service/auto learns only from paid requests which name their model. */
+/** service/auto learns only from paid requests that name their model. */
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, test } from "@jest/globals";

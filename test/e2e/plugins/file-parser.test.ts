@@ -125,7 +125,7 @@ test.each([
     { pdf: { engine: "magic" } },
     "plugins.0.pdf.engine: must be one of native, markdown, ocr, cloudflare-ai, mistral-ocr, pdf-text",
   ],
-])("a file which is %s is 400, in a stream, too", async (_, file, settings, message) => {
+])("a file that is %s is 400, in a stream, too", async (_, file, settings, message) => {
   for (const stream of [false, true]) {
     const body = { stream, input: asking(file), plugins: [{ ...plugins[0], ...settings }] };
     const { status, answer } = await post(body);

@@ -21,7 +21,7 @@ interface Body {
   readonly messages: readonly { readonly role: string }[];
 }
 
-/** A provider with a model `boss` which hands its work to a subagent before it answers. */
+/** A provider with a model `boss` that hands its work to a subagent before it answers. */
 async function startProvider(): Promise<{ readonly server: Server; readonly url: string; readonly asked: Body[] }> {
   const asked: Body[] = [];
   const server = createServer((request, response) => {

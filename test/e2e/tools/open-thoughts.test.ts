@@ -1,7 +1,4 @@
-/**
- * Open reasoning of clients which keep only `encrypted_content`: its model gets it back with the following calls, and
- * guardrails read it in both directions.
- */
+/** Open reasoning of clients that keep only `encrypted_content`: its model gets it back with the following calls, and guardrails read it in both directions. */
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "@jest/globals";
 import { parseSse } from "../../support/answers/sse.ts";
 import { type House, startHouse } from "../../support/house.ts";
@@ -189,7 +186,7 @@ test("the client's content takes precedence over the packed reasoning", async ()
 test.each([
   ["cut", (packed: string) => packed.slice(0, -9)],
   ["of another kind", (packed: string) => `${packed.slice(0, packed.lastIndexOf(":") + 1)}bnVsbA`],
-])("packed reasoning which is %s is left out, and the turn goes on without it", async (_how, change) => {
+])("packed reasoning that is %s is left out, and the turn goes on without it", async (_how, change) => {
   const input = keptBy(await ask({})).map((item) =>
     "encrypted_content" in item ? { ...item, encrypted_content: change(String(item.encrypted_content)) } : item,
   );

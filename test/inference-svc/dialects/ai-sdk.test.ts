@@ -632,7 +632,7 @@ describe("packages", () => {
     expect(await left("ai-sdk-mistral-4")).toEqual([]);
   });
 
-  test("a configuration which needs a left out provider is refused, with both reasons", async () => {
+  test("a configuration that needs a left out provider is refused, with both reasons", async () => {
     const { file } = configured("nobody-has-this");
     const needing = { ...file, internal_models: { ...file.internal_models, guard_judge: { model: "far-0" } } } as never;
     const packages = await loadSdkPackages(file.providers, undefined);

@@ -426,7 +426,7 @@ describe("reasoning goes back", () => {
     expect(sentFor(says("a"), call)).toMatchObject({ content: "a" });
   });
 
-  test("sealed, to the family which sealed it", () => {
+  test("sealed, to the family that sealed it", () => {
     const format = "anthropic-claude-v1";
     const input = [
       user,

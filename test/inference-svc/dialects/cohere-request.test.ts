@@ -36,7 +36,7 @@ const text = (words: string, more: object = {}) => ({ type: "input_text", text: 
 const image = (image_url: unknown, more: object = {}) => ({ type: "input_image", image_url, ...more });
 const messagesOf = (input: readonly InputItem[], at = cohereTarget) => buildCohereBody({ input }, at).messages;
 const called = (id: string, args = "{}", name = "f") => ({ id, type: "function", function: { name, arguments: args } });
-/** An endpoint which accepts reasoning in messages. */
+/** An endpoint that accepts reasoning in messages. */
 const thoughtful = { ...cohereTarget, supportedParameters: ["reasoning", "reasoning_content"] };
 /** A number JavaScript would round, and white space JSON.stringify would not write. */
 const schema =

@@ -429,7 +429,7 @@ describe("input items", () => {
   });
 });
 
-describe("reasoning goes back to providers which can read it", () => {
+describe("reasoning goes back to providers that can read it", () => {
   const item = (more: object): InputItem => ({
     type: "reasoning",
     id: "rs_r",

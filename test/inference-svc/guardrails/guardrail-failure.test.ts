@@ -59,7 +59,7 @@ async function passed(slug: string, more: object) {
 }
 
 describe.each(Object.keys(points))("an engine failing at %s", (slug) => {
-  test("stops the request, even for a rule which only flags", async () => {
+  test("stops the request, even for a rule that only flags", async () => {
     const { text, fault, stages } = await passed(slug, {});
     expect([text, fault?.status, fault?.message]).toEqual([undefined, 503, "The key's guardrail cannot be applied"]);
     expect(stages).toMatchObject([{ guardrail_id: "g", data: { action: "error", fail_mode: "closed" } }]);

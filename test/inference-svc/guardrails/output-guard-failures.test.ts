@@ -16,7 +16,7 @@ import type { Finder } from "@sluice/proto/lib/pattern/finder.js";
 import { newScope } from "../asking.js";
 import { block, end, gated, guardrailOf, message, over, joinDeltas, spoken, start, text } from "./gating.js";
 
-/** A finder without matches which fails at a given place. */
+/** A finder without matches that fails at a given place. */
 function failing(point: "open" | "push" | "end", after = 0): Finder {
   const fail = () => {
     throw new Error("out of order");

@@ -40,7 +40,7 @@ test("an unusable spool folder is reported with its variable", () => {
   expect(() => spoolIn(file)).toThrow(/^environment:\n {2}SLUICE_SPOOL_DIR: cannot be written to: EEXIST/);
 });
 
-test("a spool folder which cannot be created is reported, without hanging", () => {
+test("a spool folder that cannot be created is reported, without hanging", () => {
   expect(() => spoolIn("/proc/sluice/spool")).toThrow(
     /^environment:\n {2}SLUICE_SPOOL_DIR: cannot be written to: ENOENT/,
   );

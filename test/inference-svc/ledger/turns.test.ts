@@ -86,7 +86,7 @@ const openLedger = (directory: string, client: Client | undefined) =>
     registry: new Registry(),
   });
 
-/** An engine with its spool, and a session client which notes the contents of the disk at the end of a turn. */
+/** An engine with its spool, and a session client that notes the contents of the disk at the end of a turn. */
 class Process {
   readonly directory = newFolder();
   /** Copies of the spool as it was at each end. */

@@ -1,4 +1,4 @@
-/** Rules decided without a judge: the meaning of each form, and similar texts which are no such rule. */
+/** Rules decided without a judge: the meaning of each form, and similar texts that are no such rule. */
 import { describe, expect, test } from "@jest/globals";
 import type { Message } from "@sluice/inference-svc/plugins/alignment/message.js";
 import { compile } from "@sluice/inference-svc/plugins/alignment/rules/compile.js";
@@ -18,7 +18,7 @@ const calls = (name: string, args: unknown = {}, namespace?: string): Message =>
 const messageOf = (said: string | null | Message): Message =>
   typeof said === "string" || said === null ? says(said) : said;
 
-/** How the rule is decided for messages which keep it, and for messages which break it. */
+/** How the rule is decided for messages that keep it, and for messages that break it. */
 function expectRule(
   rule: string,
   kept: readonly (string | null | Message)[],

@@ -117,7 +117,7 @@ const rules: readonly (readonly [rule: string, text: string])[] = [
   ['If the content is not null, start with "Hello"', "Hi "],
 ];
 
-/** Words of the rules, and characters which change their neighbours. */
+/** Words of the rules, and characters that change their neighbours. */
 const pieces = [
   "Acme",
   "acme",
@@ -182,7 +182,7 @@ describe("a rule", () => {
     expect(["a", "a b c. D e. F g. H", "", "{"].some((text) => local?.isBrokenForGood?.(says(text)))).toBe(false);
   });
 
-  test.each(rules)("%s is never broken for good by the beginning of a text which keeps it", (rule) => {
+  test.each(rules)("%s is never broken for good by the beginning of a text that keeps it", (rule) => {
     const local = compile(rule, tools);
     const piece = fc.constantFrom(...pieces);
     fc.assert(

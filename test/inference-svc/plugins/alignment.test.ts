@@ -382,7 +382,7 @@ describe("an impossible evaluation is refused before any call", () => {
     await place.stop();
   });
 
-  test("with a judge which stores its input, if storage is forbidden", async () => {
+  test("with a judge that stores its input, if storage is forbidden", async () => {
     const provider = create(ProviderPreferencesSchema, { only: ["acme"] });
     expect(await refusal(house, [rule], { provider })).toEqual([
       400,

@@ -1,4 +1,4 @@
-/** Answers meant to be JSON: the repairs, and the texts which must stay unchanged. */
+/** Answers meant to be JSON: the repairs, and the texts that must stay unchanged. */
 import { describe, expect, test } from "@jest/globals";
 import { type Verdict, anyObject, heal } from "@sluice/inference-svc/plugins/response-healing/ladder.js";
 import { wantedOf } from "@sluice/inference-svc/plugins/response-healing/wanted.js";
@@ -139,7 +139,7 @@ describe("any text", () => {
     );
   });
 
-  test("becomes an object which needs no repair", () => {
+  test("becomes an object that needs no repair", () => {
     const piece = fc.constantFrom(
       ...Array.from("{}[]:,\"'`\\ \n#/*="),
       "```",

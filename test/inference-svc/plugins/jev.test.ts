@@ -188,7 +188,7 @@ describe("the jev router over the whole stack", () => {
     if (!("list_fallback" in data)) expect(found.data).not.toHaveProperty("list_fallback");
   });
 
-  test("names a list which excludes the better models", async () => {
+  test("names a list that excludes the better models", async () => {
     expect((await chosen(request({ models: ["a/small"] }, hard))).data).toMatchObject({ list_tier_cap: "low" });
     expect((await chosen(request({ models: ["a/small"] }))).data).not.toHaveProperty("list_tier_cap");
   });

@@ -528,7 +528,7 @@ describe("a citation of an answer", () => {
     expect(told).toEqual(stream ? annotations : []);
   });
 
-  test("may be of a page which was read", async () => {
+  test("may be of a page that was read", async () => {
     site.script([page("<title>Tea</title><p>Hot.")]);
     model.script([chatAnswer({ role: "assistant", content: `See ${at("/a")}.` })]);
     const { events } = await turn({ text: at("/a"), plugins: fetching() });

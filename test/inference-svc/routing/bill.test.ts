@@ -276,7 +276,7 @@ test("an attempt failing before any output is free", async () => {
 
 test("a turn with two calls costs both", async () => {
   acme.script([chatStream("Hi")]);
-  /** A layer which repeats the turn after the first answer. */
+  /** A layer that repeats the turn after the first answer. */
   const twice: Layer = (turn) => (request, scope) => {
     const again = async () => {
       await readToEnd(turn(request, scope));

@@ -1,4 +1,4 @@
-/** An endpoint is measured by the tool calls of its answers: valid JSON which fits the schema of the function. */
+/** An endpoint is measured by the tool calls of its answers: valid JSON that fits the schema of the function. */
 import { afterEach, beforeEach, describe, expect, test } from "@jest/globals";
 import { ToolCallMeter } from "@sluice/inference-svc/routing/attempt/tool-arguments.js";
 import { EndpointRecords } from "@sluice/inference-svc/routing/records/endpoint-record.js";

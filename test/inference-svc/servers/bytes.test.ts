@@ -49,7 +49,7 @@ describe("how a stream is written", () => {
   });
 });
 
-describe("a head which contradicts its body", () => {
+describe("a head that contradicts its body", () => {
   const streamed = sse(hi, stop, "[DONE]");
   test.each<[string, Reply]>([
     ["a stream called text/plain", bytes(streamed, "text/plain; charset=utf-8")],

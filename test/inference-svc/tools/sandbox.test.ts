@@ -536,7 +536,7 @@ test.each([false, true])("a leaving client ends the run within 250 ms, stream: %
 });
 
 describe("rules of the key", () => {
-  test("redact the text which is run, read and shown", async () => {
+  test("redact the text that is run, read and shown", async () => {
     house.outer.script([calling({ name: bash.name, args: { command: "echo secret" } }), answering("Done.")]);
     adapter.script([ran({ stdout: "a secret", stderr: "se\u001b[0mcret" })]);
     const { events } = await turn({}, newScope({ guardrail: guardrailOf([redact("secret", "<m>")]) }));

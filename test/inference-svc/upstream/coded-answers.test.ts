@@ -165,7 +165,7 @@ describe("answers in a coding", () => {
     expect([fault?.reason, fault?.message]).toEqual([FaultReason.INVALID_REQUEST, "tools.0: unknown field"]);
   });
 
-  test.each(["zstd", "gzip"])("an error which cannot be unpacked (%s) keeps its status", async (coding) => {
+  test.each(["zstd", "gzip"])("an error that cannot be unpacked (%s) keeps its status", async (coding) => {
     const headers = { "content-type": "application/json", "content-encoding": coding };
     await begin([{ status: 429, headers, chunks: [{ bytes: "nonsense" }] }]);
     expect((await run(engine.turn, asking())).fault?.reason).toBe(FaultReason.RATE_LIMITED);

@@ -175,7 +175,7 @@ describe("bounds of a provider", () => {
     expect(write(messagesBody, vendor, { stop: [" "] }).body).not.toHaveProperty("stop_sequences");
   });
 
-  test("each format of edits goes to the provider which supports it", () => {
+  test("each format of edits goes to the provider that supports it", () => {
     const listed = { contextManagementJson: compaction };
     const toResponses = write(responsesBody, vendor, listed);
     expect(toResponses.body).toMatchObject({ context_management: JSON.parse(compaction) });

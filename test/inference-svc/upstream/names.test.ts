@@ -7,7 +7,7 @@ import { Client } from "undici";
 const keptMs = 300_000;
 const away = Object.assign(new Error("EAI_AGAIN"), { code: "EAI_AGAIN" });
 
-/** A name service which can be made to fail. */
+/** A name service that can be made to fail. */
 function nameService() {
   const state = { answers: true, now: 0 };
   const ask: LookupFunction = (_host, options, done) => {

@@ -50,7 +50,7 @@ test.each(["digest: abc", "content-length: 5", "transfer-encoding: gzip"])("a tr
 describe("an interim response", () => {
   const ok = "HTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\nHi";
 
-  // RFC 9110, 15.2: even clients which do not expect them must read them.
+  // RFC 9110, 15.2: even clients that do not expect them must read them.
   test.each(["100 Continue", "102 Processing", "103 Early Hints\r\nlink: </a>"])("%s is skipped", (informational) => {
     expect(read(`HTTP/1.1 ${informational}\r\n\r\n${ok}`)).toMatchObject({ status: 200, body: "Hi", isEnded: true });
   });

@@ -1,4 +1,4 @@
-/** Signed reasoning stays signed for clients which keep only `encrypted_content`. */
+/** Signed reasoning stays signed for clients that keep only `encrypted_content`. */
 import { describe, expect, test } from "@jest/globals";
 import type { InputItem } from "@sluice/inference-svc/turn/request.js";
 import { openReasoning, sealReasoning } from "@sluice/inference-svc/upstream/translate/reasoning-seal.js";

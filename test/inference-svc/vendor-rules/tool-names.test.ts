@@ -219,7 +219,7 @@ const vendors: Readonly<Record<string, Vendor>> = {
 };
 
 const letters = fc.constantFrom("a", "b", "A", "1", "9", "_", "-", ".", "/", ":", " ", "$", "é", "查", "😀");
-/** Short names which become equal by replaced characters, and long names which differ only beyond every limit. */
+/** Short names that become equal by replaced characters, and long names that differ only beyond every limit. */
 const names = fc
   .oneof(
     fc.array(letters, { minLength: 1, maxLength: 4 }).map((signs) => signs.join("")),

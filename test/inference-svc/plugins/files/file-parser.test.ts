@@ -75,7 +75,7 @@ interface Sent {
   readonly stages: readonly unknown[];
 }
 
-/** The last message to the provider, or the error which prevented it. */
+/** The last message to the provider, or the error that prevented it. */
 async function sent(request: Partial<TurnRequest>, caller: Partial<Caller> = {}): Promise<Sent> {
   const asked = newScope(caller);
   const before = upstream.requests.length;

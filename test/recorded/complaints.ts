@@ -5,7 +5,7 @@ import type { DoorResult } from "./replay.ts";
 const undecided = (row: DoorResult) =>
   row.differences.filter((difference) => ![...decisions, ...open].some((each) => isOfKind(each, row, difference)));
 
-/** Differences that no decision explains, those of a kind in one line with an example. */
+/** Undecided differences, one line with an example for each kind. */
 export function undecidedComplaints(rows: readonly DoorResult[]): string[] {
   const byKind = new Map<string, { count: number; example: string }>();
   for (const row of rows) {

@@ -1,6 +1,6 @@
 /**
- * Recorded exchanges of real programs with real providers, if they are on this machine: JSON lines, a file for each format, in the folder
- * `shared/recorded/corpus` beside the checkout or the one that RECORDED_CORPUS names. They stay outside the project.
+ * Recorded exchanges of real programs with real providers, if present on this machine: JSON lines, a file for each format, in the folder
+ * `shared/recorded/corpus` next to the checkout or in RECORDED_CORPUS. They stay outside the project.
  */
 import { existsSync, readFileSync, readdirSync } from "node:fs";
 import { join } from "node:path";

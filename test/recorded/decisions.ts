@@ -1,4 +1,4 @@
-/** Differences between recordings and Sluice that are decisions, each with its reason, and those that are still to be mended. */
+/** Deliberate differences between recordings and Sluice, each with its reason, and differences still to be fixed. */
 import type { Difference } from "./differences.ts";
 import type { DoorResult } from "./replay.ts";
 
@@ -216,7 +216,7 @@ const others: readonly DifferenceKind[] = [
 
 export const decisions: readonly DifferenceKind[] = [...refusals, ...answers, ...requests, ...others];
 
-/** Kinds that are to be mended: they pass, so that new ones are seen, and count as different in the printed figures. */
+/** Kinds to be fixed: they pass, so that new kinds stand out, and count as different in the printed figures. */
 export const open: readonly DifferenceKind[] = [
   {
     reason: "deferred tools that the client searches itself are sent once they are found",

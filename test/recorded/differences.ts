@@ -1,4 +1,4 @@
-/** Differences between what a provider said and what a door gave. */
+/** Differences between a provider's answer and Sluice's. */
 import type { AnswerFacts } from "./readers/answer.ts";
 import { canonical } from "./readers/json.ts";
 import type { Door } from "./questions.ts";
@@ -61,7 +61,7 @@ function contentOf(want: AnswerFacts, got: AnswerFacts): Difference[] {
 
 const figures = ["prompt", "completion", "cacheRead", "cacheWritten", "thoughts"] as const;
 
-/** A provider that counts nothing has not counted; Sluice estimates then. */
+/** A provider without token counts gives zeros; Sluice estimates then. */
 function tokensOf({ tokens: want }: AnswerFacts, { tokens: got }: AnswerFacts): Difference[] {
   if (!want || want.prompt + want.completion === 0) return [];
   const wrong = figures.filter((name) => want[name] !== (got?.[name] ?? 0));

@@ -23,16 +23,16 @@ export function requestDifferences(
 
 type Path = readonly (string | number)[];
 
-/** A path without its positions, which change when an element is left out. */
+/** A path without its indices, since they change when an element is left out. */
 const kindOf = (path: Path): string => path.map((part) => (typeof part === "number" ? "*" : part)).join(".");
 
-/** Fields that say one thing in several places: a receipt that names one of them tells of the others. */
+/** Fields for the same setting in several places: a receipt with one of them covers the others. */
 const effort = ["thinking", "output_config", "reasoning", "reasoning_effort"];
 
-/** Lists of many elements, of which a receipt names one. */
+/** Lists of many elements: a receipt names one of them. */
 const lists = new Set(["messages", "input", "tools", "system"]);
 
-/** Whether a receipt names the field, something that contains it, something within it, or another part of the same setting. */
+/** Whether a receipt names the field, its container, a part of it, or another part of the same setting. */
 function isTold(path: Path, { paths, text }: ToldChanges): boolean {
   const names = path.filter((part) => typeof part === "string");
   const [top = ""] = names;
@@ -69,7 +69,7 @@ function plain(format: string, body: JsonRecord): JsonRecord {
   return Object.fromEntries(Object.entries(spelled).filter(([name, value]) => !isNeutral(name, value)));
 }
 
-/** Settings whose value says what holds without them, and what Sluice replaces by the rules of its README: nothing is stored, end users are hashed. */
+/** Settings equal to their default, and settings replaced by Sluice as documented: nothing is stored, end users are hashed. */
 function isNeutral(name: string, value: unknown): boolean {
   if (["user", "safety_identifier", "stream_options"].includes(name)) return true;
   if (name === "metadata") return Object.keys(jsonRecord(value)).every((key) => key === "user_id");
@@ -117,7 +117,7 @@ function plainChat({
   tool_choice: choice,
   ...rest
 }: JsonRecord): JsonRecord {
-  // The place of a call in the list says its index.
+  // A call's place in the list gives its index.
   const plainCall = (call: JsonRecord) => {
     const called = jsonRecord(call["function"]);
     return {

@@ -54,7 +54,7 @@ export function readFrames(bytes: Buffer): Frame[] {
   return frames;
 }
 
-/** Headers with texts, of which a stream of Converse has no others. */
+/** Text headers, the only kind in a stream of Converse. */
 function readHeaders(bytes: Buffer): Map<string, string> {
   const headers = new Map<string, string>();
   for (let at = 0; at < bytes.length; ) {

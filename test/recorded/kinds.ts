@@ -1,4 +1,4 @@
-/** Small exchanges with invented words, one for each kind that recordings showed, so that the kinds stay tested where no recording is. */
+/** Small exchanges with invented words, one for each kind found in recordings, to test the kinds on machines without recordings. */
 import { type Exchange, exchangeOf } from "./corpus.ts";
 import type { JsonRecord } from "./readers/json.ts";
 

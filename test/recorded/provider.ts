@@ -1,4 +1,4 @@
-/** A provider that gives each caller the exchange that the caller's key names, and remembers what it was asked. */
+/** A provider that replays the exchange named by the caller's key, and remembers its requests. */
 import { once } from "node:events";
 import { type IncomingMessage, type ServerResponse, createServer } from "node:http";
 import type { AddressInfo } from "node:net";
@@ -10,7 +10,7 @@ export interface UpstreamCall {
   readonly headers: IncomingMessage["headers"];
 }
 
-/** Bytes of a write, so that events and characters are cut. */
+/** Bytes per write, so that events and characters are split. */
 const pieceBytes = 1300;
 
 export class RecordedProvider {
@@ -33,7 +33,7 @@ export class RecordedProvider {
     this.#server.close();
   }
 
-  /** What was asked for an exchange since the last look. */
+  /** Requests for an exchange since the last call. */
   takeAsked(id: string): readonly UpstreamCall[] {
     const asked = this.#asked.get(id) ?? [];
     this.#asked.delete(id);

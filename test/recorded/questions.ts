@@ -1,4 +1,4 @@
-/** Requests for the doors that ask for what a recorded answer says: the recorded words, and functions for the calls that it makes. */
+/** Requests for a recorded answer at every API endpoint: the recorded words, and declarations of the called functions. */
 import type { Exchange } from "./corpus.ts";
 import type { AnswerFacts } from "./readers/answer.ts";
 import { type JsonRecord, jsonRecord, jsonRecords, words } from "./readers/json.ts";
@@ -35,8 +35,8 @@ export function questionOf(exchange: Exchange, want: AnswerFacts): Question {
 }
 
 /**
- * The words of the recorded user. What a provider read beside them (documents, searches that it ran, pages) counts as prompt too, and Sluice estimates
- * a count that no request can explain: the prompt is filled up to the size that was billed.
+ * The words of the recorded user. Other input of the provider (documents, its own searches, pages) counts as prompt too, and Sluice estimates
+ * a count unexplained by the request: the prompt is filled up to the billed size.
  */
 function promptOf(body: JsonRecord, want: AnswerFacts): string {
   const turns = [body["messages"], body["contents"], body["input"]].flatMap(jsonRecords);
@@ -76,7 +76,7 @@ function lowerTypes(schema: unknown): unknown {
   );
 }
 
-/** @returns the body that asks the question at a door */
+/** @returns the body of the question in the endpoint's format */
 export function bodyFor(door: Door, model: string, { prompt, tools, thinks }: Question, stream: boolean): JsonRecord {
   const functions = tools.map(({ name, description, schema }) => ({ name, description, parameters: schema }));
   const has = tools.length > 0;

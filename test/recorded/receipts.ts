@@ -1,4 +1,4 @@
-/** What Sluice tells about a request that it changed: in the receipt of the answer, and in headers. */
+/** Sluice's report of its changes to a request: in the receipt of the answer, and in headers. */
 import { isEventStream, readEvents } from "./frames.ts";
 import { type JsonRecord, isJsonRecord, jsonRecord, jsonRecords, parse, words } from "./readers/json.ts";
 

@@ -22,7 +22,7 @@ const limitMs = 300_000;
     }, limitMs);
     afterAll(() => replay?.stop());
 
-    test("answers say at every door what the provider said, and requests go up as they came or are named", () => {
+    test("answers equal the provider's at every endpoint, and requests go up unchanged or with each change reported", () => {
       expect(undecidedComplaints(rows)).toEqual([]);
     });
   },

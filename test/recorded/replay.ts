@@ -1,4 +1,4 @@
-/** Sends recorded exchanges through a whole installation, in front of a provider that answers as it was recorded. */
+/** Sends recorded exchanges through a whole installation, in front of a provider replaying the recordings. */
 import { type House, startHouse } from "../support/house.ts";
 import type { Exchange } from "./corpus.ts";
 import { type Difference, differencesOf, abridged } from "./differences.ts";
@@ -19,7 +19,7 @@ export interface DoorResult {
   readonly differences: readonly Difference[];
 }
 
-/** Exchanges under way at a time; each has a key and a provider of its own, so that none rests for the failures of another. */
+/** Concurrent exchanges; each has its own key and provider, so that none rests after another's failures. */
 const atOnce = 6;
 
 export class Replay {
@@ -123,13 +123,13 @@ export class Replay {
   }
 }
 
-/** An answer of Sluice itself, before any provider was asked. */
+/** Sluice's own answer, before any provider call. */
 function refused(status: number, bytes: Buffer): Difference {
   const { message } = jsonRecord(jsonRecord(parse(bytes.toString()))["error"]);
   return { what: "refused", want: "an answer", got: abridged(`${status} ${words(message)}`) };
 }
 
-/** Names that the configuration file takes. */
+/** Model names valid in the configuration file. */
 const modelOf = ({ id, model }: Exchange): string => `${id}/${model.replace(/[^\w.:-]/g, "-") || "unknown"}`;
 
 const embeddingFormats: Readonly<Record<string, string>> = {

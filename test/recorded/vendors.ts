@@ -1,4 +1,4 @@
-/** Hosts of vendors, by which Sluice knows what they take. In the tests they lead to this machine. */
+/** Hosts of vendors; Sluice derives vendor rules from them. In the tests they lead to this machine. */
 import { execFileSync } from "node:child_process";
 import { mkdtempSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -27,7 +27,7 @@ const vendors: Readonly<Record<string, readonly [string, string]>> = {
   fireworks: ["api.fireworks.ai", "/inference/v1"],
 };
 
-/** Without the vendors' names every provider is a server that Sluice does not know. */
+/** Without the vendors' names every provider is an unknown server to Sluice. */
 export function baseUrlOf(vendor: string, port: number): string {
   const [host, path] = vendors[vendor] ?? ["127.0.0.1", "/v1"];
   return `http://${vendorNames ? host : "127.0.0.1"}:${port}${path}`;
@@ -35,12 +35,12 @@ export function baseUrlOf(vendor: string, port: number): string {
 
 const hosts = Object.values(vendors).map(([host]) => `127.0.0.1 ${host}\n`);
 
-/** Mounts the hosts file, which comes first, in a namespace of the program that comes after it. */
+/** Mounts the hosts file (first argument) in a namespace of the following program. */
 const mount = ["sh", "-c", 'mount --make-rprivate / && mount --bind "$0" /etc/hosts && exec "$@"'];
 
 /**
- * A command before a program that makes the vendors' names lead to this machine for the program alone: mounts in a namespace of its own, as root or
- * as a user. Undefined where the machine allows neither.
+ * A command prefix that leads the vendors' names to this machine for the program only: mounts in a new namespace, as root or
+ * as a user. Undefined when the machine allows neither.
  */
 export const vendorNames: readonly string[] | undefined = findVendorNames();
 

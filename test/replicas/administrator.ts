@@ -1,4 +1,4 @@
-/** Calls of administrators at the gateways in turn, with a journal of those that were acknowledged. */
+/** Administrators' calls at the gateways in turn, with a journal of the acknowledged ones. */
 import { setTimeout as wait } from "node:timers/promises";
 import type { ReplicaCluster } from "./cluster.ts";
 
@@ -7,13 +7,13 @@ export interface AdministratorReply {
   readonly status: number;
   readonly requestId: string;
   readonly body: unknown;
-  /** Number of the gateway that was asked. */
+  /** Number of the called gateway. */
   readonly gateway: number;
 }
 
 export interface Named {
   readonly hash: string;
-  /** Name in the last change that was acknowledged. */
+  /** Name in the last acknowledged change. */
   acknowledged: string;
   /** Names in changes without an answer: each may be in force at any time after. */
   readonly uncertain: Set<string>;
@@ -21,13 +21,13 @@ export interface Named {
 
 const limitMs = 30_000;
 const pauseMs = 20;
-/** An outage is answered by 500 and a header that permits a retry; 0 stands for no answer at all. */
+/** During an outage the answer is 500 with a header for a retry; 0 stands for no answer at all. */
 const expected: ReadonlySet<number> = new Set([0, 200, 201, 500]);
 
 export class ReplicaAdministrator {
   /** Requests of acknowledged changes: each has an entry in the audit log. */
   readonly acknowledged: string[] = [];
-  /** Keys whose making was acknowledged. */
+  /** Keys with an acknowledged creation. */
   readonly keys: Named[] = [];
   readonly odd: string[] = [];
   readonly #cluster: ReplicaCluster;
@@ -73,7 +73,7 @@ export class ReplicaAdministrator {
     return { key, named };
   }
 
-  /** Makes a guardrail that blocks the word. @throws when it was not acknowledged */
+  /** Makes a guardrail blocking the word. @throws when it was not acknowledged */
   async makeGuardrail(word: string): Promise<string> {
     const content_filters = [{ pattern: word, action: "block" }];
     const { status, body } = await this.change("POST", "/guardrails", { name: word, content_filters });

@@ -30,12 +30,12 @@ export interface ReplicasReport {
   readonly answered: number;
   readonly calls: number;
   readonly acknowledged: number;
-  /** p99 of the time from a change of policy to the last request at any gateway that it did not stop, in ms. */
+  /** p99 of the time from a change of policy to the last unblocked request at any gateway, in ms. */
   readonly policyMs: number;
-  /** Requests right after a change of policy, and those among them that were served on an earlier policy in spite of it. */
+  /** Requests right after a change of policy, and the number of them served on an earlier policy. */
   readonly afterChange: number;
   readonly servedLate: number;
-  /** Requests that were admitted under limits that are counted in Redis; undefined where the machine has none. */
+  /** Requests admitted under limits counted in Redis; undefined on a machine without Redis. */
   readonly limited: number | undefined;
   /** Complaints by what they are about. */
   readonly findings: Findings;
@@ -45,7 +45,7 @@ const conversations = 3;
 const repeaters = 1;
 const spenders = 1;
 const writers = 2;
-/** Whole answers of each gateway, and acknowledged changes, that a cluster must give after a fault before the next one. */
+/** Whole answers of each gateway, and acknowledged changes, required after a fault before the next one. */
 const answersBetween = 3;
 const changesBetween = 2;
 const healLimitMs = 90_000;
@@ -179,7 +179,7 @@ class Campaign {
     }
   }
 
-  /** Records are on their way for a while; what is still different after that is wrong. */
+  /** Records take a while to arrive; a difference after that is an error. */
   async #settled(): Promise<Findings> {
     const limit = performance.now() + deliveryLimitMs;
     for (;;) {

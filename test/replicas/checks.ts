@@ -1,4 +1,4 @@
-/** Compares what is on record in the end with what was answered. Each check has a name and the complaints that it found. */
+/** Compares the final records with the answers. Each check has a name and a list of complaints. */
 import { auditStates } from "@sluice/admin-svc/store/audit-check.js";
 import { cliLimits, openDatabase } from "@sluice/admin-svc/store/postgres/postgres.js";
 import pg from "pg";
@@ -17,7 +17,7 @@ export interface Checked {
   readonly administrator: ReplicaAdministrator;
 }
 
-/** Generations that are also asked for over HTTP, the last ones. */
+/** Number of last generations also fetched over HTTP. */
 const shownGenerations = 20;
 /** Keys of a page. */
 const pageSize = 100;
@@ -104,7 +104,7 @@ async function wrongGenerations(
   for (const [n, id] of generations.slice(-shownGenerations).entries()) {
     const path = `/generation?id=${encodeURIComponent(id)}`;
     const { status, body } = await administrator.send(n % cluster.gateways.length, "GET", path);
-    // An outage, which a busy machine makes of slow statements, says nothing of the record, which the other checks have read.
+    // An outage (slow statements on a busy machine) proves nothing about the record, which the other checks have read.
     if (status === 500) continue;
     const { outcome, provider_responses: calls = [] } = (body as { data?: ShownGeneration } | undefined)?.data ?? {};
     const whole = calls.filter((call) => call.status === 200).length;
@@ -124,7 +124,7 @@ function overshot(provider: CountingProvider, processes: number): string[] {
     .map(([key, count]) => `key ${key} made ${count} calls with money for ${budgetCalls}`);
 }
 
-/** A turn that was handed from a lost process to another one has two calls, of which one was given up. */
+/** A turn handed over from a lost process has two calls, one of them given up. */
 async function askedTwice(database: pg.Client, once: readonly string[]): Promise<string[]> {
   const { rows } = await database.query<{ session_id: string; calls: string }>(
     `select session_id, count(*) as calls from usage_records

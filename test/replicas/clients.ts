@@ -11,13 +11,13 @@ import { type TurnAnswer, type TurnRequest, beginTurn, endTurn } from "./turns.t
 export const callCost = 0.01;
 /** Keys with a budget expire this long after they are made: longer than clocks may be off and a key is used, so no process may refuse one yet. */
 const keyLifeMs = (maxClockShift + 600) * 1_000;
-/** Calls that a key with a budget can pay. */
+/** Calls within a key's budget. */
 export const budgetCalls = 20;
 const turnsOfSession = 3;
 const pauseMs = 10;
 
 /**
- * Permitted statuses: no answer, no money, a repeat that came too soon or too late, a failure of the service, and a process that ended
+ * Permitted statuses: no answer, no money, a repeat too soon or too late, a failure of the service, and a process ended
  * during a turn.
  */
 const expected: ReadonlySet<number> = new Set([0, 200, 402, 429, 500, 502, 503, 524]);
@@ -29,13 +29,13 @@ export class Clients {
   readonly generations: string[] = [];
   /** Whole answers of each gateway. */
   readonly answers: number[];
-  /** Answers that the contract does not permit. */
+  /** Answers violating the contract. */
   readonly odd: string[] = [];
-  /** Answers that claim more than the provider has said, or end without an end. */
+  /** Answers with more text than sent by the provider, or without a terminal event. */
   readonly untrue: string[] = [];
-  /** Repeats of a running request that were another turn. */
+  /** Repeats of a running request that started another turn. */
   readonly repeated: string[] = [];
-  /** Sessions of requests that were answered while they were repeated. */
+  /** Sessions of requests answered while they were repeated. */
   readonly once: string[] = [];
   readonly #cluster: ReplicaCluster;
   readonly #provider: CountingProvider;
@@ -113,7 +113,7 @@ export class Clients {
     return this.#note(answer, request.text, gateway);
   }
 
-  /** @param isNew false when the answer is of a turn that is noted already */
+  /** @param isNew false when the answer belongs to an already noted turn */
   #note(answer: TurnAnswer, session: string, gateway: number, isNew = true): TurnAnswer {
     const { status, completed, problem } = answer;
     if (!expected.has(status)) this.odd.push(`${status} to ${session}`);

@@ -1,6 +1,6 @@
 /**
- * Three gateways, three inference processes, two admin-svc, two Postgres and, where the machine has it, two Redis, as separate processes. Every
- * connection between two services passes a link that can be cut.
+ * Three gateways, three inference processes, two admin-svc, two Postgres and, if installed, two Redis, as separate processes. Every
+ * connection between two services passes a link, and each link can be cut.
  */
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -88,7 +88,7 @@ export class ReplicaCluster {
 
   /**
    * @param config YAML of the configuration file
-   * @param older checkout of the build that all processes start with; this one when undefined
+   * @param older checkout of the build all processes start with; this one when undefined
    */
   static async start(config: string, older?: string): Promise<ReplicaCluster> {
     const folder = mkdtempSync(join(tmpdir(), "sluice-replicas-"));
@@ -130,7 +130,7 @@ export class ReplicaCluster {
   }
 
   /**
-   * Ends a rollout as the pages tell it: processes of the older build start again with this one, and the ledger is repaired.
+   * Completes a rollout as documented: processes of the older build restart with this one, and the ledger is repaired.
    * @returns why it could not be repaired
    */
   async upgrade(): Promise<readonly string[]> {
@@ -154,7 +154,7 @@ export class ReplicaCluster {
     });
   }
 
-  /** Leads new connections to the Redis that takes writes. */
+  /** Leads new connections to the writable Redis. */
   followRedis({ port }: RedisPair): void {
     for (const link of [...this.#wires.gatewayToRedis, ...this.#wires.inferenceToRedis]) link.lead({ host, port });
   }

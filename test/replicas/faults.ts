@@ -14,7 +14,7 @@ export interface Fault {
 }
 
 const longestMs = 1_500;
-/** Seconds by which the clock of a process may be off. */
+/** Maximum clock error of a process in seconds. */
 export const maxClockShift = 300;
 /** Two faults at once, so often. */
 const pairShare = 0.25;
@@ -85,7 +85,7 @@ function draw(cluster: ReplicaCluster, random: Random): Fault {
 }
 
 /**
- * A process that is killed starts again with another clock and, where there are two, with either build. An admin-svc gets the newer one, because
+ * A killed process restarts with another clock and, if there are two builds, with either. An admin-svc gets the newer one, because
  * an older one does not start once the schema is newer.
  */
 function killing({ older }: ReplicaCluster, replica: ServiceProcess, random: Random): Fault {

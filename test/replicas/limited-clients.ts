@@ -1,26 +1,26 @@
-/** Keys with limits of requests that all gateways count together in Redis, and what they were given. */
+/** Keys with request limits counted by all gateways together in Redis, and the number of their admitted requests. */
 import { setTimeout as wait } from "node:timers/promises";
 import type { ReplicaAdministrator } from "./administrator.ts";
 import type { ReplicaCluster } from "./cluster.ts";
 
-/** Requests a minute of a key that asks for more at once. */
+/** Requests a minute of a key with a higher demand. */
 const limit = 12;
 /** Requests at each gateway at once. */
 const width = 10;
-/** A process alone has a small part of it, as long as killed ones still count, and the steady client asks for less than that. */
+/** A process counting without Redis has a small part of it, as long as killed ones still count; the steady client needs less than this part. */
 const plenty = 60_000;
 const steadyEveryMs = 100;
 const pauseMs = 200;
-/** Waves of requests at a key, so that some come while Redis is away and some when it is back. */
+/** Waves of requests at a key, some while Redis is unreachable and some after its return. */
 const waves = 8;
-/** All processes alone give out a fifth more than the limit together, beside what was counted in Redis. */
+/** Without Redis all processes together admit a fifth more than the limit, in addition to the requests counted in Redis. */
 const withoutRedis = 1.2;
 const sharedLimitMs = 60_000;
 
 export class LimitedClients {
-  /** Keys that were given more than they may get. */
+  /** Keys with more requests than permitted. */
   readonly overshot: string[] = [];
-  /** Requests that were refused although their key had plenty left. */
+  /** Requests refused although their key was far below its limit. */
   readonly refused: string[] = [];
   admitted = 0;
   readonly #cluster: ReplicaCluster;
@@ -33,7 +33,7 @@ export class LimitedClients {
     this.#administrator = administrator;
   }
 
-  /** Asks evenly with a key whose limit is far away: it may be refused at no time. */
+  /** Sends requests evenly with a key far below its limit: none may be refused. */
   async askSteadily(over: () => boolean): Promise<void> {
     const key = await this.#makeKey(plenty);
     for (let n = 0; !over(); n++) {
@@ -44,7 +44,7 @@ export class LimitedClients {
   }
 
   /**
-   * Uses up the limits of keys at all gateways, whatever happens. A gateway that starts without Redis knows of no other process and gives out
+   * Uses up the limits of keys at all gateways, whatever happens. A gateway started without Redis knows of no other process and admits
    * a whole limit.
    */
   async useUp(over: () => boolean): Promise<void> {
@@ -62,7 +62,7 @@ export class LimitedClients {
     }
   }
 
-  /** Settles when all gateways count together, and have shown so with a key of which they gave out the limit, and no more. */
+  /** Settles when all gateways count together, proved by a key with exactly its limit admitted. */
   async untilHeld(): Promise<void> {
     const latest = performance.now() + sharedLimitMs;
     for (;;) {
@@ -91,7 +91,7 @@ export class LimitedClients {
     if (admitted > most) this.overshot.push(`${admitted} requests with a limit of ${limit}, at most ${most} ${when}`);
   }
 
-  /** @returns the number of requests that were admitted */
+  /** @returns the number of admitted requests */
   async #wave(key: string): Promise<number> {
     const gateways = [...this.#cluster.gateways.keys()];
     const asked = gateways.flatMap((gateway) => Array.from({ length: width }, () => this.#ask(key, gateway)));
@@ -119,7 +119,7 @@ export class LimitedClients {
     }
   }
 
-  /** Losses of Redis of each gateway; undefined while one counts alone or does not answer. */
+  /** Losses of Redis of each gateway; undefined while a gateway counts by itself or does not answer. */
   async #losses(): Promise<string | undefined> {
     const texts = await Promise.all(this.#cluster.gateways.map((gateway) => gateway.metrics().catch(() => "")));
     if (!texts.every((text) => /^sluice_limits_shared(?:\{\S*\})? 1$/m.test(text))) return undefined;

@@ -20,13 +20,13 @@ const given = readOrExit(() => {
     /** A thousand take about half an hour. */
     faults: parseNumber("faults", { default: 200, min: 1, max: 1_000_000 }, values.faults),
     seed: parseNumber("seed", { default: Date.now() % most, min: 0, max: most }, values.seed),
-    /** Changes of policy that are timed before the first fault. */
+    /** Changes of policy timed before the first fault. */
     rounds: parseNumber("rounds", { default: 100, min: 1, max: 10_000 }, values.rounds),
     older: values.older === undefined ? undefined : findBuild(values.older),
   };
 }, "usage: npm run replicas -- [--faults N] [--seed N] [--rounds N] [--older CHECKOUT]");
 
-/** @throws when the folder is no checkout that was built */
+/** @throws when the folder is no built checkout */
 function findBuild(folder: string): string {
   const checkout = resolve(folder);
   if (existsSync(programIn(checkout, "gateway"))) return checkout;

@@ -1,4 +1,4 @@
-/** Keys that get a guardrail or are disabled, and the requests that they may not make any more. */
+/** Keys about to be blocked by a guardrail or disabled, and their forbidden requests. */
 import { setTimeout as wait } from "node:timers/promises";
 import type { ReplicaAdministrator, AdministratorReply } from "./administrator.ts";
 import type { ReplicaCluster } from "./cluster.ts";
@@ -15,9 +15,9 @@ interface Barred {
 }
 
 export class PolicyClients {
-  /** Requests of a key that was barred by then, and served all the same: a process that is cut off serves on its last policy. */
+  /** Requests served despite a blocked key: a disconnected process serves on its last policy. */
   servedLate = 0;
-  /** Requests of a key that was barred by then. */
+  /** Requests of blocked keys. */
   asked = 0;
   readonly #cluster: ReplicaCluster;
   readonly #administrator: ReplicaAdministrator;
@@ -33,7 +33,7 @@ export class PolicyClients {
     this.#guardrail = await this.#administrator.makeGuardrail(word);
   }
 
-  /** Changes the policy of new keys at every gateway, and asks the one that has answered. */
+  /** Changes the policy of new keys at every gateway, and sends requests to the acknowledging gateway. */
   async change(over: () => boolean): Promise<void> {
     for (let n = 0; !over(); n++) {
       const made = await this.#administrator.makeKey(`barred ${n}`);
@@ -65,7 +65,7 @@ export class PolicyClients {
     return (await endTurn(await beginTurn(turn))).status;
   }
 
-  /** @returns keys that a gateway still serves although they are barred, when all is well again */
+  /** @returns blocked keys still served by a gateway after complete recovery */
   async stillServed(): Promise<readonly string[]> {
     const wrong: string[] = [];
     for (const { key, status } of this.#barred.slice(-20)) {
@@ -77,7 +77,7 @@ export class PolicyClients {
     return wrong;
   }
 
-  /** The first answer that is neither a failure nor 503. */
+  /** The first answer other than a failure or 503. */
   async #settled(key: string, gateway: number): Promise<number> {
     const limit = performance.now() + limitMs;
     for (;;) {
@@ -88,8 +88,8 @@ export class PolicyClients {
   }
 
   /**
-   * How long an assignment takes to be in force at all gateways, while nothing else happens.
-   * @returns ms from the call until the last request began that it did not stop, of each gateway in each round
+   * Time until an assignment is in force at all gateways, without other activity.
+   * @returns ms from the call until the start of the last unblocked request, of each gateway in each round
    */
   async measure(rounds: number): Promise<readonly number[]> {
     const found: number[] = [];

@@ -1,6 +1,6 @@
 /**
- * A Postgres with a standby that has every commit before its client hears of it. The primary can be killed and started again, or left
- * for the standby, which then gets a standby of its own.
+ * A Postgres with a synchronous standby, which has every commit before its client does. The primary can be killed and restarted, or
+ * abandoned for the standby, which then gets its own standby.
  */
 import { appendFileSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { cp } from "node:fs/promises";
@@ -17,7 +17,7 @@ interface Server {
   readonly log: string;
 }
 
-/** Files of a running server that its copy must not have. */
+/** Files of a running server left out of its copy. */
 const ownFiles = /^(postmaster\.pid|postmaster\.opts|pg_wal\/.+|pg_replslot\/.+|pg_dynshmem\/.+|pg_notify\/.+)$/;
 
 export class PostgresPair {
@@ -42,7 +42,7 @@ export class PostgresPair {
     return pair;
   }
 
-  /** URL of the server that takes writes. */
+  /** URL of the writable server. */
   get url(): string {
     return (this.#serving as RunningPostgres).url;
   }
@@ -101,7 +101,7 @@ export class PostgresPair {
     await this.#untilFollowed();
   }
 
-  /** Copies the files while the server runs, with the label that makes the copy whole. */
+  /** Copies the files while the server runs, with the backup label needed for a consistent copy. */
   async #copyTo(cluster: string): Promise<void> {
     const from = join(this.#primary.dataDir, "cluster");
     const client = new pg.Client({ connectionString: this.url });
@@ -144,7 +144,7 @@ async function killNow(running: RunningPostgres | undefined): Promise<void> {
   await running.exited;
 }
 
-/** The processes of sessions outlive the server that was killed by a moment, and keep a new one from starting. */
+/** Session processes outlive the killed server by a moment, and keep a new one from starting. */
 async function restart(server: Server): Promise<RunningPostgres> {
   for (let tries = 1; ; tries++) {
     try {

@@ -1,4 +1,4 @@
-/** A provider that counts its calls by the text of their first message, and can be told to end an answer only when a client says so. */
+/** A provider with a call count by the text of the first message; on request it ends an answer only at a client's signal. */
 import { once } from "node:events";
 import { type ServerResponse, createServer } from "node:http";
 import type { AddressInfo } from "node:net";

@@ -1,6 +1,6 @@
 /**
- * A Redis with a replica, both without a file: a server that starts again has forgotten everything. The primary can be killed, left for its
- * replica, or made the replica of its replica while it lives.
+ * A Redis with a replica, both without a file: a restarted server has forgotten everything. The primary can be killed, abandoned for its
+ * replica, or made the replica of its replica while it runs.
  */
 import { join } from "node:path";
 import { end, spawnChild } from "@sluice/local/child.js";
@@ -13,7 +13,7 @@ const host = "127.0.0.1";
 
 interface Server {
   readonly port: number;
-  /** Folder for what a replica is sent of its primary, which it writes down before it reads it. */
+  /** Folder for the replica's received data, written to disk before it is loaded. */
   readonly folder: string;
   readonly log: string;
   running: Awaited<ReturnType<typeof spawnChild>> | undefined;
@@ -48,7 +48,7 @@ export class RedisPair {
     return pair;
   }
 
-  /** Port of the server that takes writes. */
+  /** Port of the writable server. */
   get port(): number {
     return this.#primary.port;
   }
@@ -71,7 +71,7 @@ export class RedisPair {
     await this.#follow();
   }
 
-  /** Has the two change places, and loses nothing. Connections to the server that takes no writes any more stay open. */
+  /** Swaps the two servers' roles without losing data. Connections to the former primary stay open. */
   async handOver(moved: () => void): Promise<void> {
     await ask(this.#primary, "failover");
     await eventually(async () => /^role:master\r$/m.test(await ask(this.#replica, "info", "replication")));

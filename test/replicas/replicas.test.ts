@@ -5,7 +5,7 @@ import { runReplicasCampaign } from "./campaign.ts";
 const faults = 12;
 /** Draws every kind of fault among the first twelve. */
 const seed = 156;
-/** A bound for what hangs; the goal is that of npm run replicas. */
+/** Deadline for a hanging test; npm run replicas holds the actual goal. */
 const policyLimitMs = 60_000;
 
 test(`${faults} faults in a cluster: nothing acknowledged is lost, doubled or untrue`, async () => {

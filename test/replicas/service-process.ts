@@ -11,14 +11,14 @@ export interface ServiceProcessOptions {
   readonly port: number;
   readonly healthPort: number;
   readonly environment: NodeJS.ProcessEnv;
-  /** File to which its log is appended. */
+  /** Path of its log file (appended to). */
   readonly log: string;
 }
 
 export interface StartOptions {
   /** How far its clock is ahead. */
   readonly clockShiftMs?: number;
-  /** Path of the checkout whose build it runs; this one when undefined. */
+  /** Path of the checkout with its build; this one when undefined. */
   readonly checkout?: string | undefined;
 }
 
@@ -29,9 +29,9 @@ export class ServiceProcess {
   #running: Awaited<ReturnType<typeof spawnChild>> | undefined;
   /** How it ended, when nobody had ended it. */
   #fall: string | undefined;
-  /** Times that it was started. */
+  /** Number of starts. */
   starts = 0;
-  /** Path of the checkout whose build it runs. */
+  /** Path of the checkout with its build. */
   checkout = root;
 
   constructor(options: ServiceProcessOptions) {

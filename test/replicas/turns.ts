@@ -16,16 +16,16 @@ export interface TurnRequest {
 export interface TurnAnswer {
   /** 0 when the connection failed, at any time. */
   readonly status: number;
-  /** Name of the generation of an answer that claims to be whole. */
+  /** Generation name of a complete answer. */
   readonly completed: string | undefined;
-  /** Fault of an answer that ended in good order; undefined without one. */
+  /** Fault of a properly ended answer; undefined without one. */
   readonly problem: string | undefined;
 }
 
 const limitMs = 60_000;
 const failed: TurnAnswer = { status: 0, completed: undefined, problem: undefined };
 
-/** Settles with the head of the answer; of a stream that is its first event. @returns undefined when the connection failed */
+/** Settles with the head of the answer; for a stream, with its first event. @returns undefined when the connection failed */
 export function beginTurn({ baseUrl, key, model, text, isSession, stream, idempotencyKey }: TurnRequest) {
   return fetch(`${baseUrl}/responses`, {
     method: "POST",

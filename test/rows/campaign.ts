@@ -48,13 +48,13 @@ async function runRow(row: Row, houses: RowHouses): Promise<RowResult> {
   return { row, outcomes, verdict: row.final === undefined ? verdict : finalVerdict(row, verdict) };
 }
 
-/** A row of refusals is refused, and one that also works for some is a part. */
+/** A row of refusals is refused; if some cases also work, it is partial. */
 function finalVerdict({ cases }: Row, verdict: RowVerdict): RowVerdict {
   if (verdict !== "works") return verdict;
   return cases.every(({ refused }) => refused !== undefined) ? "refused" : "part";
 }
 
-/** Rows that contradict the specification, or are worse than the verdict written beside them. */
+/** Rows contradicting the specification, or worse than their recorded verdict. */
 export const complaintsOf = (results: readonly RowResult[]): readonly RowResult[] =>
   results.filter(({ row, verdict }) => verdict === "wrong" || isWorse(verdict, expectedOf(row)));
 

@@ -1,7 +1,7 @@
-/** Configuration files of the installations that rows run against: one with every service, one with providers alone. */
+/** Configuration files of the rows' installations: one with every service, one with only providers. */
 import { rowDialects } from "./row.ts";
 
-/** Names that the formats decide by: what Claude, Gemini and others take differs. */
+/** Model names decide vendor rules: Claude, Gemini and others accept different requests. */
 const upstreamModels = {
   chat: "large-1",
   responses: "gpt-5",
@@ -47,7 +47,7 @@ const models: readonly object[] = [
     output_modalities: ["text", "image"],
     endpoints: [{ provider: "other", pricing: { ...pricing, image_output: "0.04" } }],
   },
-  // Two endpoints, of which the first is the cheaper one.
+  // Two endpoints, the first the cheaper.
   {
     id: "t/twins",
     endpoints: [
@@ -82,7 +82,7 @@ const bareFile = (origin: string) => ({
 /** Models of each preset of fusion. */
 const panel = { analysis_models: ["t/chat", "t/messages"], model: "t/responses" };
 
-/** JSON, which YAML reads as well. */
+/** JSON, also readable as YAML. */
 export const bareConfiguration = (origin: string): string => JSON.stringify(bareFile(origin));
 
 export function fullConfiguration(origin: string): string {

@@ -1,4 +1,4 @@
-/** npm run rows -- [WORDS]: runs the rows of the contract, or those whose name has the words, and prints a table of what each answers. */
+/** npm run rows -- [WORDS]: runs the rows of the contract, or those with the words in their name, and prints a table of their answers. */
 import { complaintsOf, runRows } from "./campaign.ts";
 import { tableLine, totalLines } from "./report.ts";
 import { rowsOfContract } from "./table/all.ts";

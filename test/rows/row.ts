@@ -1,4 +1,4 @@
-/** One row of the contract: what is asked, what must reach the provider, and what must come back. */
+/** One row of the contract: the request, the expected request at the provider, and the expected answer. */
 
 export const rowDialects = ["chat", "responses", "messages", "gemini", "converse"] as const;
 export type RowDialect = (typeof rowDialects)[number];
@@ -21,15 +21,15 @@ export interface ModelWords {
   readonly cut?: boolean;
   /** A failure in place of an answer. */
   readonly fails?: { readonly status: number; readonly code?: string; readonly message: string };
-  /** Items that only a provider of the format `responses` gives. */
+  /** Items exclusive to providers of the format `responses`. */
   readonly items?: readonly object[];
 }
 
-/** Services beside the provider of the request. */
+/** Services in addition to the request's provider. */
 export type ServiceName = "other" | "search" | "moderation" | "page" | "ocr" | "mcp" | "sandbox";
 
 export interface RowCase {
-  /** Body of the request beside `model` and `input`, which is "Hi" unless it is given. */
+  /** Body of the request in addition to `model` and `input`; `input` defaults to "Hi". */
   readonly ask?: Readonly<Record<string, unknown>>;
   /** One request for each; all five formats when absent. Other names are models of the installation. */
   readonly on?: readonly string[];
@@ -37,13 +37,13 @@ export interface RowCase {
   readonly bare?: boolean;
   readonly headers?: Readonly<Record<string, string>>;
   readonly says?: readonly ModelWords[];
-  /** Words of internal models and of those that tools ask. */
+  /** Words of internal models and of models called by tools. */
   readonly otherSays?: readonly ModelWords[];
   /** In the last request to the provider. */
   readonly sent?: Pattern;
   /** The same for one format, in place of `sent`. */
   readonly sentBy?: Partial<Record<RowDialect, Pattern>>;
-  /** Formats that have no word for the field, each with the path that the receipt names in its place. */
+  /** Formats without the field, each with the path reported in the receipt. */
   readonly lost?: Partial<Record<RowDialect, string>>;
   /** In no request to the provider. */
   readonly unsent?: RegExp;
@@ -59,7 +59,7 @@ export interface RowCase {
 
 export interface Row {
   readonly name: string;
-  /** Verdict that the row has today; `works` when absent. The tests fail when it is worse. */
+  /** The row's current verdict; `works` when absent. The tests fail when it gets worse. */
   readonly now?: RowVerdict;
   /** Why the rest of the row is refused for good: no setting changes it. */
   readonly final?: string;

@@ -1,4 +1,4 @@
-/** Every row of the contract against a whole installation: none may contradict the specification, or be worse than the table says. */
+/** Every row of the contract against a whole installation: none may contradict the specification, or be worse than the table. */
 import { expect, test } from "@jest/globals";
 import { complaintsOf, runRows } from "./campaign.ts";
 import { tableLine, totalLines } from "./report.ts";
@@ -9,7 +9,7 @@ test("no row has the name of another one", () => {
   expect(names.filter((name, index) => names.indexOf(name) !== index)).toEqual([]);
 });
 
-test("rows of the contract do what the table says", async () => {
+test("rows of the contract get their verdict of the table", async () => {
   const started = performance.now();
   const results = await runRows(rowsOfContract);
   const seconds = ((performance.now() - started) / 1_000).toFixed(1);

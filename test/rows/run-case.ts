@@ -19,7 +19,7 @@ interface Answered {
   /** The response, also of a stream, or the body of a failure. */
   readonly body: Readonly<Record<string, unknown>>;
   readonly types: readonly string[];
-  /** Faults that no answer may have, whatever was asked. */
+  /** Faults forbidden in every answer. */
   readonly broken: readonly string[];
 }
 
@@ -95,7 +95,7 @@ function refusalFinding([status, pattern]: readonly [number, RegExp], got: numbe
   return { verdict: got === status && pattern.test(message) ? "works" : "missing", says };
 }
 
-/** Fields that the receipt lists as not sent, each as path=reason. */
+/** Fields listed in the receipt as not sent, each as path=reason. */
 const notSentIn = ({ body }: Answered): string[] => {
   const { params } = (body["service_metadata"] ?? {}) as { readonly params?: { readonly not_sent?: unknown[] } };
   return (params?.not_sent ?? []).map((each) => (typeof each === "string" ? each : JSON.stringify(each)));

@@ -1,4 +1,7 @@
-/** Everything that a real installation calls, over one socket: providers of five formats, models that tools ask, search engines, moderation, OCR, pages, a sandbox. */
+/**
+ * All services called by a real installation, over one socket: providers of five formats, models of tools, search engines, moderation, OCR, pages, a
+ * sandbox.
+ */
 import { once } from "node:events";
 import { type IncomingMessage, type ServerResponse, createServer } from "node:http";
 import type { AddressInfo } from "node:net";
@@ -41,7 +44,7 @@ export async function startRowServices(): Promise<RowServices> {
     response.writeHead(status, { "content-type": type }).end(answer);
   };
   const server = createServer((request, response) => void serve(request, response).catch(() => response.destroy()));
-  // A connection that closes between two requests would fail one of them.
+  // A connection closed between two requests would fail one of them.
   server.keepAliveTimeout = 600_000;
   server.listen(0, "127.0.0.1");
   await once(server, "listening");

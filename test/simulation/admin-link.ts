@@ -18,7 +18,7 @@ import type { VirtualTime } from "./virtual-time.ts";
 /** One way of a message within a cluster: at least so long, and the mean of what comes on top. */
 const leastDelayMs = 0.2;
 const furtherDelayMs = 0.8;
-/** A reading of a key that waits longer has failed for its reader (proto/lib/policy/questions.ts). */
+/** A key lookup fails for its reader after this wait (proto/lib/policy/questions.ts). */
 const readLimitMs = 2_000;
 /** Time for each further key of a call, as a part of the time for a call of one key (`node test/dist/bench/key-reads.js`). */
 const furtherKeyCost = 0.05;

@@ -35,7 +35,7 @@ function valueOf(random: Random, depth: number): unknown {
   return objectOf(random, depth);
 }
 
-/** Mutation after which the words of JSON are spelled as in Python. */
+/** Mutation of true, false and null into None: the original word is lost. */
 export const pythonWords = "words of Python";
 
 export interface Defect {

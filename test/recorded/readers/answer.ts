@@ -1,4 +1,4 @@
-/** What an answer says, in the same words for every format, so that a recording and the answer at a door can be compared. */
+/** An answer's content in the same form for every format, so that a recording and Sluice's answer can be compared. */
 
 export interface ToolCallFacts {
   readonly name: string;
@@ -39,17 +39,17 @@ export interface AnswerFacts {
   /** The format's own word for the end. */
   reason: string;
   tokens?: TokenFacts;
-  /** Of an answer that failed. */
+  /** Error of a failed answer. */
   fault?: { readonly status: number | undefined; readonly message: string };
   /** Of a stream. */
   stream?: {
-    /** Events that begin an answer, in formats that have one. */
+    /** Start events of an answer, in formats with one. */
     readonly starts?: number;
-    /** Events that end the answer: [DONE], `message_stop`, `response.completed` and its siblings. */
+    /** Terminal events of the answer: [DONE], `message_stop`, `response.completed` and its siblings. */
     readonly terminals: number;
     /** Chunks with a reason. */
     readonly reasons?: number;
-    /** Texts that the deltas make, where the format repeats the whole texts in its last event. */
+    /** Texts assembled from deltas, in formats whose last event repeats the whole texts. */
     readonly deltas?: { readonly text: string; readonly thoughts: string; readonly refusal: string };
   };
 }

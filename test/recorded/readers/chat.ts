@@ -1,4 +1,4 @@
-/** Chat Completions, with the variants of many vendors. A stream is folded into the message that it makes. */
+/** Chat Completions, with the variants of many vendors. A stream is folded into its message. */
 import { type StreamEvent, isEventStream, readEvents } from "../frames.ts";
 import {
   type AnswerFacts,
@@ -65,7 +65,7 @@ class ChatFold {
     const usage = [chunk["usage"], choice["usage"], jsonRecord(chunk["x_groq"])["usage"]].find(isJsonRecord);
     if (usage) this.#answer.tokens = tokensOf(usage);
     this.#answer.sources = [...linksOf(chunk), ...(linksOf(chunk).length > 0 ? [] : this.#answer.sources)];
-    // Perplexity sends a whole message beside each delta, and an empty delta beside a whole message.
+    // Perplexity sends a whole message with each delta, and an empty delta with a whole message.
     const { message, delta } = choice;
     const said = (this.#isWhole ? [message, delta] : [delta, message]).find(isJsonRecord);
     if (said) this.#addMessage(said);
@@ -90,7 +90,7 @@ class ChatFold {
       return { ...answer, outcome: "failed", fault: { status: Number(code) || undefined, message: words(message) } };
     }
     if (answer.reason !== "") return answer;
-    // Some servers leave the reason out. A whole body, or [DONE], is the end all the same, if anything was said.
+    // Some servers leave the reason out. A whole body, or [DONE], still is the end, if there was any content.
     const hasContent = [answer.text, answer.refusal].some((text) => text !== "") || answer.calls.length > 0;
     if (!hasContent || (!this.#isWhole && this.#dones === 0)) return { ...answer, outcome: "cut" };
     return { ...answer, end: "done" };
@@ -130,7 +130,7 @@ class ChatFold {
   }
 
   #addPiece(call: JsonRecord): void {
-    // Snowflake writes an empty custom call beside each function.
+    // Snowflake writes an empty custom call next to each function.
     const isCustom = isJsonRecord(call["custom"]) && !isJsonRecord(call["function"]);
     const called = jsonRecord(isCustom ? call["custom"] : call["function"]);
     const given = isCustom ? called["input"] : called["arguments"];
@@ -168,7 +168,7 @@ function tokensOf(usage: JsonRecord): TokenFacts {
     jsonRecord(usage["completion_tokens_details"])["reasoning_tokens"],
     usage["reasoning_tokens"],
   );
-  // xAI and Google count thoughts beside the answer; the total shows it.
+  // xAI and Google count thoughts in addition to the answer; the total shows it.
   const beside = Math.max(0, count(usage["total_tokens"]) - prompt - completion);
   const isBeside = beside > 0 && (thoughts === 0 || thoughts === beside);
   return {

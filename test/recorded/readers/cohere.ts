@@ -1,4 +1,4 @@
-/** Cohere's Chat API, version 2. A stream is folded into the message that it makes. */
+/** Cohere's Chat API, version 2. A stream is folded into its message. */
 import { isEventStream, readEvents } from "../frames.ts";
 import { type AnswerFacts, type End, emptyAnswer } from "./answer.ts";
 import {
@@ -91,7 +91,7 @@ function readMessage(message: JsonRecord, reason: unknown, usage: unknown): Answ
       // Cohere bills less than it counts: its own part of the prompt is free.
       prompt: billedPrompt,
       completion: firstCount(billed["output_tokens"], counted["output_tokens"]),
-      // TokenFacts that are not billed are the first of the prompt, so they are the first that a cache holds.
+      // Unbilled tokens are the first of the prompt, so they are the first in a cache.
       cacheRead: Math.max(0, Math.min(billedPrompt, count(usage["cached_tokens"]) - unbilled)),
       cacheWritten: 0,
       thoughts: 0,

@@ -1,4 +1,4 @@
-/** Amazon's Converse, as JSON or as binary frames, which are folded into the message that they make. */
+/** Amazon's Converse, as JSON or as binary frames, folded into their message. */
 import { type Frame, readFrames } from "../frames.ts";
 import { type AnswerFacts, type End, emptyAnswer } from "./answer.ts";
 import { type JsonRecord, argumentsOf, count, isJsonRecord, jsonRecord, jsonRecords, parse, words } from "./json.ts";
@@ -37,7 +37,7 @@ function readStream(frames: readonly Frame[]): AnswerFacts {
   return fault === undefined ? answer : { ...answer, outcome: "failed", fault: { status: undefined, message: fault } };
 }
 
-/** The block as it would stand in a whole answer, with arguments that are still written. */
+/** The block in the form of a whole answer, with unfinished arguments. */
 function withDelta(block: JsonRecord, delta: JsonRecord): JsonRecord {
   const { text, toolUse, reasoningContent, citation } = delta;
   if (typeof text === "string") return { ...block, text: words(block["text"]) + text };
@@ -56,7 +56,7 @@ function readMessage(content: readonly JsonRecord[], reason: unknown, usage: unk
   const answer = emptyAnswer();
   for (const block of content) {
     const { toolUse, citationsContent } = block;
-    // A call that Bedrock runs itself is none for the client.
+    // A call run by Bedrock itself is no call for the client.
     if (isJsonRecord(toolUse) && toolUse["type"] !== "server_tool_use") {
       answer.calls.push({ name: words(toolUse["name"]), input: argumentsOf(toolUse["input"]) });
     }

@@ -1,4 +1,4 @@
-/** `generateContent` of Google, whole or in chunks, each of which has the form of a whole answer. */
+/** `generateContent` of Google, whole or in chunks with the form of whole answers. */
 import { isEventStream, readEvents } from "../frames.ts";
 import { type AnswerFacts, type End, type SourceFacts, emptyAnswer } from "./answer.ts";
 import { type JsonRecord, count, isJsonRecord, jsonRecord, jsonRecords, parse, words } from "./json.ts";
@@ -39,7 +39,7 @@ export function readGeminiAnswer(body: string): AnswerFacts {
 
 function addPart(answer: AnswerFacts, part: JsonRecord): void {
   const { functionCall: call, inlineData: data, text } = part;
-  // A call without a name is a piece of arguments, which come so only when a program asks for it.
+  // A call without a name is a piece of arguments, sent so only on request.
   if (isJsonRecord(call)) {
     if (words(call["name"]) !== "") answer.calls.push({ name: words(call["name"]), input: call["args"] ?? {} });
   } else if (isJsonRecord(data)) answer.pictures += words(data["mimeType"]).startsWith("image/") ? 1 : 0;

@@ -1,4 +1,4 @@
-/** Reads values whose shape nobody has checked. */
+/** Reads values of unchecked shape. */
 
 export type JsonRecord = Readonly<Record<string, unknown>>;
 
@@ -9,11 +9,11 @@ export const jsonRecords = (value: unknown): JsonRecord[] => (Array.isArray(valu
 export const words = (value: unknown): string => (typeof value === "string" ? value : "");
 export const count = (value: unknown): number => (typeof value === "number" ? value : 0);
 
-/** The first of these that is a number. */
+/** The first number among the values. */
 export const firstCount = (...values: readonly unknown[]): number =>
   count(values.find((value) => typeof value === "number"));
 
-/** @returns undefined for a text that is no JSON */
+/** @returns undefined for invalid JSON */
 export function parse(text: string): unknown {
   try {
     return JSON.parse(text);
@@ -22,13 +22,13 @@ export function parse(text: string): unknown {
   }
 }
 
-/** Arguments of a call as a value. An empty text means none, and a text that is no JSON is compared as it stands. */
+/** Arguments of a call as a value. An empty text means none, and invalid JSON is compared as text. */
 export function argumentsOf(value: unknown): unknown {
   if (typeof value !== "string") return value ?? {};
   return value.trim() === "" ? {} : (parse(value) ?? value);
 }
 
-/** Equal for two values that differ in the order of their keys alone. */
+/** Equal for two values with a different order of keys only. */
 export function canonical(value: unknown): string {
   return JSON.stringify(value, (_, inner: unknown) =>
     isJsonRecord(inner)

@@ -1,4 +1,4 @@
-/** The Messages format. A stream is folded into the message that it makes. */
+/** The Messages format. A stream is folded into its message. */
 import { isEventStream, readEvents } from "../frames.ts";
 import { type AnswerFacts, type End, emptyAnswer, failedAnswer } from "./answer.ts";
 import { type JsonRecord, argumentsOf, count, isJsonRecord, jsonRecord, jsonRecords, parse, words } from "./json.ts";

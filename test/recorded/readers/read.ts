@@ -1,6 +1,6 @@
 /**
- * Reads an answer of any format. These readers are written from the formats that providers publish, and share no code with the product, so
- * that a mistake of one is a difference and no agreement.
+ * Reads an answer of any format. These readers follow the providers' published formats, and share no code with the product, so
+ * a reading mistake shows as a difference instead of passing twice.
  */
 import { type AnswerFacts, failedAnswer } from "./answer.ts";
 import { readChatAnswer } from "./chat.ts";

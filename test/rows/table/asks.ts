@@ -1,4 +1,4 @@
-/** Parts of requests that many rows share. */
+/** Parts of requests shared by many rows. */
 import { buildDocx, docxParagraph } from "../../support/documents/office.ts";
 import { pdfPages, textPdf, toDataUrl } from "../../support/documents/pdf.ts";
 import { pixel } from "../services.ts";
@@ -13,9 +13,9 @@ export const user = (...content: readonly object[]) => ({ role: "user", content 
 export const textPart = (text: string) => ({ type: "input_text", text });
 export const greeting = { role: "user", content: "Hi" };
 
-/** A request whose only message holds these parts. */
+/** A request with these parts in its only message. */
 export const part = (...content: readonly object[]) => ({ input: [user(...content)] });
-/** A request whose history holds these items, and a question after them. */
+/** A request with these items as history, followed by a question. */
 export const history = (...items: readonly object[]) => ({
   input: [greeting, ...items, { role: "user", content: "Go on" }],
 });
@@ -50,7 +50,7 @@ export const f = { type: "function", name: "f", parameters: { type: "object", pr
 /** The model calls a tool, then answers. */
 export const calls = (name: string, args: object = {}) => [{ calls: [{ name, args }] }, { text: "Done" }];
 
-/** Each item of the answer that is named. */
+/** Expects each named item in the answer. */
 export const output = (...items: readonly object[]) => ({ output: items });
 export const stage = (name: string, data?: object) => ({
   service_metadata: { pipeline: [{ name, ...(data && { data }) }] },

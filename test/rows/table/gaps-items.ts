@@ -1,4 +1,4 @@
-/** Rows of input items that did not work once. */
+/** Rows of input items with earlier failures. */
 import type { Row, RowDialect } from "../row.ts";
 import { pixel } from "../services.ts";
 import { history, part, pngUrl, servicesOrigin } from "./asks.ts";
@@ -7,7 +7,7 @@ const call = { call_id: "c_1", status: "completed" };
 const patch = { type: "update_file", path: "marker.txt", diff: "@@\n-a\n+b" };
 const shell = { commands: ["cat marker.txt"] };
 
-/** Items of tools that only some formats have: told everywhere. */
+/** Items of tools known only to some formats: sent in all of them. */
 const told = (name: string, items: readonly object[], sent: RegExp, more: object = {}): Row => ({
   name: `2.3 ${name}`,
   cases: [{ ask: { ...history(...items), ...more }, sent }],

@@ -1,4 +1,4 @@
-/** Rows of tools that ask another model. */
+/** Rows of tools with calls to another model. */
 import type { Row } from "../row.ts";
 import { pixel } from "../services.ts";
 import { calls, f, output, service, tool } from "./asks.ts";

@@ -1,4 +1,4 @@
-/** Rows of routers, fusion and the plugin web that did not work once. */
+/** Rows of routers, fusion and the plugin web with earlier failures. */
 import type { Row } from "../row.ts";
 import { plugin, servicesOrigin, stage } from "./asks.ts";
 
@@ -6,7 +6,7 @@ const hard =
   "Prove that every finite group of odd order is solvable for orders below 100, and give each step of the proof with the theorems it uses.";
 const cup = { input: "Who won the cup?" };
 
-/** Prompts with the class that a person gives them. */
+/** Prompts with their class as judged by a person. */
 const labelled: readonly (readonly [string, string])[] = [
   ["Write a Python function that merges two sorted lists.", "code"],
   ["Fix the race condition in our Go worker pool: two goroutines write to the map.", "code"],

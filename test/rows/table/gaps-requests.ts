@@ -1,4 +1,4 @@
-/** Rows of requests and of files that did not work once. */
+/** Rows of requests and of files with earlier failures. */
 import type { Row } from "../row.ts";
 import {
   docxFile,
@@ -16,7 +16,7 @@ import {
 } from "./asks.ts";
 
 const textOnly = ["t/text-only"];
-/** A question that the local guesses of routers are unsure about. */
+/** A question beyond the routers' local classification. */
 const unclear = "Warum faellt der Server jede Nacht aus?";
 const said = (text: string) => output({ type: "message", content: [{ text }] });
 const bug = "Why does this TypeScript function throw? function f(a) { return a.b.c }";

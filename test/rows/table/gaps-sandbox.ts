@@ -1,10 +1,10 @@
-/** Rows of tools that run commands and code in the operator's sandbox. */
+/** Rows of tools for commands and code in the operator's sandbox. */
 import { type Row, type RowCase, rowDialects } from "../row.ts";
 import { calls, output, service, tool } from "./asks.ts";
 
 const functionsOnly = ["chat", "messages", "gemini", "converse"];
 
-/** A tool whose calls run in the sandbox, for every model that does not run it itself. */
+/** A tool with calls in the sandbox, for every model that does not run it itself. */
 const sandboxed = (
   type: string,
   ask: NonNullable<RowCase["ask"]>,

@@ -1,4 +1,4 @@
-/** Rows of tools that did not work once. */
+/** Rows of tools with earlier failures. */
 import type { Row } from "../row.ts";
 import { calls, f, output, part, pdfFile, service, servicesOrigin, tool, uniqueWord } from "./asks.ts";
 
@@ -6,7 +6,7 @@ const cup = { input: "Who won the cup?" };
 const everywhere = ["chat", "responses", "messages", "gemini", "converse", "sluice/echo"];
 const functionsOnly = ["chat", "messages", "gemini", "converse"];
 
-/** A tool of clients: told to every provider in some form, and its call comes back as its own item. */
+/** A client's tool: declared to every provider in some form, and its call comes back as its own item. */
 const clientTool = (type: string, settings: object, args: object, item: object): Row => ({
   name: `2.5 tool ${type}`,
   cases: [
@@ -42,7 +42,7 @@ const searches = (type: string, settings: object = {}): Row => ({
   ],
 });
 
-/** An address that needs no name server; a vendor reads it, so nothing is fetched from there. */
+/** A numeric address without name lookup; a vendor reads it, so nothing is fetched from there. */
 const publicPage = `http://93.184.215.14/${uniqueWord}-cup.html`;
 const fetchEngine = (engine: string): Row => ({
   name: `2.5 web_fetch engine ${engine}`,
@@ -80,7 +80,7 @@ const searchEngine = (engine: string): Row => ({
 });
 
 const mcpServer = { server_label: "s", server_url: `${servicesOrigin}/mcp` };
-/** A call that an earlier response asked for, and the client's yes. */
+/** A call requested by an earlier response, and the client's approval. */
 const allowedCall = [
   { role: "user", content: "Find it." },
   { type: "mcp_approval_request", id: "m_1", server_label: "s", name: "find", arguments: "{}" },

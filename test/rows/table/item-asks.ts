@@ -1,9 +1,9 @@
-/** Parts of the rows of items: calls with marks that a provider must read, and the forms of such rows. */
+/** Parts of the rows of items: calls with marks every provider must read, and the forms of such rows. */
 import type { Row, RowCase } from "../row.ts";
 import { history, pngUrl } from "./asks.ts";
 
 export const itemRow = (name: string, ...cases: readonly RowCase[]): Row => ({ name: `2.3 ${name}`, cases });
-/** Text of the history that every provider must read. */
+/** A row of history items whose text must reach every provider. */
 export const toldItems = (name: string, items: readonly object[], sent: RegExp, more: object = {}): Row =>
   itemRow(name, { ask: { ...history(...items), ...more }, sent });
 export const refusedInput = (name: string, input: unknown, message: RegExp): Row =>

@@ -1,10 +1,10 @@
-/** SPEC 2.3 and section C of the contract: input items and parts, each told to providers of every format. */
+/** SPEC 2.3 and section C of the contract: input items and parts, each sent to providers of every format. */
 import type { Row, RowDialect } from "../row.ts";
 import { f, greeting, history, part, pdfFile, textPart, user } from "./asks.ts";
 import { itemRow, markedCall, markedOutput, pngImage, refusedInput, toldItems } from "./item-asks.ts";
 import { callItemRows } from "./item-calls.ts";
 
-/** Items that only the provider which made them can read: leaving them out would change the question. */
+/** Items readable only by their own provider: leaving them out would change the question. */
 const sealed = (type: string): Row => ({
   name: `2.3 ${type}`,
   final: "only the provider that made it can read it",

@@ -1,4 +1,4 @@
-/** SPEC 2.1 and 2.4: parameters that are texts or formats of texts, and what an answer echoes of its request. */
+/** SPEC 2.1 and 2.4: parameters for texts or formats of texts, and the answer's echo of its request. */
 import type { Row, RowCase } from "../row.ts";
 import { f, greeting, textPart, user } from "./asks.ts";
 

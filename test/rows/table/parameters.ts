@@ -8,7 +8,7 @@ type ByDialect = Partial<Record<RowDialect, unknown>>;
 
 const row = (name: string, ...cases: readonly RowCase[]): Row => ({ name: `2.1 ${name}`, cases });
 
-/** A number that each format has under a name of its own; a path of names in the formats that nest. */
+/** A number with a different name in each format; a path of names in nested formats. */
 const inBodies = (value: unknown, fields: Partial<Record<RowDialect, string>>): ByDialect =>
   Object.fromEntries(
     Object.entries(fields).map(([dialect, path]) => [
@@ -17,7 +17,7 @@ const inBodies = (value: unknown, fields: Partial<Record<RowDialect, string>>): 
     ]),
   );
 
-/** A parameter that some formats have under these names; the others must name it in `not_sent`. */
+/** A parameter with these names in some formats; the others must list it in `not_sent`. */
 function parameter(name: string, value: unknown, fields: Partial<Record<RowDialect, string>>): Row {
   const all: readonly RowDialect[] = ["chat", "responses", "messages", "gemini", "converse"];
   const lost = Object.fromEntries(all.filter((dialect) => !(dialect in fields)).map((dialect) => [dialect, name]));
@@ -26,7 +26,7 @@ function parameter(name: string, value: unknown, fields: Partial<Record<RowDiale
 
 const same = (name: string) => ({ chat: name, responses: name, messages: name, gemini: name, converse: name });
 
-/** Values that are accepted, and values that are refused with the path in the message. */
+/** Accepted values, and values refused with the path in the message. */
 const range = (name: string, accepted: readonly unknown[], refused: readonly unknown[]): Row =>
   row(
     `${name}: limits`,

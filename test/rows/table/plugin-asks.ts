@@ -10,7 +10,7 @@ export const pluginRow = (id: string, what: string, ...cases: readonly RowCase[]
 export const chars = (count: number) => "x".repeat(count);
 export const manyWords = (count: number, text = "a") => Array.from({ length: count }, (_, n) => `${text}${n}`);
 
-/** Settings that are accepted, and settings that are refused with the name of the plugin and of the field. */
+/** Accepted settings, and settings refused with the name of the plugin and of the field. */
 export function pluginLimits(
   id: string,
   field: string,

@@ -1,4 +1,4 @@
-/** SPEC 2.2: settings of the plugins that choose a model, their limits, and what they do. */
+/** SPEC 2.2: settings of the routing plugins, their limits, and their effects. */
 import type { Row } from "../row.ts";
 import { greeting, plugin, stage } from "./asks.ts";
 import { chars, manyWords, pluginLimits, pluginRow } from "./plugin-asks.ts";

@@ -5,7 +5,7 @@ import type { Logger } from "@sluice/proto/lib/log/log.js";
 const waitMs = 250;
 
 const options = {
-  // Commands are never queued: a request waits for no connection.
+  // Commands are never queued: a request never waits for a connection.
   enableOfflineQueue: false,
   maxRetriesPerRequest: 0,
   connectTimeout: 1_000,
@@ -19,7 +19,7 @@ export class RedisValues {
 
   readonly #loss: string;
 
-  /** @param loss the line of the log when Redis stops answering */
+  /** @param loss log message when Redis stops answering */
   constructor(url: string, log: Pick<Logger, "warn">, loss: string) {
     this.#log = log;
     this.#loss = loss;
@@ -53,7 +53,7 @@ export class RedisValues {
     this.#client.disconnect();
   }
 
-  /** Logs a loss once, however often a command fails. */
+  /** Logs a loss once, even when several commands fail. */
   #failed(error: unknown): void {
     if (this.#isFailing) return;
     this.#isFailing = true;

@@ -1,6 +1,6 @@
 /**
- * Remembers arrays of JSON texts by their bytes. An agent sends its conversation again with every step: all elements but the last ones were
- * read before, and are found again by comparing bytes.
+ * Remembers arrays of JSON texts by their bytes. An agent sends its conversation again with every step: all elements except the last were read before, and
+ * are recognized by comparing bytes.
  */
 import { crc32 } from "node:zlib";
 import { closeBracket, comma, spaceBytes } from "./bytes.ts";
@@ -8,7 +8,7 @@ import { addElementEnds } from "./span.ts";
 
 /** Reading a shorter array costs about as much as finding it. */
 export const minRememberedBytes = 2_048;
-/** Shorter ones are seldom conversations. */
+/** Shorter arrays are rarely conversations. */
 const minElements = 3;
 /** A longer array would push out too many others. */
 const maxArrayBytes = 256 * 1024;
@@ -20,7 +20,7 @@ const elementBytes = 64;
 const keyBytes = 512;
 /** Minimum new part of an array before it is stored again: copying at every step would cost more than reading a few elements again. */
 const minNewPart = 1 / 8;
-/** Arrays with the same beginning, such as conversations with one system prompt. */
+/** Arrays with the same beginning, such as conversations with the same system prompt. */
 const maxAlike = 4;
 
 interface Entry<Value> {
@@ -28,7 +28,7 @@ interface Entry<Value> {
   /** The array from its bracket to the end of its last element. */
   readonly text: Buffer;
   readonly values: readonly Value[];
-  /** Ends of the first elements, or of all. They are found when another array begins in the same way. */
+  /** Ends of the first elements, or of all. They are computed when another array begins in the same way. */
   readonly ends: number[];
   /** Bytes of the text and of everything stored with it; 0 once the array is forgotten. */
   size: number;
@@ -39,7 +39,7 @@ export type RememberedArray = Pick<Entry<unknown>, "size">;
 
 /** The known elements at the beginning of an array. */
 export interface KnownElements<Value> {
-  /** Values of these elements, and perhaps of others after them. */
+  /** Values of these elements, and perhaps of later ones. */
   readonly values: readonly Value[];
   /** At least one. */
   readonly count: number;
@@ -50,7 +50,7 @@ export interface KnownElements<Value> {
 }
 
 export class ArrayMemory<Value> {
-  /** Arrays by owner and beginning, the least recently used ones first. */
+  /** Arrays by owner and beginning, the least recently used first. */
   readonly #alike = new Map<number, Entry<Value>[]>();
   #newest: readonly Entry<Value>[] | undefined = undefined;
   #size = 0;
@@ -140,7 +140,7 @@ export class ArrayMemory<Value> {
   }
 }
 
-/** Whether an array of this length need not be remembered anew. */
+/** Whether an array of this length need not be stored again. */
 const isMostlyKnown = ({ length }: KnownElements<unknown>, bytes: number): boolean =>
   bytes - length < minNewPart * bytes;
 
@@ -163,7 +163,7 @@ function knownIn<Value>(entry: Entry<Value>, bytes: Buffer, start: number): Know
   return count === 0 ? undefined : { values, count, length: ends[count - 1]!, ends };
 }
 
-/** Whether the same elements stand there: a number may go on after its first digits. */
+/** Whether the same elements occur there: a number may continue after its first digits. */
 function beginsWith(bytes: Buffer, start: number, text: Buffer, length: number): boolean {
   const end = start + length;
   if (end >= bytes.length) return false;

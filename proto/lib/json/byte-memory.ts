@@ -12,13 +12,13 @@ interface Entry<Value> {
 }
 
 export class ByteMemory<Value> {
-  /** Remembered texts by their checksums, the least recently used one first. */
+  /** Remembered texts by their checksums, the least recently used first. */
   readonly #entries = new Map<number, Entry<Value>>();
   #newest: Entry<Value> | undefined;
   #size = 0;
 
   find(bytes: Buffer): Value | undefined {
-    // A checksum takes ten times as long as this comparison.
+    // Computing a checksum takes ten times as long as this comparison.
     if (this.#newest?.bytes.equals(bytes)) return this.#newest.value;
     const checksum = crc32(bytes);
     const entry = this.#entries.get(checksum);
@@ -32,7 +32,7 @@ export class ByteMemory<Value> {
   keep(bytes: Buffer, value: Value): void {
     if (bytes.length > maxTextBytes) return;
     const checksum = crc32(bytes);
-    // Two texts with one checksum replace each other.
+    // Two texts with the same checksum replace each other.
     this.#remove(checksum);
     this.#insert(checksum, { bytes: Buffer.from(bytes), value });
     this.#size += bytes.length;

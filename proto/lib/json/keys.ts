@@ -11,13 +11,13 @@ const maxComparedKeys = 16;
 export interface KeyedObject {
   /** Place of its first key in the list; -1 when keys may repeat. */
   firstKey: number;
-  /** All its keys, once there are many, or one has escapes. */
+  /** All its keys, once there are many, or one contains escapes. */
   decoded: Set<string> | undefined;
 }
 
 /**
- * The keys of the open objects of a text, in one list: a list for each object took a fifth of the memory of a request of 20 KB. Most objects
- * have a handful of keys without escapes; those are compared as bytes, without decoding.
+ * The keys of the open objects of a text, in one list: a list for each object took a fifth of the memory of a request of 20 KB. Most objects have a handful
+ * of keys without escapes; these are compared as bytes, without decoding.
  */
 export class OpenKeys {
   readonly #bytes: Buffer;

@@ -18,9 +18,6 @@ export interface ScannedArray {
   readonly elements: readonly ScannedElement[];
   /** Places after the elements, from the bracket of the array on. */
   readonly ends: readonly number[];
-  /**
-   * Counts the bytes of the readings as remembered; present where the elements will be found again by their next reader. Elsewhere a
-   * reading is of no use.
-   */
+  /** Counts the bytes of the readings as remembered; present when the next reader will find the elements again. Otherwise storing a reading is useless. */
   readonly remember: ((bytes: number) => void) | undefined;
 }

@@ -1,4 +1,4 @@
-/** Walks through a JSON text byte by byte, and refuses malformed text and text beyond the limits. */
+/** Reads a JSON text byte by byte, and refuses malformed text and text beyond the limits. */
 import { checkEncoding } from "./encoding.ts";
 import type { Fault } from "../faults/fault.ts";
 import {
@@ -40,7 +40,7 @@ export class JsonScanner {
   readonly #name: string;
   /** Arrays and objects around the text, included in the depth limit. */
   readonly #around: number;
-  /** One entry for each depth. Those beyond the present depth are used again. */
+  /** An entry per depth. Entries beyond the present depth are reused. */
   readonly #open: OpenValue[] = [];
   #depth = 0;
   #inner: OpenValue | undefined;

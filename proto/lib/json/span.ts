@@ -21,7 +21,7 @@ export interface ByteSpan {
 export interface JsonMember extends ByteSpan {
   /** The decoded key. */
   readonly key: string;
-  /** Its elements, where the scan has noted them. */
+  /** Its elements, if recorded by the scan. */
   readonly array?: ScannedArray | undefined;
 }
 
@@ -41,7 +41,7 @@ export function membersOf(bytes: Buffer, start = 0): JsonMember[] {
 }
 
 /**
- * The object's text with changed members; all others stay as they were written.
+ * The object's text with changed members; all others stay exactly as written.
  * @param changed new JSON by key; undefined removes the member
  */
 export function withMembers(json: string, changed: Readonly<Record<string, string | undefined>>): string {
@@ -105,7 +105,7 @@ export function oneLine(bytes: Buffer): string {
   return kept.toString("utf8", 0, length);
 }
 
-/** First byte of the first member or element; the end of the text when the value is of another kind. */
+/** First byte of the first member or element; the end of the text for a value of another kind. */
 function enter(bytes: Buffer, start: number, opening: number): number {
   const at = skipSpace(bytes, start);
   return bytes[at] === opening ? skipSpace(bytes, at + 1) : bytes.length;
@@ -125,10 +125,7 @@ function skipSpace(bytes: Buffer, from: number): number {
   return at;
 }
 
-/**
- * Whether a quoted key has this name. Most keys differ in length already: an escape only makes a key longer than its
- * name.
- */
+/** Whether a quoted key has this name. Most keys already differ in length: an escape only makes a key longer than its name. */
 function isKey(bytes: Buffer, start: number, end: number, name: string): boolean {
   if (end - start - 2 < name.length) return false;
   return JSON.parse(bytes.toString("utf8", start, end)) === name;
@@ -173,7 +170,7 @@ function skipContainer(bytes: Buffer, from: number): number {
 }
 
 /**
- * Adds to the ends of the first elements those of all others.
+ * Extends the ends of the first elements by those of all others.
  * @param bytes text of an array
  */
 export function addElementEnds(bytes: Buffer, ends: number[]): void {

@@ -17,7 +17,7 @@ export const inKeyString = 7;
 /** An open array or object. */
 export interface OpenValue extends KeyedObject {
   isObject: boolean;
-  /** Number of open objects, this one included. */
+  /** Number of open objects, including this one. */
   level: number;
   keys: number;
 }

@@ -1,4 +1,4 @@
-/** Finds where the escapes, plain characters, numbers and words of a JSON text end. */
+/** Finds the ends of escapes, plain characters, numbers and words in a JSON text. */
 import type { Fault } from "../faults/fault.ts";
 import { backslash, escapeBytes, hexDigits, minus, numberBytes, plainBytes } from "./bytes.ts";
 import { jsonLimits } from "./limits.ts";

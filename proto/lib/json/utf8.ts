@@ -1,4 +1,4 @@
-/** Finds the place of invalid UTF-8 for an error message; `isUtf8` makes the decision itself. */
+/** Finds the place of invalid UTF-8 for an error message; the decision itself is made by `isUtf8`. */
 import { isUtf8 } from "node:buffer";
 
 /** Number of bytes `isUtf8` checks per call during the search. */

@@ -1,4 +1,4 @@
-/** Writes a message from its end to its beginning: the length before a part is known once the part is written. */
+/** Writes a message from its end to its beginning: the length before a part is known only after the part is written. */
 import { unitAt } from "../text/unit-at.ts";
 
 const minBytes = 64 * 1024;
@@ -25,7 +25,7 @@ export class BackwardWriter {
   }
 
   reset(): void {
-    // A message with an image must not keep its megabytes for ever.
+    // A message with an image must not occupy its megabytes for ever.
     if (this.#bytes.length > keptBytes) this.#bytes = Buffer.allocUnsafeSlow(minBytes);
     this.#at = this.#bytes.length;
     this.#following = undefined;

@@ -3,6 +3,6 @@ import { type SessionRequest, SessionRequestSchema } from "../../gen/sluice/infe
 import { readSessionRequest } from "./gen/codec.ts";
 import { decodeMessage } from "./wire-reader.ts";
 
-/** @throws when the bytes from `start` to `end` are no message */
+/** @throws when the bytes from `start` to `end` are not a valid message */
 export const decodeSessionRequest = (bytes: Buffer, start: number, end: number): SessionRequest =>
   decodeMessage(SessionRequestSchema, readSessionRequest, bytes, start, end);

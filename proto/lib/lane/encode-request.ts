@@ -6,7 +6,7 @@ import type { SessionRequest } from "../../gen/sluice/inference/v1/session_pb.ts
 import { BackwardWriter } from "./backward-writer.ts";
 import { writeSessionRequest as writeFields } from "./gen/codec.ts";
 
-/** Shared by all messages: each is written in one go, and copied out. */
+/** Shared by all messages: each is written completely, and copied out. */
 const writer = new BackwardWriter();
 
 /**

@@ -8,7 +8,7 @@ import { Fault, FaultReason } from "../faults/fault.ts";
 import { BackwardWriter } from "./backward-writer.ts";
 import { writeServerFrame, writeSessionResponse } from "./gen/codec.ts";
 
-/** Shared by all messages: each is written in one go, and copied out. */
+/** Shared by all messages: each is written completely, and copied out. */
 const writer = new BackwardWriter();
 
 /**

@@ -42,21 +42,21 @@ export function doubleField(writer: BackwardWriter, value: number, tag: number):
   writer.varint(tag);
 }
 
-/** @throws RangeError when the value is no unsigned number of 32 bits */
+/** @throws RangeError when the value is not an unsigned 32-bit number */
 export function uint32Field(writer: BackwardWriter, value: number, tag: number): void {
   if (value >>> 0 !== value) throw new RangeError(`no unsigned number of 32 bits: ${value}`);
   writer.varint(value);
   writer.varint(tag);
 }
 
-/** A negative number has ten bytes. @throws when the value is no number of 32 bits */
+/** A negative number has ten bytes. @throws when the value is not a 32-bit number */
 export function int32Field(writer: BackwardWriter, value: number, tag: number): void {
   if (value >= 0 && (value | 0) === value) writer.varint(value);
   else writer.bytes(new BinaryWriter().int32(value).finish());
   writer.varint(tag);
 }
 
-/** @throws when the value is no unsigned number of 64 bits */
+/** @throws when the value is not an unsigned 64-bit number */
 export function uint64Field(writer: BackwardWriter, value: bigint, tag: number): void {
   const number = Number(value);
   if (number >= 0 && number <= Number.MAX_SAFE_INTEGER) writer.varint(number);
@@ -64,7 +64,7 @@ export function uint64Field(writer: BackwardWriter, value: bigint, tag: number):
   writer.varint(tag);
 }
 
-/** A negative number has ten bytes. @throws when the value is no number of 64 bits */
+/** A negative number has ten bytes. @throws when the value is not a 64-bit number */
 export function int64Field(writer: BackwardWriter, value: bigint, tag: number): void {
   const number = Number(value);
   if (number >= 0 && number <= Number.MAX_SAFE_INTEGER) writer.varint(number);
@@ -82,7 +82,7 @@ export function messageField<Desc extends DescMessage>(
   bytesField(writer, toBinary(schema, value), tag);
 }
 
-/** Fields of a later build, as they came. */
+/** Fields of a later build, unchanged. */
 export function unknownFields(writer: BackwardWriter, fields: NonNullable<Message["$unknown"]>): void {
   for (const { no, wireType, data } of fields.toReversed()) {
     writer.bytes(data);

@@ -10,11 +10,11 @@ export interface LinkListener {
 }
 
 export interface Link {
-  /** False asks for a pause until `drained`. */
+  /** False requests a pause until `drained`. */
   write(message: SessionRequest): boolean;
   /** Half-closes the stream; the server ends the session. */
   close(): void;
 }
 
-/** Opens a new session each time it is called. The listener hears nothing before the link is returned. */
+/** Opens a new session at each call. The listener is not called before the link is returned. */
 export type Connect = (listener: LinkListener) => Link;

@@ -45,7 +45,7 @@ export class Outbox<Frame> {
   /** Changes with every flush: a sender whose last frame has this generation may still add to it. */
   generation = 0;
 
-  /** @param write sends one message; false asks for a pause until `drained()` */
+  /** @param write sends one message; false requests a pause until `drained()` */
   constructor(write: (frames: Frame[]) => boolean) {
     this.#write = write;
   }
@@ -100,7 +100,7 @@ export class Outbox<Frame> {
       this.#frames.push(frame);
       this.#bytes += bytes;
       this.#waiting.delete(key);
-      // A Map is read in the order of its insertions, so this key comes after all others.
+      // A Map keeps the order of insertion, so this key comes after all others.
       if (waiting.length > 0) this.#waiting.set(key, waiting);
       if (this.#bytes >= maxSessionMessageBytes) return;
     }

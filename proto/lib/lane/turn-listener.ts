@@ -3,7 +3,7 @@ import type { TurnEvent } from "../../gen/sluice/inference/v1/turn_pb.ts";
 import type { Fault } from "../faults/fault.ts";
 
 export interface TurnListener {
-  /** inference-svc has the whole request and has begun to work on it. Called once, before any event. */
+  /** inference-svc has the whole request and has begun its work. Called once, before any event. */
   accepted?(): void;
   /** @param cost approximate size in bytes */
   events(events: readonly TurnEvent[], cost: number): void;

@@ -1,15 +1,15 @@
 /**
- * Reads the wire format of protobuf as this build writes it.
+ * Reads the protobuf wire format as written by this build.
  *
  * It gives up on rare and on malformed fields: the schema-driven decoder then reads the same bytes, or refuses them.
  */
 
 import { type DescMessage, type MessageShape, fromBinary } from "@bufbuild/protobuf";
 
-/** Thrown to hand a message over to the schema-driven decoder. Preallocated, because it is always caught and its stack is of no use. */
+/** Thrown to pass a message to the schema-driven decoder. Preallocated, because it is always caught and its stack is useless. */
 export const unfamiliar = new Error("not a message that generated code reads");
 
-/** No bytes; shared by all messages without a value in a field of bytes. */
+/** Empty bytes; shared by all messages with an unset bytes field. */
 export const none: Uint8Array = new Uint8Array(0);
 
 /** An unset oneof; shared by all messages. */
@@ -89,7 +89,7 @@ export class WireReader {
     const first = this.#byte();
     if (first < 0x80) return first;
     let value = first & 0x7f;
-    // Shifts would make negative numbers, and V8 calculates powers slowly.
+    // Shifts would make negative numbers, and V8 computes powers slowly.
     for (let factor = 128; factor <= 2 ** 28; factor *= 128) {
       const byte = this.#byte();
       value += (byte & 0x7f) * factor;
@@ -104,7 +104,7 @@ export class WireReader {
   }
 }
 
-/** Reads a message, or leaves it to the schema-driven decoder. @throws when the bytes from `start` to `end` are no message */
+/** Reads a message, or leaves it to the schema-driven decoder. @throws when the bytes from `start` to `end` are not a valid message */
 export function decodeMessage<Desc extends DescMessage>(
   schema: Desc,
   read: (reader: WireReader, end: number) => MessageShape<Desc>,

@@ -1,8 +1,7 @@
 /**
  * Resolves keys to their callers, and workspaces to their inactive end users.
  *
- * While admin-svc or its database is unreachable, a known key keeps working for 300 s on its last policy, and an unknown one gets 503,
- * never 401.
+ * While admin-svc or its database is unreachable, a known key keeps working for 300 s on its last policy, and an unknown key gets 503, never 401.
  */
 import type { DescMessage, MessageShape } from "@bufbuild/protobuf";
 import type { Client } from "@grpc/grpc-js";
@@ -76,7 +75,7 @@ export class Access {
     return this.#watch.silentMs !== Number.POSITIVE_INFINITY;
   }
 
-  /** Whether policies are known, and changes of them arrive. */
+  /** Whether policies are known, and policy changes arrive. */
   findHindrance(): Finding | undefined {
     const { silentMs } = this.#watch;
     if (!this.ready) return { reason: "admin-svc was not reached since the start", isPartial: false };
@@ -89,7 +88,7 @@ export class Access {
     return this.#seen;
   }
 
-  /** Records a generation learnt elsewhere, such as from the answer to a write; older policies are read again. */
+  /** Records a generation learned elsewhere, such as from the answer to a write; older policies are read again. */
   note(generation: bigint): void {
     if (generation > this.#seen) this.#seen = generation;
   }
@@ -108,7 +107,7 @@ export class Access {
     this.#changed = listener;
   }
 
-  /** Calls the listener with what other processes learn of endpoints. Call it before `watch`. */
+  /** Calls the listener with endpoint news from other processes. Call it before `watch`. */
   onEndpoints(listener: (news: readonly News[]) => void): void {
     this.#watch.hearEndpoints(listener);
   }

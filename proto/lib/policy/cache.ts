@@ -12,7 +12,7 @@ export interface KnownPolicy<Value> {
   readonly generation: bigint;
   /** Time of the reading by performance.now(), so a clock step cannot revive a policy. */
   readonly filledAt: number;
-  /** Time of the last question, answered or not: an outage must not make every request wait for it. */
+  /** Time of the last attempt to read, answered or not: an outage must not make every request wait for it. */
   askedAt: number;
   /** Time at which this process learned of a change. */
   supersededAt?: number;
@@ -34,7 +34,7 @@ export class PolicyCache<Value> {
     return generation < this.#allChanged || generation < (this.#changed.get(name) ?? 0n);
   }
 
-  /** Stores a reading, unless it is outdated. Above 100,000 entries the oldest reading is forgotten. */
+  /** Stores a reading, unless it is outdated. Above 100,000 entries the oldest reading is dropped. */
   store(name: string, policy: KnownPolicy<Value>): void {
     if (this.isOutdated(name, policy.generation)) return;
     this.#policies.delete(name);

@@ -22,11 +22,11 @@ const unknownMs = 5_000;
 export const silenceMs = 3_000;
 /** Two missing heartbeats: admin-svc or its database probably hangs. */
 const suspectedSilenceMs = 2_000;
-/** Longest wait for an unresponsive admin-svc when a last policy is known. */
+/** Maximum wait for an unresponsive admin-svc when a last policy is known. */
 const maxHangWaitMs = 250;
 /** Pause before a failed reading is repeated. */
 const retryMs = 100;
-/** Longest wait for the successor of a superseded policy while heartbeats arrive. */
+/** Maximum wait for the successor of a superseded policy while heartbeats arrive. */
 const maxReplaceMs = 3_000;
 
 /** Connection state of a process: policy generations, and time since the last message of admin-svc. */
@@ -37,7 +37,7 @@ export interface PolicyState {
   readonly silentMs: number;
 }
 
-/** A policy to serve on. */
+/** The policy for a request. */
 export interface Served<Value> {
   /** Absent when admin-svc does not know this name. */
   readonly value: Value | undefined;
@@ -48,7 +48,7 @@ export interface Served<Value> {
 }
 
 interface Renewal {
-  /** False once a change supersedes the last policy. */
+  /** False after a change has superseded the last policy. */
   readonly isCurrent: boolean;
   readonly minGeneration: bigint;
   readonly trace: TraceHeaders | undefined;
@@ -111,7 +111,7 @@ export class Policies<Value> {
     return this.#live(await this.#reader.read(name, isCurrent ? 0n : minGeneration, trace));
   }
 
-  /** The last policy is probably still valid, so it is served when the reading fails or takes long. */
+  /** The last policy is probably still valid, so it is used when the reading fails or takes long. */
   async #refresh(name: string, last: KnownPolicy<Value>, renewal: Renewal): Promise<Served<Value>> {
     const reading = this.#read(name, renewal).catch(() => undefined);
     const served = this.#reader.isAnswered ? await within(maxHangWaitMs, reading) : undefined;

@@ -113,7 +113,7 @@ function requireUnderstood(caller: Caller | undefined, log: Logger): void {
 class SharedGuardrails {
   readonly #known = new Map<string, WeakRef<Guardrail>>();
   readonly #forgotten = new FinalizationRegistry<string>((id) => {
-    // A newer version of the guardrail may have taken the place.
+    // A newer version of the guardrail may have replaced it.
     if (this.#known.get(id)?.deref() === undefined) this.#known.delete(id);
   });
 

@@ -1,11 +1,11 @@
-/** Roles of people in the console. A role permits what the roles before it permit. */
+/** Roles of people in the console. Each role includes the permissions of the preceding roles. */
 export const roles = ["viewer", "operator", "admin"] as const;
 
 export type Role = (typeof roles)[number];
 
 export const isRole = (text: string): text is Role => (roles as readonly string[]).includes(text);
 
-/** Whether a role permits what needs another one. */
+/** Whether a role includes the permissions of the needed role. */
 export const permits = (role: Role, needed: Role): boolean => roles.indexOf(role) >= roles.indexOf(needed);
 
 /** The minimum role for an operation. By default, viewers may call `get` operations, and only administrators all others. */

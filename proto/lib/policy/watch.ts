@@ -1,6 +1,6 @@
 /**
- * The stream of policy changes from admin-svc. It reconnects by itself and acknowledges each change once it is in force, because admin-svc
- * answers a write when every live process has done so.
+ * The stream of policy changes from admin-svc. It reconnects automatically and acknowledges each change once it is in force, because admin-svc answers a
+ * write when every live process has acknowledged it.
  */
 import { create } from "@bufbuild/protobuf";
 import type { Client, ClientDuplexStream } from "@grpc/grpc-js";
@@ -20,7 +20,7 @@ import type { ServiceToken } from "../rpc/service-token.ts";
 export interface PolicyWatchOptions {
   readonly client: Client;
   readonly token: ServiceToken;
-  /** Name of this process, unique among live ones. */
+  /** Name of this process, unique among running processes. */
   readonly process: string;
   readonly log: Logger;
 }
@@ -43,7 +43,7 @@ export class PolicyWatch {
   readonly #apply: Apply;
   readonly #since = performance.now();
   #heardAt = Number.NEGATIVE_INFINITY;
-  /** True when the silence of admin-svc was logged. */
+  /** True when the silence of admin-svc has been logged. */
   #isMissed = false;
   #knows: SupportedFields = {};
   #hear: ((news: readonly News[]) => void) | undefined;
@@ -67,7 +67,7 @@ export class PolicyWatch {
     return this.#knows;
   }
 
-  /** Asks for what other processes learn of endpoints. Call it before `start`. */
+  /** Requests endpoint news from other processes. Call it before `start`. */
   hearEndpoints(listener: (news: readonly News[]) => void): void {
     this.#hear = listener;
   }
@@ -78,7 +78,7 @@ export class PolicyWatch {
     this.#call?.write(create(WatchPolicyRequestSchema, { appliedGeneration, endpoints: [news] }));
   }
 
-  /** Watches until `stop()` and reconnects by itself. Settles when the first message is in force, or never. */
+  /** Watches until `stop()` and reconnects automatically. Settles when the first message is in force, or never. */
   start(): Promise<void> {
     return new Promise((resolve) => this.#connect(resolve));
   }

@@ -5,7 +5,7 @@ import { dirname } from "node:path";
 const isFolder = (path: string): boolean => statSync(path, { throwIfNoEntry: false })?.isDirectory() ?? false;
 
 /**
- * Creates the folder and its missing parents one at a time: where none can be created (`/proc`), Node's recursive way never ends.
+ * Creates the folder and its missing parents one at a time: when none can be created (`/proc`), Node's recursive option never ends.
  * @throws the error of the file system
  */
 export function makePrivateFolder(path: string): void {

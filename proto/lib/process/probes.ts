@@ -10,7 +10,7 @@ export interface ProbesAddress {
   readonly host: string | undefined;
 }
 
-/** Few programs probe a process; file descriptors are for its clients. */
+/** Few programs probe a process; file descriptors are reserved for its clients. */
 const maxProbes = 32;
 
 export async function serveProbes(address: ProbesAddress, lifecycle: Lifecycle, registry: Registry): Promise<Server> {

@@ -121,7 +121,7 @@ const afterTier = (request: AfterTier): string =>
 const text = (value: string | undefined): string => (value === undefined ? "null" : JSON.stringify(value));
 const number = (value: number | undefined): string => (value === undefined ? "null" : JSON.stringify(value));
 
-/** The client's own JSON on one line, because a line break would end the `data:` line of an event. */
+/** The client's JSON on one line, because a line break would end the `data:` line of an event. */
 function verbatim(json: Uint8Array, otherwise: string): string {
   if (json.length === 0) return otherwise;
   return oneLine(Buffer.from(json.buffer, json.byteOffset, json.byteLength));
@@ -130,7 +130,7 @@ function verbatim(json: Uint8Array, otherwise: string): string {
 const cacheOptions = (json: Uint8Array): string =>
   json.length === 0 ? "" : `,"prompt_cache_options":${verbatim(json, "")}`;
 
-/** Shown texts of tools, by the bytes of the request: an agent repeats its tools with every step, and the search for credentials looks at each byte. */
+/** Shown tools by the bytes of the request: an agent repeats its tools with every step, and the search for credentials reads each byte. */
 const shownTools = new ByteMemory<string>();
 
 function toolsText(json: Uint8Array): string {
@@ -140,7 +140,7 @@ function toolsText(json: Uint8Array): string {
   if (known !== undefined) return known;
   const written = oneLine(bytes);
   const shown = withoutCredentials(written);
-  // Credentials are not kept for longer than the request.
+  // Credentials are not kept after the request.
   if (shown === written) shownTools.keep(bytes, shown);
   return shown;
 }

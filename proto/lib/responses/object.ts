@@ -8,7 +8,7 @@ import { usageJson, withheldUsageJson } from "./usage.ts";
 
 const noOutput: readonly string[] = [];
 
-/** Takes finished items as JSON, by output index. */
+/** Receives finished items as JSON, by output index. */
 export type ItemTaker = (items: readonly (string | undefined)[]) => void;
 
 /** Folds events into the object. A stream shows the same object in several states. */
@@ -46,7 +46,7 @@ export class ResponseObject {
     else if (event.case === "usage") this.#usage = event.value;
   }
 
-  /** Takes a finished item. */
+  /** Adds a finished item. */
   finish(index: number, itemJson: string): void {
     this.#output[index] = itemJson;
   }

@@ -1,6 +1,6 @@
 /**
- * Admits RPC messages before they are read: connect-node reads a whole message before it calls a handler, so 60 callers without a key could
- * send 48 MiB each. The headers name the sender, and memory is reserved as its message arrives.
+ * Admits RPC messages before they are read: connect-node reads a whole message before it calls a handler, so 60 callers without a key could send 48 MiB
+ * each. The headers identify the sender, and memory is reserved as its message arrives.
  */
 import { type IncomingHttpHeaders, IncomingMessage } from "node:http";
 import { Http2ServerRequest, type Http2Session, constants } from "node:http2";
@@ -10,7 +10,7 @@ import type { RequestHandler } from "./connections.ts";
 import { reflectionPath } from "./reflection.ts";
 import { toConnectError } from "./status.ts";
 
-/** A message is held in its chunks and in one piece. */
+/** A message is held twice: in its chunks, and as a whole. */
 const copiesHeld = 2;
 /** Bytes a client may send before any of its message is read. */
 export const strangerWindowBytes = 256 * 1024;
@@ -99,7 +99,7 @@ async function* reserved(
   }
 }
 
-/** Reserves memory of one call, until its answer ends. */
+/** Reserves memory for a call, until its answer ends. */
 function openRoom(budget: ByteBudget, key: string, response: Response): Reservation {
   const room = budget.open(key);
   if (response.closed) room.release();

@@ -49,7 +49,7 @@ export function parseBearer(authorization: string | null | undefined): { kind: K
 /** Malformed, unknown, disabled and expired keys get one identical answer. */
 export const invalidKey = (): Fault => new Fault(FaultReason.UNAUTHENTICATED, "Invalid API key");
 
-/** The caller's own request id, if its form is safe. */
+/** The caller's own request id, if it is well-formed. */
 export function requestIdIn(headers: Headers): string | undefined {
   const presented = headers.get(requestIdHeader);
   return presented !== null && requestIdForm.test(presented) ? presented : undefined;

@@ -16,7 +16,7 @@ export interface ClientStreamListener {
   readonly message: MessageListener;
   /** Called when writing may resume after a `write` that returned false. */
   drained(): void;
-  /** Called exactly once, after the last message; without an error when the server has ended the call with status OK. */
+  /** Called exactly once, after the last message; without an error when the server ended the call with status OK. */
   closed(error: Error | undefined): void;
 }
 
@@ -57,7 +57,7 @@ export class ClientStream {
     });
   }
 
-  /** @param bytes a message with its prefix, or a part of one. @returns false to ask for a pause until `drained` */
+  /** @param bytes a message with its prefix, or a part of it. @returns false to request a pause until `drained` */
   write(bytes: Uint8Array): boolean {
     return this.#stream.destroyed || this.#stream.write(bytes);
   }
@@ -92,7 +92,7 @@ export class ClientStream {
 }
 
 function openSession({ address, peer }: ClientStreamOptions) {
-  // The authority of a request is the address; here it only names the scheme.
+  // The address is the authority of requests; here it only provides the scheme.
   const session = connect(`${peer ? "https" : "http"}://sluice`, {
     createConnection: () => openSocket(address, peer),
     settings: { initialWindowSize: trustedWindowBytes, enablePush: false },

@@ -60,7 +60,7 @@ export const pathOf = (method: { parent: { typeName: string }; name: string }): 
 export interface OnBehalf {
   readonly keyHash?: string;
   readonly requestId?: string;
-  /** E-mail address of the person who uses the key in the console. */
+  /** E-mail address of the person using the key in the console. */
   readonly person?: string | undefined;
   readonly trace?: TraceHeaders | undefined;
 }

@@ -39,7 +39,7 @@ export function health({ lifecycle, serviceNames }: HealthOptions) {
           if (changed) {
             changed = false;
             yield answer(request.service, lifecycle.ready);
-            // A health watcher must not hold up the drain.
+            // A health watcher must not delay the drain.
             if (lifecycle.draining) return;
             continue;
           }

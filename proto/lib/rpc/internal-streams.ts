@@ -17,7 +17,7 @@ export type InternalCalls = ReadonlyMap<string, (stream: ServerHttp2Stream) => v
 
 export interface InternalStreamsOptions {
   readonly calls: InternalCalls;
-  /** The service token; undefined when every connection has proved itself by a certificate. */
+  /** The service token; undefined when every connection is authenticated by a certificate. */
   readonly token: ServiceToken | undefined;
   readonly connections: Connections;
   readonly unproven: UnprovenConnections;

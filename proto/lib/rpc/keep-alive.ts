@@ -15,7 +15,7 @@ export function keepAlive(session: Http2Session): void {
     if (session.destroyed) return;
     isAnswered = false;
     session.ping((error) => (isAnswered ||= !error));
-    // After a pause of this whole process, the answer is read first.
+    // After a pause of the whole process, the answer is read first.
     late = setTimeout(() => setImmediate(judge), withinMs).unref();
   }, everyMs).unref();
   session.once("close", () => {

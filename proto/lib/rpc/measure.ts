@@ -3,7 +3,7 @@ import { ConnectError, type Interceptor } from "@connectrpc/connect";
 import { Counter, Histogram, type Registry } from "../metrics/metrics.ts";
 import { statusName } from "./status.ts";
 
-/** Leaves streams out, because their clients decide how long they last. */
+/** Excludes streams, because their clients determine their duration. */
 export function measuredCalls(registry: Registry): Interceptor {
   const registers = [registry];
   const calls = new Counter({

@@ -23,7 +23,7 @@ export class MessageSplitter {
 
   /**
    * A message within one chunk is not copied.
-   * @throws Fault when a message is compressed or too large, and whatever the listener throws
+   * @throws Fault when a message is compressed or too large, and the listener's errors
    */
   push(chunk: Buffer): void {
     let at = 0;

@@ -24,7 +24,7 @@ type Answer = NonNullable<MessageInitShape<typeof ServerReflectionResponseSchema
 /** Both versions have the same fields. */
 type Question = Pick<ServerReflectionRequest, "host" | "messageRequest">;
 
-/** @param services of the port, these two included */
+/** @param services of the port, including health and reflection */
 export function reflection(services: readonly DescService[], lifecycle: Lifecycle) {
   const files = new Files(services);
   return {
@@ -84,7 +84,7 @@ function withImports(file: DescFile, found = new Set<DescFile>()): DescFile[] {
   return [file, ...file.dependencies.flatMap((imported) => withImports(imported, found))];
 }
 
-/** The files of some services, by their names and by what they declare. */
+/** The files of some services, by name and by declared symbol. */
 class Files {
   readonly #byName = new Map<string, DescFile>();
   readonly #bySymbol = new Map<string, DescFile>();

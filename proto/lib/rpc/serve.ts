@@ -103,7 +103,7 @@ export async function serveRpc(options: RpcServerOptions): Promise<RpcServer> {
   server.on("session", (session: ServerHttp2Session) => {
     if (session.destroyed) return; // refused for its certificate
     connections.add(session);
-    // A connection with a certificate needs no further proof.
+    // A connection with a certificate needs no further authentication.
     if (!tls) unproven.add(session);
     session.setLocalWindowSize(16 * 1024 * 1024);
     session.setTimeout(idleMs, () => connections.endIdle(session));

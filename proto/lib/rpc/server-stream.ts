@@ -10,7 +10,7 @@ export interface ServerStreamListener {
   readonly message: MessageListener;
   /** Called when writing may resume after a `write` that returned false. */
   drained(): void;
-  /** Called exactly once: when the client ends or resets the call or is gone, and after an error. */
+  /** Called exactly once: when the client ends or resets the call or disconnects, and after an error. */
   closed(error: unknown): void;
 }
 
@@ -36,7 +36,7 @@ export class ServerStream {
     stream.on("close", () => this.#close(undefined));
   }
 
-  /** Drops bytes after the end of the call. @param bytes a message with its prefix. @returns false to ask for a pause until `drained` */
+  /** Drops bytes after the end of the call. @param bytes a message with its prefix. @returns false to request a pause until `drained` */
   write(bytes: Uint8Array): boolean {
     return this.#closed || this.#stream.destroyed || this.#stream.write(bytes);
   }

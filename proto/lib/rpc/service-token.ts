@@ -13,16 +13,16 @@ export const acceptedBy = (token: ServiceToken): readonly string[] =>
   typeof token === "string" ? [token] : token.accepted;
 
 const lookMs = 1_000;
-/** Tokens with fewer characters could be guessed; 256 bits in hexadecimal have 64. */
+/** Shorter tokens could be guessed; 256 bits in hexadecimal have 64 characters. */
 const minLength = 32;
-/** Maximum number of tokens: the current one, and its predecessor or successor. */
+/** Maximum number of tokens: the current token, and its predecessor or successor. */
 const maxTokens = 2;
 
 type Tokens = readonly [string, ...string[]];
 
 /**
- * A file with a token in each of its one or two lines. The first is presented, both are accepted. The file is checked every second, and may
- * be replaced by another one, as mounted secrets are.
+ * A file with a token in each of its one or two lines. The first is sent, both are accepted. The file is checked every second, and may be replaced, as
+ * mounted secrets are.
  */
 export class TokenFile {
   readonly #path: string;

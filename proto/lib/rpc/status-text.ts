@@ -1,6 +1,4 @@
-/**
- * Escapes the status message of a failed gRPC call as the protocol requires: printable ASCII stays as it is, except for the percent sign.
- */
+/** Escapes the status message of a failed gRPC call as required by the protocol: printable ASCII stays unchanged, except for the percent sign. */
 import type { connectNodeAdapter } from "@connectrpc/connect-node";
 import type { OutgoingHttpHeaders } from "node:http";
 

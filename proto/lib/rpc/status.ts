@@ -60,7 +60,7 @@ export function fromServiceError(error: ServiceError): Fault {
         if (message) return Fault.fromMessage(message);
       }
     } catch {
-      // An undecodable detail counts as none.
+      // An undecodable detail is ignored.
     }
   }
   return new Fault(bareReason(error.code), "", { cause: error });

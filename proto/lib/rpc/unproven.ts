@@ -1,9 +1,9 @@
 /**
  * HTTP/2 connections without a valid service token or API key so far.
  *
- * Handling a stream costs about a millisecond, so a caller without a key could occupy a process. Such a connection may carry few streams
- * in a minute and few at the same time, and is closed when it opens more; new connections of its address are delayed for a while. A connection
- * with a proof has none of these limits, whatever its address has done.
+ * Handling a stream costs about a millisecond, so a caller without a key could occupy a process. Such a connection may open few streams per minute and few
+ * at the same time, and is closed when it opens more; new connections of its address are delayed for a while. An authenticated connection has none of these
+ * limits, whatever its address did before.
  */
 import { type ContextValues, type Interceptor, createContextKey, createContextValues } from "@connectrpc/connect";
 import {
@@ -25,7 +25,7 @@ import type { RequestHandler } from "./connections.ts";
 import { isServiceToken, serviceTokenHeader } from "./caller.ts";
 import type { ServiceToken } from "./service-token.ts";
 
-/** A caller with a key authenticates with one of its first calls; probes ask less than once a second. */
+/** A caller with a key authenticates with an early call; probes come less than once a second. */
 const maxStreamsPerMinute = 200;
 const maxStreamsPerMinutePenalized = 10;
 export const maxConcurrentStreamsUnproven = 100;
@@ -92,8 +92,8 @@ export class UnprovenConnections {
   }
 
   /**
-   * Handles a stream of an unproven connection in a later turn of the event loop, unless the stream was reset by then. All unproven
-   * connections together have one fair share of the time. A stream of a proven connection is handled at once.
+   * Handles a stream of an unproven connection in a later turn of the event loop, unless the stream has been reset by then. All unproven connections
+   * together have a single fair share of the time. A stream of a proven connection is handled at once.
    */
   wait(stream: ServerHttp2Stream, handle: () => void): void {
     // Node announces streams even of closed connections.

@@ -8,7 +8,7 @@ const minLengthShift = 10;
 /** Pieces are joined after the text has grown by an eighth to a quarter, so each character is copied some eight times at most. */
 const growthShift = 3;
 
-/** A longer piece takes little more than its characters. */
+/** A longer piece takes little more memory than its characters. */
 const longPiece = 1_024;
 
 export function append(text: string, piece: string): string {

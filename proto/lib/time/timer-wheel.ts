@@ -4,7 +4,7 @@
  * A limit is never reported early, and at most `tickMs` late unless the event loop is late. It keeps the process alive, as a timer of Node does.
  */
 
-/** A shorter interval would make limits more exact, and wake a process with open streams more often. */
+/** A shorter interval would make limits more exact, but wake a process with open streams more often. */
 export const tickMs = 20;
 /** A power of two. Limits above 20 s, the length of all slots, are skipped once in each round. */
 const slots = 1_024;
@@ -93,7 +93,7 @@ export class TimerWheel {
     const now = performance.now();
     try {
       this.#collect(Math.floor(now / tickMs));
-      // One by one, because a report may stop other timers or throw; the next look goes on with what it has left.
+      // Individually, because a report may stop other timers or throw; the next check continues with the rest.
       while (isWaiting(this.#due)) this.#due.next.report();
     } finally {
       this.#isArmed = false;
@@ -103,7 +103,7 @@ export class TimerWheel {
 
   /** Moves the timers of every tick up to this one to the due ring. */
   #collect(until: number): void {
-    // After a stall of more than a round, one round reaches them all.
+    // After a stall of more than a round, a single round reaches all slots.
     for (let tick = Math.max(this.#tick + 1, until - slots + 1); tick <= until; tick++) {
       const ring = this.#ringOf(tick);
       let next = ring.next;

@@ -1,6 +1,6 @@
 /**
- * The certificate of this process, from a mounted folder, reloaded when it is replaced. Open connections keep their certificate; every new
- * one, in either direction, uses the newest. A broken or half-written file changes nothing.
+ * The certificate of this process, from a mounted folder, reloaded when it is replaced. Open connections keep their certificate; every new connection, in
+ * either direction, uses the newest. A broken or half-written file changes nothing.
  */
 import { X509Certificate } from "node:crypto";
 import { readFileSync } from "node:fs";

@@ -7,7 +7,7 @@ import { type ServiceName, isOneOf } from "./identity.ts";
 export interface TlsPeer {
   readonly credentials: ChannelCredentials;
   readonly service: ServiceName;
-  /** For a connection without grpc-js; with the newest certificate each time it is called. */
+  /** For a connection without grpc-js; uses the newest certificate at each call. */
   readonly connectionOptions: () => ConnectionOptions;
 }
 

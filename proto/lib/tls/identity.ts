@@ -5,7 +5,7 @@ export type ServiceName = "gateway" | "inference-svc" | "admin-svc";
 
 const form = /^(spiffe:\/\/[^/]+\/ns\/[^/]+\/sa\/)[^/]+$/;
 
-/** URIs among the alternative names, as OpenSSL prints them. A name with a comma or a quote is quoted, and never a service of Sluice. */
+/** URIs among the alternative names, as printed by OpenSSL. A name with a comma or a quote is quoted, and never a service of Sluice. */
 const urisOf = (subjectAltName: string | undefined): string[] =>
   (subjectAltName ?? "")
     .split(", ")

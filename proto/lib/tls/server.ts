@@ -17,7 +17,7 @@ export interface ServerTls {
   readonly certificates: Certificates;
   /** Services allowed to connect. */
   readonly clients: readonly ServiceName[];
-  /** Token of this process: its handlers treat a request with it as internal. */
+  /** Token of this process: its handlers treat requests with it as internal. */
   readonly token: ServiceToken;
 }
 
@@ -32,7 +32,7 @@ export function createTlsServer(
   const server = createSecureServer(
     { ...options, ...secured(certificates.current), requestCert: true, rejectUnauthorized: true },
     (request, response) => {
-      // The certificate proves here what the token proves elsewhere.
+      // With TLS, the certificate replaces the token.
       request.headers[serviceTokenHeader] = presented(token);
       handle(request, response);
     },

@@ -18,11 +18,11 @@ export interface TraceContext {
   readonly tracestate: string;
 }
 
-/** Version 00. Later versions may append to it, and keep these fields. */
+/** Version 00. Later versions may append to it, but must keep these fields. */
 const form = /^(?!ff)([0-9a-f]{2})-(?!0{32})([0-9a-f]{32})-(?!0{16})([0-9a-f]{16})-([0-9a-f]{2})(-.*)?$/;
 /** A longer value of a later version is ignored. */
 const maxParentLength = 512;
-/** Processes must forward this much; more is optional. */
+/** Processes must forward this length; more is optional. */
 const maxStateLength = 512;
 const maxMembers = 32;
 const member =

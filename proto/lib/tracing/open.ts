@@ -1,4 +1,4 @@
-/** Tracing of a process, when its environment asks for it. */
+/** Opens the tracing of a process, when its environment enables it. */
 import { type TracingOptions, readTracing } from "./settings.ts";
 import type { Tracing } from "./span.ts";
 

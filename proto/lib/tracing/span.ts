@@ -1,4 +1,4 @@
-/** Span interface of the rooms. It loads nothing of OpenTelemetry: without tracing there is no Tracing. */
+/** Span interface of the rooms. It loads no part of OpenTelemetry: without tracing there is no Tracing. */
 import type { TraceHeaders } from "./context.ts";
 
 /** Values of more than 1,024 characters are cut; undefined ones are left out. */
@@ -14,7 +14,7 @@ export interface SpanOptions {
   readonly startedAtMs?: number;
 }
 
-/** A span; its headers belong to every outgoing call of the work. */
+/** A span; its headers belong to every outgoing call made for it. */
 export interface Span extends TraceHeaders {
   readonly traceId: string;
   rename(name: string): void;

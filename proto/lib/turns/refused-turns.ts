@@ -7,7 +7,7 @@ import type { TurnFacts } from "./turn-facts.ts";
 
 /** Maximum burst of separately recorded refusals of one key. */
 const burst = 60;
-/** Records a second, once the burst is used up. */
+/** Records per second after the burst is used up. */
 const perSecond = 1;
 const countMs = 1_000;
 /** Maximum number of remembered pairs of key and kind of refusal. */
@@ -40,7 +40,7 @@ export class RefusedTurns {
     else this.#count(turn);
   }
 
-  /** Writes what was counted so far, if it can be written. */
+  /** Writes the counted refusals, if records can be written. */
   flush(): void {
     clearTimeout(this.#timer);
     this.#timer = undefined;

@@ -1,4 +1,4 @@
-/** The record of a turn before a process has numbered it. */
+/** The record of a turn without the numbers set by a process. */
 import { CallOperation, type TurnRecord } from "../../gen/sluice/admin/v1/ledger_service_pb.ts";
 
 export type TurnFacts = Omit<TurnRecord, "$typeName" | "$unknown" | "bootId" | "sequence" | "instance">;
@@ -11,7 +11,7 @@ export const doorWord = (door: string): string => (door === "" ? "responses" : d
 export const turnOperation = (door: string): CallOperation =>
   door === "embeddings" ? CallOperation.EMBED : CallOperation.TURN;
 
-/** Longest name of a model in the record of a turn. A client may ask for any text. */
+/** Maximum length of a model name in the record of a turn. A client may send any text. */
 const maxModel = 256;
 
 /** @param models the first model counts when `model` is empty */

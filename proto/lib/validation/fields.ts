@@ -23,7 +23,7 @@ export class Fields {
     this.#problems = problems;
   }
 
-  /** Path of a field of this object. */
+  /** Path of one of this object's fields. */
   path(name: string): string {
     return this.#prefix + name;
   }
@@ -32,7 +32,7 @@ export class Fields {
     return this.#problems.add(this.path(name), message);
   }
 
-  /** The field's value as it is; undefined when unset. */
+  /** The field's unchecked value; undefined when unset. */
   raw(name: string, nullable?: Nullable): unknown {
     const value = this.#object[name];
     return value === null && nullable ? undefined : value;
@@ -92,7 +92,7 @@ export class Fields {
     return this.problem(name, `must be an array${orNull(nullable)}`);
   }
 
-  /** Reads an array of strings. An entry of another type is a problem, and is left out. */
+  /** Reads an array of strings. An entry of another type is a problem, and is omitted. */
   strings(name: string, nullable?: Nullable): string[] | undefined {
     return this.array(name, nullable)?.filter((entry, index): entry is string => {
       if (typeof entry === "string") return true;

@@ -8,7 +8,7 @@ export interface Problem {
   readonly message: string;
 }
 
-/** Maximum of problems in an answer: a hostile body can have 200,000. */
+/** Maximum number of problems in an answer: a hostile body can have 200,000. */
 const maxIssues = 20;
 
 export class Problems {

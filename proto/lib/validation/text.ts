@@ -15,7 +15,7 @@ export function codePointLength(text: string): number {
   return length;
 }
 
-/** Counts code points only if it must: they number between half of the UTF-16 units and all of them. */
+/** Counts code points only if necessary: their number is between half of the UTF-16 units and all of them. */
 export function isLongerThan(text: string, limit: number): boolean {
   if (text.length <= limit) return false;
   return text.length > 2 * limit || codePointLength(text) > limit;

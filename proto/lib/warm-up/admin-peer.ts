@@ -1,7 +1,4 @@
-/**
- * Stands in for admin-svc while a process warms up: every key is an inference key without limits, and every usage record is taken and
- * forgotten.
- */
+/** Acts as admin-svc while a process warms up: every key is an inference key without limits, and every usage record is accepted and dropped. */
 import { create } from "@bufbuild/protobuf";
 import { AccessService, KeyKind, ResolveKeyResponseSchema } from "../../gen/sluice/admin/v1/access_service_pb.ts";
 import { LedgerService } from "../../gen/sluice/admin/v1/ledger_service_pb.ts";

@@ -1,4 +1,4 @@
-/** How soon V8 compiles a function with its optimizing compiler. */
+/** Controls how soon V8 compiles a function with its optimizing compiler. */
 import { setFlagsFromString } from "node:v8";
 
 /**
@@ -11,7 +11,7 @@ const settings =
     ? ["--interrupt-budget=20000"]
     : ["--invocation-count-for-turbofan=1000"];
 
-/** Holds for the rest of the process, because its own requests are never quite those of its warm-up. */
+/** Applies until the process ends, because its own requests always differ from those of its warm-up. */
 export function optimizeSooner(): void {
   for (const setting of settings) setFlagsFromString(setting);
 }

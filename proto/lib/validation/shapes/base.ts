@@ -9,7 +9,7 @@ export type Components = Map<string, JsonSchema>;
 
 /** @typeParam Value the type of accepted values; `unknown` for a shape built without its type */
 export interface Shape<Value = unknown> {
-  /** Never set; it only carries the type for `Accepted`. */
+  /** Named definitions, collected while a schema is printed. */
   readonly accepts?: Value;
   /**
    * Adds a problem for everything wrong with the value.
@@ -33,7 +33,7 @@ export function child(path: string, name: string | number): string {
   return path === "" ? `${name}` : `${path}.${name}`;
 }
 
-/** Checks a value by its shape. Does the same as `shape.check`, in less time for a value without problems. */
+/** Checks a value by its shape. Equivalent to `shape.check`, but faster for a value without problems. */
 export function checkShape(shape: Shape, value: unknown, path: string, problems: Problems, or?: string): void {
   let ignores = false;
   const found = problems.onIgnored ? new Problems(() => (ignores = true)) : new Problems();

@@ -1,4 +1,4 @@
-/** Controls how a shape is printed: by name, with a description, or without being checked here. */
+/** Controls how a shape is printed: by name, with a description, or without a check here. */
 import type { Components, Shape } from "./base.ts";
 
 /** A print-only shape; the code that reads the value checks it. */

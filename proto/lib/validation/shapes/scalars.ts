@@ -33,7 +33,7 @@ export function string({ min = 0, max, pattern, identifier = false }: StringLimi
   };
 }
 
-/** Lone surrogates need no pattern, since no body with one is read. */
+/** Lone surrogates need no pattern, because a body with one is refused. */
 function patternSchema(form: string | undefined, identifier: boolean): JsonSchema {
   const withoutNul = "^[^\\x00]*$";
   if (!identifier) return form === undefined ? {} : { pattern: form };

@@ -14,7 +14,7 @@ export interface LabelledText {
 const open = "⟦";
 const close = "⟧";
 
-/** A case from a text in which ⟦what is to be found⟧ is marked. */
+/** A case from a text with its expected findings in ⟦⟧. */
 export function parseLabelledText(marked: string): LabelledText {
   const expected: TextSpan[] = [];
   let text = "";
@@ -34,7 +34,7 @@ const unescaped = (line: string): string =>
     code === undefined ? (escapes[escape] as string) : String.fromCharCode(Number.parseInt(code, 16)),
   );
 
-/** The cases that were written by hand. Lines that begin with // are for readers. */
+/** The hand-written cases. Lines with // are for readers. */
 export function casesByHand(slug: string): readonly LabelledText[] {
   const file = readFileSync(join(root, "test", "fixtures", "detectors", `${slug}.txt`), "utf8");
   return file

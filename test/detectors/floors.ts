@@ -1,4 +1,4 @@
-/** The least that the detectors may come down to: what was measured, less what a few cases more or less would change. */
+/** Minimum quality of the detectors: the measured value, less the effect of a few cases more or less. */
 interface Floor {
   readonly precision: number;
   readonly recall: number;

@@ -5,11 +5,11 @@ import type { LabelledText } from "./corpus.ts";
 export interface Quality {
   readonly cases: number;
   readonly negatives: number;
-  /** Share of the findings that are right; 1 when there are none. */
+  /** Share of correct findings; 1 without findings. */
   readonly precision: number;
-  /** Share of the expected spans that were found. */
+  /** Share of the expected spans found. */
   readonly recall: number;
-  /** Cases that went wrong: what was missed or found in addition. */
+  /** Wrong cases: missed and additional findings. */
   readonly wrong: readonly { text: string; missed: readonly string[]; false: readonly string[] }[];
 }
 

@@ -42,7 +42,7 @@ const words =
     " ",
   );
 
-/** Prose with the numbers, names and addresses that prose has. */
+/** Prose with its usual numbers, names and addresses. */
 export function ordinaryText(units: number, chance = new Random(3)): string {
   const parts: string[] = [];
   for (let length = 0; length < units; ) {
@@ -63,7 +63,7 @@ export function millisecondsOf(finder: Finder, text: string): number {
   return (user + system) / 1_000;
 }
 
-/** Mean and most of the units that are kept back when a text comes unit by unit. */
+/** Mean and maximum of the units held back while a text arrives unit by unit. */
 export function heldBack(finder: Finder, text: string): { mean: number; most: number } {
   const scan = finder.open();
   let [sum, most] = [0, 0];

@@ -1,5 +1,5 @@
 /**
- * Role: a provider whose answers are longer than anybody can use. The model's name says of which kind: 62 MB come, and then nothing more.
+ * Role: a provider with unusably long answers. The model's name chooses the kind: 62 MB, and then silence.
  * The model `honest` answers with a text of 8 MB, in one piece.
  */
 import { type IncomingMessage, type ServerResponse, createServer } from "node:http";
@@ -29,7 +29,7 @@ const codings: Readonly<Record<string, () => Buffer>> = {
 
 const call = (fields: object) => chatChunk({ tool_calls: [{ index: 0, ...fields }] });
 
-/** What is written first, and then 62 times; for kinds that are streams of events. */
+/** First chunk, and the chunk repeated 62 times, of kinds with event streams. */
 const streams: Readonly<Record<string, readonly [first: string, each: string]>> = {
   arguments: [
     sse(call({ id: "call_1", type: "function", function: { name: "f", arguments: '{"a":"' } })),

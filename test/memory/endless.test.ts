@@ -1,13 +1,13 @@
-/** Endless answers of all kinds at a small size. At full size, under the limits that ship: npm run memory. */
+/** Endless answers of all kinds at a small size. At full size, with the default limits: npm run memory. */
 import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
 import { type Endless, type EndlessKind, endlessKinds, startEndless, untilNothingIsHeld } from "./endless.ts";
 import { peakMib } from "./pressing.ts";
 
 const onLinux = process.platform === "linux" ? describe : describe.skip;
 
-/** Time in which a busy machine has sent more than the answers may hold. */
+/** Time for a busy machine to send more than the answers' limit. */
 const maxMs = 120_000;
-// A heap of so much is that of a container of 512 MiB: answers under way may hold a quarter of it.
+// The heap size in a container of 512 MiB: running answers may hold a quarter of it.
 const limits = { nodeOptions: ["--max-old-space-size=256"] };
 
 onLinux("endless answers of one key", () => {

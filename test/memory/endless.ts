@@ -1,4 +1,4 @@
-/** Endless answers of each kind at once, for one key, and what becomes of the processes and of another key beside them. */
+/** Endless answers of each kind at once, for one key, and their effect on the processes and on another key. */
 import { type ChildProcess, fork } from "node:child_process";
 import { once } from "node:events";
 import { fileURLToPath } from "node:url";
@@ -8,7 +8,7 @@ import { samplesOf } from "../support/metrics.ts";
 import { eventually } from "../support/processes.ts";
 import { type Limited, type Limits, startLimited } from "./limited.ts";
 
-/** Kinds by the name of their model, and how they are asked for. */
+/** Kinds by the name of their model, with their request. */
 export const endlessKinds = {
   whole: { stream: false },
   values: { stream: false },
@@ -28,13 +28,13 @@ export const endlessKinds = {
 export type EndlessKind = keyof typeof endlessKinds;
 
 export interface EndlessReport {
-  /** How often each status came; 0 for an answer that was still under way when its client left. */
+  /** Number of answers by status; 0 for an answer still running when its client left. */
   readonly outcomes: Readonly<Record<string, number>>;
   /** The first refusal. */
   readonly message: string | undefined;
   /** Status and milliseconds of each small request of the other key. */
   readonly small: readonly (readonly [number, number])[];
-  /** Status of an honest answer of 8 MB for the other key, and the characters of it that came. */
+  /** Status of an honest answer of 8 MB for the other key, and the number of its received characters. */
   readonly honest: readonly [number, number];
 }
 
@@ -48,7 +48,7 @@ export interface Endless {
    * @param isEnough whether their clients leave, after so many milliseconds and with this refusal of one of them
    */
   press(pressed: readonly EndlessKind[], each: number, isEnough: IsEnough): Promise<EndlessReport>;
-  /** Bytes of answers that a process says to hold. */
+  /** Answer bytes held by a process, as it reports them. */
   heldBy(process: Limited): Promise<number>;
   stop(): Promise<void>;
 }
@@ -132,7 +132,7 @@ async function post(port: number, key: string, path: string, body: object, signa
 }
 
 interface Pressing {
-  /** Key that asks for endless answers. */
+  /** Key used for endless answers. */
   readonly key: string;
   readonly other: string;
   readonly isEnough: IsEnough;

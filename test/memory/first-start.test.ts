@@ -1,4 +1,4 @@
-/** `npm start` in a checkout that is installed and was never built, in a container of 1 GiB. */
+/** `npm start` in an installed but never built checkout, in a container of 1 GiB. */
 import { execFileSync } from "node:child_process";
 import { cpSync, existsSync, mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -27,7 +27,7 @@ function groupOrUndefined(): MemoryGroup | undefined {
 
 afterAll(() => group?.remove());
 
-/** Everything of this checkout but what a build makes. Packages are linked where the file system allows that. */
+/** Copies this checkout without build output. Packages are linked if the file system allows it. */
 function copyUnbuilt(target: string): void {
   const made = new Set(["node_modules", "dist", "bundle", "bundle.new", ".git", ".sluice"]);
   const consoleTypes = join(root, "gateway/console/gen");
@@ -62,7 +62,7 @@ inGroup("a first start in 1 GiB without a network (needs root, and control group
     const watching = (async () => {
       for (; !ended.signal.aborted; await delay(20)) peakBytes = Math.max(peakBytes, limited.residentBytes);
     })();
-    // The program in the place of the one that startHouse appends.
+    // The program instead of the one appended by startHouse.
     const program = ["/bin/sh", "-c", `exec "${process.execPath}" "${join(checkout, "deploy/local/start.mjs")}"`];
     try {
       house = await startHouse({

@@ -1,4 +1,4 @@
-/** A process beside those of a house, which serves as one of them does and has limits of its own. */
+/** An additional process of an installation, a copy of one of its services with separate limits. */
 import { spawn } from "node:child_process";
 import { mkdirSync, mkdtempSync, readFileSync, rmSync, rmdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
@@ -13,7 +13,7 @@ export interface Limits {
   /** The program that sets the limits, with its arguments; the process itself is added to them. */
   readonly prefix?: readonly string[];
   readonly nodeOptions?: readonly string[];
-  /** Replaces variables of the process that it is modelled on. */
+  /** Replaces variables of the copied process. */
   readonly environment?: Readonly<Record<string, string>>;
 }
 
@@ -87,12 +87,12 @@ function environmentOf(pid: number): NodeJS.ProcessEnv {
   return Object.fromEntries(entries.map((entry) => [entry.split("=", 1)[0], entry.slice(entry.indexOf("=") + 1)]));
 }
 
-/** A control group that ends its processes above a limit, as a container does. */
+/** A control group that ends its processes above a limit, like a container. */
 export interface MemoryGroup {
   /** Starts a program inside. */
   readonly prefix: readonly string[];
   readonly peakBytes: number;
-  /** Memory of the programs inside at this moment, and pages of files that they have mapped; the cache of read files is not in it. */
+  /** Current memory of the programs inside, and their mapped file pages; the cache of read files is not included. */
   readonly residentBytes: number;
   remove(): void;
 }

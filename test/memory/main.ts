@@ -1,4 +1,4 @@
-/** npm run memory -- [--bodies N] [--messages N] [--answers N]: whether processes live under the memory that they ship with. Needs root and control groups. */
+/** npm run memory -- [--bodies N] [--messages N] [--answers N]: whether processes survive with their default memory. Needs root and control groups. */
 import { readNumbersOrExit } from "../support/runner/campaign-options.ts";
 import { makeMemoryGroup } from "./limited.ts";
 import { type EndlessKind, endlessKinds, startEndless, untilNothingIsHeld } from "./endless.ts";
@@ -15,7 +15,7 @@ const given = readNumbersOrExit("memory", {
 });
 
 const mib = 1024 * 1024;
-/** Time in which 48 answers of 62 MB come on two cores. */
+/** Duration of 48 answers of 62 MB on two cores. */
 const endlessMs = 25_000;
 /** Memory limits of the containers in deploy/kubernetes/base. */
 const groups = {

@@ -1,4 +1,4 @@
-/** Processes with little memory and few descriptors. At full size, under the limits that ship: npm run memory. */
+/** Processes with little memory and few descriptors. At full size, with the default limits: npm run memory. */
 import { type Socket, connect } from "node:net";
 import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
 import { type House, startHouse } from "../support/house.ts";
@@ -9,7 +9,7 @@ import { type Pressed, type PressedTogether, peakMib, startPressed, startPressed
 const onLinux = process.platform === "linux" ? describe : describe.skip;
 
 const mib = 1024 * 1024;
-// A heap of so much is that of a container of 512 MiB: half of that may be reserved.
+// The heap size in a container of 512 MiB: half of it may be reserved.
 const limits = { nodeOptions: ["--max-old-space-size=256"] };
 const maxPeakMib = 512;
 
@@ -20,7 +20,7 @@ onLinux("one client that sends more than there is memory", () => {
   }, 300_000);
   afterAll(() => pressed?.stop());
 
-  test("14 bodies of 31 MiB of one key: each is answered or told to come back, and another key is answered", async () => {
+  test("14 bodies of 31 MiB of one key: each is answered or refused with Retry-After, and another key is answered", async () => {
     const { outcomes, small } = await pressed.press({
       kind: "bodies",
       count: 14,
@@ -74,7 +74,7 @@ onLinux("more connections than there are descriptors", () => {
 
   test.each<[Room, number]>([
     ["gateway", 256],
-    // While these start, their modules are read at once, which takes more files than that.
+    // These read all their modules at once during the start, with more open files than the limit.
     ["inference-svc", 512],
     ["admin-svc", 512],
   ])(
@@ -106,7 +106,7 @@ onLinux("more connections than there are descriptors", () => {
     300_000,
   );
 
-  test("500 clients that ask a gateway with 256 at once are answered", async () => {
+  test("a gateway with 256 descriptors answers 500 concurrent clients", async () => {
     const limited = await startLimited(house, "gateway", { prefix: ["prlimit", "--nofile=256"] });
     const body = '{"model":"sluice/echo","input":"x"}';
     const head = `POST /api/v1/responses HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer ${house.apiKey}\r\nContent-Type: application/json\r\nContent-Length: ${body.length}\r\n\r\n`;
@@ -122,7 +122,7 @@ onLinux("more connections than there are descriptors", () => {
       ),
     );
     const served = answers.filter((status) => ["200", "429", "503"].includes(status)).length;
-    // A busy process may end a connection whose request it has not read yet; without a bound more than half were lost, with the process.
+    // A busy process may end a connection before reading its request; without a bound more than half were lost, with the process.
     expect(limited.alive).toBe(true);
     expect(served).toBeGreaterThanOrEqual(450);
     await limited.stop();

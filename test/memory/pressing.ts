@@ -92,7 +92,7 @@ async function makeKey({ baseUrl, managementKey }: House): Promise<string> {
   return ((await made.json()) as { key: string }).key;
 }
 
-/** 0 for a connection that broke. */
+/** Status and duration of a small request; 0 for a broken connection. */
 async function askSmall(port: number, key: string): Promise<readonly [number, number]> {
   const begun = performance.now();
   const headers = { authorization: `Bearer ${key}`, "content-type": "application/json" };
@@ -125,7 +125,7 @@ function sent(storm: Storm): Promise<Outcomes> {
   });
 }
 
-/** The most memory that a process has had. */
+/** Peak memory of a process. */
 export function peakMib({ pid }: Pick<Limited, "pid">): number {
   const [, kib = "0"] = /^VmHWM:\s+(\d+) kB/m.exec(readFileSync(`/proc/${pid}/status`, "utf8")) ?? [];
   return Math.round(Number(kib) / 1_024);

@@ -1,4 +1,4 @@
-/** Role: the senders of what is too much, in a thread of their own so that they hold up nobody who measures. */
+/** Role: the senders of excess load, in a separate thread so that they delay no measurement. */
 import { once } from "node:events";
 import { type IncomingHttpHeaders, connect as connectHttp2 } from "node:http2";
 import { request } from "node:http";
@@ -22,7 +22,7 @@ export type Outcomes = Readonly<Record<string, number>>;
 const { kind, port, count, bytes, key } = workerData as Storm;
 const bearer: Record<string, string> = key === undefined ? {} : { authorization: `Bearer ${key}` };
 
-/** A JSON body of parts that a provider of chats takes. */
+/** A JSON body of parts accepted by a chat provider. */
 function bodyOf(length: number): Buffer {
   const partBytes = 1_000_000;
   const parts = Array.from({ length: Math.ceil(length / partBytes) }, () => ({

@@ -1,4 +1,4 @@
-/** The house that measures administer, and ask. */
+/** Administration and requests of the measured installation. */
 import { hashKey } from "@sluice/proto/lib/ids/key.js";
 import { type House, startHouse } from "../support/house.ts";
 import { serviceSecrets } from "./members.ts";
@@ -30,7 +30,7 @@ export class Administrator {
     return ((await this.#send("POST", "/keys", { name: "measured", ...settings })) as { key: string }).key;
   }
 
-  /** Makes a guardrail that blocks a word. */
+  /** Makes a guardrail for blocking a word. */
   async makeGuardrail(word = "forbidden"): Promise<string> {
     const content_filters = [{ pattern: word, action: "block" }];
     const { data } = (await this.#send("POST", "/guardrails", { name: word, content_filters })) as {
@@ -56,7 +56,7 @@ export class Administrator {
   }
 }
 
-/** Status of a turn whose input a guardrail for the word blocks. */
+/** Status of a turn with an input blocked by a guardrail for the word. */
 export async function postBlockedTurn(port: number, key: string, session?: string): Promise<number> {
   const answer = await fetch(`http://127.0.0.1:${port}/api/v1/responses`, {
     method: "POST",

@@ -1,4 +1,4 @@
-/** 500 keys in one call, against a transaction that does no more than it must: both in turn, alone and eight at a time. */
+/** 500 keys in one call, compared with a minimal transaction: both in turn, singly and eight at a time. */
 import { hashKey, mintKey, KeyKind } from "@sluice/proto/lib/ids/key.js";
 import pg from "pg";
 import type { House } from "../support/house.ts";
@@ -9,7 +9,7 @@ const keyCount = 500;
 const clients = 8;
 const maxTimes = 2;
 
-/** How long each of so many takes that are done at once, in ms. */
+/** Duration of each of several concurrent calls, in ms. */
 async function times(count: number, work: (n: number) => Promise<unknown>): Promise<number[]> {
   return Promise.all(
     Array.from({ length: count }, async (_, n) => {

@@ -1,4 +1,4 @@
-/** A gateway and an inference process that hear of no change, although they can ask; and then cannot even ask. */
+/** A gateway and an inference process without change messages, first with and then without access to admin-svc. */
 import { setTimeout as delay } from "node:timers/promises";
 import { hashKey } from "@sluice/proto/lib/ids/key.js";
 import type { House } from "../support/house.ts";
@@ -7,7 +7,7 @@ import { Administrator, postBlockedTurn } from "./administrator.ts";
 import { type Figure, spread } from "./figure.ts";
 import { startGateway, startInference } from "./members.ts";
 
-/** @param limitMs the longest time for which the old policy may be served; more on a machine with other work */
+/** @param limitMs maximum time of service on the old policy; higher on a machine with other work */
 export async function measureCutOff(house: House, rounds: number, limitMs = 5_000): Promise<Figure[]> {
   const administrator = new Administrator(house);
   const proxy = await startRpcProxy(house.ports.admin);

@@ -1,4 +1,4 @@
-/** From an assignment to the first request that it stops: at three gateways, and at both inference processes without a gateway. */
+/** Time from an assignment to the first blocked request: at three gateways, and at both inference processes without a gateway. */
 import { hashKey } from "@sluice/proto/lib/ids/key.js";
 import { dial } from "@sluice/proto/lib/rpc/dial.js";
 import type { House } from "../support/house.ts";
@@ -7,10 +7,10 @@ import { Administrator, postBlockedTurn } from "./administrator.ts";
 import { type Figure, quantile, spread } from "./figure.ts";
 import { startGateway } from "./members.ts";
 
-/** Whether a request that begins now is blocked. */
+/** Whether a request started now is blocked. */
 type Door = () => Promise<boolean>;
 
-/** Asks again and again, until it has been blocked three times in a row. @returns performance.now() when the last one began that was not */
+/** Sends requests until three in a row are blocked. @returns performance.now() at the start of the last unblocked one */
 async function untilBlocked(door: Door, from: { at: number }): Promise<number> {
   let lastPassed = Number.NEGATIVE_INFINITY;
   for (let blocked = 0; blocked < 3; ) {

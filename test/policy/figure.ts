@@ -1,4 +1,4 @@
-/** A measured figure beside its target. */
+/** A measured figure with its target. */
 export interface Figure {
   readonly measure: string;
   readonly found: string;
@@ -6,7 +6,7 @@ export interface Figure {
   readonly reached: boolean;
 }
 
-/** The smallest value that so large a share of them does not exceed; NaN of none. */
+/** The smallest value not exceeded by this share of the values; NaN without values. */
 export function quantile(values: readonly number[], share: number): number {
   const sorted = values.toSorted((a, b) => a - b);
   return sorted[Math.max(0, Math.ceil(share * sorted.length) - 1)] ?? Number.NaN;

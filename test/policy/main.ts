@@ -1,4 +1,4 @@
-/** npm run policy -- [--only NAMES] [--rounds N] [--asked N]: how soon a change of policy holds, and what administration costs. */
+/** npm run policy -- [--only NAMES] [--rounds N] [--asked N]: how soon a change of policy holds, and the cost of administration. */
 import { parseArgs } from "node:util";
 import { parseNumber, readOrExit } from "../support/runner/campaign-options.ts";
 import type { House } from "../support/house.ts";

@@ -1,4 +1,4 @@
-/** A million keys: the question behind every request costs what it costs in a house that has a thousand. */
+/** A million keys: each request's lookup costs the same as with a thousand keys. */
 import type { Database } from "@sluice/admin-svc/store/database.js";
 import { migrate } from "@sluice/admin-svc/store/postgres/migrate.js";
 import { resolveKeys } from "@sluice/admin-svc/store/access.js";
@@ -9,17 +9,17 @@ import { type Figure, quantile, spread } from "./figure.ts";
 
 const keys = 1_000_000;
 const guardrails = 10_000;
-/** Factor between the two databases that are compared: in a table of a single row every index is as good as any. */
+/** Factor between the two compared databases: in a table of a single row every index is as good as any. */
 const fewer = 1_000;
 const maxTimes = 1.2;
-/** Further pages that an index of a million entries takes above one of a thousand. */
+/** Additional pages of an index of a million entries over one of a thousand. */
 const pagesOfHeight = 2;
 
 interface Filled {
   readonly name: string;
   readonly database: Kysely<Database>;
   readonly hashes: readonly string[];
-  /** The statement with which a key is resolved, as it was sent. */
+  /** The key lookup statement, as sent. */
   readonly statement: () => { readonly text: string; readonly values: unknown[] };
 }
 
@@ -38,7 +38,7 @@ async function fill(server: string, name: string, keyCount: number, guardrailCou
     select lpad(to_hex(n), 32, '0')::uuid, workspaces.id, 'g' || n, '[{"pattern": "secret", "label": null, "action": "block"}]'
     from workspaces, generate_series(1, ${guardrailCount}::int) as n`.execute(database);
   await database.transaction().execute(async (transaction) => {
-    // Foreign keys are not checked: two million look-ups would take minutes, and all rows that are referred to exist.
+    // Foreign keys are not checked: two million look-ups would take minutes, and all referenced rows exist.
     await sql`set local session_replication_role = replica`.execute(transaction);
     await sql`
       insert into api_keys (hash, workspace_id, name, kind, label)
@@ -74,8 +74,8 @@ interface PlanNode {
 }
 
 /**
- * The last question that was asked: how it is answered, and how many pages that takes. A table of a few rows would be read as a whole, which
- * says nothing about a larger one.
+ * The plan of the last lookup, and its number of pages. A table of a few rows would be read as a whole, which
+ * proves nothing about a larger one.
  */
 async function explain(server: string, { name, statement }: Filled): Promise<{ plan: string; pages: number }> {
   const url = new URL(server);

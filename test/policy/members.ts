@@ -1,4 +1,4 @@
-/** Processes beside those that the supervisor of a house runs, with the same secrets. */
+/** Additional processes outside of the installation's supervisor, with the same secrets. */
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
 import { mkdtempSync, rmSync } from "node:fs";
@@ -16,12 +16,12 @@ export interface Member {
   readonly port: number;
   readonly healthPort: number;
   readonly pid: number;
-  /** Settles when /readyz answers 200; it is awaited unless the start says otherwise. */
+  /** Settles when /readyz answers 200; the start awaits it unless configured otherwise. */
   readonly ready: Promise<void>;
   stop(): Promise<void>;
 }
 
-/** @param inference ports of the processes that it hands turns to */
+/** @param inference ports of the processes for its turns */
 export async function startGateway(house: House, admin: number, inference: readonly number[]): Promise<Member> {
   const gateway = await spawnGateway(house, admin, inference);
   await gateway.ready;
@@ -38,9 +38,7 @@ export function spawnGateway(house: House, admin: number, inference: readonly nu
   }));
 }
 
-/**
- * @param own a configuration file other than that of the house, and a folder for the one of its records
- */
+/** @param own its own configuration file instead of the installation's, and a folder for its records */
 export async function startInference(
   house: House,
   admin: number,

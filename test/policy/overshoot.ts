@@ -1,4 +1,4 @@
-/** A budget of so many requests, asked for by a hundred times as many at once. */
+/** A budget for a number of requests, under a hundred times as many at once. */
 import { Agent, request } from "node:http";
 import { setTimeout as delay } from "node:timers/promises";
 import type { House } from "../support/house.ts";
@@ -7,7 +7,7 @@ import type { Figure } from "./figure.ts";
 
 const admitted = 100;
 
-/** Costs a cent, whatever it says. */
+/** Costs a cent for any answer. */
 export const flatModel = `  - {id: sluice/flat, endpoints: [{provider: sluice, pricing: {prompt: "0", completion: "0", request: "0.01"}}]}`;
 
 export async function measureOvershoot(house: House, asked: number): Promise<Figure[]> {
@@ -18,7 +18,7 @@ export async function measureOvershoot(house: House, asked: number): Promise<Fig
   await Promise.all(
     Array.from({ length: asked }, async () => {
       let status = 0;
-      // A house that cannot keep up says so, and to come back.
+      // An overloaded installation answers with a retryable status.
       while (status !== 200 && status !== 402) {
         status = await answered(agent, house.ports.gateway, key);
         if (status !== 200 && status !== 402) await delay(1_000 + 4_000 * Math.random(), refused++);

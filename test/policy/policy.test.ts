@@ -15,7 +15,7 @@ beforeAll(async () => {
 });
 afterAll(() => house?.stop());
 
-test("an assignment that was answered is in force everywhere", async () => {
+test("an acknowledged assignment is in force everywhere", async () => {
   const [, afterAnswer] = await measureEnforcement(house, 5);
   expect(afterAnswer).toMatchObject({ reached: true });
 });
@@ -24,7 +24,7 @@ test("what is cut off follows soon while it can ask, and serves whom it knows wh
   for (const figure of await measureCutOff(house, 2, 20_000)) expect(figure).toMatchObject({ reached: true });
 });
 
-test("what an inference process has not heard of holds for it all the same, through the gateway that has answered", async () => {
+test("a change missed by an inference process still holds for turns through the acknowledging gateway", async () => {
   const proxy = await startRpcProxy(house.ports.admin);
   const inference = await startInference(house, proxy.port);
   const gateway = await startGateway(house, house.ports.admin, [inference.port]);
@@ -45,6 +45,6 @@ test("what an inference process has not heard of holds for it all the same, thro
   }
 });
 
-test("a budget asked for by ten times as many as fit, all at once, is not overspent", async () => {
+test("a budget is not overspent by ten times as many simultaneous requests as fit", async () => {
   for (const figure of await measureOvershoot(house, 1_000)) expect(figure).toMatchObject({ reached: true });
 });

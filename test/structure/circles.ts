@@ -2,7 +2,7 @@
 import { posix } from "node:path";
 import type { SourceFile } from "./sources.ts";
 
-/** @returns the modules that a source imports, in static, dynamic and type imports */
+/** @returns the modules imported by a source, in static, dynamic and type imports */
 export const importSpecifiers = (text: string): string[] =>
   [...text.matchAll(/\b(?:from|import)\s*\(?\s*"([^"]+)"/g)].map((match) => match[1] as string);
 

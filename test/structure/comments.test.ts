@@ -1,13 +1,13 @@
-/** Comments that a stranger understands alone, and no pronoun of a person for a program. */
+/** Comments understandable without their surroundings, and no personal pronoun for a program. */
 import { describe, expect, test } from "@jest/globals";
 import { root } from "../support/processes.ts";
 import { countElliptical, describeRemark, hasPersonalPronoun, readComments, readTexts } from "./comments.ts";
 import { type SourceFile, readSources, rooms } from "./sources.ts";
 
-/** Comments that open like "Of the plugin." were a quarter of the tree once; a few are good English. */
+/** Comments with openings like "Of the plugin." were a quarter of the tree once; a few are good English. */
 const maxEllipticalShare = 0.03;
 
-/** Files with lists of English words, which are no texts for users. */
+/** Files with lists of English words, not texts for users. */
 const wordLists = new Set([
   "inference-svc/guardrails/detectors/person-name.ts",
   "inference-svc/guardrails/input/rot13.ts",

@@ -1,4 +1,4 @@
-/** Reads comments and texts for users out of sources, and finds those that a stranger would not understand alone. */
+/** Reads comments and texts for users out of sources, and finds those a stranger would not understand without their surroundings. */
 import { type SourceFile, groupBy, isProto, parseSource } from "./sources.ts";
 import { visitNodes } from "./syntax.ts";
 
@@ -11,7 +11,7 @@ export interface Remark {
 export const describeRemark = ({ path, line, text }: Remark): string =>
   `${path}:${line}: ${text.replaceAll("\n", " ")}`;
 
-/** First words that lean on a noun which stands elsewhere. */
+/** First words that refer to a noun elsewhere. */
 const ellipticalOpeners = new Set(
   `of whom who whoever whose what whatever those that where wherever by beside as with without also only until
   nobody somebody said told asked set one ones it its he they`.split(/\s+/),
@@ -20,7 +20,7 @@ const ellipticalOpeners = new Set(
 /** Pronouns for a person; a program is "it". "Whose" is no such pronoun: it is good English for things. */
 const personalPronouns = /\b(?:he|she|him|his|her|hers|himself|herself|whom|whomever|whoever|somebody)\b/i;
 
-/** @returns comments that stand on lines of their own; consecutive line comments are one */
+/** @returns comments on lines of their own; consecutive line comments are one */
 export function readComments(file: SourceFile): Remark[] {
   return isProto(file) ? readProtoComments(file) : readScriptComments(file);
 }
@@ -49,7 +49,7 @@ function readProtoComments({ path, text }: SourceFile): Remark[] {
   }));
 }
 
-/** @returns string literals of at least two words, which may reach a log or an answer */
+/** @returns string literals of at least two words, possible texts of a log or an answer */
 export function readTexts(file: SourceFile): Remark[] {
   if (isProto(file)) return [];
   const texts: Remark[] = [];

@@ -1,4 +1,4 @@
-/** Counts the words that mark roundabout English: relative clauses and verbs of speech where the field has a noun. */
+/** Counts the words of roundabout English: relative clauses and verbs of speech instead of the field's nouns. */
 import { readFileSync, readdirSync } from "node:fs";
 import { join } from "node:path";
 import { type Remark, readComments } from "./comments.ts";

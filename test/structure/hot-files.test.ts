@@ -1,4 +1,4 @@
-/** Files that every turn runs through keep to forms that V8 compiles well. */
+/** Files on the path of every turn keep to forms that V8 compiles well. */
 import { expect, test } from "@jest/globals";
 import { root } from "../support/processes.ts";
 import { findSlowForms, hotFiles } from "./hot-files.ts";

@@ -1,4 +1,4 @@
-/** The files that every turn runs through, and the forms that they must not use: each makes V8 leave its fast path at every request. */
+/** The files on the path of every turn, and their forbidden forms: each makes V8 leave its fast path at every request. */
 import type { SourceFile } from "./sources.ts";
 import { parseSource } from "./sources.ts";
 import { type SyntaxNode, visitNodes } from "./syntax.ts";

@@ -1,4 +1,4 @@
-/** Finds files that write out a list which stands elsewhere already: settings of guardrails, plugins, paths of operations. */
+/** Finds files with a copy of an existing list: settings of guardrails, plugins, paths of operations. */
 import { unsetGuardrail } from "@sluice/proto/contract/records/guardrails.js";
 import { operations } from "@sluice/gateway/contract/operations/operations.js";
 import { pluginContracts } from "@sluice/proto/contract/plugins/plugins.js";
@@ -9,7 +9,7 @@ import { spellings } from "./walks.ts";
 export interface KnownList {
   readonly title: string;
   readonly entries: readonly RegExp[];
-  /** Entries that a file may name without being a list of them. */
+  /** Number of entries from which a file counts as a list of them. */
   readonly minEntries: number;
 }
 
@@ -44,7 +44,7 @@ export const knownLists: readonly KnownList[] = [
   },
 ];
 
-/** @returns the files that name at least so many entries of the list, tests left out */
+/** @returns the files naming at least that number of entries of the list, tests left out */
 export const filesOfList = (files: readonly SourceFile[], { entries, minEntries }: KnownList): string[] =>
   files
     .filter(({ room, text }) => room !== "test" && entries.filter((entry) => entry.test(text)).length >= minEntries)

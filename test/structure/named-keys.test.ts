@@ -1,4 +1,4 @@
-/** Texts name only keys that the configuration file takes, and a refusal for want of a setting names its key. */
+/** Texts name only valid keys of the configuration file, and a refusal for a missing setting names its key. */
 import { expect, test } from "@jest/globals";
 import { isKey, namedKeys } from "../support/named-keys.ts";
 import { findPages, readPage } from "../support/pages.ts";
@@ -11,7 +11,7 @@ interface Message {
   readonly text: string;
 }
 
-/** Texts and templates of a file; `*` stands for each value that a template holds. */
+/** Texts and templates of a file; `*` stands for each interpolated value. */
 function readMessages(file: SourceFile): Message[] {
   const messages: Message[] = [];
   visitNodes(parseSource(file).program, (node) => {
@@ -34,11 +34,11 @@ const findUnknownKeys = ({ place, text }: Message): string[] =>
     .filter((key) => !isKey(key))
     .map((key) => `${place}: ${key}`);
 
-/** Words of a refusal that a setting would change. */
+/** Words of a refusal with a setting as its remedy. */
 const wants =
   /\b(?:its operator|operator of this service|the operator sets|this service (?:has (?:no|none)|lacks|allows))\b/;
 
-test("every key that a text names exists", () => {
+test("every key named in a text exists", () => {
   expect(messages.flatMap(findUnknownKeys)).toEqual([]);
   expect(messages.flatMap(({ text }) => namedKeys(text)).length).toBeGreaterThan(8);
 });
@@ -46,8 +46,8 @@ test("every key that a text names exists", () => {
 /** A file, a field of answers, and a key within a provider. */
 const otherNames: ReadonlySet<string> = new Set(["alerts.yaml", "alignment.calls", "data_policy.retention"]);
 
-test("every key that a page names exists", () => {
-  // The page of the chart names values of the chart, which test/deploy/chart.test.ts holds.
+test("every key named on a page exists", () => {
+  // The page of the chart names values of the chart, checked by test/deploy/chart.test.ts.
   const pages = findPages().filter((path) => path !== "docs/deploy/helm-values.md");
   const withoutLinks = (path: string): string => readPage(path).replaceAll(/\]\([^)]*\)/g, "]");
   const named = pages.flatMap((path) => namedKeys(withoutLinks(path)).map((key) => ({ path, key })));
@@ -60,7 +60,7 @@ test("what an operator can set is named by its key", () => {
   expect(vague.map(({ place, text }) => `${place}: ${text}`)).toEqual([]);
 });
 
-test("a key that does not exist is found, also in a template", () => {
+test("an unknown key is found, also in a template", () => {
   const text = 'const a = `its operator sets search.engines.${name}.colour`;\nconst b = "set internal_models.judge";\n';
   const planted = readMessages({ path: "gateway/a.ts", room: "gateway", text });
   expect(planted.flatMap(findUnknownKeys)).toEqual([

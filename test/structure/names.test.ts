@@ -8,7 +8,7 @@ test("no exported name has two meanings in a room", () => {
   expect(findSharedNames(readSources(root)).map(describeSharedName)).toEqual([]);
 });
 
-test("a name that two files declare is found, and neither its type beside it nor an export that hands it on", () => {
+test("a name declared by two files is found, but neither its type in the same file nor a re-export", () => {
   const planted = (path: string, text: string, room = "gateway") => ({ path: `${room}/${path}`, room, text });
   const files = [
     planted("a.ts", "export const { limit, max: [size] } = x;\nexport type Limit = 1;\nexport const Limit = 2;"),

@@ -1,4 +1,4 @@
-/** Finds exported names that two files of a room give to different things. */
+/** Finds exported names with different meanings in two files of a room. */
 import { type Program, type SourceFile, groupBy, isProto, parseSource } from "./sources.ts";
 
 export interface SharedName {
@@ -7,13 +7,13 @@ export interface SharedName {
   readonly paths: readonly string[];
 }
 
-/** Kysely prescribes the name of the function that each migration exports. */
+/** Kysely prescribes the name of each migration's function. */
 const isPrescribed = (path: string, name: string): boolean => name === "up" && path.startsWith("admin-svc/migrations/");
 
 export const describeSharedName = ({ room, name, paths }: SharedName): string =>
   `${room}: ${name} in ${paths.join(", ")}`;
 
-/** @returns names that more than one file of a room declares and exports; a type and a value in one file are one meaning */
+/** @returns names declared and exported by more than one file of a room; a type and a value in one file are one meaning */
 export function findSharedNames(files: readonly SourceFile[]): SharedName[] {
   const declarations = files
     .filter((file) => !isProto(file))
@@ -28,7 +28,7 @@ export function findSharedNames(files: readonly SourceFile[]): SharedName[] {
     }));
 }
 
-/** @returns names that a module declares and exports, each once; names that it hands on from another module are left out */
+/** @returns names declared and exported by a module, each once; re-exports are left out */
 export function exportedNames({ body }: Program): string[] {
   const imported = new Set(
     body.flatMap((statement) =>

@@ -58,7 +58,7 @@ const order: Readonly<Record<string, readonly (readonly string[])[]>> = {
   ],
 };
 
-/** Imports that a room may take from other rooms: the contracts and the code that all their speakers share. */
+/** Permitted imports of a room from other rooms: the contracts and the code shared by all their users. */
 const foreign: Readonly<Record<string, RegExp>> = {
   proto: /^$/,
   gateway: /^@sluice\/proto\//,
@@ -68,7 +68,7 @@ const foreign: Readonly<Record<string, RegExp>> = {
   "deploy/local": /^@sluice\/proto\//,
 };
 
-/** The program that puts two rooms into one process. */
+/** The program for two rooms in one process. */
 const joining: Readonly<Record<string, RegExp>> = {
   "deploy/local/one-process.ts": /^@sluice\/(proto|gateway|inference-svc)\//,
 };
@@ -97,7 +97,7 @@ function sourcesOf(folder: string): string[] {
 
 const partOf = (path: string): string => (path.split("/")[0] as string).replace(/\.ts$/, "");
 
-/** The rule that an import breaks, or undefined. */
+/** The rule broken by an import, or undefined. */
 function violation(room: string, { file, specifier }: Import): string | undefined {
   if (specifier.startsWith("@sluice/")) {
     const permitted = joining[`${room}/${file}`] ?? foreign[room];

@@ -1,4 +1,4 @@
-/** Random samples of comments, test titles and exported names, so that a reader can judge them; a seed gives the same sample again. */
+/** Random samples of comments, test titles and exported names for a reader to judge; a seed gives the same sample again. */
 import { parseArgs } from "node:util";
 import { Random } from "../fuzz/random.ts";
 import { parseNumber } from "../support/runner/campaign-options.ts";

@@ -1,4 +1,4 @@
-/** Reads the hand-written source files of a checkout, so that tests can hold their language and their structure. */
+/** Reads the hand-written source files of a checkout, for tests of their language and their structure. */
 import { readFileSync, readdirSync } from "node:fs";
 import { join, relative } from "node:path";
 import { type ParserOptions, parse } from "@babel/parser";
@@ -6,7 +6,7 @@ import { type ParserOptions, parse } from "@babel/parser";
 export interface SourceFile {
   /** Relative to the checkout, with slashes. */
   readonly path: string;
-  /** The top folder, such as "gateway"; or gateway/console, which runs in browsers and shares no code with the gateway. */
+  /** The top folder, such as "gateway"; or gateway/console, browser code without shared code of the gateway. */
   readonly room: string;
   readonly text: string;
 }
@@ -45,7 +45,7 @@ function findFiles(folder: string, name: RegExp): string[] {
 
 export const isProto = ({ path }: SourceFile): boolean => path.endsWith(".proto");
 
-/** JSX would make other sense of some types, so only files that may have it are read with it. */
+/** JSX changes the meaning of some types, so the plugin is only for files with JSX. */
 const parserOptions = (path: string): ParserOptions => ({
   sourceType: "module",
   plugins: ["typescript", "explicitResourceManagement", ...(path.endsWith(".tsx") ? (["jsx"] as const) : [])],
@@ -61,7 +61,7 @@ export function parseSource({ path, text }: SourceFile): { program: Program; com
   }
 }
 
-/** Groups values by a text that is computed from each. */
+/** Groups values by a computed text. */
 export function groupBy<T>(values: readonly T[], key: (value: T) => string): Map<string, T[]> {
   const groups = new Map<string, T[]>();
   for (const value of values) {

@@ -1,4 +1,4 @@
-/** The one file that orders the layers, small enough to be read at a glance. */
+/** The only file with the order of the layers, small enough to be read at a glance. */
 import { describe, expect, test } from "@jest/globals";
 import { root } from "../support/processes.ts";
 import { type SourceFile, readSources } from "./sources.ts";

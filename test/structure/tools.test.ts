@@ -1,4 +1,4 @@
-/** Contracts that stay compatible, generated code that is current, clean lint and format. */
+/** Compatible contracts, current generated code, clean lint and format. */
 import { mkdtempSync, readFileSync, readdirSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join, relative } from "node:path";
@@ -7,7 +7,7 @@ import { root, runProgram } from "../support/processes.ts";
 
 const bin = join(root, "node_modules", ".bin");
 
-/** Output of a tool that failed, or an empty text. */
+/** Output of a failed tool, or an empty text. */
 async function complaints(tool: string, args: readonly string[], cwd = root): Promise<string> {
   const environment = { ...process.env, PATH: `${bin}:${process.env["PATH"]}` };
   const { code, stdout, stderr } = await runProgram(join(bin, tool), args, { cwd, environment });

@@ -1,12 +1,12 @@
-/** Counts the files that a change of each frequent kind touches, by following the name of an example that stands in the tree. */
+/** Counts the files touched by each frequent kind of change, by following the name of an existing example. */
 import type { SourceFile } from "./sources.ts";
 
 export interface Walk {
   /** Kind of the change. */
   readonly change: string;
-  /** Something of that kind, in the words that its names are made of. */
+  /** An example of the kind, as the words of its names. */
   readonly example: readonly string[];
-  /** Folder that belongs to the example alone; its files count as one. */
+  /** Folder used only by the example; its files count as one. */
   readonly ownFolder?: string;
 }
 
@@ -19,7 +19,7 @@ export const walks: readonly Walk[] = [
   { change: "dialect of providers", example: ["converse"], ownFolder: "inference-svc/upstream/converse/" },
 ];
 
-/** @returns the files that name the example in any spelling; a comment counts as well, so the number is rather too high */
+/** @returns the files with the example's name in any spelling; comments count as well, so the number is rather too high */
 export function filesOfWalk(files: readonly SourceFile[], { example, ownFolder }: Walk): string[] {
   const name = spellings(example);
   const naming = files.filter(({ room, text }) => room !== "test" && name.test(text)).map(({ path }) => path);

@@ -1,4 +1,4 @@
-/** Cases from templates that no detector was adjusted to: written before their first run, and left as they came out. */
+/** Cases from templates independent of the detectors: written before their first run, and left unchanged. */
 import { Random } from "../../fuzz/random.ts";
 import { type LabelledText, parseLabelledText } from "../corpus.ts";
 import { addressTemplates as address } from "./address.ts";

@@ -2,7 +2,7 @@ import { mintKey, KeyKind } from "@sluice/proto/lib/ids/key.js";
 import type { Random } from "../../fuzz/random.ts";
 import { type Templates, marked, oneOf, shaped } from "./template.ts";
 
-/** Put together here, so that no file of this repository holds the form of a known key. */
+/** Assembled here, so that no file of this repository contains the form of a known key. */
 const known = (chance: Random): string => {
   const [first, second, body] = chance.pick([
     ["AK", "IA", "^^^^^^^^^^^^^^^^"],

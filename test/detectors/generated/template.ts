@@ -5,9 +5,9 @@ export type Filler = (chance: Random) => string;
 export type Fillers = Readonly<Record<string, Filler>>;
 
 export interface Templates {
-  /** Texts in which something is to be found. */
+  /** Texts with a finding. */
   readonly positive: readonly string[];
-  /** Texts in which nothing is, however much it looks like it. */
+  /** Texts without a finding, however similar. */
   readonly negative: readonly string[];
   readonly fillers: Fillers;
 }

@@ -1,29 +1,29 @@
-/** Recall at one false alarm in a hundred harmless texts, on texts that training has not seen. */
+/** Recall at one false alarm in a hundred harmless texts, on texts unseen in training. */
 import type { Finder } from "@sluice/proto/lib/pattern/finder.js";
 import { Random } from "../../fuzz/random.ts";
 import { findIn } from "../finding.ts";
 import { attackingText, heldOut } from "./texts.ts";
 
 export interface ScorerEvaluation {
-  /** The least score that is taken for an attempt, as log odds. */
+  /** Minimum score of an attempt, as log odds. */
   readonly threshold: number;
   readonly harmlessTexts: number;
-  /** Shares of texts that reach the threshold. */
+  /** Share of harmless texts reaching the threshold. */
   readonly falseAlarms: number;
-  /** Share among the harmless texts that use words of attempts. */
+  /** Share among the harmless texts with words of attempts. */
   readonly falseAlarmsOfHard: number;
   readonly direct: number;
   readonly indirect: number;
 }
 
-/** Texts made of each attempt: alone, and in different surroundings. */
+/** Texts made of each attempt: by itself, and in different surroundings. */
 const textsOfEach = 10;
 const falseAlarmsAllowed = 0.01;
 
 const share = (scores: readonly number[], threshold: number): number =>
   scores.filter((score) => score >= threshold).length / scores.length;
 
-/** `given`: the threshold to measure at, in the place of the one that lets a hundredth of the harmless texts through. */
+/** `given`: the threshold to measure at, instead of the one with a hundredth of false alarms. */
 export function evaluateScorer(score: (text: string) => number, given?: number): ScorerEvaluation {
   const { direct, indirect, benign, others } = heldOut();
   const chance = new Random(23);

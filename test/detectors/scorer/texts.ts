@@ -1,4 +1,4 @@
-/** Texts for training and measuring: sentences from fixtures/injection, alone and between harmless ones. */
+/** Texts for training and measuring: sentences from fixtures/injection, singly and between harmless ones. */
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { builtinDetectors } from "@sluice/inference-svc/guardrails/detectors/registry.js";
@@ -28,11 +28,11 @@ export const trainingSentences = (): Sentences => ({
 });
 
 export interface HeldOut {
-  /** Attempts that arrive in a request. */
+  /** Attempts sent in a request. */
   readonly direct: readonly string[];
-  /** Attempts that arrive in a page or the result of a tool. */
+  /** Attempts hidden in a page or the result of a tool. */
   readonly indirect: readonly string[];
-  /** Harmless sentences, many in words that attempts use, too. */
+  /** Harmless sentences, many with words of attempts. */
   readonly benign: readonly string[];
   /** Other harmless texts: about this project, and what the detectors were tried on. */
   readonly others: readonly string[];
@@ -60,7 +60,7 @@ export const harmlessText = (benign: readonly string[], chance: Random): string 
     chance.pick([". ", "\n", " "]),
   );
 
-/** An attempt, alone half of the time, else somewhere in a harmless text. */
+/** An attempt, by itself half of the time, else somewhere in a harmless text. */
 export function attackingText(attack: string, benign: readonly string[], chance: Random): string {
   const words = chosen(attack, chance);
   if (chance.chance(0.5)) return words;

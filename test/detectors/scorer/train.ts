@@ -9,12 +9,12 @@ interface Example {
   readonly label: 0 | 1;
 }
 
-/** Texts of each kind. More harmless ones: that is what there is more of. */
+/** Texts of each kind. More harmless ones, as in reality. */
 const attacking = 6_000;
 const harmless = 12_000;
 const rounds = 4;
 const step = 0.05;
-/** Draws weights towards none, so that a word that was seen once says little. */
+/** Weight decay: a word seen once gets little weight. */
 const decay = 2e-4;
 
 function examplesOf({ attacks, benign }: Sentences, chance: Random): Example[] {

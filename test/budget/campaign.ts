@@ -1,9 +1,9 @@
 /**
- * Random requests against budgets of real processes, held against the provider's own journal.
+ * Random requests against budgets of real processes, compared with the provider's own journal.
  *
- * The cost of a key's calls by the journal is at most its limit plus a bound of two parts, both zero for a provider that counts by the rules and a
- * client that stays: what estimated records (of calls that were left, or that the provider gave no figures of) say less than the journal; and
- * what calls that were under way at once cost above their worst case, when a provider counts more than any rule explains.
+ * The cost of a key's calls by the journal is at most its limit plus a bound of two parts, both zero for a provider with exact counts and a
+ * connected client: the shortfall of estimated records (of cancelled calls, or calls without figures from the provider) below the journal; and
+ * the excess of concurrent calls over their worst case, when a provider counts more than any rule explains.
  */
 import { setTimeout as wait } from "node:timers/promises";
 import { ledgerState } from "@sluice/admin-svc/store/ledger/ledger-check.js";
@@ -16,19 +16,19 @@ import { type PlannedRequest, mannerNames, wanted } from "./requests.ts";
 
 export interface BudgetReport {
   readonly asked: number;
-  /** Number of answers by status; 0 stands for clients that left. */
+  /** Number of answers by status; 0 for disconnected clients. */
   readonly statuses: Readonly<Record<string, number>>;
   readonly groups: readonly Group[];
   readonly complaints: readonly string[];
 }
 
-/** Keys whose requests go to one kind of model, from clients that stay or leave. USD. */
+/** Keys with requests to one kind of model, from connected or disconnecting clients. USD. */
 export interface Group {
   readonly name: string;
   readonly keys: number;
   readonly limits: number;
   readonly journal: number;
-  /** The most by which the journal of a key was above its limit, and the bound of that key. */
+  /** Maximum excess of a key's journal over its limit, and the bound of the same key. */
   readonly overshoot: number;
   readonly bound: number;
 }
@@ -36,19 +36,19 @@ export interface Group {
 export interface BudgetOptions {
   readonly seed: number;
   readonly requests: number;
-  /** The house runs a Postgres of its own; otherwise it uses that of the test run. */
+  /** Runs the installation with its own Postgres; otherwise it uses that of the test run. */
   readonly embeddedPostgres?: boolean;
   readonly progress?: (line: string) => void;
 }
 
-/** Requests of one key that are under way at once. */
+/** Concurrent requests of one key. */
 const clientsPerKey = 4;
 const requestsPerKey = 40;
-/** Keys that are used at the same time. */
+/** Keys in use at the same time. */
 const keysAtOnce = 4;
 /** Time limit until all records are delivered. */
 const settledLimitMs = 120_000;
-/** Difference between sums that is ignored: they are floats here, of which ten digits count. */
+/** Ignored difference between sums: they are floats here, with ten significant digits. */
 const rounding = 1e-9;
 
 interface Key {
@@ -113,7 +113,7 @@ limits: {streams_per_key: 1000}
 async function makeKeys(house: House, count: number, random: Random): Promise<readonly Key[]> {
   const keys: Key[] = [];
   for (let n = 0; n < count; n++) {
-    // Enough for the worst case of a document and an answer of the default length, and for some ten calls beside it.
+    // Enough for the worst case of a document and an answer of the default length, and for some ten further calls.
     const limit = Math.round((0.6 + random.next()) * 1_000) / 1_000;
     const answer = await fetch(`${house.baseUrl}/keys`, {
       method: "POST",

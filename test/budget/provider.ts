@@ -14,7 +14,7 @@ export const windowTokens = 32_000;
 
 /** How a model behaves. Its name is the end of its slug. */
 export interface ModelBehaviour {
-  /** Tokens for each byte of text; 1 is the most that a vocabulary can have. */
+  /** Tokens per byte of text; 1 is the maximum for any vocabulary. */
   readonly density: number;
   /** Factor on all counts: above 1 the provider counts more than any rule explains. */
   readonly factor: number;
@@ -33,7 +33,7 @@ export const modelBehaviours: Readonly<Record<string, ModelBehaviour>> = {
 export interface JournalEntry {
   readonly request: string;
   readonly manner: string;
-  /** The maximum that was told; undefined when none was. */
+  /** The requested maximum; undefined without one. */
   readonly limit: number | undefined;
   input: number;
   output: number;
@@ -115,7 +115,7 @@ function tokensOf(part: Part, density: number): number {
 
 const tokensPerChunk = 32;
 
-/** An answer is short as a rule; one in eight is as long as it may be, and a provider that is told no maximum writes on and on. */
+/** Answers are usually short; one in eight has the maximum length, and without a maximum the provider writes on and on. */
 const lengthOf = (limit: number | undefined, random: Random): number =>
   Math.min(limit ?? 20_000, limit === undefined || random.chance(1 / 8) ? 20_000 : 1 + random.below(400));
 

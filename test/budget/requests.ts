@@ -1,4 +1,4 @@
-/** Requests of all the kinds whose cost is hard to know before they are sent. */
+/** Requests of every kind with a cost hard to predict. */
 import type { Random } from "../fuzz/random.ts";
 import { modelBehaviours } from "./provider.ts";
 
@@ -56,7 +56,7 @@ function wav(random: Random): Buffer {
   return Buffer.concat([head, samples]);
 }
 
-/** @param manner of the model that is asked; undefined: any */
+/** @param manner of the requested model; undefined: any */
 export function wanted(number: number, random: Random, manner: string, leaves: boolean): PlannedRequest {
   const id = `request-${number}`;
   const text = `${id} ${random.pick(texts).repeat(1 + random.below(60))}`;

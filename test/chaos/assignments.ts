@@ -1,12 +1,12 @@
-/** Administrators that assign keys in bulk, and keep a journal of the answers. */
+/** Administrators with bulk assignments, and a journal of the answers. */
 import type { House } from "../support/house.ts";
 
-/** The keys that one writer assigns and removes together: all of them must always hold the same guardrail. */
+/** The keys assigned and removed together by one writer: all of them must always hold the same guardrail. */
 export interface Journal {
   readonly keyHashes: readonly string[];
   /** Guardrail as of the last acknowledged write; undefined: none. */
   acknowledged: string | undefined;
-  /** Writes whose answer never came: each may or may not have happened. */
+  /** Writes without an answer: each may or may not have happened. */
   uncertain: (string | undefined)[];
 }
 
@@ -14,11 +14,11 @@ export interface Writing {
   readonly journals: readonly Journal[];
   /** Writes with a 200. */
   acknowledged: number;
-  /** Answers that the contract does not permit for these operations. */
+  /** Answers forbidden by the contract for these operations. */
   readonly odd: string[];
 }
 
-/** An outage is answered by 500 and a header that permits a retry; 0 stands for no answer at all. */
+/** During an outage the answer is 500 with a header for a retry; 0 stands for no answer at all. */
 const expected: ReadonlySet<number> = new Set([0, 200, 500]);
 
 export function startWriting(
@@ -41,8 +41,8 @@ async function write(
 ): Promise<void> {
   for (let n = 0; !over(); n++) {
     const guardrail = guardrails[n % guardrails.length] as string;
-    // Removing a guardrail from a key that does not hold it changes nothing, so the outcome is known only when the last
-    // assignment was acknowledged.
+    // Removing a guardrail from a key without it changes nothing, so the outcome is known only after an acknowledged
+    // assignment.
     const remove = n % 5 === 4 && journal.acknowledged === guardrail && journal.uncertain.length === 0;
     const status = await send(house, guardrail, remove, journal.keyHashes);
     if (!expected.has(status)) writing.odd.push(`${status} to a write`);

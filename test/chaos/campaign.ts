@@ -1,7 +1,8 @@
 /**
- * Kills processes of a house at random while administrators write and clients ask. Between two kills the house must have healed itself: turns
- * are answered and writes acknowledged again. In the end nothing acknowledged may be lost or half done, and every call that the provider
- * was asked for is on record once.
+ * Kills processes of an installation at random while administrators write and clients send requests. Between two kills the installation must have
+ * recovered:
+ * turns are answered and writes acknowledged again. In the end no acknowledged change may be lost or half done, and every call received
+ * by the provider is on record once.
  */
 import { setTimeout as wait } from "node:timers/promises";
 import { hashKey } from "@sluice/proto/lib/ids/key.js";
@@ -17,7 +18,7 @@ export interface ChaosOptions {
   readonly kills: number;
   /** Inference processes; with 0 they are one process with the gateway. */
   readonly replicas: number;
-  /** Called after every kill that the house has healed from. */
+  /** Called after every recovered kill. */
   readonly progress?: (line: string) => void;
 }
 
@@ -25,7 +26,7 @@ export interface ChaosReport {
   readonly kills: number;
   readonly answered: number;
   readonly acknowledged: number;
-  /** Calls that the provider counted. */
+  /** Calls counted by the provider. */
   readonly calls: number;
   readonly complaints: readonly string[];
 }
@@ -33,7 +34,7 @@ export interface ChaosReport {
 const clients = 6;
 const writers = 3;
 const keysOfWriter = 3;
-/** Turns that must be answered after a kill before the next one. */
+/** Turns to be answered after a kill before the next one. */
 const answersBetween = 20;
 const writesBetween = 3;
 const healLimitMs = 90_000;
@@ -66,7 +67,7 @@ class Campaign {
   readonly #random: Random;
   readonly #progress: (line: string) => void;
   readonly #complaints: string[] = [];
-  /** Names of the processes that are killed: all but the one that starts them again. */
+  /** Names of the killed processes: all but the supervisor. */
   readonly #victims: readonly string[];
   #over = false;
 
@@ -75,7 +76,7 @@ class Campaign {
     this.#acme = acme;
     this.#random = random;
     this.#progress = progress;
-    // In one order whichever process has started first, so that a seed draws the same.
+    // Sorted, independent of the start order, so that a seed draws the same.
     this.#victims = Object.keys(house.pids())
       .filter((name) => name !== "supervisor")
       .toSorted();
@@ -173,7 +174,7 @@ class Campaign {
     signal(pid, "SIGCONT");
   }
 
-  /** Records are on their way for a while, and the database may have been killed last; what is still different after that is wrong. */
+  /** Records take a while to arrive, and the database may have been killed last; a difference after that is an error. */
   async #settled(
     journals: Parameters<typeof differences>[1],
     calls: ReadonlyMap<string, number>,

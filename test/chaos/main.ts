@@ -1,4 +1,4 @@
-/** npm run chaos -- [--kills N] [--seed S] [--replicas 0|1|2]: kills processes of a house at random, and says whether anything was lost. */
+/** npm run chaos -- [--kills N] [--seed S] [--replicas 0|1|2]: kills processes of an installation at random, and reports losses. */
 import { readNumbersOrExit } from "../support/runner/campaign-options.ts";
 import { runChaosCampaign } from "./campaign.ts";
 

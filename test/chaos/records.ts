@@ -5,9 +5,9 @@ import pg from "pg";
 import type { Journal } from "./assignments.ts";
 
 /**
- * Every difference, in words; none when all is well.
- * @param calls that the provider counted, by session
- * @param answered the session of each turn that had a whole answer
+ * Every difference, in words; empty without any.
+ * @param calls counted by the provider, by session
+ * @param answered the session of each turn with a whole answer
  */
 export async function differences(
   databaseUrl: string,
@@ -27,13 +27,13 @@ export async function differences(
 
 /** Faults of the ledger, in words. */
 export interface WrongRecords {
-  /** Calls that the provider counted, and the ledger did not. */
+  /** Calls counted by the provider only. */
   readonly missing: readonly string[];
-  /** Calls that the ledger counted, and the provider did not. */
+  /** Calls counted by the ledger only. */
   readonly doubled: readonly string[];
-  /** Turns that were answered, and whose record says otherwise or is missing. */
+  /** Answered turns with a different or missing record. */
   readonly unrecorded: readonly string[];
-  /** Gaps, and sums that are not those of their records. */
+  /** Gaps, and sums different from those of their records. */
   readonly sums: readonly string[];
 }
 
@@ -64,8 +64,8 @@ async function wrongAssignments(database: pg.Client, journals: readonly Journal[
 }
 
 /**
- * A call that was begun and never sent has a record, too. It is lost when its process was killed, cancelled when the gateway or the client was
- * gone before the provider was asked, and failed with 503 when the process was ended.
+ * A begun but unsent call has a record, too. It is lost when its process was killed, cancelled when the gateway or the client was
+ * gone before the provider call, and failed with 503 when the process was ended.
  */
 const maybeUnsent = "status in ('lost', 'cancelled') or (status = 'failed' and http_status = 503)";
 
@@ -117,7 +117,7 @@ async function wrongTurns(database: pg.Client, answers: ReadonlyMap<string, numb
     .map(([session]) => `${session} was answered, and its turns are ${found.get(session)?.outcomes ?? "not listed"}`);
 }
 
-/** The same checks that the command line runs. */
+/** The same checks as on the command line. */
 async function wrongLedger(databaseUrl: string): Promise<string[]> {
   const database = openDatabase(databaseUrl, cliLimits, () => {});
   try {

@@ -1,5 +1,5 @@
 /**
- * Clients that ask for turns, each under a session of its own, so that the provider's count can be compared with the
+ * Clients with a separate session for each turn, so that the provider's count can be compared with the
  * ledger.
  */
 import type { House } from "../support/house.ts";
@@ -8,19 +8,19 @@ import { type Upstream, chatChunk } from "../support/providers/upstream.ts";
 export interface TurnTally {
   /** Sessions of turns with a whole answer. */
   readonly answered: string[];
-  /** Streams without a terminal event, and answers that the contract does not permit. */
+  /** Streams without a terminal event, and answers violating the contract. */
   readonly odd: string[];
 }
 
 /**
- * Permitted statuses: no answer, a failure of the service, a failure of the provider, and a process that ended during a
+ * Permitted statuses: no answer, a failure of the service, a failure of the provider, and a process ended during a
  * turn.
  */
 const expected: ReadonlySet<number> = new Set([0, 200, 500, 502, 503, 524]);
 
 export const session = (n: number): string => `chaos-${n}`;
 
-/** Number of calls to the provider, by the session that each was made for. */
+/** Number of calls to the provider, by session. */
 export function callsBySession({ requests }: Upstream): ReadonlyMap<string, number> {
   const calls = new Map<string, number>();
   for (const { json } of requests) {
@@ -30,7 +30,7 @@ export function callsBySession({ requests }: Upstream): ReadonlyMap<string, numb
   return calls;
 }
 
-/** Long enough that a kill meets some of them in the middle. */
+/** Long enough for a kill to meet some of them in the middle. */
 export const reply = {
   chunks: [
     { sse: [chatChunk({ content: "a" })] },

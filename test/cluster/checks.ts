@@ -43,7 +43,7 @@ const everything = [
 export async function overlayRuns(cluster: Cluster, overlay: string, replicas: number): Promise<void> {
   const namespace = await Namespace.create(cluster.plane, `overlay-${overlay.replace("overlays/", "")}`);
   await applyOverlay(namespace, cluster, overlay);
-  // Without a measurement autoscalers bring a service to their least number, which stands in no manifest.
+  // Without a measurement autoscalers set a service to their minimum number, given in no manifest.
   await eventually(async () => (await namespace.workload("gateway")).spec.replicas === replicas);
   for (const service of workloadNames) await namespace.settle(service);
   assert.deepEqual(await namespace.warnings(), []);
@@ -103,7 +103,7 @@ async function evictsOne(namespace: Namespace, service: WorkloadName, nodes: Nod
   await namespace.settle(service);
 }
 
-/** Objects that kubectl has applied pass to helm, and no process is started anew for it. */
+/** Objects applied by kubectl are taken over by helm, without a restart of any process. */
 export async function helmTakesOver(cluster: Cluster, helm: Helm): Promise<void> {
   const namespace = await Namespace.create(cluster.plane, `takeover-${helm.major}`);
   await applyOverlay(namespace, cluster, "overlays/production");

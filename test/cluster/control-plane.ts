@@ -62,7 +62,7 @@ export class ControlPlane {
     );
   }
 
-  /** Certificates of the API server, the key of service accounts, and a token for everything that calls it here. */
+  /** Certificates of the API server, the key of service accounts, and a token for all its clients here. */
   async #writeCredentials(): Promise<void> {
     const authority = await newAuthority("cluster");
     await writeCertificate(this.folder, { hosts: ["127.0.0.1"], by: authority, trusted: [authority] });
@@ -115,7 +115,7 @@ export class ControlPlane {
     ]);
   }
 
-  /** All but the controller that takes nodes away which say nothing. */
+  /** All controllers but the one for evicting silent nodes. */
   #startControllers(): Promise<void> {
     return this.#spawn("kube-controller-manager", this.#programs.controllers, [
       `--kubeconfig=${this.#at("kubeconfig")}`,

@@ -30,12 +30,12 @@ export class Namespace {
     this.name = name;
   }
 
-  /** One that refuses pods below the restricted standard, and warns of them. */
+  /** A namespace refusing pods below the restricted standard, and warning of them. */
   static async create(plane: ControlPlane, name: string): Promise<Namespace> {
     const modes = ["enforce", "warn", "audit"].map((mode) => [`pod-security.kubernetes.io/${mode}`, "restricted"]);
     const metadata = { name, labels: Object.fromEntries(modes) as Record<string, string> };
     await plane.send("POST", "/api/v1/namespaces", { apiVersion: "v1", kind: "Namespace", metadata });
-    // Its controller makes the account under which the jobs run.
+    // Its controller makes the account used by the jobs.
     const account = `/api/v1/namespaces/${name}/serviceaccounts/default`;
     await eventually(async () => (await plane.send("GET", account)).status === 200);
     return new Namespace(plane, name);
@@ -109,7 +109,7 @@ export class Namespace {
     return (await this.#plane.send("POST", `/api/v1/namespaces/${namespace}/pods/${name}/eviction`, body)).status;
   }
 
-  /** Reasons and texts of events that are warnings, but for those of autoscalers: nothing measures pods here. */
+  /** Reasons and texts of warning events, except for those of autoscalers: nothing measures pods here. */
   async warnings(): Promise<string[]> {
     interface Event {
       readonly type: string;

@@ -1,6 +1,6 @@
 /**
- * Two nodes that run nothing: each pod is bound to one of them and reported as running, and a pod of a job as done. That is what
- * controllers, budgets and helm wait for.
+ * Two nodes without a runtime: each pod is bound to one of them and reported as running, and a pod of a job as done. This is
+ * enough for controllers, budgets and helm.
  */
 import { setTimeout as delay } from "node:timers/promises";
 import type { ControlPlane } from "./control-plane.ts";
@@ -30,7 +30,7 @@ export const isPodReady = ({ metadata, status }: Pod): boolean =>
 const pathOf = ({ metadata }: Pod): string => `/api/v1/namespaces/${metadata.namespace}/pods/${metadata.name}`;
 
 export class Nodes {
-  /** Whether pods that start become ready. */
+  /** Whether started pods become ready. */
   makesReady = true;
   /** Whether jobs succeed; otherwise each pod of theirs fails. */
   succeeds = true;
@@ -66,7 +66,7 @@ export class Nodes {
     }
   }
 
-  /** @returns the fewest ready pods of each service of a namespace that were seen while something happened */
+  /** @returns the minimum number of ready pods of each service seen during some work in a namespace */
   async countFewest(
     namespace: string,
     services: readonly string[],

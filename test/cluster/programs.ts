@@ -1,4 +1,4 @@
-/** The programs of a control plane: those that the machine has, and those in the folder that the operator names. */
+/** The programs of a control plane: installed ones, and those in the folder named by the operator. */
 import { spawnSync } from "node:child_process";
 import { existsSync } from "node:fs";
 import { join } from "node:path";
@@ -12,7 +12,7 @@ export interface Programs {
 
 const isOnPath = (program: string): boolean => spawnSync(program, ["--help"], { stdio: "ignore" }).error === undefined;
 
-/** Folder of the programs, as docs/internals/campaigns.md tells to make it. */
+/** Folder of the programs, made as described in docs/internals/campaigns.md. */
 const folderVariable = "KUBE_BINARIES";
 
 /** @returns the programs, or what is missing */

@@ -9,7 +9,7 @@ import type { Nodes } from "./nodes.ts";
 const wait = ["--wait", "--timeout", "300s"];
 const scaled = ["--set", "image.tag=0.2.0,gateway.autoscaling.enabled=true"];
 
-/** Installation, another version, autoscaling, a migration that fails, rollback, one more version, and the end. */
+/** Installation, another version, autoscaling, a failing migration, rollback, one more version, and the end. */
 export async function helmUpgrades(
   { plane, nodes }: Cluster,
   helm: Helm,
@@ -72,7 +72,7 @@ async function leavesScaleAlone(namespace: Namespace, helm: Helm, nodes: Nodes):
   assert.deepEqual(fewest, { gateway: 5 });
 }
 
-/** Nothing of a version starts whose migration has failed. */
+/** No process of a version starts after its migration has failed. */
 async function failedJobStops(namespace: Namespace, helm: Helm, nodes: Nodes): Promise<void> {
   nodes.succeeds = false;
   const { code, stderr } = await namespace.upgrade(helm, ...scaled, "--set", "image.tag=0.3.0", "--timeout", "10s");

@@ -1,6 +1,4 @@
-/**
- * Compares the duration of one key's turns beside crowds of other clients with their duration alone, in the same run.
- */
+/** Compares the duration of one key's turns with and without crowds of other clients, in the same run. */
 import { type ChildProcess, fork } from "node:child_process";
 import { once } from "node:events";
 import { readFileSync } from "node:fs";
@@ -12,14 +10,14 @@ export interface NeighboursOptions {
   readonly slowReaders: number;
   readonly slowKeys: number;
   readonly documentClients: number;
-  /** Clients of one key that ask again at once after each refusal. */
+  /** Clients of one key with an immediate retry after each refusal. */
   readonly refusedClients: number;
-  /** Turns that are timed of each kind. */
+  /** Timed turns of each kind. */
   readonly turns: number;
   readonly progress?: (line: string) => void;
 }
 
-/** Milliseconds until the first byte of each turn, and the statuses that were not 200. */
+/** Milliseconds until the first byte of each turn, and all statuses other than 200. */
 export interface Timing {
   readonly mean: number;
   readonly p50: number;
@@ -32,14 +30,14 @@ export interface CampaignReport {
   readonly besideSlowReaders: Timing;
   /** Turns of a key with slow readers, begun at the same moments as those of `besideSlowReaders`. */
   readonly ofSlowKey: Timing;
-  /** Slow readers that had an answer by the end. */
+  /** Slow readers with an answer by the end. */
   readonly slowAnswered: number;
   readonly aloneAgain: Timing;
   readonly besideDocuments: Timing;
   readonly besideRefusals: Timing;
-  /** Requests of the refused clients that were answered, and milliseconds in which they were. */
+  /** Answered requests of the refused clients, and their period in milliseconds. */
   readonly refusals: { readonly answered: number; readonly ms: number };
-  /** KiB of memory by which each process has grown for each slow reader. */
+  /** Memory growth of each process in KiB per slow reader. */
   readonly grown: { readonly gateway: number; readonly inference: number };
 }
 
@@ -54,7 +52,7 @@ const residentOf = (house: House): readonly [gateway: number, inference: number]
 const child = (file: string): ChildProcess => fork(fileURLToPath(new URL(file, import.meta.url)));
 
 export async function runNeighboursCampaign(options: NeighboursOptions): Promise<CampaignReport> {
-  // Two providers, because a provider that floods a thousand connections is late for others.
+  // Two providers, because a provider flooding a thousand connections is late for others.
   const providers = [child("./provider.js"), child("./provider.js")];
   const ports = await Promise.all(providers.map(async (provider) => (await once(provider, "message"))[0] as number));
   const house = await startHouse({ config: configFor(ports, options), embeddedPostgres: true });
@@ -135,7 +133,7 @@ function turnRequest(key: string): string {
 }
 
 /**
- * Runs a measurement from the first answer that the crowd gets. @returns its result, and the number of the crowd's
+ * Runs a measurement from the crowd's first answer on. @returns its result, and the number of the crowd's
  * answers
  */
 async function beside<Result>(crowd: Crowd, run: () => Promise<Result>): Promise<readonly [Result, number]> {

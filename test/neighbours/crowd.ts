@@ -1,4 +1,4 @@
-/** A crowd of clients in a process of its own. Tells its parent how many of them have an answer. */
+/** A crowd of clients in a separate process. Reports to its parent how many of them have an answer. */
 import { connect } from "node:net";
 
 export interface Crowd {
@@ -6,7 +6,7 @@ export interface Crowd {
   readonly clients: number;
   /** The whole request of each client; they take turns. */
   readonly requests: readonly string[];
-  /** Bytes a second that each client reads; 0: it reads all, and asks again after each answer. */
+  /** Bytes a second read by each client; 0: it reads all, and sends another request after each answer. */
   readonly bytesPerSecond: number;
 }
 

@@ -1,4 +1,4 @@
-/** A key beside slow readers and a crowd that fetches documents, at a small size. The full size: npm run neighbours. */
+/** A key together with slow readers and a crowd fetching documents, at a small size. The full size: npm run neighbours. */
 import { expect, test } from "@jest/globals";
 import { runNeighboursCampaign } from "./campaign.ts";
 
@@ -18,6 +18,6 @@ test("slow readers and requests for documents leave a key its share", async () =
   expect(slowAnswered).toBeGreaterThan(0);
   // Limits brought this down from 50 to 100 times. The rest is room for a machine with other work.
   expect(besideDocuments.p50 / aloneAgain.p50).toBeLessThan(10);
-  // Both keys wait for the machine. Without shares they wait equally long, and 50 to 100 times as long as alone.
+  // Both keys wait for the machine. Without shares they wait equally long, and 50 to 100 times as long as without the crowd.
   expect(besideSlowReaders.mean).toBeLessThan(Math.max(0.85 * ofSlowKey.mean, 10 * alone.mean));
 }, 600_000);

@@ -1,5 +1,5 @@
 /**
- * Balances connections over the gateways of a cluster: each new one goes to a gateway that is ready, and stays there.
+ * Balances connections over the gateways of a cluster: each new one goes to a ready gateway, and stays there.
  * Readiness is polled, so it is known late, as in a cluster.
  */
 import { once } from "node:events";

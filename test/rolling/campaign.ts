@@ -1,6 +1,6 @@
 /**
- * Restarts the services of a house one process after the other, as a rollout in a cluster does, under load. Gateways are replaced: a new one
- * takes connections before the old one is told to end. Inference processes and admin-svc are ended and started again by the supervisor.
+ * Restarts the services of an installation one process after the other under load, like a rollout in a cluster. Gateways are replaced: a new one
+ * takes connections before the old one is ended. Inference processes and admin-svc are restarted by the supervisor.
  */
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
@@ -21,7 +21,7 @@ export interface RollingOptions {
   readonly progress?: (line: string) => void;
 }
 
-/** Longer than a balancer needs to see that a process is not ready any more, on a busy machine too. */
+/** Longer than a balancer needs to notice an unready process, on a busy machine too. */
 const drainDelayMs = 2_000;
 const replicas = ["inference-svc", "inference-svc-1"];
 
@@ -45,7 +45,7 @@ limits: {streams_per_key: 10000}
 `;
 
 export interface RollingResult extends RollingCounts {
-  /** Whether a process has said that it was overloaded: the machine was too slow for the load, and 503 is the promised answer. */
+  /** Whether a process was overloaded by its own report: the machine was too slow for the load, and 503 is the promised answer. */
   readonly wasOverloaded: boolean;
 }
 
@@ -117,7 +117,7 @@ interface Gateway extends Backend {
   readonly process: Awaited<ReturnType<typeof spawnChild>>;
 }
 
-/** Gateways beside the supervisor's own, which gets no load. */
+/** Gateways in addition to the supervisor's own, which gets no load. */
 class Gateways {
   readonly #house: House;
   readonly #balancer: Balancer;
@@ -155,8 +155,8 @@ class Gateways {
   }
 
   /**
-   * Has it learn who the key belongs to: there is one admin-svc here and nobody to ask while it restarts, where a cluster has two. A key that
-   * was never heard of is 503 then.
+   * Lets it learn the key's owner: the only admin-svc here is unreachable during its restart; a cluster has two. An unknown key is
+   * 503 meanwhile.
    */
   async #introduce({ port }: Gateway): Promise<void> {
     const response = await fetch(`http://127.0.0.1:${port}/api/v1/responses`, {
@@ -184,7 +184,7 @@ class Gateways {
 
   /**
    * Waits until every gateway sends turns to every inference process; in a cluster minReadySeconds leaves time for
-   * that.
+   * this.
    */
   async knowAll(): Promise<void> {
     for (const { healthPort } of this.#running) await untilAllServe(healthPort, replicas.length);

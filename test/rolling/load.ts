@@ -1,4 +1,4 @@
-/** Clients who must notice nothing: so many requests a second, and so many streams that are always open. */
+/** Clients for an unnoticeable rollout: a fixed number of requests a second, and a fixed number of open streams. */
 import { Agent, request } from "node:http";
 import { setTimeout as wait } from "node:timers/promises";
 import { parseSse } from "../support/answers/sse.ts";
@@ -14,9 +14,9 @@ export interface RollingLoadOptions {
 export interface RollingCounts {
   requests: number;
   streams: number;
-  /** Requests that met the end of an idle connection and were sent again. */
+  /** Requests sent again after meeting the end of an idle connection. */
   resent: number;
-  /** Requests that were refused for overload and sent again when the answer said, as SDKs do. */
+  /** Requests refused for overload and sent again after the Retry-After, like SDKs do. */
   refused: number;
   /** Number of wrong answers, by what was wrong. */
   readonly failures: Map<string, number>;
@@ -82,9 +82,9 @@ export class RollingLoad {
   }
 
   /**
-   * @param isResent whether the request was sent before: on a connection that had ended, because a client that is late to see the end of an
-   * idle connection sends on it, and every HTTP client then sends again on a new one; or refused for overload
-   * @returns what was wrong
+   * @param isResent whether the request was sent before: on a connection closed meanwhile (a client may notice the end of an
+   * idle connection late; every HTTP client then sends again on a new one), or refused for overload
+   * @returns the error
    */
   #send(body: unknown, wrong: (text: string) => string | undefined, isResent = false): Promise<string | undefined> {
     const { port, key } = this.#options;

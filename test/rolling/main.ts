@@ -7,7 +7,7 @@ const given = readNumbersOrExit("rolling", {
   restarts: { default: 20, min: 1, max: 10_000 },
   /** Requests a second. */
   requests: { default: 200, min: 1, max: 10_000 },
-  /** Number of streams that are always open. */
+  /** Number of open streams. */
   streams: { default: 100, min: 0, max: 10_000 },
 });
 

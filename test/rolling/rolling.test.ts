@@ -2,7 +2,7 @@
 import { expect, test } from "@jest/globals";
 import { runRollingCampaign } from "./campaign.ts";
 
-/** Lines that CI shows beside a failure. */
+/** Lines shown by CI together with a failure. */
 const progress = (line: string) => void process.stdout.write(`      ${line}\n`);
 
 test("a restart of every service fail no request and cut no stream", async () => {
@@ -17,7 +17,7 @@ test("a restart of every service fail no request and cut no stream", async () =>
   );
   expect(Object.fromEntries(failures)).toEqual({});
   expect(resent + refused).toBeLessThan(requests / 20);
-  // A refusal has no other reason than a machine that is too busy for the load.
+  // Only a machine too busy for the load justifies a refusal.
   expect(wasOverloaded || refused === 0).toBe(true);
   expect(requests).toBeGreaterThan(100);
   expect(streams).toBeGreaterThan(20);

@@ -1,4 +1,4 @@
-/** Requests of the simulation, each with the benchmark that stands for requests of its kind and difficulty. */
+/** Requests of the simulation, each with a benchmark of its kind and difficulty. */
 
 export interface SimulatedRequest {
   readonly text: string;
@@ -6,7 +6,7 @@ export interface SimulatedRequest {
   readonly isCode: boolean;
 }
 
-/** Benchmarks with requests of their kind. The benchmark of the harder kind of each pair is the one that fewer models solve. */
+/** Benchmarks with requests of their kind. In each pair, the harder benchmark is solved by fewer models. */
 const texts: Readonly<Record<string, readonly string[]>> = {
   "GPQA Diamond": [
     "Which planet has the most moons?",

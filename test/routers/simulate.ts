@@ -1,6 +1,6 @@
 /**
- * Cost and success of the routers on requests whose outcomes are known: the share of tasks that each model solved of the benchmark that
- * stands for the request. The routers choose by prices and scores of the built-in catalogue, which come from other boards.
+ * Cost and success of the routers on requests with known outcomes: each model's share of solved tasks in the request's
+ * benchmark. The routers choose by prices and scores of the built-in catalogue, taken from other leaderboards.
  */
 import { create } from "@bufbuild/protobuf";
 import { autoRouter } from "@sluice/inference-svc/plugins/auto-router/plugin.js";
@@ -34,14 +34,14 @@ export const outcomes = JSON.parse(
   readFileSync(join(root, "test", "fixtures", "routers", "outcomes.json"), "utf8"),
 ) as Outcomes;
 
-/** A way to choose a model, over all requests or those that ask for code. */
+/** A way to choose a model, over all requests or only those for code. */
 export interface Point {
   readonly name: string;
   /** USD per thousand requests, with answers of 600 tokens. */
   readonly cost: number;
   /** Percentage of tasks solved. */
   readonly solved: number;
-  /** Percentage of tasks that a coin between the cheapest and the best model would solve for the same cost. */
+  /** Percentage of tasks solved at the same cost by a random choice between the cheapest and the best model. */
   readonly line: number;
   /** Models chosen, by the number of requests. */
   readonly models: Readonly<Record<string, number>>;
@@ -106,12 +106,12 @@ function routed({ choose }: RouterFeature, plugins: Plugins): Choose {
 
 const auto = routed(autoRouter, {});
 
-/** The model that service/auto chooses without settings. */
+/** The default choice of service/auto. */
 export const decide = (text: string): string => auto({ text, benchmark: "", isCode: false });
 
 const tiers = ["low", "medium", "high", "xhigh", "max"];
 
-/** The points of all routers over these requests, after the cheapest and the best model alone. */
+/** The points of all routers over these requests, after the points of the cheapest and the best model. */
 export function simulate(): Readonly<Record<"all" | "code" | "switchyard" | "weak", readonly Point[]>> {
   const every: Readonly<Record<string, Choose>> = {
     auto,
@@ -146,7 +146,7 @@ export function simulate(): Readonly<Record<"all" | "code" | "switchyard" | "wea
   };
 }
 
-/** Candidates of service/switchyard, which the request names. */
+/** Candidates of service/switchyard, named in the request. */
 type Pair = Readonly<Record<PriceTier, string>>;
 
 const pointsOfPair = (pair: Pair): readonly Point[] =>
@@ -164,7 +164,7 @@ const bothPrices = (model: string): number => {
   return prompt + completion;
 };
 
-/** The point of service/switchyard for each pair of models of which the dear one solves more. */
+/** The point of service/switchyard for each pair of models with the dearer one solving more. */
 export function simulatePairs(): readonly Point[] {
   const pairs = slugs.flatMap((efficient) =>
     slugs.flatMap((capable) => (bothPrices(efficient) < bothPrices(capable) ? [{ efficient, capable }] : [])),
@@ -175,7 +175,7 @@ export function simulatePairs(): readonly Point[] {
   });
 }
 
-/** The first two choices are the ends of the line that all are compared with. */
+/** The first two choices are the ends of the reference line for all others. */
 function pointsOf(choices: Readonly<Record<string, Choose>>, requests: readonly SimulatedRequest[]): readonly Point[] {
   const measured = Object.entries(choices).map(([name, choose]) => ({ name, ...measure(choose, requests) }));
   const [cheap, dear] = measured as [(typeof measured)[0], (typeof measured)[0]];

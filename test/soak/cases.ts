@@ -1,5 +1,5 @@
 /**
- * The requests of the campaign: models that serve, models whose provider fails in a way of the fault table, and the
+ * The requests of the campaign: working models, models whose provider fails as in the fault table, and the
  * permitted outcomes of each.
  */
 import { type FaultRow, type Seen, faultTable } from "../support/providers/fault-table.ts";
@@ -9,14 +9,14 @@ import { long, paced } from "./provider.ts";
 
 export interface SoakCase {
   readonly model: string;
-  /** Outcomes of clients that stay. */
+  /** Outcomes for connected clients. */
   readonly expected: ReadonlySet<string>;
 }
 
-/** Shorter than limits.status_gate_ms, so that a turn which nobody serves has a status. */
+/** Shorter than limits.status_gate_ms, so that an unserved turn has an error status. */
 const turnMs = 8_000;
 
-/** Outcomes of any turn whose time limit ends it, or whose status gate opened before it began. */
+/** Outcomes of any turn ended by its time limit, or begun after its status gate had opened. */
 const late: ReadonlySet<string> = new Set(["failed", "status 408"]);
 
 /** The machine had no time for it, or for the client. */
@@ -36,7 +36,7 @@ export const acts: Readonly<Record<string, Act>> = {
 export const good: SoakCase = { model: "soak/paced", expected: new Set(["completed"]) };
 export const large: SoakCase = { model: "soak/long", expected: good.expected };
 
-/** Each fault alone, and with another endpoint behind it that serves, and comes first while the faulty one is left alone. */
+/** Each fault at a single endpoint, and at the first of two endpoints, where the second serves and leads while the faulty one rests. */
 export const faulty: readonly SoakCase[] = faults.flatMap((row) => [
   { model: `soak/${nameOf(row)}`, expected: new Set([outcomeOf(row.one)]) },
   { model: `soak/${nameOf(row)}-or-paced`, expected: new Set([outcomeOf(row.three), "completed"]) },

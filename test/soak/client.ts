@@ -8,7 +8,7 @@ export interface ClientOptions {
   readonly baseUrl: string;
   readonly key: string;
   readonly model: string;
-  /** Text in the request, by which logs can be searched. */
+  /** Text in the request for searching logs. */
   readonly tag: string;
   readonly manner: ClientBehaviour;
   /** Called when words of the answer have come. */
@@ -73,7 +73,7 @@ function pause(response: IncomingMessage, timers: NodeJS.Timeout[]): void {
   timers.push(setTimeout(() => response.resume(), pauseMs));
 }
 
-/** Keeps no more of the text than a name of an event that may be cut. */
+/** Keeps no more of the text than a possibly cut event name. */
 function read(response: IncomingMessage, words: () => void, end: (outcome: string, said?: string) => void): void {
   let rest = "";
   let terminal = "";

@@ -11,14 +11,14 @@ export interface SoakLoadOptions {
   readonly provider: Provider;
   readonly random: Random;
   readonly streamsPerSecond: number;
-  /** From 0 to 1: the share of streams whose provider breaks. */
+  /** Share of streams with a provider failure, from 0 to 1. */
   readonly faults: number;
 }
 
 /** Number of occurrences by kind. */
 export type OutcomeCounts = Map<string, number>;
 
-/** A house with more to do than it can refuses at once, which is as it should be. */
+/** An overloaded installation refuses at once, as it should. */
 const busy = "status 503";
 
 const late = "late";
@@ -32,7 +32,7 @@ const keptDetails = 5;
 
 export class SoakLoad {
   readonly outcomes: OutcomeCounts = new Map();
-  /** Outcomes that no client should see, with the model: how many, and what is known of the first ones. */
+  /** Unexpected outcomes with the model: their number, and details of the first ones. */
   readonly unexpected = new Map<string, { count: number; readonly details: string[] }>();
   requests = 0;
   readonly #options: SoakLoadOptions;

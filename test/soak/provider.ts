@@ -1,4 +1,4 @@
-/** A provider on raw sockets that does what the path of a request says, for as long as anybody asks: it remembers nothing of what is over. */
+/** A provider on raw sockets, scripted by the path of a request, for any number of requests: it remembers nothing of finished ones. */
 import { once } from "node:events";
 import { type AddressInfo, type Socket, createServer } from "node:net";
 import { type Act, httpChunk, lastChunk, parsePathOfWhole, streamHead } from "../support/providers/faulty-provider.ts";
@@ -9,7 +9,7 @@ export interface Provider {
   readonly url: string;
   /** Open ones. */
   readonly sockets: number;
-  /** The client of the request whose body has this tag has read something. */
+  /** Reports a read by the client of the request with this tag in its body. */
   seen(tag: string): void;
   stop(): Promise<void>;
 }
@@ -76,5 +76,5 @@ export const paced: Act = (socket) => {
 
 const longAnswer = Buffer.concat([head, ...Array.from({ length: 2_000 }, () => delta), tail]);
 
-/** More than sockets take in whose reader does not read. */
+/** More than the buffers of sockets hold without a reader. */
 export const long: Act = (socket) => void socket.write(longAnswer);

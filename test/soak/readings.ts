@@ -12,9 +12,9 @@ export interface ProcessReading {
   readonly externalKib: number;
   readonly residentKib: number;
   readonly descriptors: number;
-  /** Timers that keep the process from ending. */
+  /** Timers keeping the process alive. */
   readonly timers: number;
-  /** Sockets, servers, pipes and requests to the system that do so. */
+  /** Sockets, servers, pipes and system requests keeping it alive. */
   readonly handles: number;
 }
 

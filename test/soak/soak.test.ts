@@ -6,7 +6,7 @@ import type { ProcessReading, Readings } from "./readings.ts";
 import { soak } from "./soak.ts";
 import { heapNotBack, notBack, slopeOf } from "./verdict.ts";
 
-test("after some seconds of streams, of which some break and some are left, nothing is still held", async () => {
+test("after some seconds of streams, some broken and some abandoned, nothing is still held", async () => {
   const report = await soak({
     seed: fixedSeed,
     warmUpMs: 5_000,
@@ -48,7 +48,7 @@ describe("the verdict", () => {
     ]);
   });
 
-  test("tells a heap that grows from one that goes up and down", () => {
+  test("distinguishes a growing heap from a fluctuating one", () => {
     const growing = looksOf((minutes) => 20_000 + (minutes % 2) * 400 + minutes * 200);
     expect(
       slopeOf(

@@ -1,5 +1,5 @@
 /**
- * Streams for a long time, a share of which breaks at the provider or is left by its client. Afterwards the house must hold no more than after
+ * Streams for a long time, some broken by the provider or abandoned by the client. Afterwards the installation must hold no more than after
  * the warm-up: memory, descriptors, timers, handles, open turns, connections to the provider.
  */
 import { mkdtempSync, rmSync } from "node:fs";
@@ -38,14 +38,14 @@ export interface SoakReport {
   readonly after: Readings;
   readonly looks: readonly Look[];
   /**
-   * Complaints about outcomes, about resources that were not released, and about the ledger; see `heapComplaints` for
+   * Complaints about outcomes, about unreleased resources, and about the ledger; see `heapComplaints` for
    * the heap.
    */
   readonly complaints: readonly string[];
   readonly heapComplaints: readonly string[];
 }
 
-/** Share of the streams; of a machine that others keep busy. A house that hangs has more of them. */
+/** Share of late streams on a busy machine. A hanging installation has more of them. */
 const mostLate = 0.01;
 
 /** Connections to the provider are kept for 4 s, those to Postgres for 10 s. */
@@ -143,14 +143,14 @@ class Soak {
     });
   }
 
-  /** Turns, calls to the provider, records that are not delivered, connections to the provider. */
+  /** Turns, calls to the provider, undelivered records, connections to the provider. */
   async #underWay(): Promise<number> {
     const names = ["sluice_open_turns", "sluice_ledger_open_attempts", "sluice_ledger_undelivered_records"];
     const samples = samplesOf(await scrape(this.#house)).filter(({ name }) => names.includes(name));
     return samples.reduce((sum, { value }) => sum + value, this.#provider.sockets);
   }
 
-  /** Idle connections and caches get the time after which they are closed. */
+  /** Waits until idle connections and caches have expired. */
   async #afterReturn(before: Readings): Promise<Readings> {
     const limit = performance.now() + idleLimitMs;
     await wait(this.#options.settleMs);

@@ -8,13 +8,13 @@ export interface Look {
   readonly readings: Readings;
 }
 
-/** Descriptors that may remain: a pool's connection or a file of records that is about to be closed. */
+/** Descriptors that may remain: a pool's connection or a records file before its close. */
 const spareDescriptors = 4;
 const spareHandles = 4;
 const spareTimers = 2;
-/** Heap that may remain: tables and caches with a limit that the warm-up has not filled, and compiled code. */
+/** Heap that may remain: bounded tables and caches not filled by the warm-up, and compiled code. */
 const spareHeapKib = 8 * 1_024;
-/** Growth that is permitted: at 100 streams a second some 11 bytes of each stream. */
+/** Permitted growth: at 100 streams a second some 11 bytes per stream. */
 const steepestKibPerMinute = 64;
 /** Minimum of readings for a slope; with fewer, chance decides. */
 const looksForSlope = 10;
@@ -48,7 +48,7 @@ export const notBack = (before: Readings, after: Readings): string[] =>
 export const heapNotBack = (before: Readings, after: Readings, looks: readonly Look[]): string[] =>
   services.flatMap((service) => {
     const { kibPerMinute, error } = slopeOf(looks, service);
-    // The slope minus twice its error, so that it is steeper by more than chance.
+    // The slope minus twice its error, so that chance is no explanation.
     const steep = looks.length >= looksForSlope && kibPerMinute - 2 * error > steepestKibPerMinute;
     return [
       ...above(service, "heapKib", spareHeapKib, before, after),

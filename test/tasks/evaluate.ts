@@ -1,4 +1,4 @@
-/** How many of the held-out requests are taken for the kind that they are of, and for one that is ranked by the same scores. */
+/** Number of held-out requests classified correctly, and into a kind ranked by the same scores. */
 import { bucketsOf, readingOf } from "@sluice/inference-svc/plugins/auto-router/tasks/features.js";
 import { type Guess, type Model, guess } from "@sluice/inference-svc/plugins/auto-router/tasks/model.js";
 import { scoreFor, trainedTasks } from "@sluice/inference-svc/plugins/auto-router/tasks/tasks.js";

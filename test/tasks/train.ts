@@ -10,17 +10,17 @@ interface Sample {
   readonly label: number;
 }
 
-/** Tasks with more lines are more varied: they have more samples, by the square root, so that no task is taken for the usual one. */
+/** Tasks with more lines are more varied: they get more samples, by the square root, so that no task becomes the default guess. */
 const samplesPerRoot = 270;
 const rounds = 6;
 const step = 2;
-/** Draws weights towards none, so that a word that was seen once says little. */
+/** Weight decay: a word seen once gets little weight. */
 const decay = 1e-4;
-/** Tasks are as frequent as each other here and not elsewhere: little is learned of that. */
+/** Tasks are equally frequent here and not elsewhere: the bias learns little of it. */
 const biasShare = 0.05;
 const count = trainedTasks.length;
 
-/** Instructions that reveal nothing about the task. */
+/** Instructions without a hint at the task. */
 const usualInstructions = [
   "You are a helpful assistant.",
   "You are a helpful, honest assistant. Answer in the language of the user.",
@@ -29,7 +29,7 @@ const usualInstructions = [
   "Answer truthfully and do not make things up.",
 ];
 const greetings = ["Hi, ", "Hello! ", "Please help. ", "Quick question: ", "Hey, ", "ok so ", "I was wondering: "];
-/** Tasks whose text is the data, and whose instructions may state the work. */
+/** Tasks with data as their text; their instructions may state the work. */
 const ofData: ReadonlySet<Task> = new Set(["document", "translate"]);
 
 function sampleOf({ task, line }: Example, { lists }: Fixture, chance: Random): Sample {
@@ -47,7 +47,7 @@ function sampleOf({ task, line }: Example, { lists }: Fixture, chance: Random): 
   return { found: bucketsOf(readingOf(requestOf(text))), label: trainedTasks.indexOf(task) };
 }
 
-/** Weights that are learned: of each task in each bucket, and of each task whatever is said. */
+/** Learned weights: of each task in each bucket, and the bias of each task. */
 class Descent {
   readonly weights = new Float64Array(buckets * count);
   readonly bias = new Float64Array(count);

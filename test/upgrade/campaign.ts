@@ -1,4 +1,4 @@
-/** Houses that are half upgraded, in every way in which they can be, held to what the earlier build promised. */
+/** Half-upgraded installations in every combination, checked against the earlier build's promises. */
 import { mkdirSync, mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -21,7 +21,7 @@ export interface Half {
   readonly verdict: SuiteResult;
 }
 
-/** Gives an earlier build in a folder that is removed when the work is done. */
+/** Gives an earlier build in a folder, removed when the work is done. */
 export async function withEarlier<Result>(
   revision: string,
   work: (earlier: string) => Promise<Result>,
@@ -38,8 +38,8 @@ export async function withEarlier<Result>(
 }
 
 /**
- * @param wanted the services that are upgraded, for each house
- * @param files of test/e2e as it was then, without their ending
+ * @param wanted the upgraded services, for each installation
+ * @param files of the earlier test/e2e, without their extension
  */
 export async function runUpgradeCampaign(
   earlier: string,

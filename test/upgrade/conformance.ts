@@ -1,8 +1,8 @@
-/** Files of test/e2e and the folders in it, by name, that hold a house to its contract from outside, without a look into a process. */
+/** Files and folders of test/e2e, by name, that check an installation from outside, without a look into a process. */
 
-/** Tests of earlier builds, by their names, that hold to what was changed on purpose since; the changelog says why. */
+/** Names of earlier tests contradicted by deliberate changes since; the changelog gives the reasons. */
 export const changedOnPurpose = [
-  // A web search that no provider runs is left out and named in `not_sent`.
+  // A web search unsupported by the providers is left out and named in `not_sent`.
   "a tool that no provider runs is the caller's mistake, by its place",
   // A keep-alive comment has one line feed, and joins the next event; the reader of these tests took them for one block.
   "20: a failure after the status gate has opened, before any output",

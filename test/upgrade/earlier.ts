@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { root, runProgram } from "../support/processes.ts";
 import { linkPackages, packagesFit } from "./packages.ts";
 
-/** The release that this checkout upgrades from. Each release writes its predecessor here. */
+/** The predecessor release of this checkout. Each release writes its predecessor here. */
 export const earlierRevision = "3deba7a7ab14074dc3f0f5967bdaca3e470af9f7";
 
 /** The whole hash; undefined without git, or where the revision is not in the history, as in a shallow clone. */
@@ -18,8 +18,8 @@ export async function hashOf(revision: string): Promise<string | undefined> {
 }
 
 /**
- * Packages come from this checkout where its lock file has the same versions; otherwise npm installs them, and needs
- * its registry. @param folder is empty @throws with the output of the tool that failed
+ * Uses packages of this checkout if its lock file has the same versions; otherwise npm installs them from
+ * its registry. @param folder is empty @throws with the output of the failed tool
  */
 export async function buildEarlier(revision: string, folder: string): Promise<void> {
   const archive = join(folder, "archive.tar");

@@ -17,13 +17,13 @@ const { values } = readOrExit(
   () =>
     parseArgs({
       options: {
-        /** Revision of this repository that runs before the upgrade. */
+        /** Revision of this repository run before the upgrade. */
         from: { type: "string", default: earlierRevision },
-        /** Files of test/e2e at that revision. */
+        /** Files of test/e2e at this revision. */
         files: { type: "string", default: conformance.join() },
         /** In one house; every way to mix them when absent. */
         upgraded: { type: "string" },
-        /** Records of a database that is upgraded; no houses run then. */
+        /** Number of records in an upgraded database; no installations run then. */
         records: { type: "string" },
       },
     }),

@@ -1,4 +1,4 @@
-/** A checkout of which some services are an earlier build, and the tests that its clients can hold it to. */
+/** A checkout with some services of an earlier build, and the tests its clients can check it with. */
 import { cpSync, mkdtempSync, readdirSync, statSync, symlinkSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { changedOnPurpose } from "./conformance.ts";
@@ -12,9 +12,9 @@ const copied = ["deploy", "test"];
 const speakers = ["proto", "gateway", "inference-svc"];
 
 /**
- * Everything is the earlier checkout's, the tests among it, but for the services that were upgraded: what was promised before has to hold
- * while a rollout is half done.
- * @returns its folder, beside the earlier one
+ * Takes everything, including the tests, from the earlier checkout except the upgraded services: earlier promises have to hold
+ * in the middle of a rollout.
+ * @returns its folder, next to the earlier one
  */
 export function mix(earlier: string, upgraded: readonly Service[]): string {
   const folder = mkdtempSync(join(dirname(earlier), "mixed-"));
@@ -25,7 +25,7 @@ export function mix(earlier: string, upgraded: readonly Service[]): string {
     if (statSync(from).isDirectory() && !copied.includes(name)) symlinkSync(from, join(folder, name));
     else cpSync(from, join(folder, name), { recursive: true });
   }
-  // Tests speak as the earlier build does; only the command line is that of the admin-svc in whose image it is.
+  // Tests use the earlier build's protocol; only the command line belongs to the image of admin-svc.
   linkPackages(folder, earlier, (room) => (speakers.includes(room) ? earlier : folder));
   return folder;
 }
@@ -48,7 +48,7 @@ export async function hold(checkout: string, files: readonly string[]): Promise<
       join(root, "node_modules/jest/bin/jest.js"),
       "--runInBand",
       `--testNamePattern=^(?!.*(?:${changedOnPurpose.join("|")})$)`,
-      // In which folder of test/e2e a file stands differs between revisions.
+      // A file's folder in test/e2e differs between revisions.
       ...files.map((file) => `/e2e/(?:.+/)?${file}\\.test\\.js$`),
     ],
     // Inside of a run of tests its server is there already.

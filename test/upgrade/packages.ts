@@ -1,4 +1,4 @@
-/** The packages of this checkout in the place of those that another folder would have to install. */
+/** The packages of this checkout, so that another folder need not install its own. */
 import { existsSync, mkdirSync, readFileSync, readdirSync, symlinkSync } from "node:fs";
 import { join } from "node:path";
 import { root } from "../support/processes.ts";
@@ -11,7 +11,7 @@ interface Lock {
 
 const lockOf = (folder: string): Lock => JSON.parse(readFileSync(join(folder, "package-lock.json"), "utf8")) as Lock;
 
-/** Whether all that the folder's lock file names is here, in that version; what came to it since does no harm. */
+/** Whether every version in the folder's lock file is installed here; additional packages do no harm. */
 export function packagesFit(folder: string): boolean {
   const here = lockOf(root).packages;
   return Object.entries(lockOf(folder).packages).every(
@@ -20,10 +20,11 @@ export function packagesFit(folder: string): boolean {
 }
 
 /**
- * Rooms are the folder's own, all other packages are those of another checkout, also those that a room has beside its code. Of a package that two checkouts have, every room must get the
- * same copy: grpc-js leaves out the metadata that another copy of it has made.
+ * Rooms come from the folder, all other packages from another checkout, also those in a room's own node_modules. Of a package in both checkouts, every room
+ * must get the
+ * same copy: grpc-js drops metadata made by another copy of itself.
  * @param checkout its packages are installed or linked
- * @param where says of a room, as `deploy/local`, in which folder it is found
+ * @param where the folder of a room such as `deploy/local`
  */
 export function linkPackages(folder: string, checkout: string, where: (room: string) => string = () => folder): void {
   const [from, to] = [join(checkout, "node_modules"), join(folder, "node_modules")];

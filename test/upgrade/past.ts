@@ -13,9 +13,9 @@ import { freePort } from "../support/runner/free-ports.ts";
 import { fillPast, insertCallsOfBefore } from "../support/ledger/past.ts";
 
 export interface PastUpgrade {
-  /** Longest time that one record took to be stored. */
+  /** Longest time for storing one record. */
   readonly worstWaitMs: number;
-  /** Records that were stored meanwhile. */
+  /** Records stored meanwhile. */
   readonly written: number;
   readonly records: number;
   readonly turns: number;
@@ -55,7 +55,7 @@ async function writeDuring(
   return { worstWaitMs, written };
 }
 
-/** @param url an empty database @param calls records that are there before the upgrade */
+/** @param url an empty database @param calls number of records before the upgrade */
 export async function upgradePast(url: string, calls: number): Promise<PastUpgrade> {
   const [database, writer] = [0, 1].map(() => openDatabase(url, migrationLimits, () => {})) as [
     Kysely<Database>,

@@ -1,4 +1,4 @@
-/** A house that is half upgraded, in short. Every mix, and all that is promised: npm run upgrade. */
+/** A half-upgraded installation, in short. Every combination, and all promises: npm run upgrade. */
 import { mkdirSync, mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -30,12 +30,12 @@ const title = from === undefined ? `half upgraded: ${earlierRevision} is not in 
     }
   }, 900_000);
 
-  /** The file that ships with this build has keys that earlier builds refuse. */
+  /** The default file of this build has keys refused by earlier builds. */
   const config = `
 providers: [{id: sluice, dialect: echo}]
 models: [{id: sluice/echo, endpoints: [{provider: sluice}]}]
 `;
-  /** A setting that earlier builds do not know, and that needs nothing in the configuration file. */
+  /** A setting unknown to earlier builds, and independent of the configuration file. */
   const later = { account_default: true };
   const createGuardrail = (house: House, more: object) =>
     fetch(`${house.baseUrl}/guardrails`, {
@@ -44,7 +44,7 @@ models: [{id: sluice/echo, endpoints: [{provider: sluice}]}]
       body: JSON.stringify({ name: "test", ...more }),
     });
 
-  test("an earlier admin-svc is given no rule that it would leave out", async () => {
+  test("an earlier admin-svc gets no rule it would leave out", async () => {
     const house = await startHouse({ config, checkout: mix(earlier, ["gateway", "inference-svc"]) });
     try {
       expect((await createGuardrail(house, {})).status).toBe(201);
@@ -56,7 +56,7 @@ models: [{id: sluice/echo, endpoints: [{provider: sluice}]}]
     }
   });
 
-  test("an earlier inference-svc serves no key whose guardrail it would not enforce", async () => {
+  test("an earlier inference-svc serves no key with a guardrail it cannot enforce", async () => {
     const house = await startHouse({ config, checkout: mix(earlier, ["gateway", "admin-svc"]) });
     const ask = async () => {
       const response = await fetch(`${house.baseUrl}/responses`, {

@@ -124,9 +124,10 @@ interface Bad extends Member {
 
 /** Program that a process runs first. @param file while it exists, the name server of this process answers with an address where nobody listens */
 const wrongNameServer = (file: string): string => `
-import dns, { lookup } from "node:dns";
+import dns from "node:dns";
 import { existsSync } from "node:fs";
 import { syncBuiltinESMExports } from "node:module";
+const { lookup } = dns;
 dns.lookup = (host, options, done) => {
   if (!existsSync(${JSON.stringify(file)})) return lookup(host, options, done);
   return options.all ? done(null, [{ address: "127.0.0.2", family: 4 }]) : done(null, "127.0.0.2", 4);

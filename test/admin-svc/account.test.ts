@@ -119,7 +119,7 @@ describe("a guardrail of the account", () => {
     expect([caller?.guardrail?.id, caller?.workspaceGuardrails]).toEqual([id, []]);
   });
 
-  test("with a budget makes every key ask for it; in audit, or of an unknown key, nobody does", async () => {
+  test("with a budget makes every key's calls reserve an amount; in audit mode, or for an unknown key, none do", async () => {
     const asks = async (hash: string) => (await resolveKey(house.client, hash)).caller?.hasBudget;
     expect(await asks(elsewhere.hash)).toBe(false);
     const { id } = await make({ accountDefault: true, limitUsd: "1", resetInterval: "daily" });
@@ -140,7 +140,7 @@ describe("a guardrail of the account", () => {
   });
 });
 
-describe("who is no administrator of the account", () => {
+describe("callers without administration of the account", () => {
   const denied = {
     reason: FaultReason.PERMISSION_DENIED,
     status: 403,
@@ -189,7 +189,7 @@ describe("who is no administrator of the account", () => {
     expect(await underOf(hash)).toEqual([[id, true]]);
   });
 
-  test("makes no key of the account either, whoever asks, and no other workspace has one", async () => {
+  test("can make no key of the account, and no other workspace has one", async () => {
     const key = mintKey(KeyKind.MANAGEMENT);
     const named = { name: "k", key, account: true };
     await expect(createKey(house.database, operator(), named)).rejects.toThrow(AccountError);

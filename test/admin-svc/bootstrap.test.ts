@@ -98,7 +98,7 @@ test("a printed first key belongs to the account, and a key of another workspace
   expect([(await managers())[0]?.account, (await managers("--workspace", "team"))[0]?.account]).toEqual([true, false]);
 });
 
-test("of a workspace of its own", async () => {
+test("bootstrap makes a key of a separate workspace", async () => {
   await bootstrap();
   await admin(["workspaces", "create", "--name", "team"]);
   await admin(["bootstrap", "--workspace", "team"]);

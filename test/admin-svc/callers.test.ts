@@ -132,7 +132,7 @@ describe.each(operations)("%s", (_, operation) => {
     await expect(operation(bearer(key))).resolves.toBeDefined();
   });
 
-  test("takes the gateway's word for the caller's hash, and nobody else's", async () => {
+  test("accepts the caller's hash only from the gateway", async () => {
     const keyHash = hashKey(house.managementKey);
     await expect(operation(serviceMetadata(serviceToken, { keyHash }))).resolves.toBeDefined();
     const unknown = serviceMetadata(serviceToken, { keyHash: hashKey("nobody") });

@@ -479,7 +479,7 @@ describe("end-users", () => {
     expect(await run("end-users", "create", " alice")).toMatchObject({ code: 2 });
   });
 
-  test("show, deactivate, activate, whatever the name", async () => {
+  test("show, deactivate and activate work for any name", async () => {
     await run("end-users", "create", "..");
     expect((await run("end-users", "show", "..")).stdout).toBe(".. is active\n");
     expect((await run("end-users", "deactivate", "..")).stdout).toBe(".. is now inactive\n");

@@ -108,7 +108,7 @@ describe("registration", () => {
     expect((await administrate(house, getEndUser, { user: "contested" })).endUser).toEqual(made[0]);
   });
 
-  test("of who is registered as inactive changes nothing", async () => {
+  test("of an inactive end user changes nothing", async () => {
     await register("sleeping");
     const before = await update("sleeping", false);
     await expect(administrate(house, registering, { user: "sleeping" })).rejects.toMatchObject({ status: 409 });

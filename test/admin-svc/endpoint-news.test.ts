@@ -74,7 +74,7 @@ test("news reach every other process once, at the same and at another admin-svc,
   for (const { access } of processes) access.stop();
 });
 
-test("news are no heartbeat and reach nobody who did not ask for them", async () => {
+test("news are no heartbeat, and reach only processes that requested them", async () => {
   const [hearer, teller] = [await open(house.port, "a"), await open(house.port, "b")];
   const gateway = new Watching(house.port);
   await gateway.hear(() => true);

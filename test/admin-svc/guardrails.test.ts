@@ -86,7 +86,7 @@ const logged = async (generation: bigint) => {
 };
 
 describe("a guardrail", () => {
-  test("is what it was made of, and holds for nobody yet", async () => {
+  test("is stored as requested, and applies to no key yet", async () => {
     const before = await currentGeneration(house.database);
     const contentFilters = [block("secret-\\d+", "Secret"), block("(?i)code red")];
     const made = await make({ name: "no secrets", description: "For \u{1d4b3}", contentFilters });
@@ -239,7 +239,7 @@ describe("the largest patterns", () => {
   const large = (index: number) =>
     Array.from({ length: 2_500 }, (_, word) => `${((word * 7_919 + index) % 26 ** 4).toString(26)}q`).join("|");
 
-  test("hold up nobody who resolves a key", async () => {
+  test("delay no lookup of a key", async () => {
     const [hash] = (await addKeys(house.database, 1)) as [string];
     const contentFilters = Array.from({ length: 55 }, (_, index) => block(large(index)));
     let settled = false;

@@ -1,4 +1,4 @@
-/** admin-svc on a real port with a database of its own, and the calls its tests make. */
+/** admin-svc on a real port with its own database, and the calls its tests make. */
 import {
   type DescMessage,
   type DescMethodUnary,
@@ -114,7 +114,7 @@ export async function patiently<Answer>(write: () => Promise<Answer>): Promise<A
   }
 }
 
-/** Calls an operation with the management key of the house, or with other metadata. */
+/** Calls an operation with the installation's management key, or with other metadata. */
 export const administrate = <Input extends DescMessage, Output extends DescMessage>(
   house: AdminHouse,
   method: DescMethodUnary<Input, Output>,

@@ -1,4 +1,4 @@
-/** KeyService through real gRPC: what a key becomes, who finds it, and from when on it counts. */
+/** KeyService through real gRPC: the life of a key, its visibility, and the time from which it is accepted. */
 import { type Timestamp, timestampDate, timestampFromDate, timestampNow } from "@bufbuild/protobuf/wkt";
 import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
 import { insertUsage } from "@sluice/admin-svc/store/ledger/usage.js";
@@ -217,7 +217,7 @@ describe("a deletion", () => {
     await expect(administrate(house, getCurrentKey, {}, bearer(secret))).rejects.toMatchObject({ status: 401 });
   });
 
-  test("against changes and assignments at once: whatever comes first, the key stays deleted and holds nothing", async () => {
+  test("during concurrent changes and assignments: in any order, the key stays deleted and holds nothing", async () => {
     const id = await addGuardrail(house.database);
     for (let round = 0; round < 10; round++) {
       const hash = (await make()).key?.hash ?? "";

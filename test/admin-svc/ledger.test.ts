@@ -1,4 +1,4 @@
-/** The ledger's way in, through real gRPC: every record once, whatever is sent how often. */
+/** Delivery to the ledger, through real gRPC: every record once, despite repeated deliveries. */
 import { randomUUID } from "node:crypto";
 import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
 import { create, toJsonString } from "@bufbuild/protobuf";
@@ -98,7 +98,7 @@ test("a record is stored as it was sent", async () => {
   });
 });
 
-test("a call of the house's own is on record, and nothing of it is the key's", async () => {
+test("the installation's own call is on record, and not charged to the key", async () => {
   const keyHash = "c".repeat(64);
   const generationId = `gen-${randomUUID()}`;
   const asked = usageRecord({ keyHash, generationId });
@@ -120,7 +120,7 @@ test("a call of the house's own is on record, and nothing of it is the key's", a
   expect((await ledgerState(house.database)).wrongSums).toEqual([]);
 });
 
-test.each(operationWords)("a call for %s is stored, whoever pays", async (operation) => {
+test.each(operationWords)("a call for %s is stored, for every payer", async (operation) => {
   const turnId = randomUUID();
   const purpose = { turnId, operation: callOperations[operation] };
   expect(

@@ -1,4 +1,4 @@
-/** The order of published changes, however and in whatever order the feed learns of them. */
+/** The order of published changes, independent of how and in which order the feed learns of them. */
 import { beforeEach, describe, expect, test } from "@jest/globals";
 import { PolicyFeed } from "@sluice/admin-svc/service/policy-feed.js";
 import type { Watcher } from "@sluice/admin-svc/service/watcher.js";

@@ -111,7 +111,7 @@ describe("retention", () => {
   });
 });
 
-describe("an end user who is erased", () => {
+describe("an erased end user", () => {
   const user = "mallory@example.com";
   beforeEach(async () => {
     for (const table of ["usage_records", "turns", "usage_changes", "usage_sums"] as const)

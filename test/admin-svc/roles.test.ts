@@ -96,11 +96,11 @@ describe("a user of the database", () => {
   beforeAll(() => run(`create role ${user} login password '${user}'`, house.database));
   afterAll(() => run(`drop role ${user}`, house.database));
 
-  test("who is not a member serves with rights of its own", async () => {
+  test("outside of the role serves with its own rights", async () => {
     expect(await as(grantRuntime)).toBe(false);
   });
 
-  test("who is a member and owns nothing takes the role on, and grants nothing", async () => {
+  test("with membership and without ownership takes the role on, and grants nothing", async () => {
     await run(`grant ${runtimeRole} to ${user}`, house.database);
     await run(`revoke select on end_users from ${runtimeRole}`, house.database);
     await as(migrate);

@@ -8,7 +8,7 @@ import {
   UsageRecordSchema,
 } from "@sluice/proto/gen/sluice/admin/v1/ledger_service_pb.js";
 
-/** A record of its own; what is given is put in its place. */
+/** A fresh record with the given fields replaced. */
 export const usageRecord = (fields: Partial<Omit<UsageRecord, "$typeName">> = {}): UsageRecord =>
   create(UsageRecordSchema, {
     turnId: randomUUID(),

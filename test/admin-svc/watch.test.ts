@@ -362,7 +362,7 @@ test("a killed LISTEN connection is reopened, and missed changes are published",
       const before = (await listeners()).rows.map(({ pid }) => pid);
       expect(before).toHaveLength(1);
       await sql`select pg_terminate_backend(${before[0]})`.execute(house.database);
-      // Written while nobody listens, by another process.
+      // Written by another process while no process listens.
       const keyHash = hashKey(await addKey(house.database));
       const message = await watching.hear(({ keyHashes }) => keyHashes.includes(keyHash));
       expect(message.generation).toBe(await currentGeneration(house.database));

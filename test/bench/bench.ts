@@ -31,7 +31,7 @@ export interface FreshStart {
 export interface Bench {
   readonly load: Role<LoadCommands>;
   readonly mock: Role<MockCommands>;
-  /** The first of `houses`, for what is measured in one only. */
+  /** The first of `houses`, for measurements of a single installation. */
   readonly house: BenchHouse;
   readonly houses: readonly BenchHouse[];
   readonly pipe: LoadSubject;
@@ -42,9 +42,9 @@ export interface Bench {
   /** The upstream itself. */
   readonly direct: LoadSubject;
   readonly pace: Pace;
-  /** Starts another pipe and another house of each checkout. */
+  /** Starts another pipe and another installation of each checkout. */
   startFresh(): Promise<FreshStart>;
-  /** Progress, for people who wait. */
+  /** Prints progress for waiting people. */
   say(line: string): void;
 }
 

@@ -19,7 +19,7 @@ const patterns = [
   "(?i)password\\s*[:=]\\s*\\S+",
 ];
 
-/** @returns the target with a key of its own, under the guardrail */
+/** @returns the target with a separate key under the guardrail */
 export async function guardedTarget(target: LoadTarget, managementKey: string): Promise<LoadTarget> {
   const administer = async (path: string, body: object) => {
     const answer = await fetch(`http://127.0.0.1:${target.port}/api/v1${path}`, {

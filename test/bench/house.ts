@@ -1,4 +1,4 @@
-/** The house under test: the real processes, started as `npm start` starts them, with the mock upstream as its only provider. */
+/** The installation under test: the real processes, started like `npm start`, with the mock upstream as its only provider. */
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -48,7 +48,7 @@ export async function startBenchHouse(checkout: Checkout, setting: HouseSetting)
       environment: {
         ...inUseVariables(dataDir),
         SLUICE_DRAIN_LIMIT_MS: "5000",
-        // Houses of tests skip the warm-up; what is measured is a Sluice as it starts.
+        // Installations of tests skip the warm-up; the bench measures a normal start.
         SLUICE_WARM_UP_MS: undefined,
       },
     });

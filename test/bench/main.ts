@@ -1,4 +1,4 @@
-/** The bench: starts the roles and the house, runs the selected scenarios, prints one table, ends everything. */
+/** The bench: starts the roles and the installation, runs the selected scenarios, prints one table, ends everything. */
 import type { Bench, Finding } from "./bench.ts";
 import { runCounts } from "./counts/run.ts";
 import { type CostId, type BenchOptions, type Options, type ScenarioId, readOptions } from "./options.ts";
@@ -51,7 +51,7 @@ async function measure(bench: Bench, { selected, quick }: BenchOptions): Promise
   await run("slow-readers", () => patiently(() => measureSlowReaders(bench)));
   await run("outage", () => measureOutage(bench, quick));
   await run("growth", () => measureGrowth(bench));
-  // The overload scenario runs last, because it leaves more garbage in the house than any other.
+  // The overload scenario runs last, because it leaves more garbage in the installation than any other.
   await run("overload", () => measureOverload(bench));
   return [...findings, errorFinding(problems)];
 }
@@ -81,7 +81,7 @@ function errorFinding(problems: ReadonlyMap<string, number>): Finding {
   };
 }
 
-/** @returns whether the house behaved: a cost above its gate is printed, but is no failure, since machines differ */
+/** @returns whether the installation behaved: a cost above its gate is printed, but is no failure, since machines differ */
 function bench(options: BenchOptions, interruption: AbortSignal): Promise<boolean> {
   return whileOpen(interruption, async (opened) => {
     const findings = await measure(await prepareBench(options, opened, say), options);

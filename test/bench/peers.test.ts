@@ -48,7 +48,7 @@ function reportOf(...rows: readonly PeerRow[]): string {
   return peerReport({ head: "head", columns, rows, described, absent: new Map([["Gone", "nobody serves it"]]) });
 }
 
-test("the report names who is ahead, also where it is not Sluice, and who is absent", () => {
+test("the report names the leading gateway, also when it is not Sluice, and the absent ones", () => {
   const cells = (ownUs: number) =>
     new Map([
       [own, { text: `${ownUs} us`, value: ownUs }],
@@ -63,7 +63,7 @@ test("the report names who is ahead, also where it is not Sluice, and who is abs
   expect(report).toContain("- Gone is absent: nobody serves it.");
 });
 
-test("nobody is ahead without figures of both sides, or where the machine was busy", () => {
+test("no gateway leads without figures of both sides, or on a busy machine", () => {
   const alone = new Map([[own, { text: "1 us", value: 1 }]]);
   const both = new Map([...alone, [quick, { text: "2 us", value: 2 }]]);
   const report = reportOf({ measure: "a", cells: alone }, { measure: "b", cells: both, inconclusive: true });
@@ -75,7 +75,7 @@ test("nobody is ahead without figures of both sides, or where the machine was bu
 
 const inRounds = (...rounds: readonly number[]) => ({ text: "some us", value: 1, rounds });
 
-test("a figure is a multiple of the first column within single rounds, whatever moved the machine between them", () => {
+test("a figure is a multiple of the first column within single rounds, unaffected by disturbances between them", () => {
   const cells = new Map([
     [own, inRounds(10, 20, 40, 10)],
     [quick, inRounds(20, 42, 76, 20)],

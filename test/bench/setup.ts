@@ -1,4 +1,4 @@
-/** Starts the roles, the references and the houses of a run. Cleanups run from the last added to the first. */
+/** Starts the roles, the references and the installations of a run. Cleanups run from the last added to the first. */
 import type { Bench, FreshStart } from "./bench.ts";
 import { openCheckout } from "./checkouts.ts";
 import { startBenchHouse } from "./house.ts";

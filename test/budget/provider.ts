@@ -1,4 +1,4 @@
-/** A provider of chat completions with a journal of its own: what it has read and written, by its own way of counting, to the last token. */
+/** A provider of chat completions with its own journal: everything it has read and written, counted in its own way to the last token. */
 import { once } from "node:events";
 import { type ServerResponse, createServer } from "node:http";
 import type { AddressInfo } from "node:net";

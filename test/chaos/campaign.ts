@@ -162,7 +162,7 @@ class Campaign {
   async #kill(number: number): Promise<void> {
     const name = this.#random.pick(this.#victims);
     const chosen = this.#random.pick(ways);
-    // To Postgres SIGTERM means: when the last client has gone. None goes, and nobody new is let in.
+    // SIGTERM makes Postgres wait until the last client has gone. No client leaves, and no new one is let in.
     const way = name === "postgres" && chosen === "SIGTERM" ? "SIGINT" : chosen;
     const stopMs = this.#random.below(longestStopMs);
     const pid = this.#house.pids()[name];

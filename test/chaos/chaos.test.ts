@@ -1,4 +1,4 @@
-/** Some kills of a house under load. More of them: npm run chaos. */
+/** Some kills of processes under load. More of them: npm run chaos. */
 import { expect, test } from "@jest/globals";
 import { fixedSeed } from "../support/runner/fixed-seed.ts";
 import { runChaosCampaign } from "./campaign.ts";

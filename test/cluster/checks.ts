@@ -1,4 +1,4 @@
-/** Each check of the campaign, in a namespace of its own. */
+/** Each check of the campaign, in a separate namespace. */
 import { strict as assert } from "node:assert";
 import { mkdtempSync } from "node:fs";
 import { join, relative } from "node:path";
@@ -27,7 +27,7 @@ async function applyOverlay(namespace: Namespace, { plane }: Cluster, overlay: s
 }
 
 const production = ["--values", join(chart, "values-production.yaml")];
-/** Whatever the chart can make of what every cluster knows, without custom resources. */
+/** All of the chart's options for objects known to every cluster, without custom resources. */
 const everything = [
   ...["redis", "tracing", "sandbox", "sinks", "cloudMetadata", "grafanaDashboard", "ingress"].map(
     (name) => `${name}.enabled=true`,

@@ -52,7 +52,7 @@ async function serves(options: HouseOptions): Promise<void> {
 const asRoot = isRoot ? describe : describe.skip;
 
 asRoot("a built checkout (needs root, to become another user)", () => {
-  test("of somebody else starts for an ordinary user with a data folder of its own", async () => {
+  test("owned by another user starts for an ordinary user with a separate data folder", async () => {
     mkdirSync(dataDir);
     chownSync(dataDir, nobody, nobody);
     await serves({ prefix: [...(await asNobody()), "/bin/sh", "-c", program], environment: { HOME: dataDir } });

@@ -124,7 +124,7 @@ describe("where it cannot start", () => {
     );
   });
 
-  test("a second house in the same folder is refused, the first one stays", async () => {
+  test("a second installation in the same folder is refused, the first one stays", async () => {
     const first = await start();
     await expect(startHouse({ embeddedPostgres: true, dataDir })).rejects.toThrow(
       `Sluice already runs here: process ${first.pids()["supervisor"]}`,
@@ -170,7 +170,7 @@ describe("where it cannot start", () => {
 });
 
 describe("when something dies", () => {
-  test("each process is started again and the house serves", async () => {
+  test("each process is restarted, and the installation serves", async () => {
     const started = await start({ inferenceReplicas: 1 });
     for (const name of ["gateway", "inference-svc", "admin-svc", "postgres"]) {
       const pid = started.pids()[name] as number;

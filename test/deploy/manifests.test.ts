@@ -55,7 +55,7 @@ test.each(overlays)("%s has no problem", (_, overlay) => {
   expect(resources.filter(({ metadata }) => metadata.namespace !== "sluice")).toEqual([]);
 });
 
-test("the house file of the cluster is good", () => {
+test("the cluster's configuration file is valid", () => {
   const seed = readSeed(pathToFileURL(join(root, "inference-svc/catalog/seed.json")));
   const { file, leftOut } = loadHouse(join(manifests, "base/sluice.yaml"), {}, seed);
   expect(file.models.map(({ id }) => id)).toContain("sluice/echo");

@@ -1,4 +1,4 @@
-/** The operator's checks: what a house file would serve, and whether a provider answers. */
+/** The operator's checks: the models a configuration file would serve, and whether a provider answers. */
 import { afterAll, afterEach, beforeAll, describe, expect, test } from "@jest/globals";
 import { appendFileSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";

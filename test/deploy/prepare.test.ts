@@ -93,7 +93,7 @@ describe("npm run admin", () => {
       environment: { ...bareEnvironment(), SLUICE_DATA_DIR: dataDir, ...variables },
     });
 
-  test("mints keys and helps without a house", async () => {
+  test("mints keys and prints help without a running installation", async () => {
     const minted = await admin(["keys", "mint"]);
     expect(kindOfKey(minted.stdout.trim())).toBeDefined();
     expect((await admin(["keys", "--help"])).stdout).toContain("create");

@@ -214,7 +214,7 @@ const reason = await whyNot();
     expect(await printed("cat file", { tenant: "b".repeat(64) })).toMatchObject({ stdout: "" });
   });
 
-  test("who leaves ends the program", async () => {
+  test("a caller's disconnect ends the program", async () => {
     const abort = new AbortController();
     const ticking = "while :; do date +%s%N > tick; sleep 0.02; done";
     const running = adapter.run({ container_id: "tick", commands: [ticking] }, { signal: abort.signal });

@@ -1,4 +1,4 @@
-/** The figures of one detector, or of whatever else finds the same things. */
+/** The figures of one detector, or of another finder of the same things. */
 import { casesByHand } from "./corpus.ts";
 import { generatedCases } from "./generated/index.ts";
 import { type Find, type Quality, qualityOf } from "./quality.ts";

@@ -72,7 +72,7 @@ describe.each(paths)("%s", (path) => {
     if (plain.length > 1_000) expect(answer.body.length < plain.length / 5).toBe(coding !== undefined);
   });
 
-  test("is not sent again to who has it", async () => {
+  test("is not sent again to a client with a current copy", async () => {
     const { etag } = (await ask(path)).headers;
     expect(etag).toMatch(/^"[^"]+"$/);
     for (const tags of [etag, `W/${etag}`, `"x", ${etag}`, "*"]) {

@@ -62,7 +62,7 @@ const json = "Content-Type: application/json";
 const close = "Connection: close";
 const good = [host, bearer, json, close];
 
-/** The answer to a request without an answer of its own must be the contract's. */
+/** The answer to a request without a specific answer must be the contract's. */
 async function refused(bytes: string | Buffer, status: number): Promise<string> {
   const answer = await exchange(port, bytes);
   const { error } = JSON.parse(answer.body) as { error: { code: number; message: string } };

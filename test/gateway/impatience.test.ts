@@ -56,7 +56,7 @@ const closedBy = (answers: readonly IncomingMessage[]) =>
 describe("a client sending on while it is refused", () => {
   test("is slowed, and its connection is closed after a fixed number", async () => {
     fault = new Fault(FaultReason.RATE_LIMITED, "", { retryAfterMs: 60_000 });
-    // The first answer is against nobody's word yet.
+    // The first request ignores no refusal yet.
     const answers = await askMany(maxUnheeded + 1);
     expect(answers.map(({ statusCode }) => statusCode)).toEqual(answers.map(() => 429));
     expect(closedBy(answers)).toBe(maxUnheeded);

@@ -9,7 +9,7 @@ import { freePorts } from "../support/runner/free-ports.ts";
 import type { House } from "../support/house.ts";
 import { bareEnvironment, eventually, programIn, root } from "../support/processes.ts";
 
-/** Known to the house as well, by its environment. */
+/** Also in the environment of the installation. */
 export const serviceSecrets = { SLUICE_SERVICE_TOKEN: "t".repeat(64), SLUICE_SECRET: "5".repeat(64) } as const;
 
 export interface Member {

@@ -4,7 +4,7 @@ import { runInNewContext } from "node:vm";
 import { expect, test } from "@jest/globals";
 import { append } from "@sluice/proto/lib/text/append.js";
 
-/** Tokens of a model, each a string of its own as a parser makes it. */
+/** Tokens of a model, each a separate string, as made by a parser. */
 const tokens = Array.from({ length: 12_000 }, (_, number) => `word${number % 10} `);
 const tokenOf = (number: number): string => JSON.parse(`"${tokens[number]}"`) as string;
 

@@ -47,7 +47,7 @@ describe("faults", () => {
     expect(Buffer.from(got.serviceMetadataJson ?? []).toString()).toBe("{}");
   });
 
-  test("what nobody meant to show is masked, and kept for the log", () => {
+  test("the message of an unexpected error is masked, and kept for the log", () => {
     const secret = new Error("password of the database is hunter2");
     const fault = Fault.from(secret);
     expect([fault.status, fault.message]).toEqual([500, "Internal Server Error"]);

@@ -1,4 +1,4 @@
-/** The end of an HTTP/1 server: nobody loses a request for it. */
+/** The end of an HTTP/1 server, without a lost request. */
 import { once } from "node:events";
 import { Agent, type IncomingMessage, type Server, type ServerResponse, createServer, get } from "node:http";
 import { type Socket, connect } from "node:net";

@@ -241,7 +241,7 @@ describe("a long text", () => {
     }
   });
 
-  test("is left as soon as nobody wants it", async () => {
+  test("stops as soon as its reader is gone", async () => {
     const stop = () => Promise.reject(new Error("nobody"));
     await expect(scanObjectInPieces(Buffer.from(shifted('"}') + " ".repeat(9)), "body", stop)).rejects.toThrow(
       "nobody",

@@ -13,7 +13,7 @@ const register: SequentialModel<number, Input, number> = {
   keyOf: String,
 };
 
-/** `w1 0-3` writes 1 from 0 to 3, `r1 0-3` reads 1, `w1 2-?` nobody knows. */
+/** `w1 0-3` writes 1 from 0 to 3, `r1 0-3` reads 1, `w1 2-?` has an unknown outcome. */
 function history(...lines: readonly string[]): TimedOperation<Input, number>[] {
   return lines.map((line) => {
     const [, kind, value, from, to] = /^([rw])(\d+) (\d+)-(\d+|\?)$/.exec(line) ?? [];
@@ -69,7 +69,7 @@ const made = fc
     });
   });
 
-test("whatever a register did is explained, and a read of what is yet to be written is not", () => {
+test("every real history of a register is explained, and a read before its write is not", () => {
   fc.assert(
     fc.property(made, fc.nat(), (operations, at) => {
       expect(isLinearizable(operations, register)).toBe(true);

@@ -14,7 +14,7 @@ describe("text of metrics", () => {
     expect(await registry.metrics()).toContain("\nrefusals_total 3.5\n");
   });
 
-  test("has one line for each combination of labels, whatever their values are made of", async () => {
+  test("has one line for each combination of labels, for any characters in their values", async () => {
     const registry = new Registry("gateway");
     const counter = new Counter({
       name: "requests_total",

@@ -33,7 +33,7 @@ afterEach(() => {
 
 const minuteMs = 60_000;
 
-test("while heartbeats confirm it every second, for five minutes nothing is read and nobody waits", () => {
+test("while heartbeats confirm it every second, it is neither read again nor waited for within five minutes", () => {
   for (let minute = 1; minute < 5; minute++) {
     now += minuteMs;
     expect(policies.resolve("key", 1n)).toMatchObject({ value: "reading 1" });

@@ -71,7 +71,7 @@ test("pages may call as soon as their origin is listed", async () => {
   expect(await allowed()).toBeNull();
 });
 
-test("a client of several addresses reaches whoever answers", async () => {
+test("a client with several addresses reaches any answering server", async () => {
   const method = Health.method.check;
   for (const addresses of [
     ["127.0.0.1:9", `127.0.0.1:${server.port}`],

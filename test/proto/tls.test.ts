@@ -88,13 +88,13 @@ const ask = (client: Client, timeoutMs = 10_000) =>
 const refused = (client: Client) => expect(ask(client, 1_000)).rejects.toThrow();
 
 describe("a call is", () => {
-  test("answered to services on the list, whatever token they have", async () => {
+  test("answered to services on the list, with any token", async () => {
     for (const service of ["gateway", "inference-svc"]) {
       expect(await ask(clientOf(await mounted(service, service)))).toMatchObject({ generation: 7n });
     }
   });
 
-  test("refused to other services, other houses and who names nobody", async () => {
+  test("refused to other services, other installations and certificates without a name", async () => {
     await refused(clientOf(await mounted("admin", "admin-svc")));
     await refused(clientOf(await mounted("other", "", { ids: ["spiffe://test/ns/other/sa/gateway"] })));
     const smuggled = `https://nobody, URI:${toSpiffeId("gateway")}`;

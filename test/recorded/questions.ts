@@ -26,7 +26,7 @@ export function questionOf(exchange: Exchange, want: AnswerFacts): Question {
   const body = exchange.request?.body ?? {};
   const tools = new Map<string, Tool>();
   for (const tool of toolsOf(body)) if (/^[\w-]{1,64}$/.test(tool.name)) tools.set(tool.name, tool);
-  // A recording may lack its request; an answer must not call what nobody offered.
+  // A recording may lack its request; an answer must not call an undeclared function.
   for (const { name } of want.calls) {
     if (!tools.has(name) && /^[\w-]{1,64}$/.test(name)) tools.set(name, { name, description: "", schema: anything });
   }

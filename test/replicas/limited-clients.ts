@@ -44,7 +44,7 @@ export class LimitedClients {
   }
 
   /**
-   * Uses up the limits of keys at all gateways, whatever happens. A gateway started without Redis knows of no other process and admits
+   * Uses up the limits of keys at all gateways, during any fault. A gateway started without Redis knows of no other process and admits
    * a whole limit.
    */
   async useUp(over: () => boolean): Promise<void> {

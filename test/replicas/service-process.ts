@@ -27,7 +27,7 @@ const shiftedClock = join(root, "test/dist/support/shifted-clock.js");
 export class ServiceProcess {
   readonly options: ServiceProcessOptions;
   #running: Awaited<ReturnType<typeof spawnChild>> | undefined;
-  /** How it ended, when nobody had ended it. */
+  /** How it ended unexpectedly; undefined otherwise. */
   #fall: string | undefined;
   /** Number of starts. */
   starts = 0;

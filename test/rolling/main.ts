@@ -1,4 +1,4 @@
-/** npm run rolling -- [--restarts N] [--requests N] [--streams N]: restarts every service of a house again and again under load. */
+/** npm run rolling -- [--restarts N] [--requests N] [--streams N]: restarts every service of an installation again and again under load. */
 import { readNumbersOrExit } from "../support/runner/campaign-options.ts";
 import { runRollingCampaign } from "./campaign.ts";
 

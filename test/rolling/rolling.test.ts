@@ -1,4 +1,4 @@
-/** Some rolling restarts of a house under load. More of them, under more: npm run rolling. */
+/** Some rolling restarts under load. More of them, under more: npm run rolling. */
 import { expect, test } from "@jest/globals";
 import { runRollingCampaign } from "./campaign.ts";
 

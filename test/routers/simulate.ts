@@ -61,7 +61,7 @@ const { router, catalog } = openDecider(
 
 const slugs = Object.keys(outcomes.models);
 let sessions = 0;
-/** Each request has a session of its own, because a session keeps its model. */
+/** Each request has a separate session, because a session keeps its model. */
 const requestOf = ({ text }: SimulatedRequest, plugins: Plugins = {}): TurnRequest =>
   asking({ input: [{ type: "message", role: "user", content: text }], plugins, sessionId: `${++sessions}` });
 

@@ -10,7 +10,7 @@ export type RowVerdict = (typeof rowVerdicts)[number];
 /** A part of a value: every field of an object, some element for each element of a list; a pattern is tried on the text of the value as JSON. */
 export type Pattern = unknown;
 
-/** The words of a model, in whatever format its provider speaks. */
+/** The words of a model, in any format of its provider. */
 export interface ModelWords {
   readonly text?: string;
   readonly thought?: string;

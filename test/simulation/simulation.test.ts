@@ -1,4 +1,4 @@
-/** A small fleet in virtual time, in processes of their own: a simulation takes the clock of its process. */
+/** A small fleet in virtual time, in separate processes: a simulation takes the clock of its process. */
 import { execFile } from "node:child_process";
 import { join } from "node:path";
 import { promisify } from "node:util";

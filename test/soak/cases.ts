@@ -45,7 +45,7 @@ export const faulty: readonly SoakCase[] = faults.flatMap((row) => [
 export const isExpected = ({ expected }: SoakCase, manner: ClientBehaviour, outcome: string): boolean =>
   expected.has(outcome) || (manner.startsWith("leaves") && outcome === "left");
 
-/** The house file. @param url of the provider */
+/** The configuration file. @param url of the provider */
 export function buildSoakConfig(url: string): string {
   const pricing = { prompt: "1", completion: "2" };
   const served = ["paced", "long"];

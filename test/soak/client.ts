@@ -1,7 +1,7 @@
 /** A client and its stream: it reads to the end, reads slowly, or leaves. */
 import { type IncomingMessage, request } from "node:http";
 
-/** `leaves`: at the first words; `leaves at once`: within a tenth of a second, whatever has come. */
+/** `leaves`: at the first words; `leaves at once`: within a tenth of a second, with or without data. */
 export type ClientBehaviour = "reads" | "reads slowly" | "leaves" | "leaves at once";
 
 export interface ClientOptions {
@@ -29,7 +29,7 @@ export interface StreamOutcome {
   readonly outcome: string;
   /** Milliseconds from the request to the outcome. */
   readonly ms: number;
-  /** Details for the person who investigates a failure. */
+  /** Details for investigating a failure. */
   readonly detail: string;
 }
 

@@ -1,4 +1,4 @@
-/** So many streams a second, whatever becomes of them; counts outcomes and keeps nothing else. */
+/** A fixed number of streams a second, independent of their outcomes; keeps only counts of outcomes. */
 import { setTimeout as wait } from "node:timers/promises";
 import type { Random } from "../fuzz/random.ts";
 import type { House } from "../support/house.ts";

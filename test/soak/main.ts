@@ -1,4 +1,4 @@
-/** npm run soak -- [--minutes N] [--streams-per-second N] [--faults PERCENT] [--seed S]: whether a house holds more and more. */
+/** npm run soak -- [--minutes N] [--streams-per-second N] [--faults PERCENT] [--seed S]: whether an installation leaks resources. */
 import { readNumbersOrExit } from "../support/runner/campaign-options.ts";
 import { countsIn, figuresIn, linesOf } from "./print.ts";
 import { soak } from "./soak.ts";

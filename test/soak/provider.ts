@@ -31,7 +31,7 @@ export async function startSoakProvider(acts: Readonly<Record<string, Act>>): Pr
       const seen = new Promise<void>((resolve) => waiting.set(tag, resolve));
       acts[path.split("/")[1] ?? ""]?.(socket, seen);
     });
-    // The house may leave at any time.
+    // Sluice may close the connection at any time.
     socket.on("error", () => {});
     socket.on("close", () => {
       open.delete(socket);

@@ -1,5 +1,5 @@
 /**
- * Reads the resources of each process of a house after a garbage collection. Linux only: open descriptors are counted
+ * Reads the resources of each process of an installation after a garbage collection. Linux only: open descriptors are counted
  * in /proc.
  */
 import { readdirSync } from "node:fs";

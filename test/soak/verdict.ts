@@ -1,4 +1,4 @@
-/** Whether everything came back: what the house holds in the end against what it held after the warm-up, and how its heap went in between. */
+/** Whether everything was released: resources at the end compared with those after the warm-up, and the course of the heap in between. */
 import { type Service, services } from "../support/house.ts";
 import type { ProcessReading, Readings } from "./readings.ts";
 

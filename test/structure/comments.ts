@@ -20,7 +20,7 @@ const ellipticalOpeners = new Set(
 /** Pronouns for a person; a program is "it". "Whose" is no such pronoun: it is good English for things. */
 const personalPronouns = /\b(?:he|she|him|his|her|hers|himself|herself|whom|whomever|whoever|somebody)\b/i;
 
-/** @returns comments on lines of their own; consecutive line comments are one */
+/** @returns comments on separate lines; consecutive line comments are one */
 export function readComments(file: SourceFile): Remark[] {
   return isProto(file) ? readProtoComments(file) : readScriptComments(file);
 }

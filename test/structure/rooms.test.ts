@@ -73,7 +73,7 @@ const joining: Readonly<Record<string, RegExp>> = {
   "deploy/local/one-process.ts": /^@sluice\/(proto|gateway|inference-svc)\//,
 };
 
-/** The console is a room of its own inside the gateway's folder; its types of the contract are generated. */
+/** The console is a separate room inside the gateway's folder; its types of the contract are generated. */
 const leftOut: Readonly<Record<string, string>> = { gateway: "console/", "gateway/console": "gen/" };
 
 interface Import {

@@ -1,4 +1,4 @@
-/** Certificates of a house, as cert-manager would mount them, and of providers. */
+/** Certificates of an installation, as mounted by cert-manager, and of providers. */
 import "reflect-metadata";
 import { webcrypto } from "node:crypto";
 import { mkdirSync, readFileSync, renameSync, writeFileSync } from "node:fs";

@@ -1,4 +1,4 @@
-/** A whole house for a test: the real supervisor with its real processes, on free ports, with a data folder and database of its own. */
+/** A whole installation for a test: the real supervisor with its real processes, on free ports, with a separate data folder and database. */
 import { type ChildProcess, spawn } from "node:child_process";
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";

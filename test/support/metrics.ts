@@ -1,4 +1,4 @@
-/** Reads the metrics of a house as Prometheus does. */
+/** Reads the metrics of an installation like Prometheus. */
 import type { House } from "./house.ts";
 
 export interface Sample {

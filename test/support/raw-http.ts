@@ -10,7 +10,7 @@ export interface HttpAnswer {
 }
 
 /**
- * Sends the bytes on a connection of their own and reads until the server closes it, or until the body is whole.
+ * Sends the bytes on a separate connection and reads until the server closes it, or until the body is whole.
  * @param bytes the whole request, head and body
  */
 export async function sendRaw(port: number, bytes: string | Uint8Array): Promise<HttpAnswer> {

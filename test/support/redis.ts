@@ -11,7 +11,7 @@ export const describeWithRedis: typeof describe.skip = given === "" ? describe.s
 function withPort(text: string): string {
   const url = new URL(text);
   if (url.port === "") url.port = "6379";
-  // Apart from whatever else is kept there.
+  // A separate database number, away from other data on the server.
   if (url.pathname.length <= 1) url.pathname = `/${1 + (process.pid % 15)}`;
   return url.href;
 }

@@ -3,7 +3,7 @@ import { root, runProgram } from "./processes.ts";
 
 export const isRoot = process.getuid?.() === 0;
 
-/** The user nobody of every distribution. */
+/** Id of the user nobody in every distribution. */
 export const nobody = 65_534;
 
 /** Command prefix to run as the user nobody, with read access to the checkout even if it lies in a closed folder. */

@@ -41,7 +41,7 @@ function sampleOf({ task, line }: Example, { lists }: Fixture, chance: Random): 
   else if (!hasInstructions && !hasMarks) {
     if (task !== "chat" && chance.chance(0.15)) text = chance.pick(greetings) + text;
     if (chance.chance(0.3)) text = `${chance.pick(usualInstructions)} || ${text}`;
-    // Many clients send tools whatever they ask for.
+    // Many clients send tools with every request.
     if (chance.chance(0.06)) text = `[tools]${text}`;
   }
   return { found: bucketsOf(readingOf(requestOf(text))), label: trainedTasks.indexOf(task) };

@@ -1,4 +1,4 @@
-/** An earlier revision of this checkout in a folder of its own, built. */
+/** An earlier revision of this checkout, built in a separate folder. */
 import { join } from "node:path";
 import { root, runProgram } from "../support/processes.ts";
 import { linkPackages, packagesFit } from "./packages.ts";

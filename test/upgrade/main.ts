@@ -1,5 +1,5 @@
 /**
- * npm run upgrade -- [--from REVISION] [--files NAME,NAME] [--upgraded SERVICE,SERVICE]: whether a half upgraded house keeps its promises.
+ * npm run upgrade -- [--from REVISION] [--files NAME,NAME] [--upgraded SERVICE,SERVICE]: whether a half-upgraded installation keeps its promises.
  * npm run upgrade -- --records N: how long a writer of records waits while a database with N of them is upgraded from the schema of migration 0018.
  */
 import { parseArgs } from "node:util";
@@ -21,7 +21,7 @@ const { values } = readOrExit(
         from: { type: "string", default: earlierRevision },
         /** Files of test/e2e at this revision. */
         files: { type: "string", default: conformance.join() },
-        /** In one house; every way to mix them when absent. */
+        /** Upgraded services of a single installation; every combination when absent. */
         upgraded: { type: "string" },
         /** Number of records in an upgraded database; no installations run then. */
         records: { type: "string" },

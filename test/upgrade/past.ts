@@ -86,7 +86,7 @@ export async function upgradePast(url: string, calls: number): Promise<PastUpgra
   }
 }
 
-/** On a server of its own. */
+/** Upgrades on a separate server. */
 export async function upgradeOwnDatabase(calls: number): Promise<PastUpgrade> {
   const folder = await mkdtemp(join(tmpdir(), "sluice-upgrade-"));
   try {

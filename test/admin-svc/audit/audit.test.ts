@@ -66,7 +66,7 @@ const own = async (): Promise<AuditState> => {
 };
 
 describe("entries", () => {
-  test("of a key: who, what, before and after, request and generation", async () => {
+  test("an entry of a key has author, action, values before and after, request and generation", async () => {
     const caller = hashKey(house.managementKey);
     const metadata = bearer(house.managementKey);
     metadata.set("x-request-id", "req_audit");
@@ -139,7 +139,7 @@ describe("entries", () => {
     ]);
   });
 
-  test("of the first start, of a rotation, of a workspace of its own", async () => {
+  test("the first start, a rotation and a separate workspace have entries", async () => {
     const [first] = await entries(hashKey(house.managementKey));
     expect(first).toMatchObject({ sequence: 1, actor: "bootstrap", action: "keys.create" });
     const { stdout } = await admin("keys", "create", "--name", "r", "--json");

@@ -54,7 +54,7 @@ interface Migrating {
   readonly done: Promise<void>;
 }
 
-/** Migrates over connections of its own, like a process. */
+/** Migrates over its own connections, like a process. */
 function startMigrating(): Migrating {
   const waits: object[] = [];
   const log: MigrationLog = { info: () => {}, warn: (facts, text) => void waits.push({ ...facts, text }) };

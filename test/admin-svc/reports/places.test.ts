@@ -1,4 +1,4 @@
-/** Reports have connections and places of their own: what they do never delays a key, and too many or too much is refused with a sentence. */
+/** Reports have their own connections and slots: they never delay a key lookup, and too many or too large reports are refused with a message. */
 import type { DescMethod, DescMethodUnary } from "@bufbuild/protobuf";
 import { afterAll, beforeAll, expect, test } from "@jest/globals";
 import { Reports } from "@sluice/admin-svc/service/reports/reports.js";

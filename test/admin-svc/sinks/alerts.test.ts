@@ -1,4 +1,4 @@
-/** Budget alerts: each share of a budget once, whatever happens to processes and sinks. */
+/** Budget alerts: each share of a budget once, despite crashes of processes and outages of sinks. */
 import { createHmac, randomUUID } from "node:crypto";
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "@jest/globals";
 import { create } from "@bufbuild/protobuf";
@@ -34,7 +34,7 @@ beforeEach(() => {
 });
 
 let tests = 0;
-/** Every test has sinks of its own. */
+/** Configures separate sinks for a test. */
 function configure(settings: Partial<AlertSettings> = {}): string {
   const name = `ops-${++tests}`;
   const webhook = { url: `${sink.url}/${name}`, secret };

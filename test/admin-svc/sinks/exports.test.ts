@@ -1,4 +1,4 @@
-/** Exports of turns: in the end every turn once, whatever happens to processes, transactions and sinks. */
+/** Exports of turns: in the end every turn once, despite failures of processes, transactions and sinks. */
 import { randomUUID } from "node:crypto";
 import { gunzipSync } from "node:zlib";
 import { afterAll, beforeAll, beforeEach, expect, test } from "@jest/globals";
@@ -37,7 +37,7 @@ beforeEach(() => {
 });
 
 let tests = 0;
-/** Begins an export of its own for a test. */
+/** Begins a separate export for a test. */
 async function configure(settings: Partial<ExportSettings> = {}): Promise<string> {
   const name = `lake-${++tests}`;
   const webhook = { url: `${sink.url}/`, secret };

@@ -1,4 +1,4 @@
-/** Rows of turns and sums by hour and day: the same whatever order records come in, however often, and from how many processes at once. */
+/** Rows of turns and sums by hour and day: the same for any order of records, repeated deliveries, and any number of concurrent processes. */
 import { randomUUID } from "node:crypto";
 import { afterAll, beforeAll, expect, test } from "@jest/globals";
 import { defaultWorkspaceId } from "@sluice/admin-svc/store/database.js";

@@ -9,7 +9,7 @@ import { type RawBuilder, sql } from "kysely";
 import { type AdminHouse, openHouse } from "../house.ts";
 
 const rows = 100_000;
-/** Rows of a page, each on a page of the table of its own, with as many steps through an index. */
+/** Page limit for rows that each lie on a separate page of the table, plus as many index steps. */
 const maxPages = 500;
 
 let house: AdminHouse;

@@ -39,7 +39,7 @@ export async function watchStalled(options: {
   return { comments: text.match(comment)?.length ?? 0, endedMs, last: lastEvent(text) };
 }
 
-/** Chunk sizes stand on lines of their own between the events. */
+/** Chunk sizes stand on separate lines between the events. */
 function lastEvent(text: string): string {
   const lines = text.split("\n").filter((line) => /^(data|event): /.test(line) && !line.startsWith("data: [DONE]"));
   return lines.at(-1)?.trim() ?? "";

@@ -41,7 +41,7 @@ class CountedProcess {
 
 export interface CountedHouse {
   readonly target: LoadTarget;
-  /** The same house, by a key under a guardrail of 50 output patterns. */
+  /** The same installation, by a key under a guardrail of 50 output patterns. */
   readonly guarded: LoadTarget;
   /** All processes by name, also uncounted ones. */
   readonly pids: Readonly<Record<string, number>>;

@@ -147,7 +147,7 @@ export class CountBench {
   static async open(options: {
     readonly checkout?: string;
     readonly embeddedPostgres: boolean;
-    /** For the processes of the house. */
+    /** Node options for the installation's processes. */
     readonly nodeOptions?: readonly string[];
   }): Promise<CountBench> {
     const mock = new Role<MockCommands>("./mock.js");

@@ -1,4 +1,4 @@
-/** `npm run bench -- --counts`: counts each load in the house of each checkout, one house after the other. */
+/** `npm run bench -- --counts`: counts each load in the installation of each checkout, one after the other. */
 import { openCheckout } from "../checkouts.ts";
 import { CountBench, type CountedLoadId, countedLoads } from "./measure.ts";
 import { type CountedBuild, countTable, placesText } from "./table.ts";

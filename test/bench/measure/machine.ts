@@ -66,7 +66,7 @@ export function residentBytes(pid: number): number {
   return Number(/VmRSS:\s+(\d+) kB/.exec(read(`/proc/${pid}/status`) ?? "")?.[1] ?? 0) * 1024;
 }
 
-/** Memory of its own, and its part of what it shares with other processes. */
+/** Private memory, plus the process's part of memory shared with other processes. */
 export function ownBytes(pid: number): number {
   return Number(/^Pss:\s+(\d+) kB/m.exec(read(`/proc/${pid}/smaps_rollup`) ?? "")?.[1] ?? Number.NaN) * 1024;
 }

@@ -12,7 +12,7 @@ export const isAlone = (): boolean =>
 /** Users other than root also need a user namespace, and keep their user in it, since Postgres refuses to run as root. */
 const own = process.getuid?.() === 0 ? ["--net"] : ["--net", "--map-current-user", "--keep-caps"];
 
-/** Runs this program again, with the same arguments, in a network of its own. @returns its exit code @throws without `unshare` */
+/** Runs this program again, with the same arguments, in a separate network namespace. @returns its exit code @throws without `unshare` */
 export function runAlone(interruption: AbortSignal): Promise<number> {
   const again = [process.execPath, ...process.execArgv, ...process.argv.slice(1)];
   const args = [...own, "sh", "-c", 'ip link set lo up && exec "$@"', "sh", ...again];

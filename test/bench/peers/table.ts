@@ -1,4 +1,4 @@
-/** The result of `--peers` as Markdown: the figures, who is ahead, what each gateway does meanwhile, and who is absent. */
+/** The result of `--peers` as Markdown: the figures, the leaders, the notes on each gateway, and the absent ones. */
 import type { LoadSubject } from "../subject.ts";
 import { markdownRow, unsettled } from "../report.ts";
 import { type ComparableCell, type Multiple, type PeerRow, halvesTolerance, isSettled, multipleOf } from "./rows.ts";

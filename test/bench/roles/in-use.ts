@@ -1,6 +1,6 @@
 /**
- * Loaded into the processes of a house by `--import`, with a folder as its query: on SIGUSR2 a process collects its garbage and writes down
- * there what is still in use.
+ * Loaded into the processes of an installation by `--import`, with a folder as its query: on SIGUSR2 a process collects its garbage and writes
+ * its memory still in use there.
  */
 import { renameSync, writeFileSync } from "node:fs";
 import { Session } from "node:inspector";

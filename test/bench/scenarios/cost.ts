@@ -1,4 +1,4 @@
-/** Measures the processor time of a request and of an event through each house, and through a plain pipe. */
+/** Measures the processor time of a request and of an event through each installation, and through a plain pipe. */
 import type { Bench, Finding } from "../bench.ts";
 import type { LoadSubject } from "../subject.ts";
 import { buildRequestBody } from "../client/target.ts";
@@ -8,7 +8,7 @@ import { measureParsing } from "./parsing.ts";
 
 export interface CostScenario extends SubjectLoad {
   readonly title: string;
-  /** Maximum ratio of house to pipe; absent where the figure is only reported. */
+  /** Maximum ratio of installation to pipe; absent for a figure without a gate. */
   readonly gate?: number;
   readonly goal?: number;
   /** Whether to print the cost of parsing the body once. */
@@ -127,7 +127,7 @@ export async function findProblem(
 export const costsOf = ({ used }: Rounds<CostRound>, subject: LoadSubject): number[] =>
   used.map(({ windows }) => windowOf(windows, subject).us);
 
-/** @param subjects in the order of this round: whatever runs second finds warm caches */
+/** @param subjects in the order of this round: later ones find warm caches */
 async function measureRound(
   bench: Bench,
   windows: SubjectWindows,

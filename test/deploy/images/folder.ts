@@ -43,7 +43,7 @@ export class FolderBuild {
   async #copy(value: string, here: string): Promise<void> {
     const words = value.split(/\s+/);
     const from = words[0]?.startsWith("--from=") === true ? words.shift()?.slice("--from=".length) : undefined;
-    // The copies belong to the user who runs the tests, who could not give them to root.
+    // The copies belong to the user of the tests, since only root could give them to root.
     if (words[0]?.startsWith("--chown=") === true) words.shift();
     const target = words.pop() as string;
     for (const word of words) {

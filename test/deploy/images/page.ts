@@ -7,7 +7,7 @@ export function commandsOf(start: string): string[] {
   return page.split("\n").filter((line) => line.startsWith(start));
 }
 
-/** The first curl of the README, for a house elsewhere. It reads $SLUICE_KEY. @param address of a gateway, without a path */
+/** The first curl of the README, for another address. It reads $SLUICE_KEY. @param address of a gateway, without a path */
 export function firstCurl(address: string): string {
   const page = readPage("README.md");
   const after = page.slice(page.indexOf("### A first curl"));

@@ -1,4 +1,4 @@
-/** Podman with its images, containers and networks in a folder of their own: what people have of these is neither used nor touched. */
+/** Podman with its images, containers and networks in a separate folder: the user's own are neither used nor touched. */
 import { existsSync, mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { mountsBelow } from "../../support/mounts.ts";

@@ -157,7 +157,7 @@ const missing = await findMissing();
       expect(await planned()).toBe(0);
     });
 
-    test("sees what somebody else has changed or deleted", async () => {
+    test("detects changes and deletions made outside of Terraform", async () => {
       await apply(configuration);
       await house.admin(
         "keys",

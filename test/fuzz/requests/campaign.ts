@@ -77,7 +77,7 @@ export async function runRequestCampaign({
   return report();
 }
 
-/** @returns what is wrong with the house; undefined when nothing is */
+/** @returns the installation's fault; undefined without one */
 export async function judgeBody(
   format: FuzzedFormat,
   seed: number,

@@ -14,7 +14,7 @@ export interface SocketFuzzOptions {
   readonly count: number;
   /** Number of the first request. */
   readonly from?: number;
-  /** Whether the installation runs a Postgres of its own, where no test run provides one. */
+  /** Whether the installation runs its own Postgres, outside of a test run. */
   readonly embeddedPostgres?: boolean;
   readonly progress?: (requests: number) => void;
 }

@@ -16,7 +16,7 @@ function aliasBomb(): string {
   return lines.join("\n");
 }
 
-describe("the house file", () => {
+describe("the configuration file", () => {
   const folders: string[] = [];
   afterEach(() => {
     for (const folder of folders.splice(0)) rmSync(folder, { recursive: true });
@@ -231,7 +231,7 @@ limits: {body_bytes: 99999999999, typo: 1}
     expect(() => load(text)).toThrow(message);
   });
 
-  test("has limits of its own when it names none", () => {
+  test("gets default limits when it names none", () => {
     expect(loadEdge(fileOf("providers: []"), {}).limits).toMatchObject({ body_bytes: 33_554_432, streams_per_key: 64 });
     expect(loadEdge(fileOf("limits: {streams_per_key: 7}"), {}).limits).toMatchObject({ streams_per_key: 7 });
     expect(() => loadEdge(fileOf("limits: {streams_per_key: 0}"), {})).toThrow(/streams_per_key/);

@@ -59,7 +59,7 @@ const providers = `
 const quiet = providers.replaceAll(", KNOWN", "");
 const generous = providers.replaceAll("KNOWN", "known_models: true");
 
-describe("what the house file leaves unsaid", () => {
+describe("a value missing in the configuration file", () => {
   const folder = mkdtempSync(join(tmpdir(), "sluice-test-seed-"));
   afterAll(() => rmSync(folder, { recursive: true }));
 
@@ -114,7 +114,7 @@ models:
     });
   });
 
-  test("is known of an endpoint by the vendor's name of the model, whatever the model is called here", () => {
+  test("is known of an endpoint by the vendor's name of the model, independent of the configured name", () => {
     const { models } = load(
       `providers: ${quiet}\nmodels: [{id: team/writer, endpoints: [{provider: b, upstream_model: acme-large}]}]`,
     );

@@ -141,7 +141,7 @@ describe("turns at a time", () => {
     expect(limiter.open).toBe(3);
   });
 
-  test("are a key's own before they are the house's, and what opens none needs no room", () => {
+  test("are limited first by the key's own limit and then by the default, and a request without a turn needs no room", () => {
     const limiter = limiterOf();
     const caller = { keyHash: "a", rateLimits: { concurrentRequests: 1 } };
     enter(limiter, caller);

@@ -11,7 +11,7 @@ export interface ClientAnswer {
 export interface GatewayRequest {
   readonly id: string;
   readonly key: ClientKey;
-  /** Undefined for a conversation of its own. */
+  /** Undefined for a separate conversation. */
   readonly session: string | undefined;
   readonly answered: (answer: ClientAnswer) => void;
 }

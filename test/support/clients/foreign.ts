@@ -1,4 +1,4 @@
-/** Runs clients in other languages through their features, each a test of its own. */
+/** Runs clients in other languages through their features, each in a separate test. */
 import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
 import { type Reply, chatChunk, chatStream } from "../providers/upstream.ts";
 import { testCoverage } from "./coverage.ts";

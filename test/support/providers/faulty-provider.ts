@@ -40,7 +40,7 @@ export async function startFaultyProvider(acts: Readonly<Record<string, Act>>): 
       const seen = new Promise<void>((resolve) => waiting.set(path, resolve));
       acts[path.split("/")[1] ?? ""]?.(socket, seen);
     });
-    // The house may leave at any time.
+    // Sluice may close the connection at any time.
     socket.on("error", () => {});
     socket.on("close", () => open.delete(socket));
   });

@@ -14,7 +14,7 @@ export interface Generation {
 }
 
 export interface GenerationQuery {
-  /** The house's own when absent. */
+  /** The installation's own key when absent. */
   readonly key?: string;
   /** Records arrive one by one; when absent the first will do. */
   readonly isWhole?: (calls: readonly ProviderCall[]) => boolean;

@@ -26,7 +26,7 @@ export const workspaceNoun: RecordNoun = { called: "workspace", id: "id", list: 
 export const guardrailHelp =
   "GUARDRAIL is the id of a guardrail, the beginning of it that no other has, or the name of the guardrail.";
 
-/** The beginning of a hash or of an id; shorter ones would often be names. */
+/** The beginning of a hash or of an id; shorter texts would often be names. */
 const prefixForm = /^[0-9a-f][0-9a-f-]{3,}$/;
 /** Longest list of candidates in an error text. */
 const maxShown = 5;

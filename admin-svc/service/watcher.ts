@@ -55,7 +55,7 @@ export class Watcher {
     return this.#unansweredSince !== undefined && performance.now() - this.#unansweredSince > silenceLimitMs;
   }
 
-  /** Merges the change with the unsent ones, so a slow reader costs no memory. No keys mean a heartbeat, null every key. */
+  /** Merges the change with unsent changes, so a slow reader costs no memory. No keys mean a heartbeat, null every key. */
   tell(generation: bigint, keyHashes: readonly string[] | null): void {
     this.#told = generation;
     this.#pending = true;

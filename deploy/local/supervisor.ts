@@ -39,7 +39,7 @@ export interface SupervisorDeps {
 export class Supervisor {
   readonly #deps: SupervisorDeps;
   readonly logsDir: string;
-  /** Groups of processes in the order of their start; each group stops as a whole before the earlier ones. */
+  /** Groups of processes in the order of their start; each group stops as a whole before the earlier groups. */
   readonly #steps: RestartedProcess[][] = [];
   readonly #stopping = new AbortController();
   #ready = false;

@@ -3,7 +3,7 @@ import { readFileSync } from "node:fs";
 
 const reference = /\$\{(file:[^}]+|[A-Za-z_]\w*)\}/g;
 
-/** Temporary credentials of a machine have a session token, permanent ones have none. */
+/** Temporary credentials of a machine have a session token, permanent credentials have none. */
 const temporary = /\.aws\.session_token$/;
 
 /** Names of the variables referenced by a value, at any depth. A file reference counts as set. */

@@ -1,4 +1,4 @@
-/** The management keys used by people in the console. Their text is discarded at creation, so nobody can present one. */
+/** The management keys used by people in the console. Their text is discarded at creation, so they cannot be presented. */
 import { KeyKind, mintKey } from "@sluice/proto/lib/ids/key.js";
 import type { Kysely } from "kysely";
 import type { Author } from "../audit.ts";

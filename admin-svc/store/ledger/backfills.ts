@@ -61,7 +61,7 @@ const fillTotals: Portion = async (database) => {
   return undefined;
 };
 
-/** Each may depend on the preceding ones. */
+/** Each may depend on the preceding portions. */
 export const backfills: Readonly<Record<BackfillName, Portion>> = {
   turns: fillTurns,
   key_totals: fillTotals,

@@ -72,7 +72,7 @@ export interface ApiKeysTable extends KeySettingColumns {
   updated_at: ColumnType<Date | null, never, Date>;
   /** True for a management key of the default workspace with permission to change account-wide records. */
   account: Generated<boolean>;
-  /** True for a management key used by people in the console: nobody has it. */
+  /** True for a management key used by people in the console: its text does not exist. */
   console: Generated<boolean>;
 }
 

@@ -11,7 +11,7 @@ import (
 
 type client struct{ url, key string }
 
-// ask answers nil for a record that is not there. The body is nil where there is none.
+// ask returns nil for a missing record. The body is nil for requests without one.
 func (c *client) ask(ctx context.Context, method, path string, body []byte) (object, error) {
 	request, err := http.NewRequestWithContext(ctx, method, c.url+"/api/v1/"+path, bytes.NewReader(body))
 	if err != nil {

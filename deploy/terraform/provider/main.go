@@ -1,4 +1,4 @@
-// A Terraform provider for Sluice. Its schemas are generated from the OpenAPI document; what it does with them is the same for every record.
+// A Terraform provider for Sluice. Its schemas are generated from the OpenAPI document; the same code handles every record.
 package main
 
 import (

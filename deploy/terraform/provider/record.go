@@ -13,12 +13,12 @@ import (
 	"github.com/hashicorp/terraform-plugin-go/tftypes"
 )
 
-// A record that is put, and found again, by its external id.
+// A record put and found by its external id.
 type record struct {
 	*client
 	name string
 	path string
-	// The attribute of data by which it is deleted; empty for a record that is never deleted.
+	// The attribute of data used to delete it; empty for a record that is never deleted.
 	id        string
 	generated func(context.Context) schema.Schema
 }
@@ -49,12 +49,12 @@ func (r *record) Update(ctx context.Context, request resource.UpdateRequest, ans
 	answer.Diagnostics.Append(r.save(ctx, request.Config.Raw, request.Plan.Raw, &answer.State, answer.Private, "change")...)
 }
 
-// What Terraform keeps beside the state of a record.
+// Private data stored by Terraform with the state of a record.
 type private interface {
 	SetKey(context.Context, string, []byte) diag.Diagnostics
 }
 
-// save puts the record, by a verb that the error names.
+// save puts the record; the error names the verb.
 func (r *record) save(ctx context.Context, config, plan tftypes.Value, state *tfsdk.State, kept private, verb string) diag.Diagnostics {
 	saved, err := r.put(ctx, config, plan)
 	if err != nil {
@@ -64,7 +64,7 @@ func (r *record) save(ctx context.Context, config, plan tftypes.Value, state *tf
 	return kept.SetKey(ctx, lastPut, r.bodyOf(ctx, config))
 }
 
-// put returns the plan, in which what the plan did not know is as Sluice has answered it.
+// put returns the plan, with its unknown values filled in from Sluice's answer.
 func (r *record) put(ctx context.Context, config, plan tftypes.Value) (tftypes.Value, error) {
 	planned := attributesOf(plan)
 	answered, err := r.ask(ctx, "PUT", r.place(planned), r.bodyOf(ctx, config))

@@ -12,23 +12,23 @@ import (
 	"github.com/hashicorp/terraform-plugin-go/tftypes"
 )
 
-// lastPut is where Terraform keeps the body of the last PUT beside the state.
+// lastPut is the key under which Terraform stores the body of the last PUT with the state.
 const lastPut = "put"
 
-// completeSchema says what OpenAPI has no words for.
+// completeSchema adds properties that OpenAPI cannot express.
 func completeSchema(attributes map[string]schema.Attribute) {
 	id := attributes["external_id"].(schema.StringAttribute)
 	id.Required, id.Optional, id.Computed = true, false, false
 	id.PlanModifiers = []planmodifier.String{stringplanmodifier.RequiresReplace()}
 	attributes["external_id"] = id
 	if key, ok := attributes["key"].(schema.StringAttribute); ok {
-		// Only the answer that made a key has it.
+		// Only the answer to the creation of a key has it.
 		key.Sensitive, key.PlanModifiers = true, []planmodifier.String{stringplanmodifier.UseStateForUnknown()}
 		attributes["key"] = key
 	}
 }
 
-// settings are the attributes that a configuration can set, without the id in the path.
+// settings are the configurable attributes, without the id in the path.
 func (r *record) settings(ctx context.Context) []string {
 	var names []string
 	for name, attribute := range r.generated(ctx).Attributes {
@@ -39,7 +39,7 @@ func (r *record) settings(ctx context.Context) []string {
 	return names
 }
 
-// bodyOf has the same bytes for the same settings.
+// bodyOf returns the same bytes for the same settings.
 func (r *record) bodyOf(ctx context.Context, config tftypes.Value) []byte {
 	given, body := attributesOf(config), object{}
 	for _, name := range r.settings(ctx) {
@@ -52,8 +52,8 @@ func (r *record) bodyOf(ctx context.Context, config tftypes.Value) []byte {
 	return text
 }
 
-// ModifyPlan opens what a configuration does not set once its settings have changed. Terraform alone would keep the value of a setting that was
-// taken out, while PUT gives it that of a new record.
+// ModifyPlan marks unset attributes as unknown once the settings have changed. Otherwise Terraform would keep the value of a removed setting,
+// while PUT resets it to the value of a new record.
 func (r *record) ModifyPlan(ctx context.Context, request resource.ModifyPlanRequest, answer *resource.ModifyPlanResponse) {
 	if request.Plan.Raw.IsNull() || request.State.Raw.IsNull() || !request.Config.Raw.IsFullyKnown() {
 		return

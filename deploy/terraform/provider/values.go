@@ -8,10 +8,10 @@ import (
 	"github.com/hashicorp/terraform-plugin-go/tftypes"
 )
 
-// Bits of a number in Terraform.
+// Precision of a number in Terraform, in bits.
 const precision = 512
 
-// Decoded JSON, whose numbers keep every digit.
+// Decoded JSON; its numbers keep every digit.
 type object = map[string]any
 
 func attributesOf(value tftypes.Value) map[string]tftypes.Value {
@@ -26,7 +26,7 @@ func textOf(value tftypes.Value) string {
 	return text
 }
 
-// toJSON leaves out the fields of objects that are null: they have their defaults.
+// toJSON omits null fields of objects: they have their defaults.
 func toJSON(value tftypes.Value) any {
 	switch kind := value.Type(); {
 	case kind.Is(tftypes.String):
@@ -79,7 +79,7 @@ func fromJSON(kind tftypes.Type, given any) tftypes.Value {
 	return tftypes.NewValue(kind, given)
 }
 
-// typesOf names the fields of an object by the schema, and those of a map by what was answered.
+// typesOf takes the fields of an object from the schema, and those of a map from the answer.
 func typesOf(kind tftypes.Type, given object) map[string]tftypes.Type {
 	if shape, ok := kind.(tftypes.Object); ok {
 		return shape.AttributeTypes
@@ -91,7 +91,7 @@ func typesOf(kind tftypes.Type, given object) map[string]tftypes.Type {
 	return types
 }
 
-// unlessSame keeps the earlier value where Sluice only writes the same in another way: a time with its microseconds, nothing for an empty list.
+// unlessSame keeps the earlier value if Sluice's answer is equivalent: a time with microseconds, a missing empty list.
 func unlessSame(earlier, shown tftypes.Value) tftypes.Value {
 	if earlier.IsNull() {
 		return shown
@@ -114,7 +114,7 @@ func sameTime(one, other string) bool {
 	return problem == nil && otherProblem == nil && first.Equal(second)
 }
 
-// Values have the types of the schema, so that a failure here is a fault of the provider.
+// Values have the types of the schema, so a failure here is a bug of the provider.
 func must(err error) {
 	if err != nil {
 		panic(err)

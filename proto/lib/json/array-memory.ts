@@ -39,7 +39,7 @@ export type RememberedArray = Pick<Entry<unknown>, "size">;
 
 /** The known elements at the beginning of an array. */
 export interface KnownElements<Value> {
-  /** Values of these elements, and perhaps of later ones. */
+  /** Values of these elements, and perhaps of later elements. */
   readonly values: readonly Value[];
   /** At least one. */
   readonly count: number;

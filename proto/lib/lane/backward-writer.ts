@@ -17,7 +17,7 @@ export class BackwardWriter {
     return this.#bytes.length - this.#at + (this.#following?.length ?? 0);
   }
 
-  /** Returns the bytes given to `follow`, sent after the written ones, and forgets them: they may be 32 MiB. */
+  /** Returns the bytes given to `follow`, sent after the written bytes, and forgets them: they may be 32 MiB. */
   takeFollowing(): Uint8Array | undefined {
     const following = this.#following;
     this.#following = undefined;

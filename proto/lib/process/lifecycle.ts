@@ -2,10 +2,10 @@
 import { Hindrances } from "./hindrances.ts";
 import type { Logger } from "../log/log.ts";
 
-/** A step of the drain; later steps begin when earlier ones are done. */
+/** A step of the drain; later steps begin after the end of earlier steps. */
 export type DrainStep = () => void | Promise<void>;
 
-/** Time before the drain limit, at most half of it, at which open streams are asked to end. */
+/** Time before the drain limit, at most half of it, at which open streams should end. */
 const lastWordsMs = 5_000;
 
 export class Lifecycle {

@@ -44,7 +44,7 @@ type Response = Parameters<RequestHandler>[1];
 /** A health check has no sender, and its message is only the name of a service. */
 const healthPath = "/grpc.health.v1.Health/";
 const health: Sender = { key: healthPath, maxBytes: 4_096 };
-/** Reflection calls have no sender either, and ask for names only, some dozens per client. */
+/** Reflection calls have no sender either, and query only names, some dozens per client. */
 const reflected: Sender = { key: reflectionPath, maxBytes: 65_536 };
 
 const senderWithoutKey = (path: string): Sender | undefined =>

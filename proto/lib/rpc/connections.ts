@@ -31,7 +31,7 @@ export class Connections {
     for (const session of this.#sessions) if (!this.#held.has(session)) session.close();
   }
 
-  /** Keeps the connection of a call until its client ends the call, as clients do when asked to drain. */
+  /** Keeps the connection of a call until its client ends the call, as clients do during a drain. */
   hold(stream: Http2Stream): void {
     const { session } = stream;
     if (!session) return;

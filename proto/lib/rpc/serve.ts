@@ -70,8 +70,8 @@ export interface RpcServerOptions {
   readonly registry?: Registry;
   readonly tracing?: Tracing | undefined;
   /**
-   * Calls by path that clients end when asked to drain, served without the library. A connection gets its GOAWAY only after the last of them: grpc-js drops
-   * a connection with a GOAWAY at its next keep-alive, with all its open calls.
+   * Calls by path that clients end during a drain, served without the library. A connection gets its GOAWAY only after the last of them: grpc-js drops a
+   * connection with a GOAWAY at its next keep-alive, with all its open calls.
    */
   readonly internalCalls?: InternalCalls;
   /** Maximum size of a message; 48 MiB when absent. */

@@ -1,7 +1,7 @@
 /** Span interface of the rooms. It loads no part of OpenTelemetry: without tracing there is no Tracing. */
 import type { TraceHeaders } from "./context.ts";
 
-/** Values of more than 1,024 characters are cut; undefined ones are left out. */
+/** Values of more than 1,024 characters are cut; undefined values are omitted. */
 export type Attributes = Readonly<Record<string, string | number | boolean | undefined>>;
 
 export interface SpanOptions {

@@ -16,7 +16,7 @@ export class Problems {
   #count = 0;
   /** Fault reason of the first problem. */
   #reason: FaultReason = FaultReason.INVALID_REQUEST;
-  /** Receives the paths of ignored fields unknown to every shape; undefined when nobody needs them. */
+  /** Receives the paths of ignored fields unknown to every shape; undefined when no caller needs them. */
   readonly onIgnored: ((path: string) => void) | undefined;
 
   constructor(onIgnored?: (path: string) => void) {

@@ -1,7 +1,7 @@
 import { expect, test } from "@jest/globals";
 import { ConcurrencyLimit } from "@sluice/inference-svc/ledger/turnstile.js";
 
-/** Work that ends on a call of the test. */
+/** Work that ends when the test calls `end`. */
 function held() {
   let end = () => {};
   const ended = new Promise<void>((resolve) => {

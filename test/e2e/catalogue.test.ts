@@ -1,4 +1,4 @@
-/** The lists of the catalogue over HTTP: their data on models, endpoints and providers, and their secrets. */
+/** The lists of the catalogue over HTTP: what they show of models, endpoints and providers, and what they must not show. */
 import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
 import { type House, startHouse } from "../support/house.ts";
 import { validate } from "../support/answers/published.ts";

@@ -15,7 +15,7 @@ import { eventually } from "../support/processes.ts";
 import { validate, validateError } from "../support/answers/published.ts";
 import { turnRequest } from "../support/answers/run-turn.ts";
 
-/** A server instead of the providers; it counts its connections. */
+/** A server in place of the providers that counts its connections. */
 let door: Server;
 let connections = 0;
 let house: House;

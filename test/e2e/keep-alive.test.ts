@@ -126,7 +126,7 @@ describe.each(paths)("the decoders of JavaScript at %s", (path) => {
 });
 
 const goSources = join(root, "test/fixtures/go-decoders");
-/** Minimum number of processors for compiling the clients in all tests: the standard library of Go takes a minute of two. */
+/** Minimum number of processors on which all tests compile the clients: with the standard library of Go that takes two processors a minute. */
 const enoughProcessors = 4;
 
 /** Why the clients of Go are not run here; undefined where they are. */

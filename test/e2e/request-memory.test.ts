@@ -148,7 +148,7 @@ async function metric(name: string): Promise<number> {
   return Math.max(...samples.map(({ value }) => value));
 }
 
-/** Leaves the streams, and waits for their end: their memory would count as present before. */
+/** Leaves the streams, and waits for their end: otherwise their memory would count as part of the baseline. */
 async function end(leave: () => void): Promise<void> {
   leave();
   await eventually(async () => (await metric("sluice_open_turns")) === 0);

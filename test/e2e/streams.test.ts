@@ -39,7 +39,7 @@ limits: {streams_per_key: 200, status_gate_ms: 300, keep_alive_ms: 1000, turn_ms
       ...(signal && { signal }),
     });
 
-  /** A stream over an unread, separate socket. */
+  /** A stream over a separate socket that is never read. */
   function openSocket(): Socket {
     const headers = [`Authorization: Bearer ${house.apiKey}`, "Content-Type: application/json"];
     const socket = connect(house.ports.gateway, "127.0.0.1");

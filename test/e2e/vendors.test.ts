@@ -1,4 +1,4 @@
-/** A provider's request follows its vendor: known by its host, including regional hosts and clouds, or named in the configuration. */
+/** What a provider is sent depends on its vendor: the vendor of its host, regional hosts and clouds included, or the one named in the configuration. */
 import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
 import { type House, startHouse } from "../support/house.ts";
 

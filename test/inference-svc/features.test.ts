@@ -6,7 +6,7 @@ import { asking, newScope } from "./asking.js";
 
 const room = 53;
 
-/** Features for requests with their name as the first model; each layer notes its run. */
+/** Features that apply to requests with their name as the first model, and note that their layer has run. */
 function numbered(count: number) {
   const ran: number[] = [];
   const features = Array.from({ length: count }, (_, index) => ({

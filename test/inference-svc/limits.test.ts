@@ -1,4 +1,4 @@
-/** Rate limits, refused keys, missing money, and outages: the retries, their times, and their maximum number. */
+/** Rate limits, refused keys, missing money, and outages: what is retried, when, and how often at most. */
 import { afterEach, beforeEach, describe, expect, test } from "@jest/globals";
 import { EndpointRecords } from "@sluice/inference-svc/routing/records/endpoint-record.js";
 import { RetryBudget } from "@sluice/inference-svc/routing/attempt/retry-budget.js";
@@ -9,7 +9,7 @@ import { type Engine, asking, house, newScope, openEngine, run } from "./asking.
 let one: Upstream;
 let two: Upstream;
 let engine: Engine;
-/** Milliseconds, for resting keys and counted attempts; only pauses take real time. */
+/** Milliseconds by which keys rest and attempts are counted; only pauses take real time. */
 let clock: { now: number };
 
 beforeEach(async () => {

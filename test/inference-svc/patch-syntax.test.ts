@@ -88,7 +88,7 @@ describe("a change", () => {
         const diff = given.map(([head, lines, end]) => head + lines.map((line) => `${line.join("")}\n`).join("") + end);
         if (findUpdateProblem(diff.join("")) !== undefined) return;
         passed++;
-        // The lines expected by the patch, repeated for every place a section may search.
+        // The lines that the patch expects, repeated for every place where a section may search for them.
         const file = given.flatMap(([, lines]) => lines.filter(([mark]) => mark !== "+").map(([, text]) => text));
         try {
           applyDiff(Array.from({ length: 4 }, () => [...file, ""].join("\n")).join(""), diff.join(""));

@@ -1,4 +1,4 @@
-/** State kept over a reload of the configuration file, and state reset by it. */
+/** State that survives a reload of the configuration file, and state that does not. */
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "@jest/globals";
 import type { CallLedger } from "@sluice/inference-svc/ledger/ledger.js";
 import type { Endpoint } from "@sluice/inference-svc/routing/catalog.js";

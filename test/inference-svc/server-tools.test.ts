@@ -1,4 +1,4 @@
-/** The agent loop over scripted providers: the order of requests, and the client's view. */
+/** The agent loop over scripted providers: which requests are sent in which order, and what a client gets. */
 import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
 import { create } from "@bufbuild/protobuf";
 import { AlignmentPluginSchema } from "@sluice/proto/gen/sluice/inference/v1/turn_pb.js";

@@ -1,4 +1,4 @@
-/** The loop around tools controlled by a test: concurrency, and the end of the loop. */
+/** The loop around tools that a test controls: what runs concurrently, and what ends the loop. */
 import { WholeAnswer } from "@sluice/inference-svc/turn/answers.js";
 import { afterEach, expect, jest, test } from "@jest/globals";
 import type { McpServers } from "@sluice/inference-svc/mcp/servers.js";

@@ -59,7 +59,7 @@ function cut(stream: string | Uint8Array, cuts: readonly number[]): Uint8Array[]
 export interface Course {
   /** Bytes at the ends of the reads, taken modulo the length. */
   readonly cuts: readonly number[];
-  /** Reads before the loss of the provider, taken modulo their number; absent without a loss. */
+  /** Number of reads before the provider is lost, taken modulo their number; absent when it is not lost. */
   readonly lostAfter?: number;
   /** False for a provider mixing up its items, its parts or its ids. */
   readonly orderly?: boolean;

@@ -1,4 +1,4 @@
-/** Texts joined by clients, cut anywhere over parts and items: nothing found by a rule in the joined text goes out, in any dialect. */
+/** Texts that clients join, cut anywhere over parts and items: no match of a rule in the joined text goes out, in any dialect. */
 import { generated } from "@sluice/inference-svc/turn/answers.js";
 import { Ladder } from "@sluice/gateway/responses/ladder.js";
 import { ResponseObject } from "@sluice/proto/lib/responses/object.js";

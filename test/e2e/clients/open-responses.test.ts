@@ -1,4 +1,4 @@
-/** The requests used to compare servers of the Open Responses format, sent to an installation with fill_defaults. */
+/** The requests by which servers of the Open Responses format are compared, sent to an installation with fill_defaults. */
 import { LLMock } from "@copilotkit/aimock";
 import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
 import { testProgram } from "../../support/clients/coverage.ts";

@@ -1,4 +1,4 @@
-/** Roles of people in the console: each role may call only the operations granted by the contract. */
+/** Roles of people in the console: each role may call the operations that the contract grants it, and no others. */
 import { create } from "@bufbuild/protobuf";
 import { type Client, Metadata } from "@grpc/grpc-js";
 import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
@@ -57,7 +57,7 @@ const as = (role: string, verb: string, path: string, body?: object) =>
 
 /** Operations reserved to administrators although they change nothing. */
 const confidential = ["getGenerationContent"];
-/** An operator's rights beyond a viewer's, repeated here so a slip in the contract shows. */
+/** The rights of an operator beyond a viewer's, repeated here so that a slip in the contract shows. */
 const operated = ["createKey", "putKey", "updateKey", "rotateKey", "deleteKey", "testProvider", "tryGuardrail"];
 
 const all = Object.entries<Operation>({ ...recordOperations, dryRunResponse });

@@ -1,4 +1,4 @@
-/** Tools run by Anthropic itself: page fetches, and searches in deferred tools. They are sent unchanged to Anthropic. */
+/** Tools that Anthropic runs itself: page fetches, and searches in deferred tools. They are sent unchanged to Anthropic. */
 import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
 import { readStreamedMessage } from "../../support/answers/streamed-answers.ts";
 import { type House, startHouse } from "../../support/house.ts";

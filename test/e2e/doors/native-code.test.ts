@@ -1,4 +1,4 @@
-/** Code run by Anthropic itself, through /messages and /responses: the tool and its container are sent, and the run comes back. */
+/** Code that Anthropic runs itself, through /messages and /responses: the tool and its container are sent, and the run comes back. */
 import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
 import { readStreamedMessage } from "../../support/answers/streamed-answers.ts";
 import { type House, startHouse } from "../../support/house.ts";

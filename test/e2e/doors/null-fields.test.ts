@@ -1,4 +1,4 @@
-/** A field of null means the same as an absent field, in each format where clients may send null. */
+/** A null field means the same as an absent one, in each format where clients may send null. */
 import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
 import { chatRequestShape } from "@sluice/gateway/contract/chat/request.js";
 import { messagesRequest } from "@sluice/gateway/contract/messages/request.js";

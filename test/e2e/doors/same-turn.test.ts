@@ -124,7 +124,7 @@ describe.each(names)("a turn through the door of %s", (name) => {
   });
 });
 
-/** Columns with differences between two equal turns: ids of the turn, times, and its place among the records of its process. */
+/** Columns that differ between two equal turns: ids of the turn, times, and its place among the records of its process. */
 const own = /^(?:turn_id|generation_id|request_id|sequence|.*_at|.*_ms|door)$/;
 
 test("a turn through every door has the same record except the door", async () => {

@@ -1,4 +1,4 @@
-/** A too long prompt is refused at the messages door in Anthropic's words, whatever the provider's error: clients read the figures and compact. */
+/** A prompt that is too long is refused at the messages door in Anthropic's words, whatever the provider's error: clients read the figures and compact. */
 import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
 import { type House, startHouse } from "../../support/house.ts";
 import { type Reply, type Upstream, startUpstream } from "../../support/providers/upstream.ts";

@@ -139,7 +139,7 @@ describe("the fault matrix", () => {
     };
   }
 
-  /** The expected outcome; whole answers have no members of streams. */
+  /** The expected outcome; members that only streams have are left out for whole answers. */
   const wanted = ({ row, stream, endpoints }: Case): Omit<Seen, "retryAfter"> => {
     const { status, attempts, terminal } = endpoints === 1 ? row.one : row.three;
     return { status, attempts, ...(stream && terminal && { terminal }) };

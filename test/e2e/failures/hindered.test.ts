@@ -1,4 +1,4 @@
-/** An inference process with a local cause of failure, together with a healthy process and by itself. */
+/** An inference process that fails for a local cause, together with a healthy process and by itself. */
 import { execFileSync } from "node:child_process";
 import { mkdirSync, mkdtempSync, readFileSync, readdirSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";

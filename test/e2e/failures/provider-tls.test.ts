@@ -1,4 +1,4 @@
-/** Providers behind TLS with an authority from NODE_EXTRA_CA_CERTS: their answers, and the errors for unproven certificates. */
+/** Providers behind TLS with an authority from NODE_EXTRA_CA_CERTS: their answers, and the errors for providers that cannot prove their identity. */
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";

@@ -1,4 +1,4 @@
-/** Forbidden answers of providers of every format, by the channel of the text. */
+/** Answers with forbidden text from providers of every format, by the channel that carries the text. */
 import * as cohere from "../../inference-svc/dialects/cohere-translation.ts";
 import * as converse from "../../inference-svc/dialects/converse-translation.ts";
 import { type Json, kinds, streamOf } from "../../inference-svc/dialects/item-stories.ts";

@@ -14,7 +14,7 @@ const doors: readonly (readonly [path: string, settings: object])[] = [
 let upstream: Upstream;
 let house: House;
 let guarded: string;
-/** Doors and dialects that show the words without a rule. */
+/** Doors and dialects that delivered the words when no rule forbade them. */
 const shown = new Set<string>();
 
 beforeAll(async () => {

@@ -21,7 +21,7 @@ let marked = 0;
 const mark = (): string => `SECRET-${String(++marked).padStart(2, "0")}`;
 const base64 = (text: string) => Buffer.from(text).toString("base64");
 
-/** Every kind of place sent to a provider with all items. */
+/** Every kind of place that reaches a provider which supports all items. */
 const everywhere = {
   instructions: `Keep ${mark()} to yourself`,
   prompt_cache_key: `cache-${mark()}`,

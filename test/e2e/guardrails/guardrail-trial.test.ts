@@ -1,4 +1,4 @@
-/** POST /guardrails/try over running services: the trial of a text equals a turn under the guardrail. */
+/** POST /guardrails/try over running services: a trial finds and does the same as a turn under the guardrail. */
 import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
 import { type DetectorService, startRecognizer } from "../../support/providers/detector.ts";
 import { type House, startHouse } from "../../support/house.ts";

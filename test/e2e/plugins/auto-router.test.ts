@@ -30,7 +30,7 @@ afterAll(async () => {
 });
 
 let greetings = 0;
-/** Easy, and unique in the first words of its conversation: equal beginnings share a session, which keeps its model. */
+/** An easy request with a unique beginning: conversations with equal beginnings share a session, which keeps its model. */
 const greeting = () => `hello ${++greetings}`;
 const post = (body: object, path = "", key = house.apiKey) =>
   fetch(`${house.baseUrl}/responses${path}`, {

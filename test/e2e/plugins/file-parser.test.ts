@@ -1,4 +1,4 @@
-/** Files with running services: their text for providers, the receipt and the dry run, and the view of guardrails. */
+/** Files with running services: the text that providers get, what the receipt and a dry run show, and what guardrails see. */
 import { create } from "@bufbuild/protobuf";
 import type { Client } from "@grpc/grpc-js";
 import { afterAll, beforeAll, expect, test } from "@jest/globals";

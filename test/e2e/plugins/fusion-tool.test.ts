@@ -1,4 +1,4 @@
-/** service:fusion over HTTP: a model consulting a panel during its answer, as clients see it. */
+/** service:fusion over HTTP: a model that consults a panel while it answers, as clients see it. */
 import { afterAll, beforeAll, beforeEach, expect, test } from "@jest/globals";
 import { type ProviderCall, fetchGeneration } from "../../support/providers/generation.ts";
 import { type House, startHouse } from "../../support/house.ts";

@@ -1,4 +1,4 @@
-/** service/fusion over HTTP: one response of a panel and its writing model, the cost, and forbidden models. */
+/** service/fusion over HTTP: one response of a panel and the model that writes after it, the cost, and the models that may not be called. */
 import { afterAll, beforeAll, beforeEach, expect, test } from "@jest/globals";
 import { type ProviderCall, fetchGeneration } from "../../support/providers/generation.ts";
 import { type House, startHouse } from "../../support/house.ts";

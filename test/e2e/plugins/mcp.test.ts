@@ -1,4 +1,4 @@
-/** `mcp` over HTTP with every dialect without native MCP: the client's view, and the place of credentials. */
+/** `mcp` over HTTP with every dialect that does not run it natively: what clients see, and that credentials go only where they belong. */
 import { afterAll, beforeAll, expect, test } from "@jest/globals";
 import OpenAI from "openai";
 import { type House, startHouse } from "../../support/house.ts";

@@ -1,4 +1,4 @@
-/** Server tools calling models, over HTTP: the client's view and the ledger's rows. */
+/** Server tools that call models, over HTTP: what clients see of them, and what the ledger records. */
 import { afterAll, beforeAll, expect, test } from "@jest/globals";
 import { type ProviderCall, fetchGeneration } from "../../support/providers/generation.ts";
 import { type House, startHouse } from "../../support/house.ts";

@@ -12,7 +12,7 @@ const ids = readdirSync(join(root, "docs/plugins"))
   .filter((file) => !others.includes(file))
   .map((file) => file.replace(".md", ""));
 
-/** Plugins with a requirement in the configuration file: the setting named in their error. */
+/** Plugins that need a setting in the configuration file, with the setting that their error names. */
 const needs: Readonly<Record<string, string>> = {
   moderation: "internal_models.moderation",
   "pareto-router": "scores.coding",

@@ -1,4 +1,4 @@
-/** Captured prompts and answers: the stored keys, the readers, and the leaks of the database, of a changed row and of another key. */
+/** Captured prompts and answers: whose are stored, which keys can read them, and what the database, a changed row or another key reveals. */
 import { randomBytes } from "node:crypto";
 import { once } from "node:events";
 import { readFileSync, writeFileSync } from "node:fs";

@@ -22,7 +22,7 @@ function send(method: string, path: string, key: string, body?: object): Promise
   });
 }
 
-/** A request with only new names in each of its fields. */
+/** A request with a new name in every field where a client can put one. */
 async function invent(n: number): Promise<void> {
   const named = {
     user: `user-${n}`,

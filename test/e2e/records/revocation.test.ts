@@ -1,4 +1,4 @@
-/** A disabled key ends its running requests: at both doors, streaming or not, and those of no other key. */
+/** A key that becomes invalid ends its running requests: at both doors, streaming or not, and none of another key. */
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "@jest/globals";
 import { type Client, status } from "@grpc/grpc-js";
 import { FaultReason } from "@sluice/proto/lib/faults/fault.js";

@@ -1,4 +1,4 @@
-/** Server tools with a service or a model behind them: their calls, and the good and bad answers of the service. */
+/** Server tools that call a service or a model: how each is called, and the good and bad answers of its service. */
 import { type Reply, chatAnswer, chatStream } from "../../support/providers/upstream.ts";
 import { type Call, answering } from "../../support/tool-replies.ts";
 

@@ -1,4 +1,4 @@
-/** Every kind of item, part and mark of the contract: the text or field sent to chat, the declared losses, and the refusals. */
+/** Every kind of item, part and mark of the contract: what is sent to chat servers, what is declared lost, and what is refused. */
 import { describe, expect, test } from "@jest/globals";
 import type { InputItem } from "@sluice/inference-svc/turn/request.js";
 import { inputItem } from "@sluice/proto/contract/items/input.js";

@@ -1,4 +1,4 @@
-/** The memory shared by requests changes neither the body of a provider, nor the reported losses, nor a problem. */
+/** The memory that requests share changes neither the body of a provider, nor the reported losses, nor a problem. */
 import { expect, test } from "@jest/globals";
 import { measureInput } from "@sluice/inference-svc/estimate/tokens.js";
 import { parseRequest } from "@sluice/gateway/responses/request.js";
@@ -32,7 +32,7 @@ const targets: readonly Target[] = [
 const parse = (body: Buffer, options: ParseOptions): TurnRequest =>
   parseTurn(parseRequest(body, scanObject(body, "body"), { serviceMetadata: false }).request, options);
 
-/** All provider bodies of a request, or all its problems. */
+/** Everything that providers are sent for a request, or all its problems. */
 function sayAll(body: Buffer, options: ParseOptions): readonly string[] {
   try {
     const turn = parse(body, options);

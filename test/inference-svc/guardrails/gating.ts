@@ -89,7 +89,7 @@ export async function gated(
   return { ...(await gatedTurn(turn, filters, fields)), stopped };
 }
 
-/** Runs a given turn, perhaps a failing one, under a guardrail. */
+/** Runs the given turn, for example a failing one, under a guardrail. */
 export async function gatedTurn(
   turn: Turn,
   filters: readonly Filter[],

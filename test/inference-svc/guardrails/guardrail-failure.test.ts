@@ -22,7 +22,7 @@ const breaks = (): never => {
   throw new Error("engine failure, injected");
 };
 
-/** A finder failing when it is opened, at its first, second or last piece, or at its end. */
+/** A finder that fails when it is opened, at its first, second or last piece, or at its end. */
 const points = {
   opening: () => breaks(),
   "the first piece": () => ({ push: breaks, end: () => nothing }),

@@ -1,4 +1,4 @@
-/** Text matched by a redact rule is gone from the forwarded request, in any place and disguise. */
+/** Text that a redact rule matches is gone from the forwarded request, in any place and disguise. */
 import { WholeAnswer } from "@sluice/inference-svc/turn/answers.js";
 import { create } from "@bufbuild/protobuf";
 import { describe, expect, test } from "@jest/globals";

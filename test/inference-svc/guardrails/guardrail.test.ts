@@ -1,4 +1,4 @@
-/** A block filter finds its pattern in every text readable for a model, and a filter failing to run stops the request. */
+/** A block filter finds its pattern wherever a model could read it, and a filter that cannot run stops the request. */
 import { WholeAnswer } from "@sluice/inference-svc/turn/answers.js";
 import { create } from "@bufbuild/protobuf";
 import { describe, expect, test } from "@jest/globals";

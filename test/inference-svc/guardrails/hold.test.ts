@@ -1,4 +1,4 @@
-/** The reservation of a budget for a call, and its adjustment to the call's real cost. */
+/** The amount that a budget reserves for a call, and how it follows the call's real cost. */
 import { afterEach, beforeEach, expect, test } from "@jest/globals";
 import { type Reply, type Upstream, chatAnswer, chatChunk, startUpstream } from "../../support/providers/upstream.js";
 import { type Engine, asking, house, newScope, openEngine } from "../asking.js";

@@ -126,7 +126,7 @@ const firstLetters = {
   monospace: [0x1d670, 0x1d68a],
 };
 
-/** Every character mapped by NFKC to a single letter of the word, in its place in the word. */
+/** Every character that NFKC maps to a single letter of the word, in its place in the word. */
 const compatible = Array.from("password").flatMap((letter, at) =>
   points
     .filter((point) => point > 0x7f && String.fromCodePoint(point).normalize("NFKC").toLowerCase() === letter)

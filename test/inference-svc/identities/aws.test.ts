@@ -1,4 +1,4 @@
-/** Requests to Amazon Bedrock with the credentials of the default chain, from every scriptable source. */
+/** Requests to Amazon Bedrock with the credentials of the default chain, from every source that can be scripted. */
 import { createHash } from "node:crypto";
 import { mkdirSync } from "node:fs";
 import { join } from "node:path";

@@ -1,4 +1,4 @@
-/** Engines with providers called by an identity of a cloud; its services are scripted on loopback, and the machine's own variables do not count. */
+/** Engines whose providers are called by an identity of a cloud; its services are scripted on loopback, and the machine's own variables do not count. */
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";

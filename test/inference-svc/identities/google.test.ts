@@ -1,4 +1,4 @@
-/** Requests to Vertex AI with tokens of Google Cloud, from every scriptable source. */
+/** Requests to Vertex AI with tokens of Google Cloud, from every source that can be scripted. */
 import { generateKeyPairSync, verify } from "node:crypto";
 import { afterEach, beforeEach, describe, expect, test } from "@jest/globals";
 import { FaultReason } from "@sluice/proto/lib/faults/fault.js";

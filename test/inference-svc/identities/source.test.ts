@@ -1,4 +1,4 @@
-/** Credentials with a lifetime: kept, renewed before their end, and requested once for all waiting requests. */
+/** Credentials with a lifetime: they are cached, renewed before their end, and requested once for all waiting requests. */
 import { afterEach, expect, test } from "@jest/globals";
 import { type Issued, RenewedCredentials } from "@sluice/inference-svc/upstream/credentials/source.js";
 import { Fault, FaultReason } from "@sluice/proto/lib/faults/fault.js";
@@ -9,7 +9,7 @@ interface Order {
   readonly fail: (message: string) => void;
 }
 
-/** A cloud issuing credentials when the test releases them. */
+/** A cloud that issues credentials when the test releases them. */
 class Cloud {
   now = 1_000_000;
   readonly orders: Order[] = [];

@@ -1,4 +1,4 @@
-/** A spool left by version 0.1.0 is read by this version: its ends arrive, and its open calls are lost, with their charges. */
+/** A spool left by version 0.1.0 is read by this version: its ends are delivered, and its open calls are recorded as lost, with their charges. */
 import { afterAll, beforeAll, expect, test } from "@jest/globals";
 import { cpSync, mkdtempSync, readdirSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";

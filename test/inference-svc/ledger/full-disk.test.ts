@@ -1,4 +1,4 @@
-/** The ledger of a process with files at their size limit, as on a full disk. */
+/** The ledger of a process whose files may not grow any more, as on a full disk. */
 import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from "@jest/globals";
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";

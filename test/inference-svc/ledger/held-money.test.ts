@@ -1,4 +1,4 @@
-/** The queue of calls waiting for reserved money: the callers, their order, and the time limit. */
+/** The queue of calls that wait for reserved money: which calls ask, in which order, and for how long. */
 import { expect, test } from "@jest/globals";
 import { HeldMoney } from "@sluice/inference-svc/ledger/held-money.js";
 import { TurnAbort } from "@sluice/inference-svc/turn/signal.js";

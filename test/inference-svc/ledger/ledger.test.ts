@@ -215,7 +215,7 @@ async function batchesUnderLoad(isHeld: boolean): Promise<{ batches: number; sec
   const { ledger, end } = open();
   const ids: string[] = [];
   const startedAt = performance.now();
-  // Enough at a time for a briefly delayed process to still count as busy.
+  // Enough calls at a time that a briefly delayed process still counts as busy.
   for (let step = 0; step < 50; step++, await delay(40)) {
     const calls = Array.from({ length: 40 }, () => openedCall({ isHeld }));
     for (const call of calls) begin(ledger, call).close(closed);
@@ -224,7 +224,7 @@ async function batchesUnderLoad(isHeld: boolean): Promise<{ batches: number; sec
   const seconds = (performance.now() - startedAt) / 1_000;
   await eventually(async () => (await rows(ids)).length === ids.length);
   await end();
-  // All records of a batch are stored by one transaction, and have its time.
+  // All records of a batch are stored by one transaction, and carry its time.
   return { batches: new Set((await rows(ids)).map((row) => row.recorded_at.getTime())).size, seconds };
 }
 

@@ -1,4 +1,4 @@
-/** Amounts reserved for the further calls of turns: only against calls of others, and no longer than the turn. */
+/** Amounts reserved for the further calls of a turn: they count only against calls of other turns, and end with the turn. */
 import { expect, test } from "@jest/globals";
 import { LongTurns } from "@sluice/inference-svc/ledger/long-turns.js";
 

@@ -1,4 +1,4 @@
-/** Reports of ended calls to the budgets: complete, and as soon as requested, in spite of later calls. */
+/** Reports of ended calls to the budgets: every call is reported, as soon as its report is requested, whatever calls follow it. */
 import { expect, test } from "@jest/globals";
 import { once } from "node:events";
 import { createServer } from "node:http2";

@@ -1,4 +1,4 @@
-/** The record of a turn is on the disk before its client gets the end, so a process killed right then leaves it. */
+/** The record of a turn is on the disk before its client gets the end, so a process that is killed right then leaves it behind. */
 import { afterAll, beforeAll, expect, test } from "@jest/globals";
 import { create } from "@bufbuild/protobuf";
 import type { Client } from "@grpc/grpc-js";

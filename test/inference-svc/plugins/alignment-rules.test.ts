@@ -1,4 +1,4 @@
-/** Rules decided without a judge: the meaning of each form, and similar texts that are no such rule. */
+/** Rules that are decided without a judge: the meaning of each form, and similar texts that are no such rule. */
 import { describe, expect, test } from "@jest/globals";
 import type { Message } from "@sluice/inference-svc/plugins/alignment/message.js";
 import { compile } from "@sluice/inference-svc/plugins/alignment/rules/compile.js";

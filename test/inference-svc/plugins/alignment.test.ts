@@ -1,4 +1,4 @@
-/** The alignment plugin over the whole stack: the requests to the model, the evaluation, and its result. */
+/** The alignment plugin over the whole stack: what is requested, what is evaluated, and what the verdict does. */
 import { afterEach, beforeEach, describe, expect, test } from "@jest/globals";
 import { create } from "@bufbuild/protobuf";
 import { FilterAction, GuardrailSchema, AppliesTo } from "@sluice/proto/gen/sluice/admin/v1/access_service_pb.js";

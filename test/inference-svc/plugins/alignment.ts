@@ -63,7 +63,7 @@ export const textAnswer = (content: string): Reply => chatAnswer({ role: "assist
 type Settings = Exclude<MessageInitShape<typeof AlignmentPluginSchema>, { $typeName: string }>;
 type Fields = Parameters<typeof asking>[0] & { readonly alignment?: Settings };
 
-/** A turn under the plugin, as one object unless the fields change it. */
+/** A turn under the plugin, without a stream unless the fields say otherwise. */
 export const aligned = (
   { engine }: Pick<Aligning, "engine">,
   rules: readonly string[],

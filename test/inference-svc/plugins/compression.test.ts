@@ -1,4 +1,4 @@
-/** Inputs shortened to fit a window: the order of omissions, and the invariants of the remaining input. */
+/** Inputs shortened to fit a window: what is dropped in which order, and what must hold for the rest. */
 import { describe, expect, test } from "@jest/globals";
 import { type Compressed, compress } from "@sluice/inference-svc/plugins/context-compression/compress.js";
 import { estimateInputTokens, measureItems } from "@sluice/inference-svc/estimate/tokens.js";
@@ -185,7 +185,7 @@ describe("any input", () => {
         const isMarker = ({ content }: InputItem) => /^\[\d+ earlier items? omitted\]$/.test(String(content));
         const kept = left.filter((item) => !isMarker(item));
         checkPairs(left);
-        // In the former order, without new items, and with all settings.
+        // The items are in their former order, none is new, and all settings are there.
         let at = -1;
         for (const item of kept) {
           at = input.findIndex((each, index) => index > at && isFrom(item, each));

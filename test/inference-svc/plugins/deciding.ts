@@ -29,11 +29,11 @@ export interface Decider {
   readonly clock: { now: number };
   /** The endpoints by their upstream model, in the order of attempts. */
   order(request?: Asking, keyHash?: string): string[];
-  /** Processor time of one decision in microseconds, without the test's preparation. */
+  /** Processor time of one decision in microseconds, without the time that the test needs to prepare it. */
   cost(request: Asking): number;
   /** Why nothing can serve. */
   fault(request: Asking, caller?: Partial<Caller>): Fault;
-  /** The endpoints by their upstream model, with the turn's reasons for excluding the others. */
+  /** The endpoints by their upstream model, with the reasons for which the turn excluded the others. */
   left(caller: Partial<Caller>, request?: Asking): { order: string[]; excluded: object; stages: readonly Stage[] };
 }
 

@@ -1,4 +1,4 @@
-/** `service/fusion` over scripted providers, one for each model: the requests, the client's view, and the cost. */
+/** `service/fusion` over scripted providers, one for each model: what each is sent, what a client gets, and what it costs. */
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "@jest/globals";
 import { create } from "@bufbuild/protobuf";
 import { answersOf } from "@sluice/inference-svc/fusion/panel.js";

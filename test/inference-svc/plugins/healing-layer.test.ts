@@ -1,4 +1,4 @@
-/** Answers on their way through response-healing: the repaired part, its annotations, and the receipt. */
+/** Answers on their way through response-healing: which part is repaired, what moves with it, and what the receipt shows. */
 import { WholeAnswer } from "@sluice/inference-svc/turn/answers.js";
 import { create } from "@bufbuild/protobuf";
 import { describe, expect, test } from "@jest/globals";

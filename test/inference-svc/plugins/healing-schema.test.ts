@@ -1,4 +1,4 @@
-/** Whether a value fits a schema: compared with another implementation, and the treatment of schemas beyond checking. */
+/** Whether a value fits a schema: compared with another implementation, and how schemas are treated that cannot be checked. */
 import { describe, expect, test } from "@jest/globals";
 import { Check, Uncheckable } from "@sluice/inference-svc/internal/json-schema/schema.js";
 import { Ajv2020 } from "ajv/dist/2020.js";

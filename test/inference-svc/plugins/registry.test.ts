@@ -36,7 +36,7 @@ test.each(folders)("every feature exported by %s is in the stack under its id", 
   }
 });
 
-/** Settings without free text: words and slugs compared here, and texts scanned at their use. */
+/** Settings without free text: words and slugs that are only compared, and texts that are scanned where they are used. */
 const notTexts: ReadonlySet<string> = new Set([
   "alignment.mode",
   "autoRouter.allowedModels",
@@ -64,7 +64,7 @@ const notTexts: ReadonlySet<string> = new Set([
   // Both join the request together with what was read, and are scanned with it.
   "web.searchPrompt",
   "webFetch.fetchPrompt",
-  // Domains compared by the fetcher in this process; they are not sent.
+  // Domains that the fetcher compares in this process; they are not sent anywhere.
   "webFetch.allowedDomains",
   "webFetch.blockedDomains",
 ]);

@@ -1,4 +1,4 @@
-/** The guessed kind of a request's task: its accuracy, its reproducibility, and its time for any text. */
+/** The kind of task guessed for a request: how often it is right, that it is reproducible, and that no text takes long. */
 import { describe, expect, test } from "@jest/globals";
 import { isDeepStrictEqual } from "node:util";
 import { weights } from "@sluice/inference-svc/plugins/auto-router/tasks/gen/weights.js";

@@ -1,4 +1,4 @@
-/** The plugins web and web-fetch: the requests, the text for the model, the effect of guardrails, and the citations of an answer. */
+/** The plugins web and web-fetch: what is requested, what the model gets of it, what guardrails change, and what an answer cites. */
 import { create } from "@bufbuild/protobuf";
 import { afterEach, beforeEach, describe, expect, test } from "@jest/globals";
 import { citationsIn } from "@sluice/inference-svc/plugins/web/citations.js";
@@ -538,7 +538,7 @@ describe("a citation of an answer", () => {
   test("may follow letters of other languages, in any number", () => {
     const url = "https://caf\u00e9.test/men\u00fc";
     const sources = [{ url, title: "" }];
-    // A check compiled by now may differ from the one used for the first URLs.
+    // By now the engine may have compiled the check, and no longer use the one that the first URLs had.
     for (let round = 0; round < 30; round++) expect(citationsIn(`${url} `.repeat(2_000), sources)).toHaveLength(2_000);
   });
 

@@ -1,4 +1,4 @@
-/** Candidates are found once for requests with equal requirements on endpoints. */
+/** Candidates are found once for requests that require the same of an endpoint. */
 import { expect, test } from "@jest/globals";
 import { CandidateMemo } from "@sluice/inference-svc/routing/choose/candidate-memo.js";
 import type { TurnRequest } from "@sluice/inference-svc/turn/request.js";

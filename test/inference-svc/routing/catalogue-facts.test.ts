@@ -1,4 +1,4 @@
-/** The built-in catalogue against the vendors' known behaviour: each fact is a field a vendor answered with 200, and must reach it. */
+/** The built-in catalogue against what vendors are known to accept: each fact is a field that a vendor answered with 200, and must reach it. */
 import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -15,7 +15,7 @@ const forced: Asked = { tools: [functionTool({ name: "f" })], toolChoice: "requi
 const named: Asked = { tools: forced.tools ?? [], toolChoice: { type: "tool", tool: { type: "function", name: "f" } } };
 const thinking = (maxTokens: number): Asked => ({ reasoning: { maxTokens }, maxOutputTokens: 20_000 });
 
-/** Dialect, vendor and model; the settings; the sent fields, never listed as left out. */
+/** Dialect, vendor and model; the settings of the request; the fields that must be sent, and must not be listed as left out. */
 const facts: readonly (readonly [at: string, asked: Asked, sent: object])[] = [
   ["messages anthropic claude-sonnet-5", named, { tool_choice: { type: "tool", name: "f" } }],
   ["messages anthropic claude-opus-5", forced, { tool_choice: { type: "any" } }],
@@ -64,7 +64,7 @@ const facts: readonly (readonly [at: string, asked: Asked, sent: object])[] = [
   ["gemini google gemini-3.1-flash-lite", { topK: 40 }, { generationConfig: { topK: 40 } }],
 ];
 
-/** Fields answered with 400 by the vendor: absent in the body, and listed in `not_sent`. */
+/** Fields that the vendor answers with 400: they must be absent from the body, and listed in `not_sent`. */
 const refused: readonly (readonly [at: string, asked: Asked, absent: readonly string[], named: readonly string[]])[] = [
   ["messages anthropic claude-opus-5-5", forced, [], ["tool_choice"]],
   ["messages anthropic claude-opus-4-7", thinking(3_000), [], ["reasoning.max_tokens"]],
@@ -75,7 +75,7 @@ const refused: readonly (readonly [at: string, asked: Asked, absent: readonly st
   ["responses openai gpt-4o-mini", { frequencyPenalty: 0.5 }, ["frequency_penalty"], ["frequency_penalty"]],
 ];
 
-/** A level unknown to a model becomes the nearest level, and thinking stays enabled where requested. */
+/** A level that a model does not know becomes the nearest one, and thinking is never disabled where it was requested. */
 const levels = [
   ["chat xai grok-4.5", "none", "low"],
   ["chat xai grok-4.6", "xhigh", "high"],

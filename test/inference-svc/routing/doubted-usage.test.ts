@@ -1,4 +1,4 @@
-/** Impossible figures of providers are estimated instead of charged, in every format, and honest figures stay unchanged. */
+/** Figures of providers that cannot be right are estimated instead of charged, in every format, and honest figures stay unchanged. */
 import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
 import { totalCost } from "@sluice/inference-svc/turn/usage.js";
 import type { TurnRequest } from "@sluice/inference-svc/turn/request.js";

@@ -501,7 +501,7 @@ describe("measurements of endpoints", () => {
         { after, sse: [chatChunk({}, "stop"), { choices: [], usage }, "[DONE]"] },
       ],
     });
-    /** Name of the answering provider, with its tokens taking this long. */
+    /** Name of the provider that answers when its tokens take this long. */
     const served = async (ms: number): Promise<string> => {
       let release = () => {};
       const released = new Promise<void>((resolve) => {

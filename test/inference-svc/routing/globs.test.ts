@@ -1,4 +1,4 @@
-/** Patterns over slugs: their matches, and their linear time. */
+/** Patterns over slugs: what they match, and that they take linear time. */
 import { expect, test } from "@jest/globals";
 import { Globs } from "@sluice/inference-svc/routing/choose/globs.js";
 import fc from "../../support/properties.js";

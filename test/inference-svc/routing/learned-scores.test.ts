@@ -1,4 +1,4 @@
-/** Rankings learned from the spending of keys on named models. */
+/** Rankings that follow what keys spend on the models they name. */
 import { describe, expect, test } from "@jest/globals";
 import { chooseByTask } from "@sluice/inference-svc/plugins/auto-router/choice.js";
 import { learnScores } from "@sluice/inference-svc/plugins/auto-router/learned-scores.js";

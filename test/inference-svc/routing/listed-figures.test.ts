@@ -1,4 +1,4 @@
-/** The figures of endpoints in lists cover the time in their names. */
+/** The figures of endpoints in lists cover the period that their names state. */
 import { describe, expect, test } from "@jest/globals";
 import { EndpointRecord } from "@sluice/inference-svc/routing/records/endpoint-record.js";
 import { RecentPercentiles } from "@sluice/inference-svc/routing/records/percentiles.js";

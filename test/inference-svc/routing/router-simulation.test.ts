@@ -1,4 +1,4 @@
-/** Routers over requests with known outcomes: their gain, the effect of difficulty, and the time of a decision. */
+/** Routers over requests with known outcomes: what they gain, that difficulty matters, and how long a decision takes. */
 import { describe, expect, test } from "@jest/globals";
 import { readFileSync } from "node:fs";
 import { estimateDifficulty } from "@sluice/inference-svc/routing/choose/difficulty.js";

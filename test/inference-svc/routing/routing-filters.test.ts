@@ -1,4 +1,4 @@
-/** The endpoints left for a request, and the error without endpoints: the reasons, counted. */
+/** Which endpoints remain for a request, and the error when none remains: the reasons, counted. */
 import { describe, expect, test } from "@jest/globals";
 import { FaultReason } from "@sluice/proto/lib/faults/fault.js";
 import { type Decider, openDecider, priced } from "../plugins/deciding.js";

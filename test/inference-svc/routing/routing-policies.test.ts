@@ -1,4 +1,4 @@
-/** The endpoints left by guardrails, and the error without endpoints. */
+/** Which endpoints remain under guardrails, and the error when none remains. */
 import { type MessageInitShape, create } from "@bufbuild/protobuf";
 import { describe, expect, test } from "@jest/globals";
 import {

@@ -1,4 +1,4 @@
-/** The text taken by routers as the user's last question. */
+/** The text that routers take for the user's last question. */
 import { describe, expect, test } from "@jest/globals";
 import { localGuess } from "@sluice/inference-svc/plugins/auto-router/tasks/local.js";
 import { estimateDifficulty } from "@sluice/inference-svc/routing/choose/difficulty.js";

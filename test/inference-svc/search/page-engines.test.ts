@@ -1,4 +1,4 @@
-/** Pages read by vendors for service:web_fetch: the request to each, the use of its answer, and every possible failure. */
+/** Pages that vendors read for service:web_fetch: what each vendor is sent, how its answer is used, and every way in which it can fail. */
 import { afterEach, beforeEach, describe, expect, test } from "@jest/globals";
 import { AppliesTo } from "@sluice/proto/gen/sluice/admin/v1/access_service_pb.js";
 import { houseSchema } from "@sluice/proto/config/config-file.js";

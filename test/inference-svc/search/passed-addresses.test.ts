@@ -246,7 +246,7 @@ const privateAddresses = [
   "blob:http://10.0.0.1/1",
 ];
 
-/** Forms taken as addresses only in address fields; a field for bytes refuses them or sends them as bytes. */
+/** Forms that only a field for addresses reads as an address; a field for bytes refuses them or sends them as bytes. */
 const onlyInAddressFields = new Set(["//10.0.0.1/a.png", "/etc/passwd", "10.0.0.1/a.png"]);
 
 describe.each(fields)("a private address in %s", (path, place) => {

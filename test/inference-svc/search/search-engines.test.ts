@@ -1,4 +1,4 @@
-/** Each search engine against a scripted service: its request, the use of its answer, and every possible failure. */
+/** Each search engine against a scripted service: what it is sent, how its answer is used, and every way in which it can fail. */
 import { afterEach, beforeEach, describe, expect, test } from "@jest/globals";
 import { openEngines } from "@sluice/inference-svc/web/engines/engines.js";
 import { type Search, type SearchEngine, SearchUnavailable } from "@sluice/inference-svc/web/search.js";

@@ -1,4 +1,4 @@
-/** The errors of OpenAI-compatible servers of all vendors: the responsible side, the shown message, and the fallback. */
+/** The errors of OpenAI-compatible servers of all vendors: whose error it was, what is shown of it, and whether there is a fallback. */
 import { describe, expect, test } from "@jest/globals";
 import { Fault, FaultReason } from "@sluice/proto/lib/faults/fault.js";
 import type { Reply } from "../../support/providers/upstream.js";

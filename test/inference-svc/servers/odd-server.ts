@@ -1,4 +1,4 @@
-/** A server with peculiar answers, and a reader's result. */
+/** A server that answers in an unusual way, and what a reader gets from it. */
 import type { Outcome } from "@sluice/inference-svc/turn/turn.js";
 import { type Reply, chatChunk, chatStream, startUpstream } from "../../support/providers/upstream.js";
 import { type Ending, asking, house, itemsOf, openEngine, run } from "../asking.js";

@@ -1,4 +1,4 @@
-/** `service:advisor` over scripted providers: the request to another model, and the use of its advice. */
+/** `service:advisor` over scripted providers: what the other model is sent, and how its advice is used. */
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "@jest/globals";
 import { create } from "@bufbuild/protobuf";
 import type { TurnRequest } from "@sluice/inference-svc/turn/request.js";

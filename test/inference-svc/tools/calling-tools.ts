@@ -1,4 +1,4 @@
-/** Tools calling models, over scripted providers: `outer` answers the request, and `other` is the model behind a tool. */
+/** Tools that call models, over scripted providers: `outer` answers the request, and `other` is the model that a tool calls. */
 import { expect } from "@jest/globals";
 import type { TurnRequest } from "@sluice/inference-svc/turn/request.js";
 import type { OutputItem, TurnEvent } from "@sluice/inference-svc/turn/turn.js";
@@ -65,7 +65,7 @@ export class ToolHouse {
 export const shown = (events: readonly TurnEvent[]): readonly OutputItem[] =>
   events.flatMap((event) => (event.type === "item.end" ? [event.item] : []));
 
-/** Names and payloads of an item's events, except those common to every item. */
+/** Names and payloads of an item's events, except those that every item has. */
 export const progress = (events: readonly TurnEvent[]): readonly (readonly [string, Record<string, unknown>])[] =>
   events.flatMap((event) => (event.type === "native" ? [[event.name, JSON.parse(event.payloadJson)] as const] : []));
 

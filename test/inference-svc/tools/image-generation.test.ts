@@ -1,4 +1,4 @@
-/** `service:image_generation` and `image_generation` over scripted providers: the request to the image model, and the client's view. */
+/** `service:image_generation` and `image_generation` over scripted providers: what the image model is sent, and what clients get. */
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "@jest/globals";
 import type { TurnRequest } from "@sluice/inference-svc/turn/request.js";
 import { type Reply, chatAnswer, chatChunk, chatStream } from "../../support/providers/upstream.ts";

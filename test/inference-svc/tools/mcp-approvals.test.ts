@@ -1,4 +1,4 @@
-/** Calls of MCP tools waiting for approval, over two requests with nothing stored between them. */
+/** Calls of MCP tools that wait for approval, over two requests with nothing stored between them. */
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "@jest/globals";
 import type { InputItem } from "@sluice/inference-svc/turn/request.js";
 import { mcp } from "@sluice/proto/config/mcp.js";

@@ -1,4 +1,4 @@
-/** Services with a price, over sockets: the turn's cost, its ledger row, and that nothing is sent without a budget for it. */
+/** Services with a price, over sockets: what the turn pays, what its ledger row shows, and that nothing is sent without a budget for it. */
 import { afterEach, beforeEach, describe, expect, test } from "@jest/globals";
 import type { Budgets } from "@sluice/inference-svc/ledger/budget.js";
 import { EndpointRecords } from "@sluice/inference-svc/routing/records/endpoint-record.js";

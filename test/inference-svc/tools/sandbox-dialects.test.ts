@@ -1,4 +1,4 @@
-/** Tools of the sandbox with models of several dialects, and with providers with such native tools. */
+/** Tools of the sandbox with models of several dialects, and with providers that run such tools themselves. */
 import { afterAll, beforeAll, beforeEach, expect, test } from "@jest/globals";
 import type { HostedTool } from "@sluice/inference-svc/turn/request.js";
 import { houseSchema } from "@sluice/proto/config/config-file.js";

@@ -1,4 +1,4 @@
-/** Tools running commands and code, over a scripted adapter of the sandbox: its requests, the model's text, the client's view. */
+/** Tools that run commands and code, over a scripted adapter of the sandbox: what it is sent, what the model reads, what clients get. */
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "@jest/globals";
 import type { HostedTool, TurnRequest } from "@sluice/inference-svc/turn/request.js";
 import { type Reply, type Upstream, chatStream, startUpstream } from "../../support/providers/upstream.ts";
@@ -44,7 +44,7 @@ interface Kind {
   readonly name: string;
   readonly args: object;
   readonly asked: object;
-  /** Items of a run with the output `one`, and `bad` as an error. */
+  /** Items of a run that printed `one`, and `bad` as an error. */
   readonly items: readonly object[];
   /** Items of a call without a result. */
   readonly failed: readonly object[];

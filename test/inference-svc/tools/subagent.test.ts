@@ -1,4 +1,4 @@
-/** `service:subagent` over scripted providers: the request to a worker, the use of its report, and its wait for the client. */
+/** `service:subagent` over scripted providers: what a worker is sent, how its report is used, and how it waits for the client. */
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "@jest/globals";
 import { create } from "@bufbuild/protobuf";
 import type { InputItem, TurnRequest } from "@sluice/inference-svc/turn/request.js";

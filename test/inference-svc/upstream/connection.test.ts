@@ -13,7 +13,7 @@ import type { ResponseHead } from "@sluice/inference-svc/upstream/transport/http
 
 const ok = "HTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\nHi";
 
-/** A server with a scripted answer to each request, which counts its sockets. */
+/** A server that gives each request a scripted answer, and counts its sockets. */
 let server: Server;
 let connections: Connections;
 const sockets: Socket[] = [];

@@ -1,4 +1,4 @@
-/** External detectors: their requests, the reading of their answers, and missing answers. */
+/** External detectors: what they are sent, how their answers are read, and what happens without an answer. */
 import { afterEach, beforeEach, describe, expect, test } from "@jest/globals";
 import type { Detector } from "@sluice/inference-svc/internal/detection/detector.js";
 import { type Detection, DetectorUnavailable } from "@sluice/inference-svc/internal/detection/wire.js";

@@ -1,4 +1,4 @@
-/** Settings of only some formats: each provider's request, the receipt's entries, and the stop text of an answer. */
+/** Settings that only some formats have: what each provider is sent, what the receipt lists, and the stop text of an answer. */
 import { afterEach, describe, expect, test } from "@jest/globals";
 import type { TurnRequest } from "@sluice/inference-svc/turn/request.js";
 import type { TurnEvent } from "@sluice/inference-svc/turn/turn.js";

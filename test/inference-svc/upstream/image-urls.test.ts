@@ -1,4 +1,4 @@
-/** Images by URL for a format limited to bytes: fetched under the rules for pages, after the guardrails, and as rarely as possible. */
+/** Images by URL for a format that takes only bytes: fetched under the rules for pages, after the guardrails, and no more often than needed. */
 import { afterEach, beforeEach, expect, test } from "@jest/globals";
 import type { InputItem, TurnRequest } from "@sluice/inference-svc/turn/request.js";
 import { AppliesTo } from "@sluice/proto/gen/sluice/admin/v1/access_service_pb.js";

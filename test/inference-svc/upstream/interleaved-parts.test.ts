@@ -1,4 +1,4 @@
-/** Interleaved parts of a provider come one after the other, so no guardrail takes an unfinished part for whole. */
+/** Parts that a provider interleaves come one after the other, so that no guardrail takes an unfinished part for a whole one. */
 import { describe, expect, test } from "@jest/globals";
 import type { TurnEvent } from "@sluice/inference-svc/turn/turn.js";
 import { ChatTranslator } from "@sluice/inference-svc/upstream/chat/stream.js";
@@ -178,7 +178,7 @@ function chatEvents(chunks: readonly unknown[]): TurnEvent[] {
   return events;
 }
 
-/** A guardrail removes matches in the texts in delivery order, and in the texts joined by clients. */
+/** A guardrail removes matches from the texts in delivery order, and from the texts that clients join. */
 async function expectInOrder(events: readonly TurnEvent[]): Promise<void> {
   expect(new Set(order(events)).size).toBe(order(events).length);
   const guarded = await gated(

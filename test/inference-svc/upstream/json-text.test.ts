@@ -1,4 +1,4 @@
-/** JSON written piece by piece equals `JSON.stringify`, except the parts written verbatim. */
+/** JSON written piece by piece equals the output of `JSON.stringify`, except for the parts that are written verbatim. */
 import { expect, test } from "@jest/globals";
 import { Verbatim, jsonText } from "@sluice/inference-svc/upstream/json.js";
 import fc from "../../support/properties.ts";

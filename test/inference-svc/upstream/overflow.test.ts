@@ -1,4 +1,4 @@
-/** Errors of providers for a too long prompt, and the figures in them. */
+/** Errors of providers for a prompt that is too long, and the figures in them. */
 import { describe, expect, test } from "@jest/globals";
 import { FaultReason } from "@sluice/proto/lib/faults/fault.js";
 import { providerFault } from "@sluice/inference-svc/upstream/failure.js";

@@ -36,7 +36,7 @@ const failing = (status: number, body: object, headers: Record<string, string> =
   chunks: [{ json: body }],
 });
 
-/** Every place for a provider's own words, without an answer. */
+/** Every place where a provider can put a word other than in its answer. */
 const places: readonly (readonly [string, (word: string) => Reply])[] = [
   ...[400, 500].flatMap(
     (status) =>

@@ -15,7 +15,7 @@ import {
 const include = ["reasoning.encrypted_content"];
 const user: InputItem = { type: "message", role: "user", content: "Go." };
 
-/** Items as sent back by a client limited to OpenAI's fields. */
+/** Items as a client sends them back that knows only OpenAI's fields. */
 function sentBack(items: readonly Record<string, unknown>[]): InputItem[] {
   const isKept = ([field]: [string, unknown]) => field !== "format" && field !== "signature";
   const kept = items.map((item) => Object.fromEntries(Object.entries(item).filter(isKept)) as InputItem);

@@ -1,4 +1,4 @@
-/** Random histories, as left by clients and other gateways, must reach each vendor in an acceptable form. */
+/** Random histories, as clients and other gateways leave them, must reach each vendor in a form that it accepts. */
 import { describe, expect, test } from "@jest/globals";
 import type { InputItem, TurnRequest } from "@sluice/inference-svc/turn/request.js";
 import { responsesBody } from "@sluice/inference-svc/upstream/responses/request.js";

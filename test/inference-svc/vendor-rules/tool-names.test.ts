@@ -1,4 +1,4 @@
-/** Tools with names unacceptable to all vendors must reach each vendor under acceptable names, and be called by the client's names. */
+/** Tools with names that no vendor accepts must reach each vendor under names that it accepts, and be called by the client's names. */
 import type { LanguageModelV4StreamPart } from "@ai-sdk/provider";
 import { describe, expect, test } from "@jest/globals";
 import type {
@@ -219,7 +219,7 @@ const vendors: Readonly<Record<string, Vendor>> = {
 };
 
 const letters = fc.constantFrom("a", "b", "A", "1", "9", "_", "-", ".", "/", ":", " ", "$", "é", "查", "😀");
-/** Short names that become equal by replaced characters, and long names that differ only beyond every limit. */
+/** Short names that become equal when characters are replaced, and long names that differ only beyond every limit. */
 const names = fc
   .oneof(
     fc.array(letters, { minLength: 1, maxLength: 4 }).map((signs) => signs.join("")),
@@ -333,7 +333,7 @@ describe("tools of any name", () => {
           // Where a choice leaves tools out, the others are sent.
           for (const name of declared(body)) expect(sent).toContainEqual(name);
           expect(new Set(sent.map((name) => JSON.stringify(name))).size).toBe(owned.length);
-          // A missing tool is taken for another one only with exactly its name.
+          // A tool that is gone is taken for another one only if that has exactly its name.
           for (const [index, name] of history.slice(owned.length).entries())
             if (name[0] !== lost[index]?.tool.name) expect(sent).not.toContainEqual(name);
           const items = read(request, sent);

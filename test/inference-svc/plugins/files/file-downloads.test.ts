@@ -1,4 +1,4 @@
-/** Files by URL: fetched if no provider accepts the URL, checked like web pages, and scanned like files in the request. */
+/** Files by URL: they are fetched if no provider accepts the URL, checked like web pages, and scanned like files in the request. */
 import { create } from "@bufbuild/protobuf";
 import { afterEach, beforeEach, describe, expect, test } from "@jest/globals";
 import type { TurnRequest } from "@sluice/inference-svc/turn/request.js";

@@ -1,4 +1,4 @@
-/** Scanned PDFs, read by the model of the role `ocr`: the requests, the payer, and failures of this model. */
+/** Scanned PDFs, read by the model of the role `ocr`: what it is sent, which key pays, and what happens when it fails. */
 import { create } from "@bufbuild/protobuf";
 import { afterEach, beforeEach, describe, expect, test } from "@jest/globals";
 import type { TurnRequest } from "@sluice/inference-svc/turn/request.js";

@@ -1,4 +1,4 @@
-/** Reading office files and books: their contents, and malicious archives. */
+/** Reading office files and books: what is read from them, and archives that attack the reader. */
 import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
 import { DocumentReaders } from "@sluice/inference-svc/files/documents/readers.js";
 import { findFileKind } from "@sluice/inference-svc/files/part.js";

@@ -15,7 +15,7 @@ export type Order =
       readonly origin: string;
       readonly path: string;
       readonly stopsAfter?: number;
-      /** Milliseconds of blocking after the request is written: the response is there before the process reads it. */
+      /** Milliseconds for which the process blocks after writing the request: the response is there before the process reads it. */
       readonly blocksMs?: number;
     }
   | { readonly kind: "resume" | "close"; readonly id: number };

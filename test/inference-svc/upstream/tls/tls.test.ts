@@ -1,4 +1,4 @@
-/** Answers over TLS from servers with trusted certificates, and refusals of other servers. */
+/** Answers over TLS from servers whose certificates are trusted, and what happens with servers whose are not. */
 import { type ChildProcess, fork } from "node:child_process";
 import { constants, createHash } from "node:crypto";
 import { once } from "node:events";
@@ -275,7 +275,7 @@ describe("a connection closed by the server", () => {
 });
 
 describe("a cancelled request", () => {
-  /** A reset counts as well; a client sends it after an incomplete read. */
+  /** A reset counts as well: a client sends one if it has not read everything. */
   const untilClosed = (socket: Socket) => new Promise((resolve) => socket.once("close", resolve));
   const giveUp = ({ id }: Asked) => caller.send({ kind: "close", id } satisfies Order);
 

@@ -1,6 +1,6 @@
 /**
- * Every server tool with a service or a model behind it, over HTTP: success, failure, slowness, hostile answers, cancellation, cost, and guardrails on its
- * output.
+ * Every server tool that calls a service or a model, over HTTP: success, failure, slowness, hostile answers, cancellation, cost, and guardrails for what it
+ * sends out.
  */
 import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
 import { builtServerTools } from "@sluice/proto/contract/tools/service-tools.js";

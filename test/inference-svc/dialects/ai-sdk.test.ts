@@ -1,6 +1,6 @@
 /**
- * Providers called through a package of the AI SDK: a real package against a scripted server with its vendor's format
- * (https://docs.mistral.ai/api/endpoint/chat), and parts from the interface's description, for output the vendor never gives.
+ * Providers called through a package of the AI SDK: a real package against a scripted server of its vendor's format
+ * (https://docs.mistral.ai/api/endpoint/chat), and parts as the interface describes them, for output that the vendor never sends.
  */
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";

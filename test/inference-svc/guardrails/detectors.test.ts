@@ -1,5 +1,5 @@
 /**
- * Promises of every detector: equal findings with a text cut anywhere, the published figures, and work proportional
+ * Promises of every detector: equal findings wherever a text is cut, the published figures, and work proportional
  * to the text.
  */
 import { altered } from "../../support/altered.ts";

@@ -1,5 +1,5 @@
 /**
- * Disguises detected by guardrails, in requests and in answers cut anywhere, and disguises they miss;
+ * Disguises that guardrails detect, in requests and in answers cut anywhere, and disguises that they miss;
  * the README lists both.
  */
 import { WholeAnswer } from "@sluice/inference-svc/turn/answers.js";

@@ -1,5 +1,5 @@
 /**
- * A rule failing at any point of a text: the request is refused unless the guardrail allows failures; the failure is always
+ * A rule that fails at any point of a text: the request is refused unless the guardrail allows failures; the failure is always
  * recorded, and never reported as clean.
  */
 import { WholeAnswer } from "@sluice/inference-svc/turn/answers.js";

@@ -1,5 +1,5 @@
 /**
- * The injection scorer: equal findings with a text cut anywhere, and its figures for sentences outside its training
+ * The injection scorer: equal findings wherever a text is cut, and its figures for sentences outside of its training
  * set.
  */
 import { WholeAnswer } from "@sluice/inference-svc/turn/answers.js";

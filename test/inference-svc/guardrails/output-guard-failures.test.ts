@@ -1,5 +1,5 @@
 /**
- * A rule failing during a scan: unscanned text is not delivered, unless its guardrail allows it,
+ * A rule that fails during a scan: unscanned text is not delivered, unless its guardrail allows it,
  * and the failure is always recorded.
  */
 import { setImmediate as nextTurn } from "node:timers/promises";

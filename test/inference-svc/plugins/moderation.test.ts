@@ -1,5 +1,5 @@
 /**
- * The plugin `moderation` over the whole stack: the texts for moderation, the moderating model, refusals, and
+ * The plugin `moderation` over the whole stack: which texts are moderated, which model moderates, refusals, and
  * failures of the moderation model.
  */
 import { afterEach, beforeEach, describe, expect, test } from "@jest/globals";

@@ -1,6 +1,7 @@
 /**
- * Signatures as published by Amazon (the Signature Version 4 test suite, https://github.com/awslabs/aws-c-auth/tree/main/tests/aws-signing-test-suite/v4),
- * and signed requests over a socket.
+ * Signatures as Amazon publishes them (the Signature Version 4 test suite,
+ * https://github.com/awslabs/aws-c-auth/tree/main/tests/aws-signing-test-suite/v4),
+ * and requests signed over a socket.
  */
 import { createHash, createHmac } from "node:crypto";
 import { afterEach, describe, expect, test } from "@jest/globals";

@@ -1,6 +1,6 @@
 /**
- * A process calling servers over Sluice's connections, on its parent's orders. Node reads the trusted certificates when a process starts, so
- * the process of the tests cannot trust certificates it makes.
+ * A process that calls servers over Sluice's connections, as its parent orders. Node reads the trusted certificates when a process starts, so
+ * the process of the tests cannot trust the certificates that it makes.
  */
 import { createHash } from "node:crypto";
 import { Connections } from "@sluice/inference-svc/upstream/transport/connections.js";

@@ -1,4 +1,4 @@
-/** What a provider is sent depends on its vendor: the vendor of its host, regional hosts and clouds included, or the one named in the configuration. */
+/** The body sent to a provider depends on its vendor: the vendor of its host, regional hosts and clouds included, or the one named in the configuration. */
 import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
 import { type House, startHouse } from "../support/house.ts";
 

@@ -18,7 +18,7 @@ const calls = (call_id: string, json: string): InputItem => ({
 const answers = (call_id: string, output: unknown): InputItem => ({ type: "function_call_output", call_id, output });
 /** A model that reasons unless `thinking` disables it, as DeepSeek V4 does. */
 const thinker = { ...other, supportedParameters: ["reasoning", "reasoning_content", "thinking.disabled"] };
-/** A number that JavaScript would round, and white space that JSON.stringify would not write. */
+/** A number JavaScript would round, and white space JSON.stringify would not write. */
 const schema = '{"type":"object", "properties":{"n":{"const":12345678901234567890,"multipleOf":1.0}}}';
 
 describe("chat messages", () => {

@@ -38,7 +38,7 @@ const messagesOf = (input: readonly InputItem[], at = cohereTarget) => buildCohe
 const called = (id: string, args = "{}", name = "f") => ({ id, type: "function", function: { name, arguments: args } });
 /** An endpoint that accepts reasoning in messages. */
 const thoughtful = { ...cohereTarget, supportedParameters: ["reasoning", "reasoning_content"] };
-/** A number that JavaScript would round, and white space that JSON.stringify would not write. */
+/** A number JavaScript would round, and white space JSON.stringify would not write. */
 const schema =
   '{"type":"object", "properties":{"n":{"const":12345678901234567890,"default":1.0}},"additionalProperties":false}';
 const png = "data:image/png;base64,QUJD";

@@ -44,7 +44,7 @@ const unsigned = { thoughtSignature: "skip_thought_signature_validator" };
 const opening = JSON.stringify({ role: "user", parts: [{ text: "(no message)" }] });
 const contentsOf = (input: readonly InputItem[], at = older) =>
   (buildGeminiBody({ input }, at).contents as object[]).filter((content) => JSON.stringify(content) !== opening);
-/** A number that JavaScript would round, and white space that JSON.stringify would not write. */
+/** A number JavaScript would round, and white space JSON.stringify would not write. */
 const schema = '{"type":"object", "properties":{"n":{"const":12345678901234567890,"multipleOf":1.0}}}';
 
 test("a plain question is sent as only its contents", () => {

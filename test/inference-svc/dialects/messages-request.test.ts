@@ -39,7 +39,7 @@ const user = (...content: object[]) => ({ role: "user", content });
 const assistant = (...content: object[]) => ({ role: "assistant", content });
 const messagesOf = (input: readonly InputItem[], more: Partial<TurnRequest> = {}) =>
   buildMessagesBody({ ...more, input }).messages;
-/** A number that JavaScript would round, and white space that JSON.stringify would not write. */
+/** A number JavaScript would round, and white space JSON.stringify would not write. */
 const schema =
   '{"type":"object", "properties":{"n":{"const":12345678901234567890,"default":1.0}},"additionalProperties":false}';
 

@@ -22,7 +22,7 @@ const hosted = (json: string, kind?: string): Tool => {
   return { type: "hosted", kind: kind ?? type, spelling: type, json };
 };
 const say = (role: string, content: unknown): InputItem => ({ type: "message", role, content });
-/** A number that JavaScript would round, and white space that JSON.stringify would not write. */
+/** A number JavaScript would round, and white space JSON.stringify would not write. */
 const schema = '{"type":"object", "properties":{"n":{"const":12345678901234567890,"multipleOf":1.0}}}';
 
 describe("settings", () => {

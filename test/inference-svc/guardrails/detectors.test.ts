@@ -28,7 +28,7 @@ describe.each(builtinDetectors)("$slug", ({ slug, finder }) => {
     const chance = new Random(7, slug.length);
     const cases = [...casesByHand(slug), ...generatedCases(slug)];
     for (let round = 0; round < 600; round++) {
-      // Several cases in a row and fragments of them, so that a case follows another text or has lost its end.
+      // Several cases in a row and fragments of them: a case may follow another text or lose its end.
       const part = (text: string) =>
         chance.chance(0.5) ? text : text.slice(chance.below(10), 1 + chance.below(text.length));
       const text = Array.from({ length: 1 + chance.below(5) }, () => part(chance.pick(cases).text)).join(

@@ -1,4 +1,4 @@
-/** Native events that carry a text in pieces: no part of a match is delivered in any of them, whatever their other fields. */
+/** Native events with a text in pieces: no part of a match is delivered in any of them, whatever their other fields. */
 import { describe, expect, test } from "@jest/globals";
 import type { Batch, TurnEvent } from "@sluice/inference-svc/turn/turn.js";
 import { FaultReason } from "@sluice/proto/lib/faults/fault.js";

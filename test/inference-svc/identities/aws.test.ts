@@ -1,4 +1,4 @@
-/** Requests to Amazon Bedrock with the credentials of the default chain, from every source that can be scripted. */
+/** Requests to Amazon Bedrock with the credentials of the default chain, from every source open to scripting. */
 import { createHash } from "node:crypto";
 import { mkdirSync } from "node:fs";
 import { join } from "node:path";

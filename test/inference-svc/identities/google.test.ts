@@ -1,4 +1,4 @@
-/** Requests to Vertex AI with tokens of Google Cloud, from every source that can be scripted. */
+/** Requests to Vertex AI with tokens of Google Cloud, from every source open to scripting. */
 import { generateKeyPairSync, verify } from "node:crypto";
 import { afterEach, beforeEach, describe, expect, test } from "@jest/globals";
 import { FaultReason } from "@sluice/proto/lib/faults/fault.js";

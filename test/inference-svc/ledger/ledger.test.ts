@@ -215,7 +215,7 @@ async function batchesUnderLoad(isHeld: boolean): Promise<{ batches: number; sec
   const { ledger, end } = open();
   const ids: string[] = [];
   const startedAt = performance.now();
-  // Enough calls at a time that a briefly delayed process still counts as busy.
+  // Enough calls at a time for a briefly delayed process to count as busy.
   for (let step = 0; step < 50; step++, await delay(40)) {
     const calls = Array.from({ length: 40 }, () => openedCall({ isHeld }));
     for (const call of calls) begin(ledger, call).close(closed);

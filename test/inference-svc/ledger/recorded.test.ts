@@ -1,4 +1,4 @@
-/** The layer that records a call: the provider is called once the call's start is on the disk, and never before. */
+/** The layer for the record of a call: the provider is called once the call's start is on the disk, and never before. */
 import { beforeEach, expect, test } from "@jest/globals";
 import type { CallLedger, OnStarted } from "@sluice/inference-svc/ledger/ledger.js";
 import type { CallEnd } from "@sluice/inference-svc/ledger/record.js";

@@ -1,4 +1,4 @@
-/** The part of an answer that the alignment judge sees, and its maximum size. */
+/** The part of an answer seen by the alignment judge, and its maximum size. */
 import { describe, expect, test } from "@jest/globals";
 import { type Message, isCut, messageOf } from "@sluice/inference-svc/plugins/alignment/message.js";
 import type { OutputItem } from "@sluice/inference-svc/turn/turn.js";

@@ -29,7 +29,7 @@ export interface Decider {
   readonly clock: { now: number };
   /** The endpoints by their upstream model, in the order of attempts. */
   order(request?: Asking, keyHash?: string): string[];
-  /** Processor time of one decision in microseconds, without the time that the test needs to prepare it. */
+  /** Processor time of one decision in microseconds, without the test's own preparation. */
   cost(request: Asking): number;
   /** Why nothing can serve. */
   fault(request: Asking, caller?: Partial<Caller>): Fault;

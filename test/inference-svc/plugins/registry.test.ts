@@ -64,7 +64,7 @@ const notTexts: ReadonlySet<string> = new Set([
   // Both join the request together with what was read, and are scanned with it.
   "web.searchPrompt",
   "webFetch.fetchPrompt",
-  // Domains that the fetcher compares in this process; they are not sent anywhere.
+  // Domains only compared by the fetcher in this process; they are not sent anywhere.
   "webFetch.allowedDomains",
   "webFetch.blockedDomains",
 ]);

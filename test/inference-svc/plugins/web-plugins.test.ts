@@ -538,7 +538,7 @@ describe("a citation of an answer", () => {
   test("may follow letters of other languages, in any number", () => {
     const url = "https://caf\u00e9.test/men\u00fc";
     const sources = [{ url, title: "" }];
-    // By now the engine may have compiled the check, and no longer use the one that the first URLs had.
+    // The engine may have compiled the check by now, and no longer use the one for the first URLs.
     for (let round = 0; round < 30; round++) expect(citationsIn(`${url} `.repeat(2_000), sources)).toHaveLength(2_000);
   });
 

@@ -64,7 +64,7 @@ const facts: readonly (readonly [at: string, asked: Asked, sent: object])[] = [
   ["gemini google gemini-3.1-flash-lite", { topK: 40 }, { generationConfig: { topK: 40 } }],
 ];
 
-/** Fields that the vendor answers with 400: they must be absent from the body, and listed in `not_sent`. */
+/** Fields answered with 400 by the vendor: they must be absent from the body, and listed in `not_sent`. */
 const refused: readonly (readonly [at: string, asked: Asked, absent: readonly string[], named: readonly string[]])[] = [
   ["messages anthropic claude-opus-5-5", forced, [], ["tool_choice"]],
   ["messages anthropic claude-opus-4-7", thinking(3_000), [], ["reasoning.max_tokens"]],

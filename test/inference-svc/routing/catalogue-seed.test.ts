@@ -121,7 +121,7 @@ describe("the seeded catalogue", () => {
     );
     const tasks = [...scores.values()].filter((of) => ["coding", "math", "writing"].every((task) => task in of));
     expect(tasks.length).toBeGreaterThan(45);
-    // LiveBench prints 80.2 for GPT-5.5 over all categories of its newest release, which defines the scale.
+    // LiveBench prints 80.2 for GPT-5.5 over all categories of its newest release; it defines the scale.
     expect(scores.get("openai/gpt-5.5")).toMatchObject({ general: 0.802 });
     const own = join(folder, "own.yaml");
     const provider = { id: "openai", dialect: "chat", base_url: "https://api.openai.com/v1", known_models: true };

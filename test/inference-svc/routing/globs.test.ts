@@ -1,4 +1,4 @@
-/** Patterns over slugs: what they match, and that they take linear time. */
+/** Patterns over slugs: their matches, in linear time. */
 import { expect, test } from "@jest/globals";
 import { Globs } from "@sluice/inference-svc/routing/choose/globs.js";
 import fc from "../../support/properties.js";

@@ -1,4 +1,4 @@
-/** A session stays at the endpoint that answered it last, because its cache is there; and a dry run changes nothing for later requests. */
+/** A session stays at its last answering endpoint, because its cache is there; and a dry run changes nothing for later requests. */
 import { create } from "@bufbuild/protobuf";
 import { afterEach, beforeEach, describe, expect, test } from "@jest/globals";
 import type { Endpoint } from "@sluice/inference-svc/routing/catalog.js";

@@ -1,4 +1,4 @@
-/** Tools that call models, over scripted providers: `outer` answers the request, and `other` is the model that a tool calls. */
+/** Tools that call models, over scripted providers: `outer` answers the request, and `other` is the model behind a tool. */
 import { expect } from "@jest/globals";
 import type { TurnRequest } from "@sluice/inference-svc/turn/request.js";
 import type { OutputItem, TurnEvent } from "@sluice/inference-svc/turn/turn.js";

@@ -44,7 +44,7 @@ interface Kind {
   readonly name: string;
   readonly args: object;
   readonly asked: object;
-  /** Items of a run that printed `one`, and `bad` as an error. */
+  /** Items of a run with the output `one`, and `bad` as an error. */
   readonly items: readonly object[];
   /** Items of a call without a result. */
   readonly failed: readonly object[];

@@ -74,7 +74,7 @@ function packed(reply: Reply, coding: string, pack: Pack): Reply {
 
 const gzipped = (reply: Reply): Reply => packed(reply, "gzip", gzipSync);
 
-/** The chunks of a server that flushes after each part; the last chunk ends the coding. */
+/** The chunks of a server with a flush after each part; the last chunk ends the coding. */
 async function flushed(coder: Gzip | Deflate | BrotliCompress, ...parts: readonly string[]): Promise<Buffer[]> {
   let given: Buffer[] = [];
   coder.on("data", (piece: Buffer) => given.push(piece));

@@ -1,4 +1,4 @@
-/** Parts that a provider interleaves come one after the other, so that no guardrail takes an unfinished part for a whole one. */
+/** Interleaved parts of a provider come one after the other, so no guardrail takes an unfinished part for a whole one. */
 import { describe, expect, test } from "@jest/globals";
 import type { TurnEvent } from "@sluice/inference-svc/turn/turn.js";
 import { ChatTranslator } from "@sluice/inference-svc/upstream/chat/stream.js";

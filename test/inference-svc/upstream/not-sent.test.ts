@@ -1,4 +1,4 @@
-/** Every setting of a request that a format does not send is named in the receipt, under every dialect. */
+/** Every unsent setting of a request is named in the receipt, under every dialect. */
 import { describe, expect, test } from "@jest/globals";
 import type { TurnRequest } from "@sluice/inference-svc/turn/request.js";
 import { callOptions } from "@sluice/inference-svc/upstream/ai-sdk/request.js";

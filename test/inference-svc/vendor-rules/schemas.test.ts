@@ -1,4 +1,4 @@
-/** Schemas of tools and answers must reach each vendor in a form that it accepts, and unchanged if they already have it. */
+/** Schemas of tools and answers must reach each vendor in an acceptable form, and unchanged if they already have it. */
 import { describe, expect, test } from "@jest/globals";
 import type { TextFormat } from "@sluice/inference-svc/turn/request.js";
 import fc from "../../support/properties.ts";

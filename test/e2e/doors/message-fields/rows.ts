@@ -38,7 +38,7 @@ export const schema = {
 };
 export const format = { type: "json_schema", schema };
 
-/** What becomes of a field: a part of the body sent to the provider, or its path in a warning or a refusal. */
+/** A field's fate: a part of the body sent to the provider, or its path in a warning or a refusal. */
 export type Fate = { readonly carried: string } | { readonly noted: string } | { readonly refused: string };
 export type FieldRow = readonly [field: string, body: object, atClaude: Fate, elsewhere?: Fate];
 

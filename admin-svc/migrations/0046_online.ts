@@ -7,7 +7,7 @@ import { type Kysely, sql } from "kysely";
 export const isOnline = true;
 
 const indexes = {
-  // Only for calls used by learning routers: there are none until an operator enables learning.
+  // Calls used by learning routers; there are none until an operator enables learning.
   usage_records_task: "on usage_records (opened_at) include (task, model, cost_usd) where task is not null",
   usage_records_apart: "on usage_records (opened_at) where not in_turn",
 };

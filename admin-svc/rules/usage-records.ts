@@ -21,7 +21,7 @@ const maxRecords = 500;
 const maxText = 1_024;
 /** Maximum number of turns counted by one record. */
 const maxCount = 1_000_000_000;
-/** Only a word, never a text: prompts are not stored. */
+/** A single word, never a text: prompts are not stored. */
 const taskWord = /^[a-z_]{1,32}$/;
 const uuid = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
 /** The range of an amount column: up to 12 digits before the point and 12 after it. */

@@ -18,7 +18,7 @@ export function insertContents(database: Kysely<Database>, rows: readonly Conten
   return transact(database, async (transaction) => {
     let stored = 0;
     for (const row of rows) {
-      // Without the lock, a concurrent revocation would miss this row.
+      // The lock makes a concurrent revocation wait; otherwise it would miss this row.
       const { numAffectedRows = 0n } = await sql`
         insert into captured_contents (
           generation_id, key_hash, workspace_id, request_id, "user", opened_at, expires_at, key_id, salt, sealed

@@ -156,7 +156,8 @@ async function build(furtherRooms) {
   for (const room of rooms) removeOrphans(join(root, room));
   if (rooms.some((room) => !existsSync(join(root, room, "dist", ".tsbuildinfo"))))
     say("building: tsc -b, which takes up to a minute");
-  // One project and one thread at a time, which takes 400 MiB; the compiler's default took 1,110 MiB and was a fifth faster (two cores, 2026-11-28).
+  // Compiles one project in one thread at a time, which takes 400 MiB; the compiler's default took 1,110 MiB and was a fifth faster (two cores,
+  // 2026-11-28).
   await compileChanged(programRooms, "--builders", "1", "--singleThreaded");
   if (furtherRooms.length > 0) await compile(furtherRooms);
   const { isConsoleBuilt } = await consoleBuild();

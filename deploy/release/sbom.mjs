@@ -17,7 +17,7 @@ if (workspace === undefined) {
   process.stderr.write(`usage: npm run sbom -- ${Object.keys(workspaces).join("|")} [--output-file FILE]\n`);
   process.exit(2);
 }
-// Only the image for a first look has optional packages: Postgres.
+// The image for a first look is the only one with optional packages: Postgres.
 const omitted = image === "first-look" ? ["dev"] : ["dev", "optional"];
 // The lock file decides; npm would also report packages not installed here.
 const fixed = ["--package-lock-only", "--ignore-npm-errors", "--workspace", workspace];

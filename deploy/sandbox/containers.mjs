@@ -6,7 +6,7 @@ import { setTimeout as pause } from "node:timers/promises";
 /** All containers are in use. */
 export class Busy extends Error {}
 
-/** One tenant must not take all containers. */
+/** Limit per tenant, so that no tenant takes all containers. */
 const maxPerTenant = 5;
 /** Maximum number of runs of a container, under way and waiting. */
 const maxRuns = 16;

@@ -5,7 +5,7 @@ import type { Database } from "../database.ts";
 
 export interface ConnectionLimits {
   readonly max: number;
-  /** Also limits the wait for a free connection of the pool. */
+  /** Limit for connecting, and for the wait for a free connection of the pool. */
   readonly connectTimeoutMs: number;
   /** No limit when 0. */
   readonly statementTimeoutMs: number;

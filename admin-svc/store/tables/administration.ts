@@ -86,7 +86,7 @@ type GuardrailSettingColumns = {
 export interface GuardrailsTable extends GuardrailSettingColumns {
   id: Generated<string>;
   workspace_id: string;
-  /** Set fields of the routing policy. */
+  /** The configured fields of the routing policy. */
   routing_policy: JSONColumnType<RoutingPolicyJson, string | undefined>;
   created_at: Stamp;
   updated_at: ColumnType<Date, never, Date>;

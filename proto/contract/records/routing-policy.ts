@@ -13,7 +13,7 @@ import {
   word,
 } from "../../lib/validation/shape.ts";
 
-/** Set fields, by their names in JSON. */
+/** The configured fields, by their names in JSON. */
 export type RoutingPolicyJson = JsonObject;
 
 /** Changed fields; null clears a field. */

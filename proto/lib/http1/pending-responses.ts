@@ -4,7 +4,7 @@ import type { Duplex } from "node:stream";
 
 /** Stored on the socket itself: a WeakMap kept every finished response alive through young collections, a tenth of a gateway's time. */
 const pendingResponses = Symbol("owed");
-/** Set while a connection upgraded to another protocol has work under way. */
+/** Present while a connection upgraded to another protocol has work under way. */
 const inUse = Symbol("in use");
 type TrackedSocket = Duplex & { [pendingResponses]?: ServerResponse[]; [inUse]?: boolean };
 

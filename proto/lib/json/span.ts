@@ -21,7 +21,7 @@ export interface ByteSpan {
 export interface JsonMember extends ByteSpan {
   /** The decoded key. */
   readonly key: string;
-  /** Its elements, if recorded by the scan. */
+  /** Elements of the member, if recorded by the scan. */
   readonly array?: ScannedArray | undefined;
 }
 
@@ -81,8 +81,8 @@ export function elementsOf(bytes: Buffer, start = 0): ByteSpan[] {
 }
 
 /**
- * One element of the array at `start`.
- * @param ends of the elements up to this one, from the bracket on
+ * An element of the array at `start`.
+ * @param ends of the elements up to this element, from the bracket on
  */
 export function elementAt(bytes: Buffer, start: number, ends: readonly number[], index: number): ByteSpan {
   const first = index === 0 ? enter(bytes, start, openBracket) : skipComma(bytes, start + ends[index - 1]!);

@@ -56,7 +56,7 @@ export interface LogFields {
   readonly alert?: string;
   /** Work on records stored before an upgrade. */
   readonly backfill?: string;
-  /** Its progress. */
+  /** Progress of the backfill. */
   readonly reached?: string;
   readonly role?: string | undefined;
   readonly process?: string;

@@ -20,7 +20,7 @@ export interface LineSink {
 export const openLog = (room: string, level: LogLevel, sink?: LineSink): Logger =>
   new JsonLog(room, levels[level], sink);
 
-/** One writer for all logs of the process: otherwise a line of another log could split a line that the pipe accepted only in part. */
+/** Shared by all logs of the process: otherwise a line of another log could split a line that the pipe accepted only in part. */
 let standardOutput: LineOutput | undefined;
 
 class JsonLog implements Logger {

@@ -98,7 +98,7 @@ export class JointScan {
         index++;
         continue;
       }
-      // Only the first half of a pair needs the slower call.
+      // The slower call is needed only for the first half of a pair.
       if (code >= 0xd800 && code <= 0xdbff) code = text.codePointAt(index) as number;
       const symbol = symbols.of(code);
       const move = state.moves[symbol] ?? joint.move(state, symbol);

@@ -69,7 +69,7 @@ export class PatternScan implements Scan {
         }
       }
       let code = unitAt(text, index);
-      // Only the first half of a pair needs the slower call.
+      // The slower call is needed only for the first half of a pair.
       if (code >= 0xd800 && code <= 0xdbff) code = text.codePointAt(index) as number;
       const symbol = symbols.symbolOf(code);
       const move = state.moves[symbol] ?? this.#automaton.move(state, symbol);

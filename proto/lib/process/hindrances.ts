@@ -7,7 +7,7 @@ import type { Logger } from "../log/log.ts";
 
 const lookMs = 1_000;
 
-/** What can hinder a process; docs/operate/hindrances.md explains each. */
+/** Possible hindrances of a process; docs/operate/hindrances.md explains each. */
 export type Cause = "spool" | "policy" | "descriptors" | "memory" | "configuration" | "egress";
 
 export interface Hindrance {

@@ -32,7 +32,7 @@ export function createTlsServer(
   const server = createSecureServer(
     { ...options, ...secured(certificates.current), requestCert: true, rejectUnauthorized: true },
     (request, response) => {
-      // With TLS, the certificate replaces the token.
+      // The certificate replaces the token on TLS connections.
       request.headers[serviceTokenHeader] = presented(token);
       handle(request, response);
     },

@@ -4,7 +4,7 @@ import { type JsonSchema, type Shape, child } from "./base.ts";
 import { array } from "./containers.ts";
 import { oneOf } from "./scalars.ts";
 
-/** Also accepts null, which counts as unset. */
+/** Extends a shape by null, which counts as unset. */
 export function nullable<Value>(shape: Shape<Value>): Shape<Value | null> {
   if (shape.takesNull) return shape;
   return {

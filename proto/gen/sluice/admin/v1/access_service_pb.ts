@@ -371,7 +371,7 @@ export type Guardrail = Message<"sluice.admin.v1.Guardrail"> & {
   accountDefault: boolean;
 
   /**
-   * Message of the 403 instead of the default one; absent for the default.
+   * Message of the 403; absent for the default.
    *
    * @generated from field: optional string blocked_message = 12;
    */
@@ -462,7 +462,7 @@ export type Caller = Message<"sluice.admin.v1.Caller"> & {
   guardrail?: Guardrail | undefined;
 
   /**
-   * Whether the key spends from a budget, its own or a shared one: every call must then be reserved.
+   * Whether the key spends from its own or a shared budget: every call then needs a reservation.
    *
    * @generated from field: bool has_budget = 6;
    */
@@ -476,7 +476,7 @@ export type Caller = Message<"sluice.admin.v1.Caller"> & {
   workspaceGuardrails: Guardrail[];
 
   /**
-   * Rate limits of this key; absent without limits of its own.
+   * The key's own rate limits; absent when it has none.
    *
    * @generated from field: optional sluice.admin.v1.RateLimits rate_limits = 8;
    */
@@ -525,7 +525,7 @@ export type ResolveKeyRequest = Message<"sluice.admin.v1.ResolveKeyRequest"> & {
   keyHash: string;
 
   /**
-   * Whether the process refuses a policy with unknown fields. Older builds leave this out, and get UNAVAILABLE for a policy with a field they cannot know.
+   * SHA-256 of further keys, a hundred at most. They are answered only with `refuses_unknown`.
    *
    * @generated from field: bool refuses_unknown = 2;
    */
@@ -547,7 +547,7 @@ export const ResolveKeyRequestSchema: GenMessage<ResolveKeyRequest> = /*@__PURE_
   messageDesc(file_sluice_admin_v1_access_service, 8);
 
 /**
- * One of the further keys of a request.
+ * A further key of a request.
  *
  * @generated from message sluice.admin.v1.FurtherKey
  */
@@ -610,7 +610,7 @@ export type ResolveKeyResponse = Message<"sluice.admin.v1.ResolveKeyResponse"> &
   further: FurtherKey[];
 
   /**
-   * Guardrails of the further keys, each of them once.
+   * Guardrails of the further keys, without duplicates.
    *
    * @generated from field: repeated sluice.admin.v1.Guardrail guardrails = 4;
    */
@@ -625,7 +625,7 @@ export const ResolveKeyResponseSchema: GenMessage<ResolveKeyResponse> = /*@__PUR
   messageDesc(file_sluice_admin_v1_access_service, 10);
 
 /**
- * Asks for the inactive end users of one workspace.
+ * Requests the inactive end users of a workspace.
  *
  * @generated from message sluice.admin.v1.ListInactiveEndUsersRequest
  */
@@ -716,13 +716,13 @@ export const EndpointNewsSchema: GenMessage<EndpointNews> = /*@__PURE__*/
   messageDesc(file_sluice_admin_v1_access_service, 13);
 
 /**
- * The first message has `process`, later ones are acknowledgements or news.
+ * The first message has `process`; later messages are acknowledgements or news.
  *
  * @generated from message sluice.admin.v1.WatchPolicyRequest
  */
 export type WatchPolicyRequest = Message<"sluice.admin.v1.WatchPolicyRequest"> & {
   /**
-   * Name of the watching process, unique among live ones; only in the first message.
+   * Name of the watching process, unique among running processes; only in the first message.
    *
    * @generated from field: string process = 1;
    */
@@ -736,7 +736,7 @@ export type WatchPolicyRequest = Message<"sluice.admin.v1.WatchPolicyRequest"> &
   appliedGeneration: bigint;
 
   /**
-   * Whether this process wants to hear what others learn of endpoints; only in the first message.
+   * Whether this process requests endpoint news from other processes; only in the first message.
    *
    * @generated from field: bool hears_endpoints = 3;
    */
@@ -793,7 +793,7 @@ export type WatchPolicyResponse = Message<"sluice.admin.v1.WatchPolicyResponse">
   knows: { [key: string]: number };
 
   /**
-   * News of other processes. A message with news has nothing else, and is no heartbeat.
+   * News of other processes. A message with news has no other content, and is no heartbeat.
    *
    * @generated from field: repeated sluice.admin.v1.EndpointNews endpoints = 5;
    */
@@ -944,7 +944,7 @@ export enum GuardrailMode {
   ENFORCE = 1,
 
   /**
-   * Findings are reported, and nothing changes.
+   * Findings are reported, but nothing changes.
    *
    * @generated from enum value: GUARDRAIL_MODE_AUDIT = 2;
    */
@@ -1012,7 +1012,7 @@ export enum ScanScope {
   ALL_MESSAGES = 1,
 
   /**
-   * Only messages of the user.
+   * Messages of the user.
    *
    * @generated from enum value: SCAN_SCOPE_USER_ONLY = 2;
    */

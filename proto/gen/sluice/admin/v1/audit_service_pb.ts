@@ -65,7 +65,7 @@ export type ListAuditRequest = Message<"sluice.admin.v1.ListAuditRequest"> & {
   workspaceId: string;
 
   /**
-   * Value of next_cursor in the page before; empty for the first page.
+   * Value of next_cursor of the preceding page; empty for the first page.
    *
    * @generated from field: string cursor = 7;
    */
@@ -100,7 +100,7 @@ export type ListAuditResponse = Message<"sluice.admin.v1.ListAuditResponse"> & {
   entries: AuditEntry[];
 
   /**
-   * Cursor of the next page; empty on the last one.
+   * Cursor of the next page; empty on the last page.
    *
    * @generated from field: string next_cursor = 2;
    */
@@ -170,7 +170,7 @@ export type AuditEntry = Message<"sluice.admin.v1.AuditEntry"> & {
   beforeJson: Uint8Array;
 
   /**
-   * JSON: what was there afterwards. Empty for a removed record and once erased.
+   * JSON: the new state. Empty for a removed record and once erased.
    *
    * @generated from field: bytes after_json = 8;
    */
@@ -205,7 +205,7 @@ export type AuditEntry = Message<"sluice.admin.v1.AuditEntry"> & {
   erasedAt?: Timestamp | undefined;
 
   /**
-   * Name of the changed key, guardrail or workspace: its present one, or else the one in this entry. Absent where neither is known.
+   * Current name of the changed key, guardrail or workspace, or else the name in this entry. Absent when neither is known.
    *
    * @generated from field: optional string target_name = 13;
    */
@@ -227,7 +227,7 @@ export const AuditEntrySchema: GenMessage<AuditEntry> = /*@__PURE__*/
   messageDesc(file_sluice_admin_v1_audit_service, 2);
 
 /**
- * Asks for the state of the log.
+ * Requests the state of the log.
  *
  * @generated from message sluice.admin.v1.VerifyAuditRequest
  */
@@ -254,7 +254,7 @@ export const VerifyAuditRequestSchema: GenMessage<VerifyAuditRequest> = /*@__PUR
  */
 export type VerifyAuditResponse = Message<"sluice.admin.v1.VerifyAuditResponse"> & {
   /**
-   * The default workspace first.
+   * The default workspace comes first.
    *
    * @generated from field: repeated sluice.admin.v1.AuditState states = 1;
    */
@@ -317,7 +317,7 @@ export type AuditState = Message<"sluice.admin.v1.AuditState"> & {
   head: string;
 
   /**
-   * Numbers of the first ten wrong entries, and of the last one when the end of the log is missing.
+   * Numbers of the first ten wrong entries, and of the last entry when the end of the log is missing.
    *
    * @generated from field: repeated uint64 wrong = 7;
    */

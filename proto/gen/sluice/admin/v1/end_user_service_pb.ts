@@ -220,7 +220,7 @@ export const CreateEndUserResponseSchema: GenMessage<CreateEndUserResponse> = /*
   messageDesc(file_sluice_admin_v1_end_user_service, 6);
 
 /**
- * Asks for one end user.
+ * Requests an end user.
  *
  * @generated from message sluice.admin.v1.GetEndUserRequest
  */
@@ -345,7 +345,7 @@ export const EndUserService: GenService<{
     output: typeof GetEndUserResponseSchema;
   },
   /**
-   * Deactivates an end user, who stays registered; may be repeated. Faults as UpdateEndUser.
+   * Deactivates an end user without removing the registration; may be repeated. Faults as UpdateEndUser.
    *
    * @generated from rpc sluice.admin.v1.EndUserService.DeleteEndUser
    */

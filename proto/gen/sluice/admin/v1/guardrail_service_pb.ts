@@ -60,7 +60,7 @@ export type PutGuardrailResponse = Message<"sluice.admin.v1.PutGuardrailResponse
   guardrail?: GuardrailRecord | undefined;
 
   /**
-   * Whether this call made the guardrail.
+   * Whether this call created the guardrail.
    *
    * @generated from field: bool created = 2;
    */
@@ -74,7 +74,7 @@ export type PutGuardrailResponse = Message<"sluice.admin.v1.PutGuardrailResponse
   generation: bigint;
 
   /**
-   * Whether this call made the guardrail, or changed a setting of it. Otherwise nothing was written.
+   * Whether this call created the guardrail, or changed any of its settings. Otherwise nothing was written.
    *
    * @generated from field: bool changed = 4;
    */
@@ -123,7 +123,7 @@ export const CheckGuardrailRequestSchema: GenMessage<CheckGuardrailRequest> = /*
  */
 export type CheckGuardrailResponse = Message<"sluice.admin.v1.CheckGuardrailResponse"> & {
   /**
-   * The enforced part; without an id when it is not stored.
+   * The enforced part; without an id for an unstored guardrail.
    *
    * @generated from field: sluice.admin.v1.Guardrail guardrail = 1;
    */
@@ -151,7 +151,7 @@ export type AssignKeysRequest = Message<"sluice.admin.v1.AssignKeysRequest"> & {
   guardrailId: string;
 
   /**
-   * 1 to 500 key hashes, each at least 1 character. Repeated ones count once; unknown ones are not counted.
+   * 1 to 500 key hashes, each at least 1 character. Repeated hashes count once; unknown hashes are not counted.
    *
    * @generated from field: repeated string key_hashes = 2;
    */
@@ -194,7 +194,7 @@ export const AssignKeysResponseSchema: GenMessage<AssignKeysResponse> = /*@__PUR
   messageDesc(file_sluice_admin_v1_guardrail_service, 5);
 
 /**
- * Keys to release.
+ * Keys to remove the guardrail from.
  *
  * @generated from message sluice.admin.v1.UnassignKeysRequest
  */
@@ -361,7 +361,7 @@ export type GuardrailRecord = Message<"sluice.admin.v1.GuardrailRecord"> & {
   limitUsd?: string | undefined;
 
   /**
-   * Reset of that budget, in UTC: daily, weekly (on Mondays) or monthly. Set with limit_usd, else empty.
+   * Reset of the budget, in UTC: daily, weekly (on Mondays) or monthly. Set with limit_usd, else empty.
    *
    * @generated from field: string reset_interval = 16;
    */
@@ -467,7 +467,7 @@ export const ListGuardrailsResponseSchema: GenMessage<ListGuardrailsResponse> = 
   messageDesc(file_sluice_admin_v1_guardrail_service, 10);
 
 /**
- * A guardrail to make.
+ * A guardrail to create.
  *
  * @generated from message sluice.admin.v1.CreateGuardrailRequest
  */
@@ -621,7 +621,7 @@ export const CreateGuardrailResponseSchema: GenMessage<CreateGuardrailResponse> 
   messageDesc(file_sluice_admin_v1_guardrail_service, 12);
 
 /**
- * Asks for one guardrail.
+ * Requests a guardrail.
  *
  * @generated from message sluice.admin.v1.GetGuardrailRequest
  */
@@ -753,7 +753,7 @@ export const DeleteGuardrailRequestSchema: GenMessage<DeleteGuardrailRequest> = 
  */
 export type DeleteGuardrailResponse = Message<"sluice.admin.v1.DeleteGuardrailResponse"> & {
   /**
-   * The policy generation from which no key holds it.
+   * The policy generation from which no key has it.
    *
    * @generated from field: uint64 generation = 1;
    */
@@ -774,7 +774,7 @@ export const DeleteGuardrailResponseSchema: GenMessage<DeleteGuardrailResponse> 
  */
 export type ListKeyAssignmentsRequest = Message<"sluice.admin.v1.ListKeyAssignmentsRequest"> & {
   /**
-   * UUID of the guardrail; absent for those of all guardrails of the workspace.
+   * UUID of the guardrail; absent for the assignments of all guardrails of the workspace.
    *
    * @generated from field: optional string guardrail_id = 1;
    */
@@ -900,7 +900,7 @@ export const KeyAssignmentSchema: GenMessage<KeyAssignment> = /*@__PURE__*/
  */
 export const GuardrailService: GenService<{
   /**
-   * Gives every listed key of the caller's workspace this guardrail, in place of the one it holds. All or nothing.
+   * Assigns this guardrail to every listed key of the caller's workspace, replacing the key's current guardrail. All or nothing.
    * Faults: INVALID_REQUEST, UNAUTHENTICATED, PERMISSION_DENIED, NOT_FOUND (guardrail), INTERNAL.
    *
    * @generated from rpc sluice.admin.v1.GuardrailService.AssignKeys
@@ -982,7 +982,7 @@ export const GuardrailService: GenService<{
     output: typeof ListKeyAssignmentsResponseSchema;
   },
   /**
-   * Makes the guardrail of an external id, or gives it these settings. Concurrent calls make one guardrail. Faults as CreateGuardrail.
+   * Creates the guardrail of an external id, or updates it to these settings. Concurrent calls create one guardrail. Faults as CreateGuardrail.
    *
    * @generated from rpc sluice.admin.v1.GuardrailService.PutGuardrail
    */

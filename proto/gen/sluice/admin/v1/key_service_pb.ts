@@ -60,14 +60,14 @@ export type Key = Message<"sluice.admin.v1.Key"> & {
   kind: KeyKind;
 
   /**
-   * Refused like an unknown key while this is true.
+   * While true, the key is refused like an unknown key.
    *
    * @generated from field: bool disabled = 6;
    */
   disabled: boolean;
 
   /**
-   * Refused like an unknown key from then on; absent when it does not expire.
+   * From this time on, the key is refused like an unknown key; absent when it does not expire.
    *
    * @generated from field: optional google.protobuf.Timestamp expires_at = 7;
    */
@@ -159,7 +159,7 @@ export const KeySchema: GenMessage<Key> = /*@__PURE__*/
  */
 export type Spending = Message<"sluice.admin.v1.Spending"> & {
   /**
-   * Total since the key was made.
+   * Total since the creation of the key.
    *
    * @generated from field: string total = 1;
    */
@@ -243,7 +243,7 @@ export type ListKeysRequest = Message<"sluice.admin.v1.ListKeysRequest"> & {
   query: string;
 
   /**
-   * Order: name, created, spent or last_used, after a minus in the opposite direction; empty means created.
+   * Order: name, created, spent or last_used; a leading minus reverses it. Empty means created.
    *
    * @generated from field: string sort = 6;
    */
@@ -286,7 +286,7 @@ export const ListKeysResponseSchema: GenMessage<ListKeysResponse> = /*@__PURE__*
   messageDesc(file_sluice_admin_v1_key_service, 3);
 
 /**
- * A key to make.
+ * A key to create.
  *
  * @generated from message sluice.admin.v1.CreateKeyRequest
  */
@@ -391,7 +391,7 @@ export const CreateKeyResponseSchema: GenMessage<CreateKeyResponse> = /*@__PURE_
   messageDesc(file_sluice_admin_v1_key_service, 5);
 
 /**
- * Asks for one key, by its hash or by its external id.
+ * Requests a key, by its hash or by its external id.
  *
  * @generated from message sluice.admin.v1.GetKeyRequest
  */
@@ -643,14 +643,14 @@ export type PutKeyResponse = Message<"sluice.admin.v1.PutKeyResponse"> & {
   key?: Key | undefined;
 
   /**
-   * The key itself where this call made it; otherwise empty.
+   * The key itself if this call created it; otherwise empty.
    *
    * @generated from field: string secret = 2;
    */
   secret: string;
 
   /**
-   * Whether this call made the key.
+   * Whether this call created the key.
    *
    * @generated from field: bool created = 3;
    */
@@ -664,7 +664,7 @@ export type PutKeyResponse = Message<"sluice.admin.v1.PutKeyResponse"> & {
   generation: bigint;
 
   /**
-   * Whether this call made the key, or changed a setting of it. Otherwise nothing was written.
+   * Whether this call created the key, or changed any of its settings. Otherwise nothing was written.
    *
    * @generated from field: bool changed = 5;
    */
@@ -679,7 +679,7 @@ export const PutKeyResponseSchema: GenMessage<PutKeyResponse> = /*@__PURE__*/
   messageDesc(file_sluice_admin_v1_key_service, 15);
 
 /**
- * Asks for the calling key.
+ * Requests the calling key.
  *
  * @generated from message sluice.admin.v1.GetCurrentKeyRequest
  */
@@ -733,7 +733,7 @@ export const KeyService: GenService<{
     output: typeof ListKeysResponseSchema;
   },
   /**
-   * Makes a key. Its secret is in this answer and nowhere else. Faults as ListKeys.
+   * Creates a key. Its secret is only in this answer. Faults as ListKeys.
    *
    * @generated from rpc sluice.admin.v1.KeyService.CreateKey
    */
@@ -763,7 +763,7 @@ export const KeyService: GenService<{
     output: typeof UpdateKeyResponseSchema;
   },
   /**
-   * Revokes a key for good and takes its guardrail from it; may be repeated. Faults as GetKey.
+   * Revokes a key permanently and removes its guardrail; may be repeated. Faults as GetKey.
    *
    * @generated from rpc sluice.admin.v1.KeyService.DeleteKey
    */
@@ -783,7 +783,7 @@ export const KeyService: GenService<{
     output: typeof RotateKeyResponseSchema;
   },
   /**
-   * Makes the key of an external id, or gives it these settings. Concurrent calls make one key. Faults as ListKeys.
+   * Creates the key of an external id, or updates it to these settings. Concurrent calls create one key. Faults as ListKeys.
    *
    * @generated from rpc sluice.admin.v1.KeyService.PutKey
    */

@@ -23,7 +23,7 @@ export const file_sluice_admin_v1_ledger_service: GenFile = /*@__PURE__*/
  */
 export type UsageRecord = Message<"sluice.admin.v1.UsageRecord"> & {
   /**
-   * UUID version 7 of the turn; the time in it is when the turn was admitted.
+   * UUID version 7 of the turn; its timestamp is the admission of the turn.
    *
    * @generated from field: string turn_id = 1;
    */
@@ -93,7 +93,7 @@ export type UsageRecord = Message<"sluice.admin.v1.UsageRecord"> & {
   openedAtMs: bigint;
 
   /**
-   * Milliseconds from the beginning of the call to its end.
+   * Milliseconds from the start of the call to its end.
    *
    * @generated from field: uint32 duration_ms = 11;
    */
@@ -192,14 +192,14 @@ export type UsageRecord = Message<"sluice.admin.v1.UsageRecord"> & {
   kind: CallKind;
 
   /**
-   * Milliseconds from the beginning of the call to the provider's first event; absent without one.
+   * Milliseconds from the start of the call to the provider's first event; absent without one.
    *
    * @generated from field: optional uint32 first_ms = 25;
    */
   firstMs?: number | undefined;
 
   /**
-   * stop, tool_calls, length or content_filter; absent when the answer did not come to its end.
+   * stop, tool_calls, length or content_filter; absent for an unfinished answer.
    *
    * @generated from field: optional string finish_reason = 26;
    */
@@ -248,7 +248,7 @@ export const UsageRecordSchema: GenMessage<UsageRecord> = /*@__PURE__*/
  */
 export type TokenCounts = Message<"sluice.admin.v1.TokenCounts"> & {
   /**
-   * Tokens of the prompt, cached ones among them.
+   * Tokens of the prompt, including cached tokens.
    *
    * @generated from field: uint32 input = 1;
    */
@@ -269,7 +269,7 @@ export type TokenCounts = Message<"sluice.admin.v1.TokenCounts"> & {
   cacheWrite: number;
 
   /**
-   * Tokens of the answer, reasoning among them.
+   * Tokens of the answer, including reasoning.
    *
    * @generated from field: uint32 output = 4;
    */
@@ -291,8 +291,8 @@ export const TokenCountsSchema: GenMessage<TokenCounts> = /*@__PURE__*/
   messageDesc(file_sluice_admin_v1_ledger_service, 1);
 
 /**
- * Record of one turn, refused ones among them: what it was and how it ended. It has no text of a prompt, an answer or an error. Calls and costs
- * are in the UsageRecords of the same generation.
+ * Record of a turn, including refused turns: its request and its outcome. It contains no text of a prompt, an answer or an error. Calls and costs are in
+ * the UsageRecords of the same generation.
  *
  * @generated from message sluice.admin.v1.TurnRecord
  */
@@ -319,7 +319,7 @@ export type TurnRecord = Message<"sluice.admin.v1.TurnRecord"> & {
   bootId: string;
 
   /**
-   * Counts from 1 without a gap within a boot, apart from the sequence of UsageRecords. A process sends its records in this order.
+   * Counts from 1 without a gap within a boot, separately from the sequence of UsageRecords. A process sends its records in this order.
    *
    * @generated from field: uint64 sequence = 4;
    */
@@ -354,7 +354,7 @@ export type TurnRecord = Message<"sluice.admin.v1.TurnRecord"> & {
   openedAtMs: bigint;
 
   /**
-   * Milliseconds from the beginning of the turn to its end.
+   * Milliseconds from the start of the turn to its end.
    *
    * @generated from field: uint32 duration_ms = 9;
    */
@@ -417,7 +417,7 @@ export type TurnRecord = Message<"sluice.admin.v1.TurnRecord"> & {
   guardrailId: string;
 
   /**
-   * Label of its rule; empty when none is known.
+   * Label of the rule; empty when unknown.
    *
    * @generated from field: string rule = 18;
    */
@@ -466,7 +466,7 @@ export type TurnRecord = Message<"sluice.admin.v1.TurnRecord"> & {
   guardrailAction: FilterAction;
 
   /**
-   * What went wrong at the provider, such as connect_refused or http_500, when the turn failed for it; empty otherwise.
+   * Error at the provider, such as connect_refused or http_500, when it caused the failure of the turn; empty otherwise.
    *
    * @generated from field: string provider_error = 25;
    */
@@ -613,7 +613,7 @@ export const ReserveBudgetRequestSchema: GenMessage<ReserveBudgetRequest> = /*@_
  */
 export type ReserveBudgetResponse = Message<"sluice.admin.v1.ReserveBudgetResponse"> & {
   /**
-   * True if the call fits every budget of the key, or if it has none.
+   * True if the call fits every budget of the key, or if it has no budget.
    *
    * @generated from field: bool admitted = 1;
    */
@@ -804,7 +804,7 @@ export type SettledCall = Message<"sluice.admin.v1.SettledCall"> & {
   attempt: number;
 
   /**
-   * USD as a decimal string: cost of the call; empty when it cost nothing.
+   * USD as a decimal string: cost of the call; empty for a call without cost.
    *
    * @generated from field: string cost_usd = 3;
    */
@@ -975,7 +975,7 @@ export type TaskSpending = Message<"sluice.admin.v1.TaskSpending"> & {
   model: string;
 
   /**
-   * USD as a decimal string.
+   * Prompt and answer of one turn, as exchanged between client and gateway, up to the limit of the configuration file.
    *
    * @generated from field: string cost_usd = 3;
    */
@@ -1150,7 +1150,7 @@ export enum AttemptStatus {
   UNSPECIFIED = 0,
 
   /**
-   * The answer is whole.
+   * The answer is complete.
    *
    * @generated from enum value: ATTEMPT_STATUS_COMPLETED = 1;
    */
@@ -1164,7 +1164,7 @@ export enum AttemptStatus {
   INCOMPLETE = 2,
 
   /**
-   * The provider failed, or a limit of ours ended the call.
+   * The provider failed, or one of Sluice's limits ended the call.
    *
    * @generated from enum value: ATTEMPT_STATUS_FAILED = 3;
    */
@@ -1254,7 +1254,7 @@ export enum CallOperation {
   OCR = 7,
 
   /**
-   * Makes an image for an answer.
+   * Generates an image for an answer.
    *
    * @generated from enum value: CALL_OPERATION_IMAGE = 8;
    */
@@ -1337,7 +1337,7 @@ export enum CallPayer {
   KEY = 1,
 
   /**
-   * The operator: the call is on record and counts in no budget.
+   * The operator: the call is recorded, but counts in no budget.
    *
    * @generated from enum value: CALL_PAYER_OPERATOR = 2;
    */
@@ -1434,7 +1434,7 @@ export enum CallKind {
   ADVISOR = 16,
 
   /**
-   * Makes an image for an answer; the key pays.
+   * Generates an image for an answer; the key pays.
    *
    * @generated from enum value: CALL_KIND_IMAGE = 17;
    */
@@ -1475,7 +1475,7 @@ export enum TurnOutcome {
   UNSPECIFIED = 0,
 
   /**
-   * The answer is whole.
+   * The answer is complete.
    *
    * @generated from enum value: TURN_OUTCOME_COMPLETED = 1;
    */

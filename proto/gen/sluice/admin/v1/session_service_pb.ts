@@ -75,7 +75,7 @@ export const RecordRefusalResponseSchema: GenMessage<RecordRefusalResponse> = /*
  */
 export type RecordEndedTurnRequest = Message<"sluice.admin.v1.RecordEndedTurnRequest"> & {
   /**
-   * Its generation id.
+   * Generation id of the turn.
    *
    * @generated from field: string generation_id = 1;
    */
@@ -272,7 +272,7 @@ export const OpenSessionRequestSchema: GenMessage<OpenSessionRequest> = /*@__PUR
  */
 export type OpenSessionResponse = Message<"sluice.admin.v1.OpenSessionResponse"> & {
   /**
-   * Secret of the session: 43 base62 characters, in this answer and nowhere else.
+   * Secret of the session: 43 base62 characters, only in this answer.
    *
    * @generated from field: string secret = 1;
    */
@@ -328,7 +328,7 @@ export const ResolveSessionRequestSchema: GenMessage<ResolveSessionRequest> = /*
  */
 export type ResolveSessionResponse = Message<"sluice.admin.v1.ResolveSessionResponse"> & {
   /**
-   * Absent when there is no such session, or it has ended, or the gateway does not know its role.
+   * Absent when there is no such session, or it has ended, or the gateway does not support its role.
    *
    * @generated from field: sluice.admin.v1.Session session = 1;
    */
@@ -370,7 +370,7 @@ export const ResolvePersonRequestSchema: GenMessage<ResolvePersonRequest> = /*@_
  */
 export type ResolvePersonResponse = Message<"sluice.admin.v1.ResolvePersonResponse"> & {
   /**
-   * As a session, without times.
+   * In the form of a session, without times.
    *
    * @generated from field: sluice.admin.v1.Session session = 1;
    */
@@ -428,7 +428,7 @@ export const EndSessionResponseSchema: GenMessage<EndSessionResponse> = /*@__PUR
   messageDesc(file_sluice_admin_v1_session_service, 13);
 
 /**
- * Question for the state of the configuration file.
+ * Requests the state of the configuration file.
  *
  * @generated from message sluice.admin.v1.FindConfigRefusalRequest
  */
@@ -449,7 +449,7 @@ export const FindConfigRefusalRequestSchema: GenMessage<FindConfigRefusalRequest
  */
 export type FindConfigRefusalResponse = Message<"sluice.admin.v1.FindConfigRefusalResponse"> & {
   /**
-   * Absent when the file, as it was last read, is in force, and in a process without one.
+   * Absent when the last read file is in force, and in a process without a file.
    *
    * @generated from field: sluice.common.v1.ConfigRefusal refusal = 1;
    */
@@ -501,7 +501,7 @@ export const SessionService: GenService<{
     output: typeof ResolvePersonResponseSchema;
   },
   /**
-   * Ends a session, or all of its person or key. May be repeated.
+   * Ends a session, or all sessions of its person or key. May be repeated.
    *
    * @generated from rpc sluice.admin.v1.SessionService.EndSession
    */

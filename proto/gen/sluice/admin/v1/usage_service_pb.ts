@@ -17,7 +17,7 @@ export const file_sluice_admin_v1_usage_service: GenFile = /*@__PURE__*/
   fileDesc("CiNzbHVpY2UvYWRtaW4vdjEvdXNhZ2Vfc2VydmljZS5wcm90bxIPc2x1aWNlLmFkbWluLnYxIkEKFEdldEdlbmVyYXRpb25SZXF1ZXN0EhUKDWdlbmVyYXRpb25faWQYASABKAkSEgoKcmVxdWVzdF9pZBgCIAEoCSK1AQoVR2V0R2VuZXJhdGlvblJlc3BvbnNlEi0KB3JlY29yZHMYASADKAsyHC5zbHVpY2UuYWRtaW4udjEuVXNhZ2VSZWNvcmQSLwoKZ2VuZXJhdGlvbhgCIAEoCzIbLnNsdWljZS5hZG1pbi52MS5HZW5lcmF0aW9uEiIKFWNvbnRlbnRfZXhwaXJlc19hdF9tcxgDIAEoA0gAiAEBQhgKFl9jb250ZW50X2V4cGlyZXNfYXRfbXMiSAobR2V0R2VuZXJhdGlvbkNvbnRlbnRSZXF1ZXN0EhUKDWdlbmVyYXRpb25faWQYASABKAkSEgoKcmVxdWVzdF9pZBgCIAEoCSJkChxHZXRHZW5lcmF0aW9uQ29udGVudFJlc3BvbnNlEi0KB2NvbnRlbnQYASABKAsyHC5zbHVpY2UuYWRtaW4udjEuVHVybkNvbnRlbnQSFQoNZXhwaXJlc19hdF9tcxgCIAEoAyKGBgoKR2VuZXJhdGlvbhIKCgJpZBgBIAEoCRISCgpyZXF1ZXN0X2lkGAIgASgJEhQKDG9wZW5lZF9hdF9tcxgDIAEoAxIQCghrZXlfaGFzaBgEIAEoCRIQCghrZXlfbmFtZRgFIAEoCRINCgVtb2RlbBgGIAEoCRIXCg9yZXF1ZXN0ZWRfbW9kZWwYByABKAkSEAoIcHJvdmlkZXIYCCABKAkSFAoMc2VydmljZV90aWVyGAkgASgJEgwKBGRvb3IYCiABKAkSMQoJb3BlcmF0aW9uGAsgASgOMh4uc2x1aWNlLmFkbWluLnYxLkNhbGxPcGVyYXRpb24SDAoEdGFzaxgMIAEoCRIQCghzdHJlYW1lZBgNIAEoCBItCgdvdXRjb21lGA4gASgOMhwuc2x1aWNlLmFkbWluLnYxLlR1cm5PdXRjb21lEhMKC2h0dHBfc3RhdHVzGA8gASgNEhIKCmVycm9yX3R5cGUYECABKAkSFAoMZ3VhcmRyYWlsX2lkGBEgASgJEgwKBHJ1bGUYEiABKAkSFQoNZmluaXNoX3JlYXNvbhgTIAEoCRIMCgR1c2VyGBQgASgJEhIKCnNlc3Npb25faWQYFSABKAkSEAoIdHJhY2VfaWQYFiABKAkSEAoIcmVxdWVzdHMYFyABKA0SEAoIYXR0ZW1wdHMYGCABKA0SEAoIY29zdF91c2QYGSABKAkSFAoMaW5wdXRfdG9rZW5zGBogASgEEhUKDWNhY2hlZF90b2tlbnMYGyABKAQSFQoNb3V0cHV0X3Rva2VucxgcIAEoBBIYChByZWFzb25pbmdfdG9rZW5zGB0gASgEEhQKDGlzX2VzdGltYXRlZBgeIAEoCBIVCghmaXJzdF9tcxgfIAEoBEgAiAEBEhMKC2R1cmF0aW9uX21zGCAgASgEEhQKDHdvcmtzcGFjZV9pZBghIAEoCRIWCg5wcm92aWRlcl9lcnJvchgiIAEoCRIVCg1wcm92aWRlcl9jb2RlGCMgASgJQgsKCV9maXJzdF9tcyKSAgoWTGlzdEdlbmVyYXRpb25zUmVxdWVzdBIOCgZjdXJzb3IYASABKAkSDQoFbGltaXQYAiABKA0SDAoEZnJvbRgDIAEoCRIKCgJ0bxgEIAEoCRIQCghrZXlfaGFzaBgFIAEoCRINCgVtb2RlbBgGIAEoCRIQCghwcm92aWRlchgHIAEoCRIOCgZzdGF0dXMYCCABKA0SDwoHb3V0Y29tZRgJIAEoCRIMCgR1c2VyGAogASgJEhIKCnNlc3Npb25faWQYCyABKAkSEgoKcmVxdWVzdF9pZBgMIAEoCRIMCgRkb29yGA0gASgJEhEKCW9wZXJhdGlvbhgOIAEoCRIUCgxndWFyZHJhaWxfaWQYDyABKAkiYAoXTGlzdEdlbmVyYXRpb25zUmVzcG9uc2USMAoLZ2VuZXJhdGlvbnMYASADKAsyGy5zbHVpY2UuYWRtaW4udjEuR2VuZXJhdGlvbhITCgtuZXh0X2N1cnNvchgCIAEoCSJaChVHZXRVc2FnZVNlcmllc1JlcXVlc3QSDAoEZnJvbRgBIAEoCRIKCgJ0bxgCIAEoCRIMCgRzdGVwGAMgASgJEgoKAmJ5GAQgASgJEg0KBWxpbWl0GAUgASgNIpIBChZHZXRVc2FnZVNlcmllc1Jlc3BvbnNlEisKBnBvaW50cxgBIAMoCzIbLnNsdWljZS5hZG1pbi52MS5Vc2FnZVBvaW50EisKBnRvdGFscxgCIAMoCzIbLnNsdWljZS5hZG1pbi52MS5Vc2FnZVBvaW50Eg8KB2Zyb21fbXMYAyABKAMSDQoFdG9fbXMYBCABKAMi+gIKClVzYWdlUG9pbnQSDQoFYXRfbXMYASABKAMSDQoFdmFsdWUYAiABKAkSDAoEbmFtZRgDIAEoCRIQCghpc19vdGhlchgEIAEoCBIQCghyZXF1ZXN0cxgFIAEoBBIQCghmYWlsdXJlcxgGIAEoBBIQCghhdHRlbXB0cxgHIAEoBBIQCghjb3N0X3VzZBgIIAEoCRIUCgxpbnB1dF90b2tlbnMYCSABKAQSFQoNY2FjaGVkX3Rva2VucxgKIAEoBBIVCg1vdXRwdXRfdG9rZW5zGAsgASgEEhgKEHJlYXNvbmluZ190b2tlbnMYDCABKAQSMwoIZmlyc3RfbXMYDSABKAsyHC5zbHVpY2UuYWRtaW4udjEuUGVyY2VudGlsZXNIAIgBARI2CgtkdXJhdGlvbl9tcxgOIAEoCzIcLnNsdWljZS5hZG1pbi52MS5QZXJjZW50aWxlc0gBiAEBQgsKCV9maXJzdF9tc0IOCgxfZHVyYXRpb25fbXMiJwoLUGVyY2VudGlsZXMSCwoDcDUwGAEgASgBEgsKA3A5NRgCIAEoASKRAQoTTGlzdEFjdGl2aXR5UmVxdWVzdBIMCgRkYXRlGAEgASgJEhAKCGtleV9oYXNoGAIgASgJEhQKDHdvcmtzcGFjZV9pZBgDIAEoCRIUCgxieV9vcGVyYXRpb24YBCABKAgSDAoEZG9vchgFIAEoCRIPCgdieV9kb29yGAYgASgIEg8KB2J5X3Rhc2sYByABKAgiRQoUTGlzdEFjdGl2aXR5UmVzcG9uc2USLQoKYWN0aXZpdGllcxgBIAMoCzIZLnNsdWljZS5hZG1pbi52MS5BY3Rpdml0eSKmAgoIQWN0aXZpdHkSDAoEZGF0ZRgBIAEoCRINCgVtb2RlbBgCIAEoCRIQCghwcm92aWRlchgDIAEoCRIQCghjb3N0X3VzZBgEIAEoCRINCgVjYWxscxgFIAEoBBIUCgxpbnB1dF90b2tlbnMYBiABKAQSFQoNb3V0cHV0X3Rva2VucxgHIAEoBBIYChByZWFzb25pbmdfdG9rZW5zGAggASgEEhAKCHJlcXVlc3RzGAkgASgEEhQKDHNlcnZpY2VfdGllchgKIAEoCRIxCglvcGVyYXRpb24YCyABKA4yHi5zbHVpY2UuYWRtaW4udjEuQ2FsbE9wZXJhdGlvbhIMCgRkb29yGAwgASgJEhEKBHRhc2sYDSABKAlIAIgBAUIHCgVfdGFzayITChFHZXRDcmVkaXRzUmVxdWVzdCJhChJHZXRDcmVkaXRzUmVzcG9uc2USFgoJdG90YWxfdXNkGAEgASgJSACIAQESEAoIdXNlZF91c2QYAiABKAkSEwoLbGltaXRfcmVzZXQYAyABKAlCDAoKX3RvdGFsX3VzZDLgBAoMVXNhZ2VTZXJ2aWNlEl4KDUdldEdlbmVyYXRpb24SJS5zbHVpY2UuYWRtaW4udjEuR2V0R2VuZXJhdGlvblJlcXVlc3QaJi5zbHVpY2UuYWRtaW4udjEuR2V0R2VuZXJhdGlvblJlc3BvbnNlEnMKFEdldEdlbmVyYXRpb25Db250ZW50Eiwuc2x1aWNlLmFkbWluLnYxLkdldEdlbmVyYXRpb25Db250ZW50UmVxdWVzdBotLnNsdWljZS5hZG1pbi52MS5HZXRHZW5lcmF0aW9uQ29udGVudFJlc3BvbnNlEmQKD0xpc3RHZW5lcmF0aW9ucxInLnNsdWljZS5hZG1pbi52MS5MaXN0R2VuZXJhdGlvbnNSZXF1ZXN0Giguc2x1aWNlLmFkbWluLnYxLkxpc3RHZW5lcmF0aW9uc1Jlc3BvbnNlEmEKDkdldFVzYWdlU2VyaWVzEiYuc2x1aWNlLmFkbWluLnYxLkdldFVzYWdlU2VyaWVzUmVxdWVzdBonLnNsdWljZS5hZG1pbi52MS5HZXRVc2FnZVNlcmllc1Jlc3BvbnNlElsKDExpc3RBY3Rpdml0eRIkLnNsdWljZS5hZG1pbi52MS5MaXN0QWN0aXZpdHlSZXF1ZXN0GiUuc2x1aWNlLmFkbWluLnYxLkxpc3RBY3Rpdml0eVJlc3BvbnNlElUKCkdldENyZWRpdHMSIi5zbHVpY2UuYWRtaW4udjEuR2V0Q3JlZGl0c1JlcXVlc3QaIy5zbHVpY2UuYWRtaW4udjEuR2V0Q3JlZGl0c1Jlc3BvbnNlYgZwcm90bzM", [file_sluice_admin_v1_ledger_service]);
 
 /**
- * Asks for one turn.
+ * Requests a turn.
  *
  * @generated from message sluice.admin.v1.GetGenerationRequest
  */
@@ -45,7 +45,7 @@ export const GetGenerationRequestSchema: GenMessage<GetGenerationRequest> = /*@_
   messageDesc(file_sluice_admin_v1_usage_service, 0);
 
 /**
- * One turn and its calls.
+ * A turn and its calls.
  *
  * @generated from message sluice.admin.v1.GetGenerationResponse
  */
@@ -80,7 +80,7 @@ export const GetGenerationResponseSchema: GenMessage<GetGenerationResponse> = /*
   messageDesc(file_sluice_admin_v1_usage_service, 1);
 
 /**
- * Asks for the content of one turn.
+ * Requests the content of a turn.
  *
  * @generated from message sluice.admin.v1.GetGenerationContentRequest
  */
@@ -136,7 +136,7 @@ export const GetGenerationContentResponseSchema: GenMessage<GetGenerationContent
   messageDesc(file_sluice_admin_v1_usage_service, 3);
 
 /**
- * A turn: how it ended, and what its calls used and cost.
+ * A turn: its outcome, and the usage and cost of its calls.
  *
  * @generated from message sluice.admin.v1.Generation
  */
@@ -170,7 +170,7 @@ export type Generation = Message<"sluice.admin.v1.Generation"> & {
   keyHash: string;
 
   /**
-   * Name of the key; empty when the key is gone.
+   * Name of the key; empty when the key no longer exists.
    *
    * @generated from field: string key_name = 5;
    */
@@ -219,7 +219,7 @@ export type Generation = Message<"sluice.admin.v1.Generation"> & {
   operation: CallOperation;
 
   /**
-   * Kind of task; empty when routers learn nothing from it.
+   * Kind of task; empty when learning routers do not use it.
    *
    * @generated from field: string task = 12;
    */
@@ -261,14 +261,14 @@ export type Generation = Message<"sluice.admin.v1.Generation"> & {
   guardrailId: string;
 
   /**
-   * Label of its rule; empty when none is known.
+   * Label of the rule; empty when unknown.
    *
    * @generated from field: string rule = 18;
    */
   rule: string;
 
   /**
-   * stop, tool_calls, length or content_filter; empty when the answer did not come to its end.
+   * stop, tool_calls, length or content_filter; empty for an unfinished answer.
    *
    * @generated from field: string finish_reason = 19;
    */
@@ -317,7 +317,7 @@ export type Generation = Message<"sluice.admin.v1.Generation"> & {
   costUsd: string;
 
   /**
-   * Tokens of prompts, cached ones among them.
+   * Tokens of prompts, including cached tokens.
    *
    * @generated from field: uint64 input_tokens = 26;
    */
@@ -331,7 +331,7 @@ export type Generation = Message<"sluice.admin.v1.Generation"> & {
   cachedTokens: bigint;
 
   /**
-   * Tokens of answers, reasoning among them.
+   * Tokens of answers, including reasoning.
    *
    * @generated from field: uint64 output_tokens = 28;
    */
@@ -352,7 +352,7 @@ export type Generation = Message<"sluice.admin.v1.Generation"> & {
   isEstimated: boolean;
 
   /**
-   * Milliseconds until the first event was given out; absent without one.
+   * Milliseconds until the first delivered event; absent without one.
    *
    * @generated from field: optional uint64 first_ms = 31;
    */
@@ -373,7 +373,7 @@ export type Generation = Message<"sluice.admin.v1.Generation"> & {
   workspaceId: string;
 
   /**
-   * What went wrong at the provider, such as connect_refused or http_500, when the turn failed for it; empty otherwise.
+   * Error at the provider, such as connect_refused or http_500, when it caused the failure of the turn; empty otherwise.
    *
    * @generated from field: string provider_error = 34;
    */
@@ -395,13 +395,13 @@ export const GenerationSchema: GenMessage<Generation> = /*@__PURE__*/
   messageDesc(file_sluice_admin_v1_usage_service, 4);
 
 /**
- * Filters of the list; what is empty or 0 does not filter.
+ * Filters of the list; an empty text or 0 does not filter.
  *
  * @generated from message sluice.admin.v1.ListGenerationsRequest
  */
 export type ListGenerationsRequest = Message<"sluice.admin.v1.ListGenerationsRequest"> & {
   /**
-   * `next_cursor` of the page before; empty for the first page.
+   * `next_cursor` of the preceding page; empty for the first page.
    *
    * @generated from field: string cursor = 1;
    */
@@ -527,7 +527,7 @@ export type ListGenerationsResponse = Message<"sluice.admin.v1.ListGenerationsRe
   generations: Generation[];
 
   /**
-   * Cursor of the next page; empty after the last one.
+   * Cursor of the next page; empty after the last page.
    *
    * @generated from field: string next_cursor = 2;
    */
@@ -542,7 +542,7 @@ export const ListGenerationsResponseSchema: GenMessage<ListGenerationsResponse> 
   messageDesc(file_sluice_admin_v1_usage_service, 6);
 
 /**
- * Asks for sums over time.
+ * Requests sums over time.
  *
  * @generated from message sluice.admin.v1.GetUsageSeriesRequest
  */
@@ -597,14 +597,14 @@ export const GetUsageSeriesRequestSchema: GenMessage<GetUsageSeriesRequest> = /*
  */
 export type GetUsageSeriesResponse = Message<"sluice.admin.v1.GetUsageSeriesResponse"> & {
   /**
-   * In the order of time, and then by cost over all of it. Hours and days without usage are left out.
+   * Sorted by time, then by cost over the whole period. Hours and days without usage are omitted.
    *
    * @generated from field: repeated sluice.admin.v1.UsagePoint points = 1;
    */
   points: UsagePoint[];
 
   /**
-   * Sums of the whole time, by cost.
+   * Sums of the whole period, by cost.
    *
    * @generated from field: repeated sluice.admin.v1.UsagePoint totals = 2;
    */
@@ -633,13 +633,13 @@ export const GetUsageSeriesResponseSchema: GenMessage<GetUsageSeriesResponse> = 
   messageDesc(file_sluice_admin_v1_usage_service, 8);
 
 /**
- * Usage of one value, in an hour, on a day, or of the whole time.
+ * Usage of one value, in an hour, on a day, or over the whole period.
  *
  * @generated from message sluice.admin.v1.UsagePoint
  */
 export type UsagePoint = Message<"sluice.admin.v1.UsagePoint"> & {
   /**
-   * Epoch milliseconds of the beginning of the hour or day in UTC; 0 in totals.
+   * Epoch milliseconds of the start of the hour or day in UTC; 0 in totals.
    *
    * @generated from field: int64 at_ms = 1;
    */
@@ -653,7 +653,7 @@ export type UsagePoint = Message<"sluice.admin.v1.UsagePoint"> & {
   value: string;
 
   /**
-   * Name of the key, where the sums are by key; otherwise empty.
+   * Name of the key, if the sums are by key; otherwise empty.
    *
    * @generated from field: string name = 3;
    */
@@ -695,7 +695,7 @@ export type UsagePoint = Message<"sluice.admin.v1.UsagePoint"> & {
   costUsd: string;
 
   /**
-   * Tokens of prompts, cached ones among them.
+   * Tokens of prompts, including cached tokens.
    *
    * @generated from field: uint64 input_tokens = 9;
    */
@@ -709,7 +709,7 @@ export type UsagePoint = Message<"sluice.admin.v1.UsagePoint"> & {
   cachedTokens: bigint;
 
   /**
-   * Tokens of answers, reasoning among them.
+   * Tokens of answers, including reasoning.
    *
    * @generated from field: uint64 output_tokens = 11;
    */
@@ -723,14 +723,14 @@ export type UsagePoint = Message<"sluice.admin.v1.UsagePoint"> & {
   reasoningTokens: bigint;
 
   /**
-   * Milliseconds until the first event of answered turns; absent where there were none. At most 9 % off.
+   * Milliseconds until the first event of answered turns; absent when there were none. At most 9 % off.
    *
    * @generated from field: optional sluice.admin.v1.Percentiles first_ms = 13;
    */
   firstMs?: Percentiles | undefined;
 
   /**
-   * Milliseconds until the end of answered turns; absent where there were none. At most 9 % off.
+   * Milliseconds until the end of answered turns; absent when there were none. At most 9 % off.
    *
    * @generated from field: optional sluice.admin.v1.Percentiles duration_ms = 14;
    */
@@ -779,7 +779,7 @@ export const PercentilesSchema: GenMessage<Percentiles> = /*@__PURE__*/
  */
 export type ListActivityRequest = Message<"sluice.admin.v1.ListActivityRequest"> & {
   /**
-   * Day in UTC, such as 2026-11-21, within the last 30; empty means all of them, today included.
+   * Day in UTC, such as 2026-11-21, within the last 30; empty means all of them, including today.
    *
    * @generated from field: string date = 1;
    */
@@ -800,28 +800,28 @@ export type ListActivityRequest = Message<"sluice.admin.v1.ListActivityRequest">
   workspaceId: string;
 
   /**
-   * Sums each operation apart.
+   * Sums each operation separately.
    *
    * @generated from field: bool by_operation = 4;
    */
   byOperation: boolean;
 
   /**
-   * The only format of clients to sum: responses, chat, messages or embeddings; empty means all of them.
+   * The only client format to sum: responses, chat, messages or embeddings; empty means all of them.
    *
    * @generated from field: string door = 5;
    */
   door: string;
 
   /**
-   * Sums each format of clients apart.
+   * Sums each client format separately.
    *
    * @generated from field: bool by_door = 6;
    */
   byDoor: boolean;
 
   /**
-   * Sums each kind of task apart.
+   * Sums each kind of task separately.
    *
    * @generated from field: bool by_task = 7;
    */
@@ -891,21 +891,21 @@ export type Activity = Message<"sluice.admin.v1.Activity"> & {
   costUsd: string;
 
   /**
-   * Calls, failed ones among them.
+   * Calls, including failed calls.
    *
    * @generated from field: uint64 calls = 5;
    */
   calls: bigint;
 
   /**
-   * Tokens of prompts, cached ones among them.
+   * Tokens of prompts, including cached tokens.
    *
    * @generated from field: uint64 input_tokens = 6;
    */
   inputTokens: bigint;
 
   /**
-   * Tokens of answers, reasoning among them.
+   * Tokens of answers, including reasoning.
    *
    * @generated from field: uint64 output_tokens = 7;
    */
@@ -919,7 +919,7 @@ export type Activity = Message<"sluice.admin.v1.Activity"> & {
   reasoningTokens: bigint;
 
   /**
-   * Turns, each counted once, where its last call was.
+   * Turns, each counted once, in the row of its last call.
    *
    * @generated from field: uint64 requests = 9;
    */
@@ -933,7 +933,7 @@ export type Activity = Message<"sluice.admin.v1.Activity"> & {
   serviceTier: string;
 
   /**
-   * Purpose of the calls; unspecified unless each operation is summed apart.
+   * Purpose of the calls; unspecified unless operations are summed separately.
    *
    * @generated from field: sluice.admin.v1.CallOperation operation = 11;
    */
@@ -947,7 +947,7 @@ export type Activity = Message<"sluice.admin.v1.Activity"> & {
   door: string;
 
   /**
-   * Kind of task, as in UsageRecord; absent where no task was recorded, and unless each kind is summed apart.
+   * Kind of task, as in UsageRecord; absent when no task was recorded, and unless kinds are summed separately.
    *
    * @generated from field: optional string task = 13;
    */
@@ -962,7 +962,7 @@ export const ActivitySchema: GenMessage<Activity> = /*@__PURE__*/
   messageDesc(file_sluice_admin_v1_usage_service, 13);
 
 /**
- * Asks for the budget of the caller's workspace.
+ * Requests the budget of the caller's workspace.
  *
  * @generated from message sluice.admin.v1.GetCreditsRequest
  */
@@ -990,7 +990,7 @@ export type GetCreditsResponse = Message<"sluice.admin.v1.GetCreditsResponse"> &
   totalUsd?: string | undefined;
 
   /**
-   * USD as a decimal string: spent since the budget began anew, or at all when it never does.
+   * USD as a decimal string: spent since the last reset of the budget, or in total when it never resets.
    *
    * @generated from field: string used_usd = 2;
    */
@@ -1012,7 +1012,7 @@ export const GetCreditsResponseSchema: GenMessage<GetCreditsResponse> = /*@__PUR
   messageDesc(file_sluice_admin_v1_usage_service, 15);
 
 /**
- * `authorization` metadata, or the service token with the key's hash in `x-sluice-key-hash`. Records come within a second of their call's end.
+ * Accepts `authorization` metadata, or the service token with the key's hash in `x-sluice-key-hash`. Records arrive within a second of their call's end.
  *
  * @generated from service sluice.admin.v1.UsageService
  */
@@ -1029,7 +1029,7 @@ export const UsageService: GenService<{
     output: typeof GetGenerationResponseSchema;
   },
   /**
-   * Answers what was captured of one turn, and writes an entry to the audit log. Needs a management key.
+   * Answers the captured content of a turn, and writes an entry to the audit log. Needs a management key.
    * Faults: INVALID_REQUEST, UNAUTHENTICATED, PERMISSION_DENIED, NOT_FOUND, UNPROCESSABLE (it cannot be decrypted), INTERNAL.
    *
    * @generated from rpc sluice.admin.v1.UsageService.GetGenerationContent
@@ -1040,7 +1040,7 @@ export const UsageService: GenService<{
     output: typeof GetGenerationContentResponseSchema;
   },
   /**
-   * Lists the workspace's turns, refused ones among them, latest first. Needs a management key.
+   * Lists the workspace's turns, including refused turns, latest first. Needs a management key.
    * Faults: INVALID_REQUEST, UNAUTHENTICATED, PERMISSION_DENIED, INTERNAL.
    *
    * @generated from rpc sluice.admin.v1.UsageService.ListGenerations
@@ -1073,7 +1073,7 @@ export const UsageService: GenService<{
     output: typeof ListActivityResponseSchema;
   },
   /**
-   * Answers the workspace's budget and what was spent of it. Needs a management key. Faults: UNAUTHENTICATED, PERMISSION_DENIED, INTERNAL.
+   * Answers the workspace's budget and its spending. Needs a management key. Faults: UNAUTHENTICATED, PERMISSION_DENIED, INTERNAL.
    *
    * @generated from rpc sluice.admin.v1.UsageService.GetCredits
    */

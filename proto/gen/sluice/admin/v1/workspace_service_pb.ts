@@ -51,7 +51,7 @@ export type Workspace = Message<"sluice.admin.v1.Workspace"> & {
   limitReset: string;
 
   /**
-   * USD as a decimal string: spent in the period of the budget, or at all when it never begins anew. Ignored in requests.
+   * USD as a decimal string: spent in the budget's current period, or in total when it never resets. Ignored in requests.
    *
    * @generated from field: string spent_usd = 5;
    */
@@ -114,7 +114,7 @@ export const ListWorkspacesRequestSchema: GenMessage<ListWorkspacesRequest> = /*
  */
 export type ListWorkspacesResponse = Message<"sluice.admin.v1.ListWorkspacesResponse"> & {
   /**
-   * The default one first, then by time of creation.
+   * The default workspace first, then by time of creation.
    *
    * @generated from field: repeated sluice.admin.v1.Workspace workspaces = 1;
    */
@@ -136,13 +136,13 @@ export const ListWorkspacesResponseSchema: GenMessage<ListWorkspacesResponse> = 
   messageDesc(file_sluice_admin_v1_workspace_service, 2);
 
 /**
- * A workspace to make.
+ * A workspace to create.
  *
  * @generated from message sluice.admin.v1.CreateWorkspaceRequest
  */
 export type CreateWorkspaceRequest = Message<"sluice.admin.v1.CreateWorkspaceRequest"> & {
   /**
-   * Its settings; the name is required.
+   * Settings of the new workspace; the name is required.
    *
    * @generated from field: sluice.admin.v1.Workspace workspace = 1;
    */
@@ -178,7 +178,7 @@ export const CreateWorkspaceResponseSchema: GenMessage<CreateWorkspaceResponse> 
   messageDesc(file_sluice_admin_v1_workspace_service, 4);
 
 /**
- * Asks for one workspace.
+ * Requests a workspace.
  *
  * @generated from message sluice.admin.v1.GetWorkspaceRequest
  */
@@ -296,7 +296,7 @@ export type PutWorkspaceResponse = Message<"sluice.admin.v1.PutWorkspaceResponse
   workspace?: Workspace | undefined;
 
   /**
-   * Whether this call made the workspace.
+   * Whether this call created the workspace.
    *
    * @generated from field: bool created = 2;
    */
@@ -310,7 +310,7 @@ export type PutWorkspaceResponse = Message<"sluice.admin.v1.PutWorkspaceResponse
   generation: bigint;
 
   /**
-   * Whether this call made the workspace, or changed a setting of it. Otherwise nothing was written.
+   * Whether this call created the workspace, or changed any of its settings. Otherwise nothing was written.
    *
    * @generated from field: bool changed = 4;
    */
@@ -353,8 +353,8 @@ export const UpdateWorkspaceResponseSchema: GenMessage<UpdateWorkspaceResponse> 
   messageDesc(file_sluice_admin_v1_workspace_service, 10);
 
 /**
- * Needs a management key: `authorization` metadata, or the service token with the key's hash in `x-sluice-key-hash`. A management key of the
- * account reads and changes every workspace; any other reads its own, and other workspaces are not found.
+ * Needs a management key: `authorization` metadata, or the service token with the key's hash in `x-sluice-key-hash`. A management key of the account reads
+ * and changes every workspace; any other only reads its own, and other workspaces are not found.
  *
  * @generated from service sluice.admin.v1.WorkspaceService
  */
@@ -370,7 +370,7 @@ export const WorkspaceService: GenService<{
     output: typeof ListWorkspacesResponseSchema;
   },
   /**
-   * Makes an empty workspace. Faults: INVALID_REQUEST, UNAUTHENTICATED, PERMISSION_DENIED, CONFLICT (name), INTERNAL.
+   * Creates an empty workspace. Faults: INVALID_REQUEST, UNAUTHENTICATED, PERMISSION_DENIED, CONFLICT (name), INTERNAL.
    *
    * @generated from rpc sluice.admin.v1.WorkspaceService.CreateWorkspace
    */
@@ -400,7 +400,7 @@ export const WorkspaceService: GenService<{
     output: typeof UpdateWorkspaceResponseSchema;
   },
   /**
-   * Makes the workspace of an external id, or gives it these settings. Concurrent calls make one workspace. Faults as CreateWorkspace.
+   * Creates the workspace of an external id, or updates it to these settings. Concurrent calls create one workspace. Faults as CreateWorkspace.
    *
    * @generated from rpc sluice.admin.v1.WorkspaceService.PutWorkspace
    */

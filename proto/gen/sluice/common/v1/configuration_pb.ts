@@ -28,7 +28,7 @@ export type ConfigRefusal = Message<"sluice.common.v1.ConfigRefusal"> & {
   process: string;
 
   /**
-   * When it was refused, in milliseconds since 1970.
+   * Time of the refusal, in milliseconds since 1970.
    *
    * @generated from field: int64 refused_at_ms = 2;
    */

@@ -17,7 +17,7 @@ export const file_sluice_common_v1_fault: GenFile = /*@__PURE__*/
   fileDesc("ChxzbHVpY2UvY29tbW9uL3YxL2ZhdWx0LnByb3RvEhBzbHVpY2UuY29tbW9uLnYxIpUCCgVGYXVsdBItCgZyZWFzb24YASABKA4yHS5zbHVpY2UuY29tbW9uLnYxLkZhdWx0UmVhc29uEg8KB21lc3NhZ2UYAiABKAkSFgoOcmV0cnlfYWZ0ZXJfbXMYAyABKA0SFQoNbWV0YWRhdGFfanNvbhgEIAEoDBItCgZvcmlnaW4YBSABKA4yHS5zbHVpY2UuY29tbW9uLnYxLkZhdWx0T3JpZ2luEh0KFXNlcnZpY2VfbWV0YWRhdGFfanNvbhgGIAEoDBIZCgxzaG91bGRfcmV0cnkYByABKAhIAIgBARISCgp1c2FnZV9qc29uGAggASgMEg8KB3VuYmVndW4YCSABKAhCDwoNX3Nob3VsZF9yZXRyeSJVCg1TdGF0dXNEZXRhaWxzEgwKBGNvZGUYASABKAUSDwoHbWVzc2FnZRgCIAEoCRIlCgdkZXRhaWxzGAMgAygLMhQuZ29vZ2xlLnByb3RvYnVmLkFueSqJBgoLRmF1bHRSZWFzb24SHAoYRkFVTFRfUkVBU09OX1VOU1BFQ0lGSUVEEAASIAocRkFVTFRfUkVBU09OX0lOVkFMSURfUkVRVUVTVBABEh8KG0ZBVUxUX1JFQVNPTl9JTlZBTElEX1BST01QVBACEigKJEZBVUxUX1JFQVNPTl9DT05URVhUX0xFTkdUSF9FWENFRURFRBADEh8KG0ZBVUxUX1JFQVNPTl9DT05URU5UX1BPTElDWRAEEiAKHEZBVUxUX1JFQVNPTl9VTkFVVEhFTlRJQ0FURUQQBRIhCh1GQVVMVF9SRUFTT05fUEFZTUVOVF9SRVFVSVJFRBAGEiIKHkZBVUxUX1JFQVNPTl9QRVJNSVNTSU9OX0RFTklFRBAHEiIKHkZBVUxUX1JFQVNPTl9HVUFSRFJBSUxfQkxPQ0tFRBAIEhoKFkZBVUxUX1JFQVNPTl9OT1RfRk9VTkQQCRIdChlGQVVMVF9SRUFTT05fTk9fRU5EUE9JTlRTEAoSIgoeRkFVTFRfUkVBU09OX0RFQURMSU5FX0VYQ0VFREVEEAsSIgoeRkFVTFRfUkVBU09OX1BBWUxPQURfVE9PX0xBUkdFEAwSHgoaRkFVTFRfUkVBU09OX1VOUFJPQ0VTU0FCTEUQDRIdChlGQVVMVF9SRUFTT05fUkFURV9MSU1JVEVEEA4SGQoVRkFVTFRfUkVBU09OX0lOVEVSTkFMEA8SIAocRkFVTFRfUkVBU09OX1BST1ZJREVSX0ZBSUxFRBAQEhwKGEZBVUxUX1JFQVNPTl9VTkFWQUlMQUJMRRAREiEKHUZBVUxUX1JFQVNPTl9QUk9WSURFUl9USU1FT1VUEBISJAogRkFVTFRfUkVBU09OX1BST1ZJREVSX09WRVJMT0FERUQQExIZChVGQVVMVF9SRUFTT05fQ09ORkxJQ1QQFBIiCh5GQVVMVF9SRUFTT05fQUxJR05NRU5UX0JMT0NLRUQQFRIcChhGQVVMVF9SRUFTT05fQlVER0VUX0hFTEQQFiqtAQoLRmF1bHRPcmlnaW4SHAoYRkFVTFRfT1JJR0lOX1VOU1BFQ0lGSUVEEAASFwoTRkFVTFRfT1JJR0lOX0NMSUVOVBABEhgKFEZBVUxUX09SSUdJTl9HQVRFV0FZEAISGgoWRkFVTFRfT1JJR0lOX0lORkVSRU5DRRADEhYKEkZBVUxUX09SSUdJTl9BRE1JThAEEhkKFUZBVUxUX09SSUdJTl9VUFNUUkVBTRAFYgZwcm90bzM", [file_google_protobuf_any]);
 
 /**
- * A failure, typed. It travels as the detail of a gRPC status, and as a frame of a session.
+ * A typed failure. It travels as the detail of a gRPC status, and as a frame of a session.
  *
  * @generated from message sluice.common.v1.Fault
  */
@@ -30,7 +30,7 @@ export type Fault = Message<"sluice.common.v1.Fault"> & {
   reason: FaultReason;
 
   /**
-   * Fit to show to the client as it stands: no internal names, no provider secrets.
+   * Safe to show to the client: no internal names, no provider secrets.
    *
    * @generated from field: string message = 2;
    */
@@ -108,14 +108,14 @@ export type StatusDetails = Message<"sluice.common.v1.StatusDetails"> & {
   code: number;
 
   /**
-   * Developer-facing text.
+   * Text for developers.
    *
    * @generated from field: string message = 2;
    */
   message: string;
 
   /**
-   * Typed details; a Fault is among them.
+   * Typed details, including a Fault.
    *
    * @generated from field: repeated google.protobuf.Any details = 3;
    */
@@ -213,7 +213,7 @@ export enum FaultReason {
   NO_ENDPOINTS = 10,
 
   /**
-   * 408: our own time limit ended the operation.
+   * 408: Sluice's own time limit ended the operation.
    *
    * @generated from enum value: FAULT_REASON_DEADLINE_EXCEEDED = 11;
    */
@@ -227,21 +227,21 @@ export enum FaultReason {
   PAYLOAD_TOO_LARGE = 12,
 
   /**
-   * 422: valid, but makes no sense together.
+   * 422: the fields are valid, but contradict each other.
    *
    * @generated from enum value: FAULT_REASON_UNPROCESSABLE = 13;
    */
   UNPROCESSABLE = 13,
 
   /**
-   * 429: too many requests, ours or the provider's limit.
+   * 429: too many requests, by Sluice's or the provider's limit.
    *
    * @generated from enum value: FAULT_REASON_RATE_LIMITED = 14;
    */
   RATE_LIMITED = 14,
 
   /**
-   * 500: a bug or an outage of ours; the message is always the masked one.
+   * 500: a bug or an outage of Sluice; the message is always masked.
    *
    * @generated from enum value: FAULT_REASON_INTERNAL = 15;
    */
@@ -276,7 +276,7 @@ export enum FaultReason {
   PROVIDER_OVERLOADED = 19,
 
   /**
-   * 409: the record exists already.
+   * 409: the record already exists.
    *
    * @generated from enum value: FAULT_REASON_CONFLICT = 20;
    */
@@ -290,7 +290,7 @@ export enum FaultReason {
   ALIGNMENT_BLOCKED = 21,
 
   /**
-   * 429: a budget has no room while other requests of it are under way; metadata_json has the amounts.
+   * 429: the budget has no room while other requests hold a part of it; metadata_json has the amounts.
    *
    * @generated from enum value: FAULT_REASON_BUDGET_HELD = 22;
    */
@@ -310,7 +310,7 @@ export const FaultReasonSchema: GenEnum<FaultReason> = /*@__PURE__*/
  */
 export enum FaultOrigin {
   /**
-   * Not known.
+   * Unknown.
    *
    * @generated from enum value: FAULT_ORIGIN_UNSPECIFIED = 0;
    */

@@ -119,7 +119,7 @@ export const PricingSchema: GenMessage<Pricing> = /*@__PURE__*/
  */
 export type PricingStep = Message<"sluice.inference.v1.PricingStep"> & {
   /**
-   * The input has more tokens than these.
+   * Applies to inputs with more tokens than this.
    *
    * @generated from field: uint32 input_tokens = 1;
    */
@@ -224,14 +224,14 @@ export type Endpoint = Message<"sluice.inference.v1.Endpoint"> & {
   provider: string;
 
   /**
-   * The provider's name for people.
+   * The provider's display name.
    *
    * @generated from field: string provider_name = 2;
    */
   providerName: string;
 
   /**
-   * Name of exactly this offer for `provider.only` and similar lists, if there is one.
+   * Name of exactly this endpoint for `provider.only` and similar lists, if there is one.
    *
    * @generated from field: string tag = 3;
    */
@@ -266,21 +266,21 @@ export type Endpoint = Message<"sluice.inference.v1.Endpoint"> & {
   supportedParameters: string[];
 
   /**
-   * Whether its parameters are not configured; everything is then sent.
+   * Whether its parameters are not configured; then all parameters are sent.
    *
    * @generated from field: bool parameters_unknown = 8;
    */
   parametersUnknown: boolean;
 
   /**
-   * Other models may learn from its output.
+   * Whether other models may learn from its output.
    *
    * @generated from field: bool distillable = 9;
    */
   distillable: boolean;
 
   /**
-   * The provider is declared to keep nothing.
+   * Whether the provider is declared to keep nothing.
    *
    * @generated from field: bool keeps_nothing = 10;
    */
@@ -315,7 +315,7 @@ export type Endpoint = Message<"sluice.inference.v1.Endpoint"> & {
   latencyMs?: Measured | undefined;
 
   /**
-   * Tokens per second after the first one; absent without measurements.
+   * Tokens per second after the first token; absent without measurements.
    *
    * @generated from field: optional sluice.inference.v1.Measured throughput = 15;
    */
@@ -329,14 +329,14 @@ export type Endpoint = Message<"sluice.inference.v1.Endpoint"> & {
   uptime5m?: number | undefined;
 
   /**
-   * The same over half an hour.
+   * The percentage over half an hour.
    *
    * @generated from field: optional double uptime_30m = 17;
    */
   uptime30m?: number | undefined;
 
   /**
-   * The same over a day.
+   * The percentage over a day.
    *
    * @generated from field: optional double uptime_1d = 18;
    */
@@ -399,7 +399,7 @@ export type Provider = Message<"sluice.inference.v1.Provider"> & {
   tiers: string[];
 
   /**
-   * How many models it serves.
+   * Number of its models.
    *
    * @generated from field: uint32 models = 7;
    */

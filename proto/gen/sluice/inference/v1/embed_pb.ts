@@ -65,7 +65,7 @@ export type EmbedRequest = Message<"sluice.inference.v1.EmbedRequest"> & {
   user?: string | undefined;
 
   /**
-   * Preferences for where the request is served; absent means none.
+   * Preferences for the endpoints of the request; absent means none.
    *
    * @generated from field: optional sluice.inference.v1.ProviderPreferences provider = 7;
    */
@@ -114,7 +114,7 @@ export const EmbedRequestSchema: GenMessage<EmbedRequest> = /*@__PURE__*/
  */
 export type EmbedResponse = Message<"sluice.inference.v1.EmbedResponse"> & {
   /**
-   * JSON, one for each input: an array of numbers, or a base64 string of little-endian 32-bit floats, as `encoding_format` asks.
+   * JSON, one for each input: an array of numbers, or a base64 string of little-endian 32-bit floats, according to `encoding_format`.
    *
    * @generated from field: repeated bytes embeddings_json = 1;
    */

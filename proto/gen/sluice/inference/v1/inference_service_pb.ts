@@ -29,7 +29,7 @@ export const file_sluice_inference_v1_inference_service: GenFile = /*@__PURE__*/
   fileDesc("CitzbHVpY2UvaW5mZXJlbmNlL3YxL2luZmVyZW5jZV9zZXJ2aWNlLnByb3RvEhNzbHVpY2UuaW5mZXJlbmNlLnYxIiUKFExpc3RPcGVuVHVybnNSZXF1ZXN0Eg0KBWxpbWl0GAEgASgNIlQKFUxpc3RPcGVuVHVybnNSZXNwb25zZRIsCgV0dXJucxgBIAMoCzIdLnNsdWljZS5pbmZlcmVuY2UudjEuT3BlblR1cm4SDQoFdG90YWwYAiABKA0i5AEKCE9wZW5UdXJuEhUKDWdlbmVyYXRpb25faWQYASABKAkSEAoIa2V5X2hhc2gYAiABKAkSDAoEZG9vchgDIAEoCRIXCg9yZXF1ZXN0ZWRfbW9kZWwYBCABKAkSDQoFbW9kZWwYBSABKAkSEAoIcHJvdmlkZXIYBiABKAkSDAoEdXNlchgHIAEoCRIPCgdvcGVuX21zGAggASgNEhUKCGZpcnN0X21zGAkgASgNSACIAQESEgoKdGV4dF91bml0cxgKIAEoDRIQCghhdHRlbXB0cxgLIAEoDUILCglfZmlyc3RfbXMiJwoORW5kVHVyblJlcXVlc3QSFQoNZ2VuZXJhdGlvbl9pZBgBIAEoCSIgCg9FbmRUdXJuUmVzcG9uc2USDQoFZW5kZWQYASABKAgiYgoTVHJ5R3VhcmRyYWlsUmVxdWVzdBItCglndWFyZHJhaWwYASABKAsyGi5zbHVpY2UuYWRtaW4udjEuR3VhcmRyYWlsEgwKBHNpZGUYAiABKAkSDgoGcGllY2VzGAMgAygJIisKFFRyeUd1YXJkcmFpbFJlc3BvbnNlEhMKC3Jlc3VsdF9qc29uGAEgASgMIjkKE1Rlc3RQcm92aWRlclJlcXVlc3QSEwoLcHJvdmlkZXJfaWQYASABKAkSDQoFbW9kZWwYAiABKAkirwIKFFRlc3RQcm92aWRlclJlc3BvbnNlEgoKAm9rGAEgASgIEhAKCHByb3ZpZGVyGAIgASgJEg0KBW1vZGVsGAMgASgJEhYKDnVwc3RyZWFtX21vZGVsGAQgASgJEhIKCmxhdGVuY3lfbXMYBSABKA0SFAoHb3V0Y29tZRgGIAEoCUgAiAEBEhkKDGlucHV0X3Rva2VucxgHIAEoDUgBiAEBEhoKDW91dHB1dF90b2tlbnMYCCABKA1IAogBARI2CgdmYWlsdXJlGAkgASgLMiAuc2x1aWNlLmluZmVyZW5jZS52MS5UZXN0RmFpbHVyZUgDiAEBQgoKCF9vdXRjb21lQg8KDV9pbnB1dF90b2tlbnNCEAoOX291dHB1dF90b2tlbnNCCgoIX2ZhaWx1cmUiTAoLVGVzdEZhaWx1cmUSDAoEa2luZBgBIAEoCRITCgZzdGF0dXMYAiABKA1IAIgBARIPCgdtZXNzYWdlGAMgASgJQgkKB19zdGF0dXMiQQoPUnVuVHVyblJlc3BvbnNlEi4KBmV2ZW50cxgBIAMoCzIeLnNsdWljZS5pbmZlcmVuY2UudjEuVHVybkV2ZW50Ik0KFUNyZWF0ZVJlc3BvbnNlUmVxdWVzdBI0CgdyZXF1ZXN0GAEgASgLMiMuc2x1aWNlLmluZmVyZW5jZS52MS5SdW5UdXJuUmVxdWVzdCJGChZDcmVhdGVSZXNwb25zZVJlc3BvbnNlEhUKDXJlc3BvbnNlX2pzb24YASABKAwSFQoNZ2VuZXJhdGlvbl9pZBgCIAEoCSJgCg1EcnlSdW5SZXF1ZXN0EjQKB3JlcXVlc3QYASABKAsyIy5zbHVpY2UuaW5mZXJlbmNlLnYxLlJ1blR1cm5SZXF1ZXN0EhkKEXBvbGljeV9nZW5lcmF0aW9uGAIgASgEIiYKDkRyeVJ1blJlc3BvbnNlEhQKDHJlY2VpcHRfanNvbhgBIAEoDCJIChJEcnlSdW5FbWJlZFJlcXVlc3QSMgoHcmVxdWVzdBgBIAEoCzIhLnNsdWljZS5pbmZlcmVuY2UudjEuRW1iZWRSZXF1ZXN0IisKE0RyeVJ1bkVtYmVkUmVzcG9uc2USFAoMcmVjZWlwdF9qc29uGAEgASgMIkoKEkNvdW50VG9rZW5zUmVxdWVzdBI0CgdyZXF1ZXN0GAEgASgLMiMuc2x1aWNlLmluZmVyZW5jZS52MS5SdW5UdXJuUmVxdWVzdCIrChNDb3VudFRva2Vuc1Jlc3BvbnNlEhQKDGlucHV0X3Rva2VucxgBIAEoDSJDChVSZWNvcmRSZWZ1c2Fsc1JlcXVlc3QSKgoFdHVybnMYASADKAsyGy5zbHVpY2UuYWRtaW4udjEuVHVyblJlY29yZCIYChZSZWNvcmRSZWZ1c2Fsc1Jlc3BvbnNlIhMKEUxpc3RNb2RlbHNSZXF1ZXN0IkAKEkxpc3RNb2RlbHNSZXNwb25zZRIqCgZtb2RlbHMYASADKAsyGi5zbHVpY2UuaW5mZXJlbmNlLnYxLk1vZGVsItgDCgVNb2RlbBIKCgJpZBgBIAEoCRIMCgRuYW1lGAIgASgJEhYKDmNvbnRleHRfbGVuZ3RoGAMgASgNEh4KEW1heF9vdXRwdXRfdG9rZW5zGAQgASgNSACIAQESGAoQaW5wdXRfbW9kYWxpdGllcxgFIAMoCRIZChFvdXRwdXRfbW9kYWxpdGllcxgGIAMoCRIcChRzdXBwb3J0ZWRfcGFyYW1ldGVycxgHIAMoCRIUCgxwcm9tcHRfcHJpY2UYCCABKAkSGAoQY29tcGxldGlvbl9wcmljZRgJIAEoCRIPCgdjcmVhdGVkGAogASgDEhMKC2Rlc2NyaXB0aW9uGAsgASgJEhEKCXRva2VuaXplchgMIAEoCRIyCgdwcmljaW5nGA0gASgLMhwuc2x1aWNlLmluZmVyZW5jZS52MS5QcmljaW5nSAGIAQESGgoScGFyYW1ldGVyc191bmtub3duGA4gASgIEhEKCXByb3ZpZGVycxgPIAMoCRIPCgdyZWdpb25zGBAgAygJEhYKDnplcm9fcmV0ZW50aW9uGBEgASgIEhMKC2Rpc3RpbGxhYmxlGBIgASgIQhQKEl9tYXhfb3V0cHV0X3Rva2Vuc0IKCghfcHJpY2luZyIlChRMaXN0RW5kcG9pbnRzUmVxdWVzdBINCgVtb2RlbBgBIAEoCSJ0ChVMaXN0RW5kcG9pbnRzUmVzcG9uc2USKQoFbW9kZWwYASABKAsyGi5zbHVpY2UuaW5mZXJlbmNlLnYxLk1vZGVsEjAKCWVuZHBvaW50cxgCIAMoCzIdLnNsdWljZS5pbmZlcmVuY2UudjEuRW5kcG9pbnQiFgoUTGlzdFByb3ZpZGVyc1JlcXVlc3QiSQoVTGlzdFByb3ZpZGVyc1Jlc3BvbnNlEjAKCXByb3ZpZGVycxgBIAMoCzIdLnNsdWljZS5pbmZlcmVuY2UudjEuUHJvdmlkZXIiHQobTGlzdExlZnRPdXRQcm92aWRlcnNSZXF1ZXN0IlcKHExpc3RMZWZ0T3V0UHJvdmlkZXJzUmVzcG9uc2USNwoJcHJvdmlkZXJzGAEgAygLMiQuc2x1aWNlLmluZmVyZW5jZS52MS5MZWZ0T3V0UHJvdmlkZXIiLQoPTGVmdE91dFByb3ZpZGVyEgoKAmlkGAEgASgJEg4KBnJlYXNvbhgCIAEoCSIaChhGaW5kQ29uZmlnUmVmdXNhbFJlcXVlc3QiTQoZRmluZENvbmZpZ1JlZnVzYWxSZXNwb25zZRIwCgdyZWZ1c2FsGAEgASgLMh8uc2x1aWNlLmNvbW1vbi52MS5Db25maWdSZWZ1c2FsMqkNChBJbmZlcmVuY2VTZXJ2aWNlElYKB1J1blR1cm4SIy5zbHVpY2UuaW5mZXJlbmNlLnYxLlJ1blR1cm5SZXF1ZXN0GiQuc2x1aWNlLmluZmVyZW5jZS52MS5SdW5UdXJuUmVzcG9uc2UwARJpCg5DcmVhdGVSZXNwb25zZRIqLnNsdWljZS5pbmZlcmVuY2UudjEuQ3JlYXRlUmVzcG9uc2VSZXF1ZXN0Gisuc2x1aWNlLmluZmVyZW5jZS52MS5DcmVhdGVSZXNwb25zZVJlc3BvbnNlElEKBkRyeVJ1bhIiLnNsdWljZS5pbmZlcmVuY2UudjEuRHJ5UnVuUmVxdWVzdBojLnNsdWljZS5pbmZlcmVuY2UudjEuRHJ5UnVuUmVzcG9uc2USYAoLQ291bnRUb2tlbnMSJy5zbHVpY2UuaW5mZXJlbmNlLnYxLkNvdW50VG9rZW5zUmVxdWVzdBooLnNsdWljZS5pbmZlcmVuY2UudjEuQ291bnRUb2tlbnNSZXNwb25zZRJOCgVFbWJlZBIhLnNsdWljZS5pbmZlcmVuY2UudjEuRW1iZWRSZXF1ZXN0GiIuc2x1aWNlLmluZmVyZW5jZS52MS5FbWJlZFJlc3BvbnNlEmAKC0RyeVJ1bkVtYmVkEicuc2x1aWNlLmluZmVyZW5jZS52MS5EcnlSdW5FbWJlZFJlcXVlc3QaKC5zbHVpY2UuaW5mZXJlbmNlLnYxLkRyeVJ1bkVtYmVkUmVzcG9uc2USWAoHU2Vzc2lvbhIjLnNsdWljZS5pbmZlcmVuY2UudjEuU2Vzc2lvblJlcXVlc3QaJC5zbHVpY2UuaW5mZXJlbmNlLnYxLlNlc3Npb25SZXNwb25zZSgBMAESaQoOUmVjb3JkUmVmdXNhbHMSKi5zbHVpY2UuaW5mZXJlbmNlLnYxLlJlY29yZFJlZnVzYWxzUmVxdWVzdBorLnNsdWljZS5pbmZlcmVuY2UudjEuUmVjb3JkUmVmdXNhbHNSZXNwb25zZRJdCgpMaXN0TW9kZWxzEiYuc2x1aWNlLmluZmVyZW5jZS52MS5MaXN0TW9kZWxzUmVxdWVzdBonLnNsdWljZS5pbmZlcmVuY2UudjEuTGlzdE1vZGVsc1Jlc3BvbnNlEmYKDUxpc3RFbmRwb2ludHMSKS5zbHVpY2UuaW5mZXJlbmNlLnYxLkxpc3RFbmRwb2ludHNSZXF1ZXN0Giouc2x1aWNlLmluZmVyZW5jZS52MS5MaXN0RW5kcG9pbnRzUmVzcG9uc2USZgoNTGlzdFByb3ZpZGVycxIpLnNsdWljZS5pbmZlcmVuY2UudjEuTGlzdFByb3ZpZGVyc1JlcXVlc3QaKi5zbHVpY2UuaW5mZXJlbmNlLnYxLkxpc3RQcm92aWRlcnNSZXNwb25zZRJ7ChRMaXN0TGVmdE91dFByb3ZpZGVycxIwLnNsdWljZS5pbmZlcmVuY2UudjEuTGlzdExlZnRPdXRQcm92aWRlcnNSZXF1ZXN0GjEuc2x1aWNlLmluZmVyZW5jZS52MS5MaXN0TGVmdE91dFByb3ZpZGVyc1Jlc3BvbnNlEmMKDFRyeUd1YXJkcmFpbBIoLnNsdWljZS5pbmZlcmVuY2UudjEuVHJ5R3VhcmRyYWlsUmVxdWVzdBopLnNsdWljZS5pbmZlcmVuY2UudjEuVHJ5R3VhcmRyYWlsUmVzcG9uc2USYwoMVGVzdFByb3ZpZGVyEiguc2x1aWNlLmluZmVyZW5jZS52MS5UZXN0UHJvdmlkZXJSZXF1ZXN0Gikuc2x1aWNlLmluZmVyZW5jZS52MS5UZXN0UHJvdmlkZXJSZXNwb25zZRJmCg1MaXN0T3BlblR1cm5zEikuc2x1aWNlLmluZmVyZW5jZS52MS5MaXN0T3BlblR1cm5zUmVxdWVzdBoqLnNsdWljZS5pbmZlcmVuY2UudjEuTGlzdE9wZW5UdXJuc1Jlc3BvbnNlElQKB0VuZFR1cm4SIy5zbHVpY2UuaW5mZXJlbmNlLnYxLkVuZFR1cm5SZXF1ZXN0GiQuc2x1aWNlLmluZmVyZW5jZS52MS5FbmRUdXJuUmVzcG9uc2UScgoRRmluZENvbmZpZ1JlZnVzYWwSLS5zbHVpY2UuaW5mZXJlbmNlLnYxLkZpbmRDb25maWdSZWZ1c2FsUmVxdWVzdBouLnNsdWljZS5pbmZlcmVuY2UudjEuRmluZENvbmZpZ1JlZnVzYWxSZXNwb25zZWIGcHJvdG8z", [file_sluice_admin_v1_ledger_service, file_sluice_admin_v1_access_service, file_sluice_inference_v1_catalogue, file_sluice_inference_v1_embed, file_sluice_inference_v1_session, file_sluice_inference_v1_turn, file_sluice_common_v1_configuration]);
 
 /**
- * Search for open turns.
+ * Requests the open turns.
  *
  * @generated from message sluice.inference.v1.ListOpenTurnsRequest
  */
@@ -63,7 +63,7 @@ export type ListOpenTurnsResponse = Message<"sluice.inference.v1.ListOpenTurnsRe
   turns: OpenTurn[];
 
   /**
-   * Number of open turns of the workspace, those beyond the limit included.
+   * Number of open turns of the workspace, including those beyond the limit.
    *
    * @generated from field: uint32 total = 2;
    */
@@ -126,14 +126,14 @@ export type OpenTurn = Message<"sluice.inference.v1.OpenTurn"> & {
   provider: string;
 
   /**
-   * End user as the client named it; empty when it named none.
+   * End user named by the client; empty when it named none.
    *
    * @generated from field: string user = 7;
    */
   user: string;
 
   /**
-   * Milliseconds since the turn began.
+   * Milliseconds since the start of the turn.
    *
    * @generated from field: uint32 open_ms = 8;
    */
@@ -175,7 +175,7 @@ export const OpenTurnSchema: GenMessage<OpenTurn> = /*@__PURE__*/
  */
 export type EndTurnRequest = Message<"sluice.inference.v1.EndTurnRequest"> & {
   /**
-   * Its generation id.
+   * Generation id of the turn.
    *
    * @generated from field: string generation_id = 1;
    */
@@ -217,7 +217,7 @@ export const EndTurnResponseSchema: GenMessage<EndTurnResponse> = /*@__PURE__*/
  */
 export type TryGuardrailRequest = Message<"sluice.inference.v1.TryGuardrailRequest"> & {
   /**
-   * The rules, as CheckGuardrail answers them.
+   * The rules, from the answer of CheckGuardrail.
    *
    * @generated from field: sluice.admin.v1.Guardrail guardrail = 1;
    */
@@ -295,7 +295,7 @@ export const TestProviderRequestSchema: GenMessage<TestProviderRequest> = /*@__P
   messageDesc(file_sluice_inference_v1_inference_service, 7);
 
 /**
- * How the test went.
+ * Result of the test.
  *
  * @generated from message sluice.inference.v1.TestProviderResponse
  */
@@ -646,7 +646,7 @@ export const RecordRefusalsResponseSchema: GenMessage<RecordRefusalsResponse> = 
   messageDesc(file_sluice_inference_v1_inference_service, 20);
 
 /**
- * Asks for the whole catalogue.
+ * Requests the whole catalogue.
  *
  * @generated from message sluice.inference.v1.ListModelsRequest
  */
@@ -709,7 +709,7 @@ export type Model = Message<"sluice.inference.v1.Model"> & {
   contextLength: number;
 
   /**
-   * Absent when there is no limit of its own.
+   * Absent without a separate limit.
    *
    * @generated from field: optional uint32 max_output_tokens = 4;
    */
@@ -737,14 +737,14 @@ export type Model = Message<"sluice.inference.v1.Model"> & {
   supportedParameters: string[];
 
   /**
-   * USD per token as a decimal string, cheapest endpoint; empty when not known.
+   * USD per token as a decimal string, cheapest endpoint; empty when unknown.
    *
    * @generated from field: string prompt_price = 8;
    */
   promptPrice: string;
 
   /**
-   * USD per token as a decimal string, cheapest endpoint; empty when not known.
+   * USD per token as a decimal string, cheapest endpoint; empty when unknown.
    *
    * @generated from field: string completion_price = 9;
    */
@@ -765,7 +765,7 @@ export type Model = Message<"sluice.inference.v1.Model"> & {
   description: string;
 
   /**
-   * Family of the tokenizer, such as GPT or Llama3; Other when it is not known.
+   * Family of the tokenizer, such as GPT or Llama3; Other when unknown.
    *
    * @generated from field: string tokenizer = 12;
    */
@@ -779,7 +779,7 @@ export type Model = Message<"sluice.inference.v1.Model"> & {
   pricing?: Pricing | undefined;
 
   /**
-   * Whether an endpoint's parameters are not configured; everything is then sent to it.
+   * Whether an endpoint's parameters are not configured; then all parameters are sent to it.
    *
    * @generated from field: bool parameters_unknown = 14;
    */
@@ -822,7 +822,7 @@ export const ModelSchema: GenMessage<Model> = /*@__PURE__*/
   messageDesc(file_sluice_inference_v1_inference_service, 23);
 
 /**
- * Asks for the endpoints of a model.
+ * Requests the endpoints of a model.
  *
  * @generated from message sluice.inference.v1.ListEndpointsRequest
  */
@@ -871,7 +871,7 @@ export const ListEndpointsResponseSchema: GenMessage<ListEndpointsResponse> = /*
   messageDesc(file_sluice_inference_v1_inference_service, 25);
 
 /**
- * Asks for all providers.
+ * Requests all providers.
  *
  * @generated from message sluice.inference.v1.ListProvidersRequest
  */
@@ -971,7 +971,7 @@ export const LeftOutProviderSchema: GenMessage<LeftOutProvider> = /*@__PURE__*/
   messageDesc(file_sluice_inference_v1_inference_service, 30);
 
 /**
- * Question for the state of the configuration file.
+ * Requests the state of the configuration file.
  *
  * @generated from message sluice.inference.v1.FindConfigRefusalRequest
  */
@@ -992,7 +992,7 @@ export const FindConfigRefusalRequestSchema: GenMessage<FindConfigRefusalRequest
  */
 export type FindConfigRefusalResponse = Message<"sluice.inference.v1.FindConfigRefusalResponse"> & {
   /**
-   * Absent when the file, as it was last read, is in force, and in a process without one.
+   * Absent when the last read file is in force, and in a process without a file.
    *
    * @generated from field: sluice.common.v1.ConfigRefusal refusal = 1;
    */

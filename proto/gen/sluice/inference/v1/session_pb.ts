@@ -60,7 +60,7 @@ export type ClientFrame = Message<"sluice.inference.v1.ClientFrame"> & {
    */
   frame: {
     /**
-     * Begin a turn.
+     * Begins a turn.
      *
      * @generated from field: sluice.inference.v1.Open open = 2;
      */
@@ -76,7 +76,7 @@ export type ClientFrame = Message<"sluice.inference.v1.ClientFrame"> & {
     case: "credit";
   } | {
     /**
-     * Stop the turn. The server answers nothing.
+     * Stops the turn. The server answers nothing.
      *
      * @generated from field: sluice.inference.v1.Cancel cancel = 4;
      */
@@ -106,7 +106,7 @@ export type Open = Message<"sluice.inference.v1.Open"> & {
   request?: RunTurnRequest | undefined;
 
   /**
-   * SHA-256 of the caller's key, lower-case hexadecimal. The gateway has checked the key itself.
+   * SHA-256 of the caller's key, lower-case hexadecimal. The gateway has verified the key itself.
    *
    * @generated from field: string key_hash = 2;
    */
@@ -205,14 +205,14 @@ export type SessionResponse = Message<"sluice.inference.v1.SessionResponse"> & {
   frames: ServerFrame[];
 
   /**
-   * Greeting, only in the first message: the session may be used.
+   * Greeting, only in the first message: the session is ready.
    *
    * @generated from field: optional sluice.inference.v1.Hello hello = 2;
    */
   hello?: Hello | undefined;
 
   /**
-   * Open nothing new here; end the session when the last turn has ended.
+   * No new turns here; end the session after its last turn.
    *
    * @generated from field: bool draining = 3;
    */
@@ -247,7 +247,7 @@ export type Hindrance = Message<"sluice.inference.v1.Hindrance"> & {
   cause: string;
 
   /**
-   * The process does its work, less well than others: it gets turns only while every other process has a hindrance, too.
+   * The process works, but less well than others: it gets turns only while every other process has a hindrance, too.
    *
    * @generated from field: bool partial = 2;
    */

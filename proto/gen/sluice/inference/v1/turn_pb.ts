@@ -15,8 +15,8 @@ export const file_sluice_inference_v1_turn: GenFile = /*@__PURE__*/
   fileDesc("Ch5zbHVpY2UvaW5mZXJlbmNlL3YxL3R1cm4ucHJvdG8SE3NsdWljZS5pbmZlcmVuY2UudjEiyA4KDlJ1blR1cm5SZXF1ZXN0Eg0KBW1vZGVsGAEgASgJEg4KBm1vZGVscxgCIAMoCRISCgppbnB1dF9qc29uGAMgASgMEhkKDGluc3RydWN0aW9ucxgEIAEoCUgAiAEBEg4KBnN0cmVhbRgFIAEoCBIeChFtYXhfb3V0cHV0X3Rva2VucxgGIAEoBUgBiAEBEhgKC3RlbXBlcmF0dXJlGAcgASgBSAKIAQESEgoFdG9wX3AYCCABKAFIA4gBARISCgV0b3BfaxgJIAEoBUgEiAEBEh4KEWZyZXF1ZW5jeV9wZW5hbHR5GAogASgBSAWIAQESHQoQcHJlc2VuY2VfcGVuYWx0eRgLIAEoAUgGiAEBEhkKDHRvcF9sb2dwcm9icxgMIAEoBUgHiAEBEiAKE3BhcmFsbGVsX3Rvb2xfY2FsbHMYDSABKAhICIgBARISCgp0b29sc19qc29uGA4gASgMEhgKEHRvb2xfY2hvaWNlX2pzb24YDyABKAwSGAoQdGV4dF9mb3JtYXRfanNvbhgQIAEoDBIWCg50ZXh0X3ZlcmJvc2l0eRgRIAEoCRIWCg5yZWFzb25pbmdfanNvbhgSIAEoDBIPCgdpbmNsdWRlGBMgAygJEhsKDm1heF90b29sX2NhbGxzGBQgASgFSAmIAQESQwoIbWV0YWRhdGEYFSADKAsyMS5zbHVpY2UuaW5mZXJlbmNlLnYxLlJ1blR1cm5SZXF1ZXN0Lk1ldGFkYXRhRW50cnkSEgoKbW9kYWxpdGllcxgWIAMoCRIRCgR1c2VyGBcgASgJSAqIAQESHgoRc2FmZXR5X2lkZW50aWZpZXIYGCABKAlIC4gBARIXCgpzZXNzaW9uX2lkGBkgASgJSAyIAQESHQoQcHJvbXB0X2NhY2hlX2tleRgaIAEoCUgNiAEBEhQKDHNlcnZpY2VfdGllchgbIAEoCRIaChJlY2hvX3Vwc3RyZWFtX2JvZHkYHCABKAgSGAoQc2VydmljZV9tZXRhZGF0YRgdIAEoCBISCgp0cnVuY2F0aW9uGB4gASgJEhkKEWltYWdlX2NvbmZpZ19qc29uGB8gASgMEj0KDWNhY2hlX2NvbnRyb2wYICABKAsyIS5zbHVpY2UuaW5mZXJlbmNlLnYxLkNhY2hlQ29udHJvbEgOiAEBEiEKGXByb21wdF9jYWNoZV9vcHRpb25zX2pzb24YISABKAwSEgoKdHJhY2VfanNvbhgiIAEoDBIjChtzdG9wX3NlcnZlcl90b29sc193aGVuX2pzb24YIyABKAwSPwoIcHJvdmlkZXIYJCABKAsyKC5zbHVpY2UuaW5mZXJlbmNlLnYxLlByb3ZpZGVyUHJlZmVyZW5jZXNID4gBARIsCgdwbHVnaW5zGCUgAygLMhsuc2x1aWNlLmluZmVyZW5jZS52MS5QbHVnaW4SOQoOdW5rbm93bl9maWVsZHMYJiADKAsyIS5zbHVpY2UuaW5mZXJlbmNlLnYxLlVua25vd25GaWVsZBIMCgRzdG9wGCcgAygJEhEKBHNlZWQYKCABKANIEIgBARJGCgpsb2dpdF9iaWFzGCkgAygLMjIuc2x1aWNlLmluZmVyZW5jZS52MS5SdW5UdXJuUmVxdWVzdC5Mb2dpdEJpYXNFbnRyeRIXCg9wcmVkaWN0aW9uX2pzb24YKiABKAwSFwoPYW50aHJvcGljX2JldGFzGCsgAygJEh8KF2NvbnRleHRfbWFuYWdlbWVudF9qc29uGCwgASgMEgwKBGRvb3IYLSABKAkSEgoKZXh0cmFfanNvbhguIAEoDBISCgVtaW5fcBgvIAEoAUgRiAEBEhIKBXRvcF9hGDAgASgBSBKIAQESHwoScmVwZXRpdGlvbl9wZW5hbHR5GDEgASgBSBOIAQEaLwoNTWV0YWRhdGFFbnRyeRILCgNrZXkYASABKAkSDQoFdmFsdWUYAiABKAk6AjgBGjAKDkxvZ2l0Qmlhc0VudHJ5EgsKA2tleRgBIAEoCRINCgV2YWx1ZRgCIAEoAToCOAFCDwoNX2luc3RydWN0aW9uc0IUChJfbWF4X291dHB1dF90b2tlbnNCDgoMX3RlbXBlcmF0dXJlQggKBl90b3BfcEIICgZfdG9wX2tCFAoSX2ZyZXF1ZW5jeV9wZW5hbHR5QhMKEV9wcmVzZW5jZV9wZW5hbHR5Qg8KDV90b3BfbG9ncHJvYnNCFgoUX3BhcmFsbGVsX3Rvb2xfY2FsbHNCEQoPX21heF90b29sX2NhbGxzQgcKBV91c2VyQhQKEl9zYWZldHlfaWRlbnRpZmllckINCgtfc2Vzc2lvbl9pZEITChFfcHJvbXB0X2NhY2hlX2tleUIQCg5fY2FjaGVfY29udHJvbEILCglfcHJvdmlkZXJCBwoFX3NlZWRCCAoGX21pbl9wQggKBl90b3BfYUIVChNfcmVwZXRpdGlvbl9wZW5hbHR5IjIKDFVua25vd25GaWVsZBIMCgRuYW1lGAEgASgJEhQKDGRpZF95b3VfbWVhbhgCIAEoCSLJBgoGUGx1Z2luEjkKCWFsaWdubWVudBgBIAEoCzIkLnNsdWljZS5pbmZlcmVuY2UudjEuQWxpZ25tZW50UGx1Z2luSAASTAoTY29udGV4dF9jb21wcmVzc2lvbhgEIAEoCzItLnNsdWljZS5pbmZlcmVuY2UudjEuQ29udGV4dENvbXByZXNzaW9uUGx1Z2luSAASQAoNcGFyZXRvX3JvdXRlchgJIAEoCzInLnNsdWljZS5pbmZlcmVuY2UudjEuUGFyZXRvUm91dGVyUGx1Z2luSAASRgoQcmVzcG9uc2VfaGVhbGluZxgKIAEoCzIqLnNsdWljZS5pbmZlcmVuY2UudjEuUmVzcG9uc2VIZWFsaW5nUGx1Z2luSAASPAoLZmlsZV9wYXJzZXIYCyABKAsyJS5zbHVpY2UuaW5mZXJlbmNlLnYxLkZpbGVQYXJzZXJQbHVnaW5IABI7Cgptb2RlcmF0aW9uGAwgASgLMiUuc2x1aWNlLmluZmVyZW5jZS52MS5Nb2RlcmF0aW9uUGx1Z2luSAASLQoDd2ViGA0gASgLMh4uc2x1aWNlLmluZmVyZW5jZS52MS5XZWJQbHVnaW5IABI4Cgl3ZWJfZmV0Y2gYDiABKAsyIy5zbHVpY2UuaW5mZXJlbmNlLnYxLldlYkZldGNoUGx1Z2luSAASPAoLYXV0b19yb3V0ZXIYDyABKAsyJS5zbHVpY2UuaW5mZXJlbmNlLnYxLkF1dG9Sb3V0ZXJQbHVnaW5IABJFChBhdXRvX2JldGFfcm91dGVyGBAgASgLMikuc2x1aWNlLmluZmVyZW5jZS52MS5BdXRvQmV0YVJvdXRlclBsdWdpbkgAEkgKEXN3aXRjaHlhcmRfcm91dGVyGBEgASgLMisuc2x1aWNlLmluZmVyZW5jZS52MS5Td2l0Y2h5YXJkUm91dGVyUGx1Z2luSAASOgoKamV2X3JvdXRlchgSIAEoCzIkLnNsdWljZS5pbmZlcmVuY2UudjEuSmV2Um91dGVyUGx1Z2luSAASMwoGZnVzaW9uGBMgASgLMiEuc2x1aWNlLmluZmVyZW5jZS52MS5GdXNpb25QbHVnaW5IAEIICgZwbHVnaW4iogEKD0FsaWdubWVudFBsdWdpbhINCgVydWxlcxgBIAMoCRIMCgRtb2RlGAIgASgJEhUKCGluc3RydWN0GAMgASgISACIAQESGAoLbWF4X3JldHJpZXMYBCABKAVIAYgBARIWCgl0aHJlc2hvbGQYBSABKAFIAogBAUILCglfaW5zdHJ1Y3RCDgoMX21heF9yZXRyaWVzQgwKCl90aHJlc2hvbGQihAEKElBhcmV0b1JvdXRlclBsdWdpbhIWCgltYXhfcHJpY2UYASABKAFIAIgBARIdChBtaW5fY29kaW5nX3Njb3JlGAIgASgBSAGIAQESFAoMcHJpY2Vfc291cmNlGAMgASgJQgwKCl9tYXhfcHJpY2VCEwoRX21pbl9jb2Rpbmdfc2NvcmUipwEKEEF1dG9Sb3V0ZXJQbHVnaW4SFgoOYWxsb3dlZF9tb2RlbHMYASADKAkSFwoPZXhjbHVkZWRfbW9kZWxzGAIgAygJEhEKCWNvc3RfdGllchgDIAEoCRIiChVjb3N0X3F1YWxpdHlfdHJhZGVvZmYYBCABKAVIAIgBARIRCglwaW5fbW9kZWwYBSABKAhCGAoWX2Nvc3RfcXVhbGl0eV90cmFkZW9mZiKYAQoUQXV0b0JldGFSb3V0ZXJQbHVnaW4SFgoOYWxsb3dlZF9tb2RlbHMYASADKAkSFwoPZXhjbHVkZWRfbW9kZWxzGAIgAygJEhEKCWNvc3RfdGllchgDIAEoCRIiChVjb3N0X3F1YWxpdHlfdHJhZGVvZmYYBCABKAVIAIgBAUIYChZfY29zdF9xdWFsaXR5X3RyYWRlb2ZmIkwKGENvbnRleHRDb21wcmVzc2lvblBsdWdpbhIUCgdlbmFibGVkGAEgASgISACIAQESDgoGZW5naW5lGAIgASgJQgoKCF9lbmFibGVkIhcKFVJlc3BvbnNlSGVhbGluZ1BsdWdpbiJIChBGaWxlUGFyc2VyUGx1Z2luEhIKCnBkZl9lbmdpbmUYASABKAkSFAoHZW5hYmxlZBgCIAEoCEgAiAEBQgoKCF9lbmFibGVkIisKFlN3aXRjaHlhcmRSb3V0ZXJQbHVnaW4SEQoJYWxnb3JpdGhtGAEgASgJImUKD0pldlJvdXRlclBsdWdpbhIRCgljb3N0X3RpZXIYASABKAkSDgoGbW9kZWxzGAIgAygJEhYKDmFsbG93ZWRfbW9kZWxzGAMgAygJEhcKD2V4Y2x1ZGVkX21vZGVscxgEIAMoCSISChBNb2RlcmF0aW9uUGx1Z2luIs0CCglXZWJQbHVnaW4SDgoGZW5naW5lGAEgASgJEhgKC21heF9yZXN1bHRzGAIgASgFSACIAQESFQoIbWF4X3VzZXMYAyABKAVIAYgBARIaCg1zZWFyY2hfcHJvbXB0GAQgASgJSAKIAQESFwoPaW5jbHVkZV9kb21haW5zGAUgAygJEhcKD2V4Y2x1ZGVfZG9tYWlucxgGIAMoCRI9Cg11c2VyX2xvY2F0aW9uGAcgASgLMiEuc2x1aWNlLmluZmVyZW5jZS52MS5Vc2VyTG9jYXRpb25IA4gBARIRCgRtb2RlGAggASgJSASIAQESFQoNeF9zZWFyY2hfanNvbhgJIAEoDEIOCgxfbWF4X3Jlc3VsdHNCCwoJX21heF91c2VzQhAKDl9zZWFyY2hfcHJvbXB0QhAKDl91c2VyX2xvY2F0aW9uQgcKBV9tb2RlIk8KDFVzZXJMb2NhdGlvbhIMCgRjaXR5GAEgASgJEg8KB2NvdW50cnkYAiABKAkSDgoGcmVnaW9uGAMgASgJEhAKCHRpbWV6b25lGAQgASgJIsoBCg5XZWJGZXRjaFBsdWdpbhIXCg9hbGxvd2VkX2RvbWFpbnMYASADKAkSFwoPYmxvY2tlZF9kb21haW5zGAIgAygJEh8KEm1heF9jb250ZW50X3Rva2VucxgDIAEoBUgAiAEBEhUKCG1heF91c2VzGAQgASgFSAGIAQESGQoMZmV0Y2hfcHJvbXB0GAUgASgJSAKIAQFCFQoTX21heF9jb250ZW50X3Rva2Vuc0ILCglfbWF4X3VzZXNCDwoNX2ZldGNoX3Byb21wdCKKAQoMRnVzaW9uUGx1Z2luEhcKD2FuYWx5c2lzX21vZGVscxgBIAMoCRINCgVtb2RlbBgCIAEoCRIOCgZwcmVzZXQYAyABKAkSGwoObWF4X3Rvb2xfY2FsbHMYBCABKAVIAIgBARISCgp0b29sc19qc29uGAUgASgMQhEKD19tYXhfdG9vbF9jYWxscyLuBAoTUHJvdmlkZXJQcmVmZXJlbmNlcxINCgVvcmRlchgBIAMoCRIMCgRvbmx5GAIgAygJEg4KBmlnbm9yZRgDIAMoCRIcCg9hbGxvd19mYWxsYmFja3MYBCABKAhIAIgBARIfChJyZXF1aXJlX3BhcmFtZXRlcnMYBSABKAhIAYgBARIXCg9kYXRhX2NvbGxlY3Rpb24YBiABKAkSEAoDemRyGAcgASgISAKIAQESJQoYZW5mb3JjZV9kaXN0aWxsYWJsZV90ZXh0GAggASgISAOIAQESFQoNcXVhbnRpemF0aW9ucxgJIAMoCRIPCgdzb3J0X2J5GAogASgJEhYKDnNvcnRfcGFydGl0aW9uGAsgASgJEjUKCW1heF9wcmljZRgMIAEoCzIdLnNsdWljZS5pbmZlcmVuY2UudjEuTWF4UHJpY2VIBIgBARJHChhwcmVmZXJyZWRfbWluX3Rocm91Z2hwdXQYDSABKAsyIC5zbHVpY2UuaW5mZXJlbmNlLnYxLlBlcmNlbnRpbGVzSAWIAQESRAoVcHJlZmVycmVkX21heF9sYXRlbmN5GA4gASgLMiAuc2x1aWNlLmluZmVyZW5jZS52MS5QZXJjZW50aWxlc0gGiAEBQhIKEF9hbGxvd19mYWxsYmFja3NCFQoTX3JlcXVpcmVfcGFyYW1ldGVyc0IGCgRfemRyQhsKGV9lbmZvcmNlX2Rpc3RpbGxhYmxlX3RleHRCDAoKX21heF9wcmljZUIbChlfcHJlZmVycmVkX21pbl90aHJvdWdocHV0QhgKFl9wcmVmZXJyZWRfbWF4X2xhdGVuY3kisAEKCE1heFByaWNlEhMKBnByb21wdBgBIAEoAUgAiAEBEhcKCmNvbXBsZXRpb24YAiABKAFIAYgBARIUCgdyZXF1ZXN0GAMgASgBSAKIAQESEgoFaW1hZ2UYBCABKAFIA4gBARISCgVhdWRpbxgFIAEoAUgEiAEBQgkKB19wcm9tcHRCDQoLX2NvbXBsZXRpb25CCgoIX3JlcXVlc3RCCAoGX2ltYWdlQggKBl9hdWRpbyJ1CgtQZXJjZW50aWxlcxIQCgNwNTAYASABKAFIAIgBARIQCgNwNzUYAiABKAFIAYgBARIQCgNwOTAYAyABKAFIAogBARIQCgNwOTkYBCABKAFIA4gBAUIGCgRfcDUwQgYKBF9wNzVCBgoEX3A5MEIGCgRfcDk5IhsKDENhY2hlQ29udHJvbBILCgN0dGwYASABKAkivAIKBVVzYWdlEhQKDGlucHV0X3Rva2VucxgBIAEoDRIVCg1jYWNoZWRfdG9rZW5zGAIgASgNEhoKEmNhY2hlX3dyaXRlX3Rva2VucxgDIAEoDRIVCg1vdXRwdXRfdG9rZW5zGAQgASgNEhgKEHJlYXNvbmluZ190b2tlbnMYBSABKA0SOwoPc2VydmVyX3Rvb2xfdXNlGAYgASgLMiIuc2x1aWNlLmluZmVyZW5jZS52MS5TZXJ2ZXJUb29sVXNlEicKBGNvc3QYByABKAsyGS5zbHVpY2UuaW5mZXJlbmNlLnYxLkNvc3QSEQoJZXN0aW1hdGVkGAggASgIEiQKF2NhY2hlX3dyaXRlX2hvdXJfdG9rZW5zGAkgASgNSACIAQFCGgoYX2NhY2hlX3dyaXRlX2hvdXJfdG9rZW5zIlYKBENvc3QSFgoOaW5wdXRfcGljb191c2QYASABKAQSFwoPb3V0cHV0X3BpY29fdXNkGAIgASgEEh0KFXNlcnZlcl90b29sc19waWNvX3VzZBgDIAEoBCK/AQoNU2VydmVyVG9vbFVzZRIgChN3ZWJfc2VhcmNoX3JlcXVlc3RzGAEgASgNSACIAQESIQoUdG9vbF9jYWxsc19yZXF1ZXN0ZWQYAiABKA1IAYgBARIgChN0b29sX2NhbGxzX2V4ZWN1dGVkGAMgASgNSAKIAQFCFgoUX3dlYl9zZWFyY2hfcmVxdWVzdHNCFwoVX3Rvb2xfY2FsbHNfcmVxdWVzdGVkQhYKFF90b29sX2NhbGxzX2V4ZWN1dGVkIsIFCglUdXJuRXZlbnQSLwoFc3RhcnQYASABKAsyHi5zbHVpY2UuaW5mZXJlbmNlLnYxLlR1cm5TdGFydEgAEjQKCml0ZW1fc3RhcnQYAiABKAsyHi5zbHVpY2UuaW5mZXJlbmNlLnYxLkl0ZW1TdGFydEgAEjQKCnRleHRfZGVsdGEYAyABKAsyHi5zbHVpY2UuaW5mZXJlbmNlLnYxLlRleHREZWx0YUgAEjcKDXJlZnVzYWxfZGVsdGEYBCABKAsyHi5zbHVpY2UuaW5mZXJlbmNlLnYxLlRleHREZWx0YUgAEjkKD3JlYXNvbmluZ19kZWx0YRgFIAEoCzIeLnNsdWljZS5pbmZlcmVuY2UudjEuVGV4dERlbHRhSAASNwoNc3VtbWFyeV9kZWx0YRgGIAEoCzIeLnNsdWljZS5pbmZlcmVuY2UudjEuVGV4dERlbHRhSAASPgoPYXJndW1lbnRzX2RlbHRhGAcgASgLMiMuc2x1aWNlLmluZmVyZW5jZS52MS5Bcmd1bWVudHNEZWx0YUgAEjUKCmFubm90YXRpb24YCCABKAsyHy5zbHVpY2UuaW5mZXJlbmNlLnYxLkFubm90YXRpb25IABIwCghpdGVtX2VuZBgJIAEoCzIcLnNsdWljZS5pbmZlcmVuY2UudjEuSXRlbUVuZEgAEisKBWRlYnVnGAogASgLMhouc2x1aWNlLmluZmVyZW5jZS52MS5EZWJ1Z0gAEisKA2VuZBgLIAEoCzIcLnNsdWljZS5pbmZlcmVuY2UudjEuVHVybkVuZEgAEjIKBm5hdGl2ZRgMIAEoCzIgLnNsdWljZS5pbmZlcmVuY2UudjEuTmF0aXZlRXZlbnRIABIrCgV1c2FnZRgNIAEoCzIaLnNsdWljZS5pbmZlcmVuY2UudjEuVXNhZ2VIAEIHCgVldmVudCKCAQoJVHVyblN0YXJ0Eg0KBW1vZGVsGAEgASgJEhQKDGlucHV0X3Rva2VucxgCIAEoDRI5Cg5hbHRlcmVkX2ZpZWxkcxgDIAMoCzIhLnNsdWljZS5pbmZlcmVuY2UudjEuQWx0ZXJlZEZpZWxkEhUKDXBhc3NlZF9maWVsZHMYBCADKAkiLAoMQWx0ZXJlZEZpZWxkEgwKBHBhdGgYASABKAkSDgoGcmVhc29uGAIgASgJIi0KCUl0ZW1TdGFydBINCgVpbmRleBgBIAEoDRIRCglpdGVtX2pzb24YAiABKAwiTgoJVGV4dERlbHRhEg0KBWluZGV4GAEgASgNEgwKBHBhcnQYAiABKA0SDQoFZGVsdGEYAyABKAkSFQoNbG9ncHJvYnNfanNvbhgEIAEoDCIuCg5Bcmd1bWVudHNEZWx0YRINCgVpbmRleBgBIAEoDRINCgVkZWx0YRgCIAEoCSJCCgpBbm5vdGF0aW9uEg0KBWluZGV4GAEgASgNEgwKBHBhcnQYAiABKA0SFwoPYW5ub3RhdGlvbl9qc29uGAMgASgMIk8KC05hdGl2ZUV2ZW50EhIKBWluZGV4GAEgASgNSACIAQESDAoEdHlwZRgCIAEoCRIUCgxwYXlsb2FkX2pzb24YAyABKAxCCAoGX2luZGV4IisKB0l0ZW1FbmQSDQoFaW5kZXgYASABKA0SEQoJaXRlbV9qc29uGAIgASgMIiMKBURlYnVnEhoKEnVwc3RyZWFtX2JvZHlfanNvbhgBIAEoDCLAAgoHVHVybkVuZBIvCgZzdGF0dXMYASABKA4yHy5zbHVpY2UuaW5mZXJlbmNlLnYxLlR1cm5TdGF0dXMSGQoRaW5jb21wbGV0ZV9yZWFzb24YAiABKAkSLgoFdXNhZ2UYAyABKAsyGi5zbHVpY2UuaW5mZXJlbmNlLnYxLlVzYWdlSACIAQESFAoMc2VydmljZV90aWVyGAQgASgJEh0KFXNlcnZpY2VfbWV0YWRhdGFfanNvbhgFIAEoDBIWCg5hbGlnbm1lbnRfanNvbhgGIAEoDBIaCg1zdG9wX3NlcXVlbmNlGAcgASgJSAGIAQESHgoRaW5jb21wbGV0ZV9kZXRhaWwYCCABKAlIAogBAUIICgZfdXNhZ2VCEAoOX3N0b3Bfc2VxdWVuY2VCFAoSX2luY29tcGxldGVfZGV0YWlsKmAKClR1cm5TdGF0dXMSGwoXVFVSTl9TVEFUVVNfVU5TUEVDSUZJRUQQABIZChVUVVJOX1NUQVRVU19DT01QTEVURUQQARIaChZUVVJOX1NUQVRVU19JTkNPTVBMRVRFEAJiBnByb3RvMw");
 
 /**
- * The request object of POST /responses: scalars typed, open-ended subtrees as their JSON bytes. `optional` wherever null or absent
- * means something else than the zero value.
+ * The request object of POST /responses: scalars typed, open-ended subtrees as their JSON bytes. `optional` wherever null or absent differs from the zero
+ * value.
  *
  * @generated from message sluice.inference.v1.RunTurnRequest
  */
@@ -29,7 +29,7 @@ export type RunTurnRequest = Message<"sluice.inference.v1.RunTurnRequest"> & {
   model: string;
 
   /**
-   * Further slugs, tried in order before anything is committed; at most 32.
+   * Fallback slugs, tried in order before the answer is committed; at most 32.
    *
    * @generated from field: repeated string models = 2;
    */
@@ -50,7 +50,7 @@ export type RunTurnRequest = Message<"sluice.inference.v1.RunTurnRequest"> & {
   instructions?: string | undefined;
 
   /**
-   * Whether the client wants deltas. If false, only whole items travel, and nothing is committed before the whole answer is complete.
+   * Whether the client wants deltas. If false, only complete items are sent, and nothing is committed before the whole answer is complete.
    *
    * @generated from field: bool stream = 5;
    */
@@ -183,14 +183,14 @@ export type RunTurnRequest = Message<"sluice.inference.v1.RunTurnRequest"> & {
   user?: string | undefined;
 
   /**
-   * Identifies the end user for abuse isolation; never sent upstream as it stands.
+   * Identifies the end user for abuse isolation; never sent upstream unchanged.
    *
    * @generated from field: optional string safety_identifier = 24;
    */
   safetyIdentifier?: string | undefined;
 
   /**
-   * Groups requests and keeps them on one provider; at most 256 characters.
+   * Groups requests and keeps them at one provider; at most 256 characters.
    *
    * @generated from field: optional string session_id = 25;
    */
@@ -267,7 +267,7 @@ export type RunTurnRequest = Message<"sluice.inference.v1.RunTurnRequest"> & {
   stopServerToolsWhenJson: Uint8Array;
 
   /**
-   * Preferences for where the turn is served; absent means none.
+   * Preferences for the endpoints of the turn; absent means none.
    *
    * @generated from field: optional sluice.inference.v1.ProviderPreferences provider = 36;
    */
@@ -323,7 +323,7 @@ export type RunTurnRequest = Message<"sluice.inference.v1.RunTurnRequest"> & {
   anthropicBetas: string[];
 
   /**
-   * JSON: what a provider takes out of a long conversation, as an object with edits (Anthropic) or an array (OpenAI); empty when unset.
+   * JSON: what a provider removes from a long conversation, as an object with edits (Anthropic) or an array (OpenAI); empty when unset.
    *
    * @generated from field: bytes context_management_json = 44;
    */
@@ -422,7 +422,7 @@ export type Plugin = Message<"sluice.inference.v1.Plugin"> & {
     case: "alignment";
   } | {
     /**
-     * Fits a long input into a model's window.
+     * Shortens a long input to fit a model's window.
      *
      * @generated from field: sluice.inference.v1.ContextCompressionPlugin context_compression = 4;
      */
@@ -454,7 +454,7 @@ export type Plugin = Message<"sluice.inference.v1.Plugin"> & {
     case: "fileParser";
   } | {
     /**
-     * Refuses what a moderation model flags.
+     * Refuses input flagged by a moderation model.
      *
      * @generated from field: sluice.inference.v1.ModerationPlugin moderation = 12;
      */
@@ -527,7 +527,7 @@ export const PluginSchema: GenMessage<Plugin> = /*@__PURE__*/
   messageDesc(file_sluice_inference_v1_turn, 2);
 
 /**
- * States rules to the model, and evaluates its answers against them.
+ * Gives the model rules, and evaluates its answers against them.
  *
  * @generated from message sluice.inference.v1.AlignmentPlugin
  */
@@ -554,7 +554,7 @@ export type AlignmentPlugin = Message<"sluice.inference.v1.AlignmentPlugin"> & {
   instruct?: boolean | undefined;
 
   /**
-   * 0 to 3: calls repeated after a blocked one, in enforce mode; absent means 1.
+   * 0 to 3: retries after a blocked answer, in enforce mode; absent means 1.
    *
    * @generated from field: optional int32 max_retries = 4;
    */
@@ -582,7 +582,7 @@ export const AlignmentPluginSchema: GenMessage<AlignmentPlugin> = /*@__PURE__*/
  */
 export type ParetoRouterPlugin = Message<"sluice.inference.v1.ParetoRouterPlugin"> & {
   /**
-   * At least 0: USD per million tokens of the prompt. The best model for it is wanted, whatever its tier; absent means no bound.
+   * At least 0: USD per million tokens of the prompt. Requests the best model within this price, whatever its tier; absent means no bound.
    *
    * @generated from field: optional double max_price = 1;
    */
@@ -638,7 +638,7 @@ export type AutoRouterPlugin = Message<"sluice.inference.v1.AutoRouterPlugin"> &
   costTier: string;
 
   /**
-   * 0 to 10, read without cost_tier: the higher the cheaper; absent means 9. Deprecated.
+   * 0 to 10, read without cost_tier: a higher value prefers cheaper models; absent means 9. Deprecated.
    *
    * @generated from field: optional int32 cost_quality_tradeoff = 4;
    */
@@ -702,8 +702,7 @@ export const AutoBetaRouterPluginSchema: GenMessage<AutoBetaRouterPlugin> = /*@_
   messageDesc(file_sluice_inference_v1_turn, 6);
 
 /**
- * Removes from an input what does not fit into the model's window. It is on by default for small windows, so it is sent
- * even if it is turned off.
+ * Removes parts of an input that does not fit into the model's window. It is on by default for small windows, so it is sent even when disabled.
  *
  * @generated from message sluice.inference.v1.ContextCompressionPlugin
  */
@@ -752,14 +751,14 @@ export const ResponseHealingPluginSchema: GenMessage<ResponseHealingPlugin> = /*
  */
 export type FileParserPlugin = Message<"sluice.inference.v1.FileParserPlugin"> & {
   /**
-   * native, markdown, ocr, cloudflare-ai and pdf-text (markdown), or mistral-ocr (ocr); empty means native where files are taken, else markdown.
+   * native, markdown, ocr, cloudflare-ai and pdf-text (markdown), or mistral-ocr (ocr); empty means native if the model accepts files, else markdown.
    *
    * @generated from field: string pdf_engine = 1;
    */
   pdfEngine: string;
 
   /**
-   * False: files are sent as files only. Absent means true.
+   * False sends files only as files. Absent means true.
    *
    * @generated from field: optional bool enabled = 2;
    */
@@ -801,14 +800,14 @@ export const SwitchyardRouterPluginSchema: GenMessage<SwitchyardRouterPlugin> = 
  */
 export type JevRouterPlugin = Message<"sluice.inference.v1.JevRouterPlugin"> & {
   /**
-   * low, medium or high: how near to the best it must be; empty means between low and medium.
+   * low, medium or high: how close to the best result; empty means between low and medium.
    *
    * @generated from field: string cost_tier = 1;
    */
   costTier: string;
 
   /**
-   * Patterns over slugs, at most 1024; together with allowed_models. Ignored where none matches.
+   * Patterns over slugs, at most 1024; together with allowed_models. Ignored when none matches.
    *
    * @generated from field: repeated string models = 2;
    */
@@ -837,7 +836,7 @@ export const JevRouterPluginSchema: GenMessage<JevRouterPlugin> = /*@__PURE__*/
   messageDesc(file_sluice_inference_v1_turn, 11);
 
 /**
- * Has a moderation model look at the user's texts before any other model reads them.
+ * Lets a moderation model check the user's texts before any other model reads them.
  *
  * @generated from message sluice.inference.v1.ModerationPlugin
  */
@@ -1027,7 +1026,7 @@ export const WebFetchPluginSchema: GenMessage<WebFetchPlugin> = /*@__PURE__*/
  */
 export type FusionPlugin = Message<"sluice.inference.v1.FusionPlugin"> & {
   /**
-   * 1 to 8 slugs, one of them several times if wanted; empty means those of the preset.
+   * 1 to 8 slugs, repeated to use a model several times; empty means the preset's models.
    *
    * @generated from field: repeated string analysis_models = 1;
    */
@@ -1076,7 +1075,7 @@ export const FusionPluginSchema: GenMessage<FusionPlugin> = /*@__PURE__*/
  */
 export type ProviderPreferences = Message<"sluice.inference.v1.ProviderPreferences"> & {
   /**
-   * Tried first, in this order. A bare id stands for the provider's endpoints of the default tier.
+   * Providers to try first, in this order. A bare id means the provider's endpoints of the default tier.
    *
    * @generated from field: repeated string order = 1;
    */
@@ -1153,7 +1152,7 @@ export type ProviderPreferences = Message<"sluice.inference.v1.ProviderPreferenc
   sortPartition: string;
 
   /**
-   * Maximum price; more expensive endpoints and those without a price are excluded.
+   * Maximum price; more expensive endpoints and endpoints without a price are excluded.
    *
    * @generated from field: optional sluice.inference.v1.MaxPrice max_price = 12;
    */
@@ -1300,7 +1299,7 @@ export const CacheControlSchema: GenMessage<CacheControl> = /*@__PURE__*/
  */
 export type Usage = Message<"sluice.inference.v1.Usage"> & {
   /**
-   * Tokens of the prompt, cached ones among them.
+   * Tokens of the prompt, including cached tokens.
    *
    * @generated from field: uint32 input_tokens = 1;
    */
@@ -1321,7 +1320,7 @@ export type Usage = Message<"sluice.inference.v1.Usage"> & {
   cacheWriteTokens: number;
 
   /**
-   * Tokens of the answer, reasoning among them.
+   * Tokens of the answer, including reasoning.
    *
    * @generated from field: uint32 output_tokens = 4;
    */
@@ -1349,7 +1348,7 @@ export type Usage = Message<"sluice.inference.v1.Usage"> & {
   cost?: Cost | undefined;
 
   /**
-   * Whether some figures are estimates by text size, because the provider gave none.
+   * Whether some figures are estimated from the text size, because the provider gave none.
    *
    * @generated from field: bool estimated = 8;
    */
@@ -1384,7 +1383,7 @@ export type Cost = Message<"sluice.inference.v1.Cost"> & {
   inputPicoUsd: bigint;
 
   /**
-   * Cost of the output, reasoning included.
+   * Cost of the output, including reasoning.
    *
    * @generated from field: uint64 output_pico_usd = 2;
    */
@@ -1412,7 +1411,7 @@ export const CostSchema: GenMessage<Cost> = /*@__PURE__*/
  */
 export type ServerToolUse = Message<"sluice.inference.v1.ServerToolUse"> & {
   /**
-   * Searches of the web.
+   * Web searches.
    *
    * @generated from field: optional uint32 web_search_requests = 1;
    */
@@ -1517,7 +1516,7 @@ export type TurnEvent = Message<"sluice.inference.v1.TurnEvent"> & {
     case: "annotation";
   } | {
     /**
-     * An output item is whole.
+     * An output item is complete.
      *
      * @generated from field: sluice.inference.v1.ItemEnd item_end = 9;
      */
@@ -1664,7 +1663,7 @@ export const ItemStartSchema: GenMessage<ItemStart> = /*@__PURE__*/
   messageDesc(file_sluice_inference_v1_turn, 27);
 
 /**
- * A piece of text; concatenated in order they are the part.
+ * A piece of text; the pieces concatenated in order form the part.
  *
  * @generated from message sluice.inference.v1.TextDelta
  */
@@ -1818,7 +1817,7 @@ export type ItemEnd = Message<"sluice.inference.v1.ItemEnd"> & {
   index: number;
 
   /**
-   * The whole item as Responses JSON; status completed or incomplete.
+   * The complete item as Responses JSON; status completed or incomplete.
    *
    * @generated from field: bytes item_json = 2;
    */
@@ -1909,8 +1908,7 @@ export type TurnEnd = Message<"sluice.inference.v1.TurnEnd"> & {
   stopSequence?: string | undefined;
 
   /**
-   * A narrower reason than `incomplete_reason`, where the provider names it: model_context_window_exceeded or pause_turn, and of a
-   * refusal its category.
+   * A more specific reason than `incomplete_reason`, if named by the provider: model_context_window_exceeded or pause_turn, and for a refusal its category.
    *
    * @generated from field: optional string incomplete_detail = 8;
    */

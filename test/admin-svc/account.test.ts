@@ -78,7 +78,7 @@ afterEach(async () => {
 });
 
 describe("a guardrail of the account", () => {
-  test("holds for every key of every workspace, before those of the workspace, until it is none or gone", async () => {
+  test("holds for every key of every workspace, before the workspace's own, until it is unset or deleted", async () => {
     const own = hashKey(await addKey(house.database));
     const shared = await make({ name: "workspace", workspaceDefault: true });
     const watching = new Watching(house.port);
@@ -128,7 +128,7 @@ describe("a guardrail of the account", () => {
     expect(await asks(elsewhere.hash)).toBe(false);
   });
 
-  test("is written down in the default workspace with the generation of its change", async () => {
+  test("is logged in the default workspace with the generation of its change", async () => {
     const { id, generation } = await make({ accountDefault: true });
     await change(id, {}, ["account_default"]);
     const about = { workspaceId: defaultWorkspaceId, target: id, limit: 10 };
@@ -152,7 +152,7 @@ describe("callers without administration of the account", () => {
     ordinary = bearer(await addKey(house.database, { kind: KeyKind.MANAGEMENT }));
   });
 
-  test("of the default workspace sees one and changes none", async () => {
+  test("in the default workspace see account guardrails and change none", async () => {
     const { id, guardrail } = await make({ accountDefault: true });
     const before = await currentGeneration(house.database);
     expect((await administrate(house, method.getGuardrail, { guardrailId: id }, ordinary)).guardrail).toEqual(
@@ -172,7 +172,7 @@ describe("callers without administration of the account", () => {
     expect(await currentGeneration(house.database)).toBe(before);
   });
 
-  test("of another workspace neither sees nor changes one", async () => {
+  test("in another workspace neither see nor change account guardrails", async () => {
     const { id } = await make({ accountDefault: true });
     const { manager, hash } = elsewhere;
     expect(await list(manager)).toEqual([]);
@@ -210,7 +210,7 @@ describe("callers without administration of the account", () => {
   });
 });
 
-describe("a change of the account's guardrails is whole or none", () => {
+describe("a change of the account's guardrails is all or nothing", () => {
   /** Checks for no change in the table, in the policy feed and in the policy in force. */
   async function isUntouched(work: () => Promise<void>): Promise<void> {
     const before = await currentGeneration(house.database);

@@ -51,7 +51,7 @@ function shuffled(list: readonly string[]): string[] {
   return copy;
 }
 
-test("eight clients assign the same 500 keys to two guardrails: all or nothing, none fails", async () => {
+test("eight clients assign the same 500 keys to two guardrails: each call is all or nothing, and all succeed", async () => {
   const keyHashes = await addKeys(house.database, 500);
   const guardrails = [await addGuardrail(house.database), await addGuardrail(house.database)];
   const clients = Array.from({ length: 8 }, () => dial(`127.0.0.1:${house.port}`));
@@ -103,8 +103,8 @@ test("overlapping concurrent assignments and removals: each removal counts exact
   }
 }, 900_000);
 
-describe("what is counted", () => {
-  test("distinct known keys; an unknown hash, another case and a revoked key are not", async () => {
+describe("the count of an assignment", () => {
+  test("includes distinct known keys; unknown hashes, upper-case hashes and revoked keys are left out", async () => {
     const [first, second, revoked] = (await addKeys(house.database, 3)) as [string, string, string];
     await revokeKey(house.database, operator(), revoked);
     const id = await addGuardrail(house.database);
@@ -119,7 +119,7 @@ describe("what is counted", () => {
     );
   });
 
-  test("assigning what a key already holds counts, and is no change of policy", async () => {
+  test("includes keys already assigned, without a change of policy", async () => {
     const keyHashes = await addKeys(house.database, 2);
     const id = await addGuardrail(house.database);
     const admin = bearer(house.managementKey);
@@ -132,7 +132,7 @@ describe("what is counted", () => {
     expect(log[0]?.key_hashes?.sort()).toEqual([...keyHashes].sort());
   });
 
-  test("a removal takes only what holds this guardrail", async () => {
+  test("of a removal includes only keys with this guardrail", async () => {
     const [mine, other, none] = (await addKeys(house.database, 3)) as [string, string, string];
     const [a, b] = [await addGuardrail(house.database), await addGuardrail(house.database)];
     const admin = bearer(house.managementKey);
@@ -180,7 +180,7 @@ describe("the list", () => {
     expect(after?.id).not.toBe(before?.id);
   });
 
-  test("comes in pages, whole and of one guardrail, of the caller's workspace only", async () => {
+  test("has pages, of all guardrails or one, of the caller's workspace only", async () => {
     const workspaceId = await addWorkspace(house.database);
     const foreignKey = hashKey(await addKey(house.database, { workspaceId }));
     const foreign = await addGuardrail(house.database, workspaceId);
@@ -214,7 +214,7 @@ describe("the list", () => {
 });
 
 describe("another workspace", () => {
-  test("its guardrail is not found, its keys are not counted, and nothing of it changes", async () => {
+  test("has guardrails that are not found and keys that are not counted, and nothing of it changes", async () => {
     const workspaceId = await addWorkspace(house.database);
     const foreignKey = hashKey(await addKey(house.database, { workspaceId }));
     const foreignGuardrail = await addGuardrail(house.database, workspaceId);
@@ -245,7 +245,7 @@ describe("guardrail ids", () => {
     },
   );
 
-  test("upper case is another id", async () => {
+  test("in upper case are different ids", async () => {
     const id = await addGuardrail(house.database);
     const admin = bearer(house.managementKey);
     await expect(assign(house.client, id.toUpperCase(), ["x"], admin)).rejects.toMatchObject({ status: 404 });

@@ -82,7 +82,7 @@ test("an operator's chosen key is never printed, and an invalid one is refused",
   }
 });
 
-test("the first key of the default workspace is one of the account, and later ones are not", async () => {
+test("the first key of the default workspace belongs to the account, and later ones do not", async () => {
   const first = mintKey(KeyKind.MANAGEMENT);
   const second = mintKey(KeyKind.MANAGEMENT);
   await bootstrap(first);

@@ -81,7 +81,7 @@ test("sixty blocked changes of the same keys leave connections to other callers,
   expect(state).toMatchObject({ wrong: [] });
 });
 
-test("those of more workspaces than there are connections leave some, too", async () => {
+test("blocked changes of more workspaces than connections leave connections, too", async () => {
   const [own] = (await addKeys(house.database, 1)) as [string];
   const workspaces: { manager: string; keyHash: string; guardrail: string }[] = [];
   for (let n = 0; n < 10; n++) {

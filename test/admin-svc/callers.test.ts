@@ -98,14 +98,14 @@ const faultOf = (promise: Promise<unknown>): Promise<Fault> =>
   );
 
 describe.each(operations)("%s", (_, operation) => {
-  test("needs a key", async () => {
+  test("requires a key", async () => {
     expect(await faultOf(operation(new Metadata()))).toMatchObject({
       reason: FaultReason.UNAUTHENTICATED,
       message: "Missing Authentication header",
     });
   });
 
-  test("answers malformed, unknown, disabled, revoked and expired keys and a bare hash alike", async () => {
+  test("gives the same answer to malformed, unknown, disabled, revoked and expired keys and a bare hash", async () => {
     const disabled = await addKey(house.database, { kind: KeyKind.MANAGEMENT });
     await updateKey(house.database, operator(), hashKey(disabled), { disabled: true });
     const revoked = await addKey(house.database, { kind: KeyKind.MANAGEMENT });
@@ -142,13 +142,13 @@ describe.each(operations)("%s", (_, operation) => {
   });
 });
 
-test("a caller without a key learns nothing about what exists", async () => {
+test("a caller without a key learns nothing of existing records", async () => {
   const fault = await faultOf(assign(house.client, "no such guardrail", [], bearer("x")));
   expect(fault).toMatchObject({ reason: FaultReason.UNAUTHENTICATED });
 });
 
 describe("ResolveKey", () => {
-  test("needs the service token, and an API key is no substitute", async () => {
+  test("requires the service token, and an API key is no substitute", async () => {
     const request = create(ResolveKeyRequestSchema, { keyHash: hashKey(house.managementKey) });
     for (const metadata of [new Metadata(), bearer(house.managementKey), serviceMetadata("x".repeat(40))]) {
       const fault = await faultOf(call(house.client, AccessService.method.resolveKey, request, metadata, timeoutMs));
@@ -156,7 +156,7 @@ describe("ResolveKey", () => {
     }
   });
 
-  test("answers key, workspace and guardrail with their generation", async () => {
+  test("returns key, workspace and guardrail with their generation", async () => {
     const expiresAt = new Date(Date.now() + 60_000);
     const keyHash = hashKey(await addKey(house.database, { expiresAt }));
     const before = await resolveKey(house.client, keyHash);
@@ -178,13 +178,13 @@ describe("ResolveKey", () => {
     });
   });
 
-  test("answers a management key as such", async () => {
+  test("marks a management key as such", async () => {
     const { caller } = await resolveKey(house.client, hashKey(house.managementKey));
     expect(caller).toMatchObject({ kind: KeyKind.MANAGEMENT });
     expect(caller?.expiresAtMs).toBeUndefined();
   });
 
-  test("answers further keys of one snapshot, and each of their guardrails once", async () => {
+  test("returns further keys of one snapshot, and each of their guardrails once", async () => {
     const [first = "", ...hashes] = await addKeys(house.database, 4);
     const held = hashes.slice(0, 2);
     const { generation } = await assign(house.client, guardrailId, held, bearer(house.managementKey));
@@ -223,7 +223,7 @@ describe("ResolveKey", () => {
     expect(calls.mock.calls.length).toBeLessThanOrEqual(6);
   });
 
-  test("answers unknown, revoked and expired keys without a caller", async () => {
+  test("returns no caller for unknown, revoked and expired keys", async () => {
     const revoked = hashKey(await addKey(house.database));
     await revokeKey(house.database, operator(), revoked);
     const expired = hashKey(await addKey(house.database, { expiresAt: new Date(Date.now() - 1) }));

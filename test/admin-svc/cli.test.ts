@@ -120,7 +120,7 @@ describe("usage", () => {
     ]);
   });
 
-  test("of what the operator pays", async () => {
+  test("paid by the operator", async () => {
     const tokens = { input_tokens: 12, output_tokens: 30 };
     expect(await json("usage", "show", ...range, "--payer", "operator", "--by", "operation")).toEqual([
       { operation: "judge", cost_usd: 16, requests: 0, attempts: 1, ...tokens },
@@ -173,7 +173,7 @@ describe("usage", () => {
     expect((await run("calls", "show", "gen-none")).stderr).toContain("no such request: gen-none");
   });
 
-  test("for people", async () => {
+  test("as a readable table", async () => {
     const { stdout } = await run("usage", "show", ...range, "--by", "key", "--key", "used");
     expect(stdout.split("\n")[0]).toMatch(/^KEY +NAME +USD +REQUESTS +ATTEMPTS +INPUT TOKENS +OUTPUT TOKENS$/);
     expect(stdout.split("\n")[1]).toMatch(new RegExp(`^${keyHash.slice(0, 16)} +used +5\\.75 +2 +4 +48 +120$`));
@@ -224,7 +224,7 @@ describe("keys", () => {
     expect(again).toEqual({ code: 1, stdout: "", stderr: "no such key, or it is revoked\n" });
   });
 
-  test("a key is named by its hash, by the beginning of it, or by its name; what is not unique is refused with the candidates", async () => {
+  test("a key is named by its hash, by a prefix of it, or by its name; an ambiguous one is refused with the candidates", async () => {
     const [one, other] = [
       await json<KeyJson>("keys", "create", "--name", "twin"),
       await json<KeyJson>("keys", "create", "--name", "twin"),
@@ -303,7 +303,7 @@ describe("keys", () => {
     expect(await run("keys", "show", "0".repeat(64))).toMatchObject({ code: 1, stderr: "no such key\n" });
   });
 
-  test("rate limits are given, changed and given up", async () => {
+  test("rate limits are set, changed and removed", async () => {
     const { hash } = await json<KeyJson>("keys", "create", "--name", "k", "--requests-per-minute", "60");
     expect(await listed(hash)).toMatchObject({ requests_per_minute: 60, tokens_per_minute: null });
     const given = ["--tokens-per-minute", "5000", "--concurrent-requests", "3"];
@@ -320,7 +320,7 @@ describe("keys", () => {
     expect(both).toContain("--concurrent-requests and --no-concurrent-requests exclude each other");
   });
 
-  test("a name cannot write to the terminal", async () => {
+  test("a name cannot send control characters to the terminal", async () => {
     await run("keys", "create", "--name", "red\u001b[31m\u202ename");
     const { stdout } = await run("keys", "list");
     expect(stdout).toContain("red\\u{1b}[31m\\u{202e}name");
@@ -456,7 +456,7 @@ describe("guardrails", () => {
     expect(code).toBe(2);
   });
 
-  test("a pattern of 100,000 characters is taken", async () => {
+  test("a pattern of 100,000 characters is accepted", async () => {
     const { code } = await run("guardrails", "create", "--name", "n", "--block", "x".repeat(100_000));
     expect(code).toBe(0);
   });

@@ -94,7 +94,7 @@ const { listEndUsers, createEndUser: registering, getEndUser, deleteEndUser } = 
 const notFound = { status: 404, message: "End user not found" };
 
 describe("registration", () => {
-  test("is active, is shown, and happens once, however many try", async () => {
+  test("is active, is shown, and happens once, even with concurrent attempts", async () => {
     const tries = Array.from({ length: 20 }, () =>
       patiently(() => administrate(house, registering, { user: "contested" })),
     );
@@ -185,7 +185,7 @@ describe("user strings", () => {
     "\u202eabc",
     "__proto__",
     "'; drop table end_users; --",
-  ])("%# is one", async (user) => {
+  ])("%# is valid", async (user) => {
     expect((await administrate(house, registering, { user })).endUser?.user).toBe(user);
     expect((await administrate(house, getEndUser, { user })).endUser?.user).toBe(user);
     expect((await update(user, false)).user).toBe(user);

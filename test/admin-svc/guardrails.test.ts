@@ -194,7 +194,7 @@ describe("a guardrail", () => {
     [{ routingPolicy: { allowedDataRegions: ["mars"] } }, "allowed_data_regions.0: must be one of global, europe, us"],
     [{ routingPolicy: { enforceZdrGroups: { "A B": true } } }, "enforce_zdr_groups: must be the author of models"],
   ];
-  test.each(wrong)("%# is refused when it is made, and when it is changed", async (settings, message) => {
+  test.each(wrong)("%# is refused at creation and in a change", async (settings, message) => {
     const refusal = { ...refused(message), message: expect.stringContaining(message) as unknown };
     await expect(make(settings)).rejects.toMatchObject(refusal);
     const made = await make({ contentFilters: [block("kept")] });
@@ -291,7 +291,7 @@ describe("the largest patterns", () => {
 });
 
 describe("a change", () => {
-  test("is of what the mask names, and of nothing else", async () => {
+  test("changes the fields of the mask, and no others", async () => {
     const made = await make({ name: "before", description: "kept", contentFilters: [block("a"), block("b")] });
     const renamed = (await change(made.id, { name: "after", contentFilters: [] }, ["name"])).guardrail;
     expect(renamed).toMatchObject({ name: "after", description: "kept", contentFilters: made.contentFilters });
@@ -304,7 +304,7 @@ describe("a change", () => {
     );
   });
 
-  test("takes away both halves of a budget, or neither", async () => {
+  test("removes both halves of a budget, or neither", async () => {
     const { id } = await make({ limitUsd: "5", resetInterval: "daily" });
     const half = refused("reset_interval: goes together with limit_usd: both, or neither");
     for (const path of ["limit_usd", "reset_interval"])
@@ -412,7 +412,7 @@ describe("a deletion", () => {
   }, 300_000);
 });
 
-test("what another workspace has, and what is no id, is not found, and stays as it is", async () => {
+test("records of another workspace and invalid ids are not found, and stay unchanged", async () => {
   const workspaceId = await addWorkspace(house.database);
   const foreign = await addGuardrail(house.database, workspaceId);
   const nothing = ["00000000-0000-4000-8000-0000000000ff", "", "../keys", "x".repeat(10_000), "a\0b"];

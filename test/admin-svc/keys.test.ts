@@ -55,7 +55,7 @@ const notFound = { reason: FaultReason.NOT_FOUND, status: 404, message: "Key not
 const refused = (message: string) => ({ reason: FaultReason.INVALID_REQUEST, status: 400, message });
 
 describe("a new key", () => {
-  test("is shown once, stored by its hash, and known from its generation on", async () => {
+  test("is shown once, stored by its hash, and accepted from its generation on", async () => {
     const expiresAt = later();
     const { key, secret, generation } = await make({ name: "billing", expiresAt, externalUser: "employee_123" });
     expect(kindOfKey(secret)).toBe(KeyKind.INFERENCE);
@@ -126,7 +126,7 @@ describe("a new key", () => {
 });
 
 describe("a change", () => {
-  test("is of what the mask names, and of nothing else", async () => {
+  test("changes the fields of the mask, and no others", async () => {
     const { key } = await make({ name: "before", externalUser: "someone", expiresAt: later() });
     const hash = key?.hash ?? "";
     const renamed = (await change(hash, { name: "after", disabled: true, externalUser: "other" }, ["name"])).key;
@@ -137,7 +137,7 @@ describe("a change", () => {
     expect([cleared?.expiresAt, cleared?.externalUser, cleared?.name]).toEqual([undefined, undefined, "after"]);
   });
 
-  test("is in force at once when it disables, enables or ends a key; a name changes no policy", async () => {
+  test("is in force at once when it disables, enables or expires a key; a name changes no policy", async () => {
     const { key, generation } = await make();
     const hash = key?.hash ?? "";
     expect((await change(hash, { name: "other" }, ["name"])).generation).toBe(generation);
@@ -181,7 +181,7 @@ describe("a change", () => {
     expect((await get(hash))?.updatedAt).toBeUndefined();
   });
 
-  test("by many at once loses none of them", async () => {
+  test("made concurrently by many callers is never lost", async () => {
     const hash = (await make()).key?.hash ?? "";
     const before = await currentGeneration(house.database);
     const changes = Array.from({ length: 40 }, (_, index) =>
@@ -238,7 +238,7 @@ describe("a deletion", () => {
   });
 });
 
-describe("what is not there", () => {
+describe("an absent key", () => {
   const nothing = ["0".repeat(64), "", "x", "../keys", "a\0b", "x".repeat(10_000)];
   test.each(nothing)("%# is not found", async (hash) => {
     await expect(get(hash)).rejects.toMatchObject(notFound);
@@ -246,7 +246,7 @@ describe("what is not there", () => {
     await expect(administrate(house, deleteKey, { keyHash: hash })).rejects.toMatchObject(notFound);
   });
 
-  test("a key of another workspace, a management key and another spelling are not found, and stay as they are", async () => {
+  test("a key of another workspace, a management key and another spelling are not found, and stay unchanged", async () => {
     const workspaceId = await addWorkspace(house.database);
     const foreign = await addKey(house.database, { workspaceId });
     const own = await addKey(house.database);
@@ -259,7 +259,7 @@ describe("what is not there", () => {
     expect([await isKnown(hashKey(foreign)), await isKnown(hashKey(house.managementKey))]).toEqual([true, true]);
   });
 
-  test("another workspace", async () => {
+  test("in an inaccessible workspace is 404", async () => {
     const workspaceId = await addWorkspace(house.database);
     for (const id of [workspaceId, "x", "a\0b"]) {
       const missing = { status: 404, message: "Workspace not found" };
@@ -297,7 +297,7 @@ describe("the list", () => {
     await expect(list({ offset: 2 ** 31 })).rejects.toMatchObject(refused("offset: must be at most 2147483647"));
   });
 
-  test("while keys are made and deleted: a page and its total belong together", async () => {
+  test("is consistent during creations and deletions: a page and its total belong together", async () => {
     const workspaceId = await addWorkspace(house.database);
     const manager = bearer(await addKey(house.database, { workspaceId, kind: KeyKind.MANAGEMENT }));
     const churn = async () => {
@@ -316,7 +316,7 @@ describe("the list", () => {
   });
 });
 
-test("any key may ask about itself", async () => {
+test("any key may look itself up", async () => {
   const { secret, key } = await make({ name: "self" });
   expect((await administrate(house, getCurrentKey, {}, bearer(secret))).key).toEqual(key);
   const own = await administrate(house, getCurrentKey, {});
@@ -347,7 +347,7 @@ describe("the list", () => {
     await used(third, "3", Date.parse("2026-01-02"));
   });
 
-  test("is searched in names, labels and beginnings of hashes, and reads no wildcards", async () => {
+  test("is searched in names, labels and prefixes of hashes, without wildcards", async () => {
     expect(await names({ query: "LIST" })).toMatchObject({ total: 4 });
     expect(await names({ query: "list b" })).toEqual({ names: ["List b", "list b"], total: 2 });
     expect(await names({ query: "50%" })).toEqual({ names: ["list 50%"], total: 1 });
@@ -358,7 +358,7 @@ describe("the list", () => {
     expect((await names({ query: keys[0]?.label ?? "" })).names).toEqual(["list_a"]);
   });
 
-  test("has every order in both directions", async () => {
+  test("supports every order in both directions", async () => {
     const order = async (sort: string) => (await names({ query: "list", sort })).names;
     expect(await order("created")).toEqual(["list 50%", "List b", "list_a", "list b"]);
     expect(await order("-created")).toEqual(["list b", "list_a", "List b", "list 50%"]);

@@ -54,7 +54,7 @@ const openBudgets = (client: Client, bootId: string = randomUUID()) =>
 const stored = (turnId: string) =>
   house.database.selectFrom("usage_records").selectAll().where("turn_id", "=", turnId).orderBy("attempt").execute();
 
-test("a record is stored as it was sent", async () => {
+test("a record is stored as sent", async () => {
   const sent = usageRecord();
   expect(await record([sent])).toBe(1);
   const [{ recorded_at: _, ...row } = { recorded_at: undefined }] = await stored(sent.turnId);
@@ -141,13 +141,13 @@ test.each<[CallKind, object]>([
   [CallKind.CHARGED_MODERATION, { operation: "moderation", payer: "key", kind: "charged_moderation" }],
   [CallKind.ANALYST, { operation: "analyst", payer: "key", kind: "analyst" }],
   [CallKind.CHARGED_OCR, { operation: "ocr", payer: "key", kind: "charged_ocr" }],
-])("a record of an earlier build, of kind %i, is understood", async (kind, row) => {
+])("a record of an earlier build, of kind %i, is accepted", async (kind, row) => {
   const sent = usageRecord({ kind });
   await record([sent]);
   expect(await stored(sent.turnId)).toMatchObject([row]);
 });
 
-test("what is not known is null", async () => {
+test("unknown values are null", async () => {
   const sent = usageRecord({ status: AttemptStatus.LOST, httpStatus: 502 });
   for (const field of ["tokens", "costUsd", "user", "sessionId", "firstMs", "finishReason"] as const)
     delete sent[field];
@@ -392,7 +392,7 @@ test("3,000 concurrent calls on a budget with room for one: the others are refus
   client.close();
 });
 
-test("what is held for a call grows with what it is known to cost, until its record is stored", async () => {
+test("the reservation of a call grows with its known cost, until its record is stored", async () => {
   const keyHash = hashKey(await addKey(house.database));
   await house.database.updateTable("api_keys").set({ limit_usd: "1" }).where("hash", "=", keyHash).execute();
   const caller = create(CallerSchema, { keyHash, workspaceId: defaultWorkspaceId });
@@ -475,7 +475,7 @@ describe("an unrenewed hold", () => {
     await expect(reserve(randomUUID(), 0.5)).rejects.toMatchObject({ reason: FaultReason.BUDGET_HELD });
   });
 
-  test("is released where the process is over, has delivered all and has recorded no such call; what is known to be spent stays", async () => {
+  test("is released when the process has ended, has delivered everything and has no record of the call; known spending stays", async () => {
     const [keyHash, bootId] = [await keyWithADollar(), randomUUID()];
     const reserve = reserveOn(keyHash, bootId);
     await (await reserve(randomUUID(), 0.8)).settle(BigInt(0.3e12));
@@ -487,7 +487,7 @@ describe("an unrenewed hold", () => {
     await reserve(randomUUID(), 0.7);
   });
 
-  test("of an earlier period is no charge of this one", async () => {
+  test("of an earlier period is not charged to this one", async () => {
     const [keyHash, bootId] = [await keyWithADollar(), randomUUID()];
     await house.database.updateTable("api_keys").set({ limit_reset: "daily" }).where("hash", "=", keyHash).execute();
     const reserve = reserveOn(keyHash, bootId);

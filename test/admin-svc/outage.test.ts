@@ -98,7 +98,7 @@ async function recovered(): Promise<void> {
   }
 }
 
-test("gone: administration is 500 with leave to retry, ResolveKey is unavailable, and both return", async () => {
+test("unreachable: administration is 500 with a hint to retry, ResolveKey is unavailable, and both recover", async () => {
   const keyHash = hashKey(await addKey(house.database));
   await resolveKey(house.client, keyHash);
   await link.cut();
@@ -116,7 +116,7 @@ test("gone: administration is 500 with leave to retry, ResolveKey is unavailable
   expect((await resolveKey(house.client, keyHash)).caller?.keyHash).toBe(keyHash);
 });
 
-test("gone while writes are under way: nothing crashes, and what was answered is there", async () => {
+test("lost during writes: nothing crashes, and acknowledged writes are stored", async () => {
   const admin = bearer(house.managementKey);
   let assigned = new Set<string>();
   for (let round = 0; round < 10; round++) {
@@ -155,7 +155,7 @@ test("a process without its database stops its heartbeats, and catches up on mis
   await recovered();
 });
 
-test("silent: the answer comes within the limits, and the service returns", async () => {
+test("silent: the answer comes within the limits, and the service recovers", async () => {
   const refusedMs = async () => {
     link.freeze();
     const tookMs = await measureElapsedMs(() =>
@@ -188,7 +188,7 @@ test("busy: a call waits at most 4 s for a key locked by another transaction", a
   expect((await assignAll()).assignedCount).toBe(5);
 });
 
-test("busy while a process starts: the start waits", async () => {
+test("busy during a start: the start waits", async () => {
   const lifecycle = new Lifecycle(house.log);
   const { databaseUrl } = house;
   const open = (warn: () => void) => {

@@ -75,7 +75,7 @@ describe("a write committed by this process", () => {
   });
 });
 
-describe("a reading of the log", () => {
+describe("a poll of the log", () => {
   test("started before a local write neither repeats it nor steps back", async () => {
     const { watcher, next } = await joined();
     const enforced = feed.enforced({ generation: 11n, keyHashes: ["a"] });
@@ -87,7 +87,7 @@ describe("a reading of the log", () => {
     await enforced;
   });
 
-  test("with a hole invalidates everything", async () => {
+  test("with a gap invalidates everything", async () => {
     const { next } = await joined();
     feed.caughtUp({ since: 10n, current: 13n, changes: [{ generation: 13n, keyHashes: ["c"] }] });
     expect(await next()).toEqual({ generation: 13n, keyHashes: [], all: true });
@@ -121,7 +121,7 @@ test("a watcher that never reads buffers at most 10,000 hashes, then one invalid
   expect(await next()).toEqual({ generation: 31n, keyHashes: [], all: true });
 });
 
-test("a closed feed takes no watcher", async () => {
+test("a closed feed accepts no watcher", async () => {
   feed.close();
   expect(await feed.join().messages().next()).toEqual({ done: true, value: undefined });
 });

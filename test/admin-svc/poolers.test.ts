@@ -35,14 +35,11 @@ async function throughPooler<Result>(
   }
 }
 
-test.each([2, 3, 8])(
-  "a pooler by transaction with %d sessions is refused before anything is migrated",
-  async (sessions) => {
-    const prepare = throughPooler({ mode: "transaction", sessions }, (url) => prepareSchema(url, log));
-    await expect(prepare).rejects.toThrow(NoSessionError);
-    await expect(prepare).rejects.toThrow("pool_mode = session");
-  },
-);
+test.each([2, 3, 8])("a transaction pooler with %d sessions is refused before any migration", async (sessions) => {
+  const prepare = throughPooler({ mode: "transaction", sessions }, (url) => prepareSchema(url, log));
+  await expect(prepare).rejects.toThrow(NoSessionError);
+  await expect(prepare).rejects.toThrow("pool_mode = session");
+});
 
 test("a session pooler goes undetected", async () => {
   await expect(throughPooler({ mode: "session", sessions: 6 }, (url) => prepareSchema(url, log))).resolves.toBe(
@@ -91,7 +88,7 @@ async function throughPgBouncer<Result>(
 
 const installed = program === undefined ? describe.skip : describe;
 installed("PgBouncer, where it is installed", () => {
-  test("by session works as it comes", async () => {
+  test("in session mode works with its defaults", async () => {
     let house: Awaited<ReturnType<typeof openHouse>> | undefined;
     let served: () => void = () => {};
     const done = new Promise<void>((resolve) => (served = resolve));
@@ -113,8 +110,11 @@ installed("PgBouncer, where it is installed", () => {
     await running;
   });
 
-  test.each(["transaction", "transaction\nserver_round_robin = 1", "statement"])("by %s is refused", async (mode) => {
-    const prepare = throughPgBouncer(created.url, `pool_mode = ${mode}`, (url) => prepareSchema(url, log));
-    await expect(prepare).rejects.toThrow(NoSessionError);
-  });
+  test.each(["transaction", "transaction\nserver_round_robin = 1", "statement"])(
+    "in %s mode is refused",
+    async (mode) => {
+      const prepare = throughPgBouncer(created.url, `pool_mode = ${mode}`, (url) => prepareSchema(url, log));
+      await expect(prepare).rejects.toThrow(NoSessionError);
+    },
+  );
 });

@@ -83,7 +83,7 @@ const bootstrap = {
 };
 const admin = bearer(bootstrap.SLUICE_BOOTSTRAP_MANAGEMENT_KEY);
 
-test("wrong settings: every problem at once, exit code 1", async () => {
+test("wrong settings are reported all at once, with exit code 1", async () => {
   const swapped = { SLUICE_BOOTSTRAP_MANAGEMENT_KEY: bootstrap.SLUICE_BOOTSTRAP_API_KEY };
   const wrong = { ...swapped, SLUICE_BOOTSTRAP_API_KEY: "sk-sl-x", DATABASE_URL: "", SLUICE_SERVICE_TOKEN: "short" };
   const { code, stderr } = await failure(wrong);
@@ -95,7 +95,7 @@ test("wrong settings: every problem at once, exit code 1", async () => {
   expect(elsewhere.stderr).toContain("SLUICE_ADMIN_PORT: must be a port, 0 to 65535\n");
 });
 
-test("bootstrap keys: made once, by several starters at once; a revoked one stays revoked", async () => {
+test("bootstrap keys are made once, also by several concurrent starters; a revoked one stays revoked", async () => {
   const both = await Promise.all([startAdmin(bootstrap), startAdmin(bootstrap)]);
   const database = openDatabase(created.url, writeLimits, () => {});
   const apiKeyHash = hashKey(bootstrap.SLUICE_BOOTSTRAP_API_KEY);
@@ -148,7 +148,7 @@ test("probes answer, and SIGTERM ends the process at once although a watch is op
   watching.leave();
 });
 
-test("the database ends every connection in the middle of writes, ten times: the process stays and serves", async () => {
+test("the process keeps serving when the database closes every connection during writes, ten times", async () => {
   const { child, port } = await startAdmin(bootstrap);
   const database = openDatabase(created.url, writeLimits, () => {});
   const id = await addGuardrail(database);
@@ -174,7 +174,7 @@ test("the database ends every connection in the middle of writes, ten times: the
   await database.destroy();
 });
 
-test("kill -9 in the middle of writes, ten times: nothing acknowledged is lost", async () => {
+test("no acknowledged write is lost by kill -9 during writes, ten times", async () => {
   const database = openDatabase(created.url, writeLimits, () => {});
   const guardrails: string[] = [];
   for (let i = 0; i < 5; i++) guardrails.push(await addGuardrail(database));

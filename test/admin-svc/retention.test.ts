@@ -48,7 +48,7 @@ const turns = async () => {
 };
 
 describe("retention", () => {
-  test("removes old records and keeps what they came to; the ledger is whole as before", async () => {
+  test("removes old records and keeps their sums; the ledger stays intact", async () => {
     const bootId = randomUUID();
     const [old, edge, fresh] = [40, 29, 0].map((days, n) =>
       usageRecord({ bootId, sequence: BigInt(n + 1), openedAtMs: daysAgo(days) }),
@@ -67,7 +67,7 @@ describe("retention", () => {
     expect(stderr).toBe("the ledger is inconsistent: 1 place\n");
   });
 
-  test("removes the beginning of the audit log, and what is left can be verified", async () => {
+  test("removes the beginning of the audit log, and the rest can be verified", async () => {
     for (let n = 0; n < 5; n++) await admin("keys", "create", "--name", `k${n}`);
     await admin("workspaces", "create", "--name", "quiet");
     const aged = "update audit_log set at = at - interval '100 days' where sequence <= 4";
@@ -118,7 +118,7 @@ describe("an erased end user", () => {
       await house.database.deleteFrom(table).execute();
   });
 
-  test("is in no table any more, and nothing else is lost", async () => {
+  test("is removed from every table, and nothing else is lost", async () => {
     const other = "alice@example.com";
     await record(
       ...[45, 2, 2, 0].map((days) => usageRecord({ user, sessionId: "s", openedAtMs: daysAgo(days) })),

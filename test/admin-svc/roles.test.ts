@@ -48,7 +48,7 @@ describe("the runtime role of admin-svc", () => {
     await expect(run(statement)).rejects.toMatchObject({ code: "42501" });
   });
 
-  test("may read every table: none was forgotten", async () => {
+  test("may read every table", async () => {
     // Partitions are read through their table.
     const { rows } = await sql<{ name: string; can: boolean }>`
       select relname as name, has_table_privilege(${runtimeRole}, oid, 'select') as can from pg_class
@@ -59,7 +59,7 @@ describe("the runtime role of admin-svc", () => {
     expect(rows.filter(({ can }) => !can)).toEqual([]);
   });
 
-  test("is the one of every session of the service", async () => {
+  test("is the role of every session of the service", async () => {
     await run(`revoke select on end_users from ${runtimeRole}`, house.database);
     const list = () => administrate(house, EndUserService.method.listEndUsers, {});
     await expect(list()).rejects.toThrow();
@@ -72,7 +72,7 @@ describe("the runtime role of admin-svc", () => {
     await expect(create()).resolves.toMatchObject({ endUser: { user: "alice" } });
   });
 
-  test("old generations are forgotten in it all the same", async () => {
+  test("may remove old generations", async () => {
     const [keyHash] = (await addKeys(house.database, 1)) as [string];
     await assign(house.client, await addGuardrail(house.database), [keyHash], bearer(house.managementKey));
     await run("update policy_log set created_at = now() - interval '2 days'", house.database);
@@ -111,7 +111,7 @@ describe("a user of the database", () => {
   });
 });
 
-test("many databases of one server may make the role at once", async () => {
+test("many databases of one server may create the role at once", async () => {
   const houses = await Promise.all(Array.from({ length: 4 }, () => openHouse()));
   await Promise.all(houses.map((each) => each.close()));
 });

@@ -88,7 +88,7 @@ test("a changed key keeps its last policy for 300 s while the new one cannot be 
   access.stop();
 });
 
-test("a change of everything leaves the last policies of keys usable, too", async () => {
+test("after a change of everything the last policies of keys are still usable", async () => {
   const known = hashKey(await addKey(house.database));
   const guardrail = await addGuardrail(house.database);
   await assign(house.client, guardrail, [known], bearer(house.managementKey));
@@ -144,7 +144,7 @@ test("a hanging admin-svc delays a known key by a quarter of a second, and is qu
   await proxy.stop();
 });
 
-test("while the database hangs every request of a changed key after the first is answered at once, and the next one after it by the new policy", async () => {
+test("while the database hangs only the first request of a changed key waits; once it recovers the new policy applies", async () => {
   const link = new DatabaseLink(house.databaseUrl);
   const other = await openHouse((url) => link.open(url));
   const keyHash = hashKey(await addKey(other.database));

@@ -60,7 +60,7 @@ async function watched(work: (watching: Watching) => Promise<void>, acknowledges
 }
 
 describe("messages of a watch", () => {
-  test("everything is invalidated first, at the current generation", () =>
+  test("the first message invalidates everything, at the current generation", () =>
     watched(async (watching) => {
       expect(watching.heard[0]).toMatchObject({
         all: true,
@@ -92,7 +92,7 @@ describe("messages of a watch", () => {
       expect([...message.keyHashes].sort()).toEqual([...keyHashes].sort());
     }));
 
-  test("many writes at once: generations never go back, and no key is missing", () =>
+  test("during many concurrent writes generations never go back, and no key is missing", () =>
     watched(async (watching) => {
       const keyHashes = await addKeys(house.database, 60);
       const id = await addGuardrail(house.database);
@@ -122,7 +122,7 @@ describe("messages of a watch", () => {
       });
     }));
 
-  test("a write of another process when it happens, not at the next reading of the log", () =>
+  test("another process's write arrives at once, not at the next poll of the log", () =>
     watched(async (watching) => {
       const heardMs = async () => {
         // The log is read for each heartbeat, and then not for a second.
@@ -135,7 +135,7 @@ describe("messages of a watch", () => {
       expect(await findShortest(500, heardMs)).toBeLessThan(500);
     }));
 
-  test("everything again when the log has been trimmed, or set back", () =>
+  test("everything is invalidated again when the log was trimmed, or restored to an earlier state", () =>
     watched(async (watching) => {
       let from = watching.heard.length;
       await sql`update policy_generation set generation = generation + 5`.execute(house.database);
@@ -146,7 +146,7 @@ describe("messages of a watch", () => {
       expect(message.generation).toBe(await currentGeneration(house.database));
     }));
 
-  test("nothing without the service token", async () => {
+  test("a watch without the service token gets nothing", async () => {
     const watching = new Watching(house.port, { token: "x".repeat(40) });
     expect(await watching.ended()).toBe(16);
     expect(watching.heard).toEqual([]);
@@ -370,7 +370,7 @@ test("a killed LISTEN connection is reopened, and missed changes are published",
     }
   }));
 
-test("a drain ends the watches, and waits for none", async () => {
+test("a drain ends the watches, and waits for none of them", async () => {
   const other = await openHouse();
   const watching = new Watching(other.port);
   await watching.hear((message) => message.all);

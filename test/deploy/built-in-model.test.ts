@@ -44,7 +44,7 @@ describe("sluice/echo with a configuration file", () => {
   });
 });
 
-test("the management key of a first start is one of the account", async () => {
+test("the management key of a first start belongs to the account", async () => {
   const { baseUrl, managementKey } = await start(own);
   const headers = { authorization: `Bearer ${managementKey}`, "content-type": "application/json" };
   const made = await fetch(`${baseUrl}/workspaces`, { method: "POST", headers, body: '{"name":"team"}' });

@@ -23,7 +23,7 @@ test("the chart has Sluice's version", () => {
   expect([version, appVersion]).toEqual([released, released]);
 });
 
-test("the schema knows each value and nothing else, and the page describes each", () => {
+test("the schema has exactly the chart's values, and the page describes each", () => {
   expect(openObjects()).toEqual([]);
   expect(schemaPaths()).toEqual(valuePaths());
   expect(describedValues()).toEqual(valuePaths());
@@ -111,7 +111,7 @@ const equals: readonly (readonly [title: string, overlay: () => string, args: re
     }
   });
 
-  test("monitoring takes the alerts and the dashboard as they are, and reads the port of every service", async () => {
+  test("monitoring uses the alerts and the dashboard unchanged, and reads the port of every service", async () => {
     const settings = set(["podMonitor.enabled=true", "prometheusRule.enabled=true", "grafanaDashboard.enabled=true"]);
     const resources = await renderWith(...settings);
     const find = (name: string) =>

@@ -41,7 +41,7 @@ const substituted = (value: string): string =>
 const exposed = (target: string): string[] =>
   historyOf(stages, target).flatMap(({ keyword, value }) => (keyword === "EXPOSE" ? value.split(" ") : []));
 
-test("it has the three services of the Dockerfile, Postgres and Redis", () => {
+test("the file has the three services of the Dockerfile, Postgres and Redis", () => {
   expect(Object.keys(services).toSorted()).toEqual([...targets, "postgres", "redis", "spool"].toSorted());
   for (const [target, { build, image }] of ours) {
     expect([build, image]).toEqual([
@@ -62,13 +62,13 @@ describe.each(ours)("%s", (target, { environment = {}, ports = [], depends_on: n
     expect(fields.filter(([name, shape]) => !shape.safeParse(values.get(name)).success)).toEqual([]);
   });
 
-  test("gets the variables of providers, if it speaks to them", () => {
+  test("gets the variables of providers, if it calls them", () => {
     const configuration = readFileSync(join(root, "deploy/local/sluice.yaml"), "utf8").replaceAll(/^ *#.*$/gm, "");
     const named = new Set([...configuration.matchAll(/\$\{(\w+)\}/g)].map(([, name = ""]) => name));
     expect(passedOn.toSorted()).toEqual(target === "inference-svc" ? [...named].toSorted() : []);
   });
 
-  test("has a health check, and waits for the health of what it needs", () => {
+  test("has a health check, and waits for the health of its dependencies", () => {
     expect(imageOf(target).healthCheck[0]).toBe("node");
     for (const [name, { condition }] of Object.entries(needed)) {
       const checks = targets.includes(name as Target) || services[name]?.healthcheck !== undefined;
@@ -101,7 +101,7 @@ test("secrets have no default", () => {
   for (const [, name = ""] of file.matchAll(/\$\{(\w+):\?/g)) expect(page).toContain(`${name}=$(openssl rand`);
 });
 
-test("what is mounted exists", () => {
+test("mounted paths exist", () => {
   const sources = all.flatMap(([, { volumes: mounted = [] }]) =>
     mounted.map((text) => substituted(text).split(":")[0] ?? ""),
   );

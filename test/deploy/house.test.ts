@@ -64,7 +64,7 @@ const childrenOf = (pid: number): number[] =>
   readFileSync(`/proc/${pid}/task/${pid}/children`, "utf8").trim().split(" ").map(Number);
 
 describe("the first and the second start", () => {
-  test("the first prints its keys, the second where they are, and makes nothing anew", async () => {
+  test("the first prints its keys, the second their file, and creates nothing anew", async () => {
     const first = await start();
     const { apiKey, managementKey } = first;
     expect(first.output()).toContain(apiKey);
@@ -93,7 +93,7 @@ describe("the first and the second start", () => {
     expect(existsSync(join(dataDir, "keys.json"))).toBe(false);
   });
 
-  test("a key of the wrong kind is named and nothing starts", async () => {
+  test("a key of the wrong kind is reported and nothing starts", async () => {
     const environment = { ...bareEnvironment(), SLUICE_BOOTSTRAP_API_KEY: mintKey(KeyKind.MANAGEMENT) };
     const { code, stderr } = await runProgram(process.execPath, [supervisor], { environment });
     expect(code).toBe(1);
@@ -102,7 +102,7 @@ describe("the first and the second start", () => {
 });
 
 describe("where it cannot start", () => {
-  test("a port in use is named with its variable before anything starts", async () => {
+  test("an occupied port is reported with its variable before anything starts", async () => {
     const other = createServer();
     const port = await freePort();
     await new Promise<void>((resolve) => other.listen(port, "127.0.0.1", resolve));
@@ -156,7 +156,7 @@ describe("where it cannot start", () => {
     );
   });
 
-  test("nor does it hang where no folder can be made", async () => {
+  test("a data folder that cannot be made ends the start", async () => {
     await expect(start({ dataDir: "/proc/sluice" })).rejects.toThrow(
       "The data folder /proc/sluice cannot be used (ENOENT",
     );
@@ -183,7 +183,7 @@ describe("when something dies", () => {
     }
   });
 
-  test("after the supervisor was killed nothing runs on, and the next start finds the data and the ports", async () => {
+  test("after the supervisor was killed no process remains, and the next start finds the data and the ports", async () => {
     const first = await start();
     await first.admin("keys", "create", "--name", "kept");
     const environment = samePorts(first);
@@ -195,7 +195,7 @@ describe("when something dies", () => {
     expect(await statusOf(second)).toBe(200);
   });
 
-  test("what gateway and inference-svc in one process have not delivered by then, two processes deliver", async () => {
+  test("records left by gateway and inference-svc in one process are delivered by two processes", async () => {
     const first = await start({ inferenceReplicas: 0 });
     expect(await statusOf(first)).toBe(200);
     process.kill(first.pids()["admin-svc"] as number, "SIGSTOP");
@@ -228,7 +228,7 @@ describe("the end", () => {
 const asRoot = isRoot ? describe : describe.skip;
 
 asRoot("as root", () => {
-  test("an ordinary user can start it", async () => {
+  test("an ordinary user can start Sluice", async () => {
     // An ordinary user may own the checkout; this one does not, so what the first start adds to it is added here.
     findBinaries(dataDir);
     chownSync(dataDir, nobody, nobody);
@@ -238,7 +238,7 @@ asRoot("as root", () => {
     expect(await statusOf(started)).toBe(200);
   });
 
-  test("the database starts where user namespaces are forbidden, and again where they are not", async () => {
+  test("the database starts without user namespaces, and again with them", async () => {
     const path = mkdtempSync(join(tmpdir(), "sluice-test-path-"));
     writeFileSync(join(path, "unshare"), "#!/bin/sh\nexit 1\n");
     chmodSync(join(path, "unshare"), 0o755);

@@ -43,7 +43,7 @@ const overlays: readonly (readonly [title: string, overlay: string])[] = [
   ["mutual-tls with redis and tracing", overlayOf("overlays/mutual-tls", ["redis", "tracing"])],
 ];
 
-test("every component is tried", () => {
+test("every component is rendered", () => {
   expect(readdirSync(join(manifests, "components")).toSorted()).toEqual(all.toSorted());
 });
 
@@ -85,7 +85,7 @@ const kubectl = await runProgram("kubectl", ["version", "--client"]).then(
   expect(sorted(render(overlay))).toEqual(sorted(theirs));
 });
 
-describe("a planted mistake is seen:", () => {
+describe("a planted mistake is found:", () => {
   const container = "/spec/template/spec/containers/0";
   /** Variable n of the container, by its place in the manifest. */
   const variable = (n: number) => `${container}/env/${n}`;

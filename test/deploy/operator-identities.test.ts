@@ -52,7 +52,7 @@ models:
       expect(stdout.split("\n")).toContain(line);
   });
 
-  test("names what is missing for them", async () => {
+  test("names missing parts of them", async () => {
     const { code, stdout } = await operator(["check-config", "--json"], {
       AWS_WEB_IDENTITY_TOKEN_FILE: tokenFile,
       AZURE_CLIENT_SECRET: "very-secret-word",

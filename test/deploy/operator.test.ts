@@ -56,7 +56,7 @@ ${models}
     );
 
   describe("check-config", () => {
-    test("shows what would be served, and what is left out", async () => {
+    test("shows the served models, and the left-out parts", async () => {
       configured("", "  - {id: acme/free, context_length: 4096, endpoints: [{provider: built-in}]}");
       const { code, stdout, stderr } = await operator(["check-config"]);
       expect([code, stderr]).toEqual([0, ""]);
@@ -107,7 +107,7 @@ ${models}
       expect([scripted.code, ok, problems.length]).toEqual([1, false, 4]);
     });
 
-    test("checks what is left out, too: the variable may be set tomorrow", async () => {
+    test("checks left-out parts, too: the variable may be set tomorrow", async () => {
       const missing = `providers: [{id: x, dialect: chat, api_keys: ["\${UNSET}"]}, {id: y, dialect: telnet}]`;
       writeFileSync(config, missing);
       const { code, stdout } = await operator(["check-config"]);
@@ -198,7 +198,7 @@ ${models}
       ["acme/large", { model: "acme/large", upstream_model: "large-2" }],
       ["large-2", { model: "acme/large", upstream_model: "large-2" }],
       ["unlisted-3", { model: "unlisted-3", upstream_model: "unlisted-3" }],
-    ])("asks the model %s", async (model, expected) => {
+    ])("sends a request to the model %s", async (model, expected) => {
       configured();
       upstream.script([chatAnswer({ role: "assistant", content: "Ye" }, "length")]);
       const { code, answer } = await tried(["acme", "--model", model]);
@@ -260,7 +260,7 @@ ${models}
     });
   });
 
-  test("run by themselves, as images have them", async () => {
+  test("run as separate programs, as in images", async () => {
     configured();
     const finished = await runProgram(
       process.execPath,

@@ -32,7 +32,7 @@ test("the pages are found", () => {
 });
 
 describe.each(pages)("%s", (page) => {
-  test("links to what is there", () => {
+  test("links only to existing targets", () => {
     const links = [...readPage(page).matchAll(/\]\((?!https?:)([^)#]*)(?:#([^)]*))?\)/g)];
     const broken = links.filter(([, path = "", anchor]) => {
       const file = path === "" ? join(root, page) : join(root, dirname(page), path);
@@ -76,7 +76,7 @@ test("every message in the troubleshooting tables exists in the code", () => {
   expect(messages.filter((message) => !sources.includes(message))).toEqual([]);
 });
 
-test("every warning and every error of a log is in the tables on trouble", () => {
+test("every warning and every error of a log is in the troubleshooting tables", () => {
   const logged = [...sources.matchAll(/\blog\.(?:warn|error)\(\s*(?:\{[^;]*?\},\s*)?"([^"]+)"/g)].map(
     ([, text = ""]) => text,
   );

@@ -65,7 +65,7 @@ describe("with a stand-in for podman", () => {
     expect((await adapter.run({ commands: [say("one")], ...fields })).status).toBe(status);
   });
 
-  test.each(["Bearer wrong", ""])("nothing runs with the key %j", async (authorization) => {
+  test.each(["Bearer wrong", ""])("a call with the key %j runs nothing", async (authorization) => {
     expect((await adapter.run({ commands: [say("one")] }, { authorization })).status).toBe(401);
   });
 
@@ -94,7 +94,7 @@ describe("with a stand-in for podman", () => {
     expect(output[2]?.outcome).toEqual({ type: "exit", exit_code: 137 });
   });
 
-  test("what is no UTF-8 becomes U+FFFD", async () => {
+  test("invalid UTF-8 becomes U+FFFD", async () => {
     const { output } = await adapter.run({ commands: ["process.stdout.write(Buffer.from([65, 255, 66]))"] });
     expect(output[0]?.stdout).toBe("A\ufffdB");
   });
@@ -111,7 +111,7 @@ describe("with a stand-in for podman", () => {
     await eventually(() => !isAlive(pid), 5_000);
   });
 
-  test("runs of a container wait for each other, and those of another tenant do not share it", async () => {
+  test("runs of a container wait for each other, and another tenant's runs do not share it", async () => {
     const before = readFileSync(made, "utf8").split("\n").length;
     const wait = "setTimeout(() => console.log(process.hrtime.bigint().toString()), 300)";
     const begin = "console.log(process.hrtime.bigint().toString())";
@@ -158,7 +158,7 @@ const isAlive = (pid: number): boolean => {
 test.each([
   [{ ...good, security: { rootless: false } }, /podman runs as root/],
   [{ ...good, cgroupControllers: ["memory"] }, /containers would have no limits of cpu, pids/],
-])("it does not start where containers would be less safe: %#", async (info, says) => {
+])("the adapter does not start with less safe containers: %#", async (info, says) => {
   await expect(startWith(info).started).rejects.toThrow(says);
 });
 

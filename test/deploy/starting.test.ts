@@ -43,7 +43,7 @@ async function alone(): Promise<{ environment: NodeJS.ProcessEnv; probe: (path: 
   return { environment, probe };
 }
 
-test.each(["gateway", "inference-svc", "admin-svc"])("%s ends at once, and in good order", async (service) => {
+test.each(["gateway", "inference-svc", "admin-svc"])("%s ends at once, with exit code 0", async (service) => {
   const { environment, probe } = await alone();
   const log = join(folder, `${service}.log`);
   const main = programIn(root, service);

@@ -68,7 +68,7 @@ describe("a warm-up", () => {
     expect(warned).toEqual([{ err: new Error("no port") }]);
   });
 
-  test("has its service opened twice, within the time of both", async () => {
+  test("opens its service twice, within the time of both", async () => {
     const limits: number[] = [];
     await warmBeforeReady(60_000, log, async (limitMs) => void limits.push(limitMs));
     expect(limits).toEqual([30_000, 30_000]);

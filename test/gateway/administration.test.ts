@@ -150,7 +150,7 @@ const errorOf = (answer: { body: string }) =>
   (JSON.parse(answer.body) as { error: { code: number; message: string; metadata?: { param?: string } } }).error;
 
 describe("bulk assignment", () => {
-  test("asks admin-svc in the caller's name, and answers what it counted", async () => {
+  test("calls admin-svc in the caller's name, and returns its count", async () => {
     const answer = await assign({ key_hashes: ["a", keyHash] });
     expect([answer.status, answer.body]).toEqual([200, '{"assigned_count":2}']);
     expect(asked?.request).toMatchObject({ guardrailId: guardrail, keyHashes: ["a", keyHash] });
@@ -159,7 +159,7 @@ describe("bulk assignment", () => {
     expect(asked?.headers.get("x-request-id")).toBe("req_1");
   });
 
-  test("and removal", async () => {
+  test("returns the count of a removal, too", async () => {
     const answer = await assign({ key_hashes: ["a"] }, `${assignPath}/remove`);
     expect([answer.status, answer.body]).toEqual([200, '{"unassigned_count":1}']);
     expect(asked?.method).toBe("remove");
@@ -323,7 +323,7 @@ describe("without admin-svc", () => {
     broken.close();
   });
 
-  test("assignment is 500, and may be tried again", async () => {
+  test("assignment is 500, and may be retried", async () => {
     const body = '{"key_hashes":["a"]}';
     const answer = await exchange(
       (deadEdge.address() as AddressInfo).port,

@@ -94,7 +94,7 @@ describe.each(paths)("%s", (path) => {
     ["GET", `${path}/x`.replace(/^\/docs.*/, "/docsx")],
     ["GET", path.toUpperCase()],
     ["GET", `/${path}`],
-  ])("%s %s is something else", async (method, other) => {
+  ])("%s %s leads elsewhere", async (method, other) => {
     expect((await ask(other, {}, method)).status).toBe(599);
   });
 });

@@ -107,7 +107,7 @@ async function refusedClient(): Promise<{ client: Client; answer: RawAnswer }> {
 const served = ({ status, body }: RawAnswer): unknown => [status, (JSON.parse(body) as { tag: string }).tag];
 
 describe("a turn on a connection with an earlier refusal", () => {
-  test("is refused unparsed, in the same words", async () => {
+  test("is refused unparsed, with the same answer", async () => {
     const { client, answer } = await refusedClient();
     const early = await client.ask(turnOf("third"));
     expect(parsed).toEqual([]);
@@ -130,7 +130,7 @@ describe("a turn on a connection with an earlier refusal", () => {
     expect([answer.status, parsed]).toEqual([503, []]);
   });
 
-  test("is served, body and all, as soon as turns are taken, and refused unparsed again later", async () => {
+  test("is served, body and all, once turns are accepted, and refused unparsed again later", async () => {
     const { client } = await refusedClient();
     await client.ask(turnOf("third"));
     door.overloaded = false;
@@ -143,7 +143,7 @@ describe("a turn on a connection with an earlier refusal", () => {
     expect(parsed).toEqual([]);
   });
 
-  test("is let in when turns may be refused and this one is not", async () => {
+  test("is accepted when refusals are possible and this one is not refused", async () => {
     const { client } = await refusedClient();
     const { refuses } = door;
     door.refuses = () => false;
@@ -168,7 +168,7 @@ describe("a turn on a connection with an earlier refusal", () => {
     expect(served(await client.ask(turnOf("fifth")))).toEqual([200, "fifth"]);
   });
 
-  test("is not answered before the one in front of it", async () => {
+  test("is not answered before its predecessor", async () => {
     const { client } = await refusedClient();
     let release: () => void = () => {};
     held = new Promise((resolve) => (release = resolve));
@@ -289,7 +289,7 @@ describe("where a request begins", () => {
     expect(parsed).toEqual(["POST /api/v1/responses", "POST /hidden", "GET /inner", "GET /last"]);
   });
 
-  test("is never mistaken, however bytes are cut and whenever turns are refused: each request has one answer, its own", async () => {
+  test("is never mistaken, at any cut of the bytes and any time of refusals: each request has one answer, its own", async () => {
     let sent = 0;
     for (let seed = 1; seed <= 60; seed++) {
       const random = new Random(seed);

@@ -50,7 +50,7 @@ const answer = (body: Buffer): void => {
   }
 };
 
-test("any values in the fields of a request", () => {
+test("any values in the fields of a request are handled", () => {
   const fields = fc.dictionary(fc.constantFrom(...fieldNames), near, { maxKeys: 6 });
   fc.assert(
     fc.property(fields, fc.boolean(), (body, valid) => {
@@ -62,7 +62,7 @@ test("any values in the fields of a request", () => {
   expect(({} as { type?: unknown }).type).toBeUndefined();
 });
 
-test("any bytes", () => {
+test("any bytes are handled", () => {
   fc.assert(
     fc.property(fc.uint8Array({ maxLength: 200 }), (bytes) => answer(Buffer.from(bytes))),
     { numRuns: 5_000 },
@@ -72,7 +72,7 @@ test("any bytes", () => {
 test.each([
   ["calls", { type: "tool_use", name: "f", input: {} }],
   ["calls that the client did not run", { type: "server_tool_use", name: "web_search" }],
-])("a message of thousands of %s takes no longer than its length explains", (_, call) => {
+])("a message of thousands of %s takes time in proportion to its length", (_, call) => {
   const content = Array.from({ length: 20_000 }, (_, number) => ({ ...call, id: `${number}` }));
   const messages = [
     { role: "user", content: "x" },

@@ -178,7 +178,7 @@ describe("refused with 400:", () => {
       expect(await refused(head(["Connection: keep-alive", ...good], line), 505)).toContain("HTTP/1.1");
   });
 
-  test("100 headers are not too many", async () => {
+  test("but not 100 headers", async () => {
     const lines = [...good, ...Array.from({ length: 96 }, (_, i) => `X-${i}: a`)];
     expect((await exchange(port, head(lines))).status).toBe(200);
   });
@@ -206,7 +206,7 @@ describe("refused with 400:", () => {
 });
 
 describe("keys", () => {
-  test("none", async () => {
+  test("a request without one is refused", async () => {
     expect(await refused(head([host, json, close]), 401)).toBe("Missing Authentication header");
   });
 
@@ -237,7 +237,7 @@ describe("keys", () => {
     expect(await refused(head([host, json, close, "x-api-key: x"]), 401)).toBe("Invalid API key");
   });
 
-  test("two different ones are refused, in whichever header", async () => {
+  test("two different ones are refused, in any headers", async () => {
     const other = mintKey(KeyKind.INFERENCE);
     const message = "Malformed HTTP request: the headers authorization and x-api-key name different keys";
     expect(await refused(head([host, json, close, bearer, `x-api-key: ${other}`]), 400)).toBe(message);
@@ -294,7 +294,7 @@ describe("bodies", () => {
     socket.destroy();
   });
 
-  test("too large, in chunks: 413 as soon as it is known", async () => {
+  test("too large, in chunks: 413 as soon as the limit is passed", async () => {
     const chunk = Buffer.from(`10000\r\n${" ".repeat(0x1_0000)}\r\n`);
     const end = Buffer.from("0\r\n\r\n");
     const chunks = [...Array<Buffer>(20).fill(chunk), end];
@@ -466,7 +466,7 @@ describe("failures on the wire", () => {
     expect(toClientFault(Object.assign(new Error("x"), { code })).status).toBe(status);
   });
 
-  test("carry hints, metadata and the receipt as it was written", async () => {
+  test("carry hints, metadata and the unchanged receipt", async () => {
     answering = (response) =>
       writeFault(
         response,
@@ -485,7 +485,7 @@ describe("failures on the wire", () => {
     );
   });
 
-  test("garbage after a begun answer does not put a second one into it", async () => {
+  test("garbage after a begun answer puts no second answer into it", async () => {
     answering = (response) => {
       response.writeHead(200, { "content-type": "text/event-stream" });
       response.write("data: 1\n\n");

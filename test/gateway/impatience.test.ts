@@ -88,7 +88,7 @@ describe("a client sending on while it is refused", () => {
     expect([delayed, other.headers.connection]).toEqual([0, "keep-alive"]);
   });
 
-  test("begins anew once it is served", async () => {
+  test("starts from zero once it is served", async () => {
     fault = new Fault(FaultReason.RATE_LIMITED, "", { retryAfterMs: 60_000 });
     await askMany(maxUndelayed);
     fault = undefined;

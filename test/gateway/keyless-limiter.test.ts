@@ -8,7 +8,7 @@ const shares = { turnOf: () => undefined };
 const from = (remoteAddress: string, destroy = () => {}) => ({ socket: { remoteAddress, destroy } }) as IncomingMessage;
 
 describe("requests without a key", () => {
-  test("are answered later above 600 a minute of one address, and others are not", async () => {
+  test("are delayed above 600 a minute of one address, and others are not", async () => {
     let now = 0;
     const keyless = new KeylessLimiter(shares, () => now);
     for (let count = 0; count < 600; count++) expect(keyless.note(from("192.0.2.1"))).toBeUndefined();
@@ -27,7 +27,7 @@ describe("requests without a key", () => {
     expect(keyless.note(from("192.0.2.1"))).toBeDefined();
   });
 
-  test("only so many of an address wait; the connections of the rest are closed", () => {
+  test("of an address wait in limited number; further connections are closed", () => {
     const keyless = new KeylessLimiter(shares, () => 0);
     let closed = 0;
     const note = () => keyless.note(from("192.0.2.1", () => closed++));
@@ -46,7 +46,7 @@ describe("requests without a key", () => {
     ["fe80::1%eth0", "fe80:0:0:0"],
     ["::1", "0:0:0:0"],
     ["", ""],
-  ])("%s is of %s", (address, network) => {
+  ])("%s belongs to %s", (address, network) => {
     expect(networkOf(address)).toBe(network);
   });
 });

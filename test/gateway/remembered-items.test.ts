@@ -56,7 +56,7 @@ describe("a reference to an item of an earlier answer", () => {
     ]);
   });
 
-  test("keeps what was written before and behind it, byte for byte", async () => {
+  test("keeps the bytes before and after it unchanged", async () => {
     const memory = memoryOf("1h");
     answer(memory, "key");
     const body = Buffer.from(
@@ -138,7 +138,7 @@ describeWithRedis("two gateways with Redis", () => {
   });
   afterAll(() => stores.forEach((store) => store.stop()));
 
-  test("know the answers of each other", async () => {
+  test("know each other's answers", async () => {
     const [one, other] = stores.map(
       (store) => new RememberedItems({ settings: () => ({ remember_items: "1m" }), token, openStore: () => store }),
     ) as [RememberedItems, RememberedItems];

@@ -194,25 +194,30 @@ test.each(["chat", "messages"] as const)("%s: an agent's steps are read once", (
   }
 });
 
-test.each(["chat", "messages"] as const)("%s: a changed, a shortened and a foreign conversation", (format) => {
-  const client = new Client(format);
-  const whole = conversation(format, 8);
-  expect(client.knownIn(bodyOf(format, whole))).toBe(0);
-  expect(client.knownIn(bodyOf(format, whole))).toBe(7 + whole.length);
-  const middle = whole.length >> 1;
-  const edited = whole.map((message, index) =>
-    index === middle ? { role: "user", content: words("edited") } : message,
-  );
-  // Results without their call, after an edit, are refused in the same way.
-  for (const body of [bodyOf(format, edited), bodyOf(format, edited.slice(0, middle + 1))]) client.send(body);
-  expect(client.knownIn(bodyOf(format, whole.slice(0, middle)))).toBe(7 + middle);
-  expect(client.knownIn(bodyOf(format, whole.slice(3)))).toBe(7);
-  expect(client.knownIn(bodyOf(format, whole), { key: "other" })).toBe(0);
-  client.send(bodyOf(format, whole));
-  expect(client.knownIn({ ...bodyOf(format, whole), tools: beginnings[format].tools.toReversed() })).toBe(whole.length);
-});
+test.each(["chat", "messages"] as const)(
+  "%s: a changed, a shortened and a foreign conversation are read correctly",
+  (format) => {
+    const client = new Client(format);
+    const whole = conversation(format, 8);
+    expect(client.knownIn(bodyOf(format, whole))).toBe(0);
+    expect(client.knownIn(bodyOf(format, whole))).toBe(7 + whole.length);
+    const middle = whole.length >> 1;
+    const edited = whole.map((message, index) =>
+      index === middle ? { role: "user", content: words("edited") } : message,
+    );
+    // Results without their call, after an edit, are refused in the same way.
+    for (const body of [bodyOf(format, edited), bodyOf(format, edited.slice(0, middle + 1))]) client.send(body);
+    expect(client.knownIn(bodyOf(format, whole.slice(0, middle)))).toBe(7 + middle);
+    expect(client.knownIn(bodyOf(format, whole.slice(3)))).toBe(7);
+    expect(client.knownIn(bodyOf(format, whole), { key: "other" })).toBe(0);
+    client.send(bodyOf(format, whole));
+    expect(client.knownIn({ ...bodyOf(format, whole), tools: beginnings[format].tools.toReversed() })).toBe(
+      whole.length,
+    );
+  },
+);
 
-test("what one format has read is read again by the other", () => {
+test("elements read in one format are read again in the other", () => {
   const memory = createScannedArrays();
   const bytes = Buffer.from(JSON.stringify(bodyOf("messages", beginnings.messages.messages)));
   const others = Buffer.from(JSON.stringify({ ...bodyOf("chat", beginnings.messages.messages), tools: [] }));

@@ -130,12 +130,12 @@ describe("a request", () => {
     });
   });
 
-  test("a format of null is none", () => {
+  test("a null format counts as absent", () => {
     const { request } = parse({ ...bare, text: { format: null, verbosity: "low" } });
     expect([request.textFormatJson.length, request.textVerbosity]).toEqual([0, "low"]);
   });
 
-  test("leaves unset what it does not name, or names as null", () => {
+  test("leaves absent and null fields unset", () => {
     const nulls = [
       "background",
       "conversation",
@@ -164,7 +164,7 @@ describe("a request", () => {
     }
   });
 
-  test("keeps its subtrees as they were written, without copying them", () => {
+  test("keeps its subtrees byte for byte, without copying them", () => {
     const input = '[ {"role":"user", "content":"caf\\u00e9 1e2 \\/"} ]';
     const tools = '[{"type":"function","name":"f","parameters":{"maximum":12345678901234567890,"x":1.0}}]';
     const body = Buffer.from(`{"tools":${tools} , "model":"a/b","input":${input}}`);
@@ -182,7 +182,7 @@ describe("a request", () => {
     expect(unknownFields).toMatchObject([{ name: "frobnicate", didYouMean: "" }]);
   });
 
-  test.each([1, "1.0", "1e0", "-0"])("takes %s for an integer", (number) => {
+  test.each([1, "1.0", "1e0", "-0"])("accepts %s as an integer", (number) => {
     const { request } = parse(`{"model":"a/b","input":"x","top_k":${number}}`);
     expect(request.topK).toBe(number === "-0" ? 0 : 1);
   });
@@ -337,7 +337,7 @@ describe("is refused:", () => {
   });
 });
 
-test("what changes nothing is accepted", () => {
+test("settings without an effect are accepted", () => {
   parse({
     ...bare,
     store: false,
@@ -387,7 +387,7 @@ describe("the echo", () => {
     expect(Object.keys(echo)).toEqual(Object.keys(defaults));
   });
 
-  test("repeats what was sent", () => {
+  test("repeats the sent values", () => {
     const sent = {
       instructions: 'Say "hi"\n',
       parallel_tool_calls: false,
@@ -410,7 +410,7 @@ describe("the echo", () => {
     expect(echoed({ ...bare, ...sent })).toEqual({ ...defaults, ...sent });
   });
 
-  test("repeats what is ignored", () => {
+  test("repeats ignored values", () => {
     const stop_server_tools_when = { type: "step_count_is", step_count: 3 };
     const sent = { max_tool_calls: 31 };
     expect(echoed({ ...bare, ...sent, stop_server_tools_when })).toEqual({ ...defaults, ...sent });
@@ -461,7 +461,7 @@ describe("the time limit of a turn", () => {
     return toOpen({ access: { generation: 1n }, limits } as Parameters<typeof toOpen>[0], asker, asked).deadlineMs;
   };
 
-  test("is the operator's", () => {
+  test("is the operator's by default", () => {
     expect([limitOf(false), limitOf(true)]).toEqual([2_000, 5_000]);
   });
 

@@ -20,7 +20,7 @@ function sealed(): { readonly thinking: string; readonly signature: string } {
   return block;
 }
 
-test("an unchanged text gives the item as it was", () => {
+test("an unchanged text gives the original item", () => {
   const { thinking, signature } = sealed();
   expect(toReasoningItem(thinking, signature)).toEqual(item);
 });

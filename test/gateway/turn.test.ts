@@ -33,7 +33,7 @@ describe("input", () => {
     expect(turn({ input: "Hi 👋" }).input).toEqual([{ type: "message", role: "user", content: "Hi 👋" }]);
   });
 
-  test("items come through as they are, defaults put in", () => {
+  test("items pass unchanged, with defaults filled in", () => {
     const input = [
       { role: "system", content: "Be brief." },
       {
@@ -180,7 +180,7 @@ describe("input", () => {
       (text: string) => said([{ type: "input_file", file_data: text }]),
       "input.0.content.0.file_data",
     ],
-  ])("%s of %i characters, and one more", (_, limit, body, path) => {
+  ])("%s of %i characters is accepted, and one more is refused", (_, limit, body, path) => {
     expect(refusal(body("a".repeat(limit)))).toBe("accepted");
     expect(refusal(body("a".repeat(limit + 1)))).toBe(`${path}: at most ${limit} characters`);
   });
@@ -353,7 +353,7 @@ describe("scalars", () => {
     expect(turn({ model: undefined, models: ["c/d", "e/f"] }).models).toEqual(["c/d", "e/f"]);
   });
 
-  test("unset is undefined", () => {
+  test("unset ones are undefined", () => {
     expect(turn({})).toEqual({
       models: ["a/b"],
       input: [{ type: "message", role: "user", content: "x" }],

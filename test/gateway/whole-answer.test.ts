@@ -36,7 +36,7 @@ function fieldsOf(answer: string): string[] {
 const bodyOf = (answer: string): string => answer.slice(answer.indexOf("\r\n\r\n") + 4);
 
 test.each(["{}", "grüße 🙂 \ud800", "x".repeat(20_000), "x".repeat(100_000)])(
-  "an answer of Node and its equal",
+  "a directly written answer equals that of Node",
   async (body) => {
     const nodes = await exchange((response) => {
       response.writeHead(200, { ...fields, "content-length": Buffer.byteLength(body) }).end(body);

@@ -17,7 +17,7 @@ onLinux("endless answers of one key", () => {
   }, 300_000);
   afterAll(() => endless?.stop());
 
-  test("of all kinds at once end when they hold too much, and leave another key what it needs", async () => {
+  test("endless answers of all kinds at once end when they hold too much, and leave another key enough memory", async () => {
     const { outcomes, message, small, honest } = await endless.press(
       Object.keys(endlessKinds) as EndlessKind[],
       3,

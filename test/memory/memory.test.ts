@@ -78,7 +78,7 @@ onLinux("more connections than there are descriptors", () => {
     ["inference-svc", 512],
     ["admin-svc", 512],
   ])(
-    "%s with %i of them lives, and serves others when they have gone",
+    "%s with %i of them survives, and serves others after their end",
     async (room, descriptors) => {
       const limited = await startLimited(house, room, { prefix: ["prlimit", `--nofile=${descriptors}`] });
       const isReady = () =>

@@ -20,7 +20,7 @@ test("an acknowledged assignment is in force everywhere", async () => {
   expect(afterAnswer).toMatchObject({ reached: true });
 });
 
-test("what is cut off follows soon while it can ask, and serves whom it knows while it cannot", async () => {
+test("a disconnected process follows soon while it can query admin-svc, and otherwise serves known keys", async () => {
   for (const figure of await measureCutOff(house, 2, 20_000)) expect(figure).toMatchObject({ reached: true });
 });
 

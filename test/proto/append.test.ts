@@ -8,7 +8,7 @@ import { append } from "@sluice/proto/lib/text/append.js";
 const tokens = Array.from({ length: 12_000 }, (_, number) => `word${number % 10} `);
 const tokenOf = (number: number): string => JSON.parse(`"${tokens[number]}"`) as string;
 
-test("a text of pieces of any length is what they are together", () => {
+test("a text appended in pieces of any length equals their concatenation", () => {
   const pieces = Array.from({ length: 400 }, (_, number) =>
     (number % 7 === 0 ? "ä€😀" : "x").repeat((number * 37) % 1_500),
   );

@@ -68,7 +68,7 @@ describe("the memory", () => {
     expect(memory.find("k", whole(longElements(20)), 0)?.count).toBe(19);
   });
 
-  test("forgets what was not used for longest, beyond its size", () => {
+  test("forgets the least recently used arrays, beyond its size", () => {
     const memory = new ArrayMemory<unknown>();
     const large = (name: string) => [name, ...Array.from({ length: 4 }, () => "x".repeat(60_000))];
     const keep = (name: string) => memory.keep("k", open(large(name)), large(name), undefined);

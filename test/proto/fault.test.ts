@@ -32,7 +32,7 @@ describe("faults", () => {
     expect(new Fault(reason)).toMatchObject({ errorType, responseCode });
   });
 
-  test("a fault arrives as it was sent", () => {
+  test("a fault arrives as sent", () => {
     const sent = new Fault(FaultReason.RATE_LIMITED, "slow down", {
       retryAfterMs: 1_234,
       metadata: { error_type: "rate_limit_exceeded", previous_errors: [] },

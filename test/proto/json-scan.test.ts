@@ -80,14 +80,14 @@ describe("refuses, and names the byte", () => {
     expect(refusal(text)).toBe(message);
   });
 
-  test("30 MB of [], by its tokens, before it costs memory", () => {
+  test("30 MB of [], by the number of its tokens, before they use memory", () => {
     const text = `{"a":[${"[],".repeat(10_000_000)}[]]}`;
     const before = process.memoryUsage().heapUsed;
     expect(refusal(Buffer.from(text))).toMatch(/^body: more than 200000 values and keys at byte /);
     expect(process.memoryUsage().heapUsed - before).toBeLessThan(100 * 2 ** 20);
   });
 
-  test("more keys than a form has", () => {
+  test("more keys than a form may have", () => {
     const object = (keys: number) => `{${Array.from({ length: keys }, (_, i) => `"${i}":0`).join(",")}}`;
     expect(refusal(object(jsonLimits.keys))).toBe("accepted");
     expect(refusal(object(jsonLimits.keys + 1))).toMatch(/more than 10000 keys/);
@@ -126,7 +126,7 @@ const jsonText = fc
   .map(([value, indent]) => JSON.stringify({ value, other: [value] }, undefined, indent));
 
 describe("properties", () => {
-  test("what it accepts JSON.parse accepts, and the spans are the members", () => {
+  test("accepted texts are accepted by JSON.parse, and the spans are the members", () => {
     fc.assert(
       fc.property(jsonText, (text) => {
         const body = Buffer.from(text);
@@ -202,7 +202,7 @@ describe("properties", () => {
     );
   });
 
-  test("one line rounds nothing", () => {
+  test("conversion to a single line rounds no number", () => {
     expect(oneLine(Buffer.from('[\r\n 12345678901234567890 ,\n"a \\n b" ]'))).toBe('[12345678901234567890,"a \\n b"]');
   });
 });

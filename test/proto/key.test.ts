@@ -30,7 +30,7 @@ describe("keys", () => {
     expect(hashKey(key)).toBe(createHash("sha256").update(key).digest("hex"));
   });
 
-  test("every change of one character is seen before anything is looked up", () => {
+  test("every change of one character is detected before any lookup", () => {
     const key = mintKey(KeyKind.INFERENCE);
     for (let at = 0; at < key.length; at++) {
       const other = digits[(digits.indexOf(key[at] as string) + 1) % 62] as string;
@@ -42,7 +42,7 @@ describe("keys", () => {
     }
   });
 
-  test("no two are alike, and all digits are equally likely", () => {
+  test("no two are equal, and all digits are equally likely", () => {
     const counts = new Map<string, number>();
     const seen = new Set<string>();
     for (let n = 0; n < 5_000; n++) {

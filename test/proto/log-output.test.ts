@@ -131,7 +131,7 @@ test("an unread pipe costs bounded memory: later lines are lost except warnings,
   expect(text.length).toBeLessThan(10 * 2 ** 20);
 });
 
-test("a warning is written at once, and the lines before it", async () => {
+test("a warning is written at once, together with the lines before it", async () => {
   const blocked =
     "many(2); log.warn({ calls: n++ }, 'line'); Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 90_000);";
   const child = spawn(process.execPath, program(blocked), { cwd: root });

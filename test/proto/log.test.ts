@@ -29,7 +29,7 @@ describe("line log", () => {
     expect(ours).toEqual({ ...own, time: expect.stringMatching(/^\d{4}-\d\d-\d\dT[\d:.]{12}Z$/) });
   });
 
-  test("keeps quiet below the level", () => {
+  test("writes nothing below the level", () => {
     const { log, written } = logging("warn");
     log.lines("turn").info(member("ms", 3));
     expect(written()).toEqual([]);
@@ -88,7 +88,7 @@ describe("what is logged", () => {
     expect(written()).toEqual([]);
   });
 
-  test("of an error is what it is and where it arose, not what it carries along", () => {
+  test("includes an error's kind and origin, not its attached data", () => {
     const cause = Object.assign(new Error("inner"), { code: "ECONNRESET", response: { body: "an answer" } });
     const error = Object.assign(new TypeError("outer", { cause }), { request: { headers: { authorization: "x" } } });
     const logged = loggedError(error);
@@ -115,7 +115,7 @@ describe("what is logged", () => {
     expect(loggedError(ofData)).toMatchObject({ code: "22P02", message: "(left out, as it may quote)" });
   });
 
-  test("is cut, and ends although a cause refers to itself", () => {
+  test("is cut, and ends even for a circular cause", () => {
     const error: Error & { cause?: unknown } = new Error("x".repeat(5_000));
     error.cause = error;
     expect(loggedError(error).message).toHaveLength(1_024);

@@ -3,7 +3,7 @@ import { Counter, Histogram, Registry, gauge, labelledGauge, openMetrics } from 
 import { metricNames, samplesOf } from "../support/metrics.ts";
 
 describe("text of metrics", () => {
-  test("shows a counter without labels before it has counted", async () => {
+  test("shows a counter without labels before its first count", async () => {
     const registry = new Registry();
     const counter = new Counter({ name: "refusals_total", help: "Refusals.", registers: [registry] });
     expect(await registry.metrics()).toBe(
@@ -49,7 +49,7 @@ describe("text of metrics", () => {
     ]);
   });
 
-  test("keeps the series of a histogram apart, and has none before the first observation", async () => {
+  test("separates the series of a histogram, and has none before the first observation", async () => {
     const registry = new Registry();
     const options = {
       name: "seconds",
@@ -93,7 +93,7 @@ describe("text of metrics", () => {
     expect(registry.contentType).toBe("text/plain; version=0.0.4; charset=utf-8");
   });
 
-  test("cannot count without labels where there are some", () => {
+  test("a counter with labels does not compile without them", () => {
     const counter = new Counter({ name: "a", help: "A.", labelNames: ["b"], registers: [] });
     // @ts-expect-error A counter with labels.
     expect(() => counter.inc()).not.toThrow();

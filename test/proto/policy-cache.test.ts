@@ -21,7 +21,7 @@ test.each<[string, () => void]>([
   expect(cache.get("never read")).toBeUndefined();
 });
 
-test("a reading from before a change is not kept after it", () => {
+test("a lookup from before a change is not kept after it", () => {
   cache.supersede(["read at 6"], 7n);
   cache.store("read at 6", { value: "revoked", generation: 6n, filledAt: 1, askedAt: 1 });
   expect(cache.get("read at 6")?.value).toBe("policy");

@@ -56,7 +56,7 @@ async function statusFor(authority: string): Promise<unknown> {
   }
 }
 
-test("pages may call as soon as their origin is listed", async () => {
+test("pages may call once their origin is configured", async () => {
   const allowed = async () => {
     const answer = await fetch(`http://127.0.0.1:${server.http1Port}${check}`, {
       method: "OPTIONS",

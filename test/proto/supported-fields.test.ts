@@ -24,8 +24,8 @@ const judged = create(RunTurnRequestSchema, {
   plugins: [{ plugin: { case: "alignment", value: { rules: ["Be brief."], threshold: 0.5 } } }],
 });
 
-describe("what a reader does not know", () => {
-  test("is nothing of what it was built with", () => {
+describe("an unsupported field of a reader", () => {
+  test("is none for the reader's own build", () => {
     for (const request of [plain, priced, judged])
       expect(unsupportedFieldIn(own, RunTurnRequestSchema, request)).toBeUndefined();
     expect(isBehind(own, own)).toBe(false);
@@ -62,7 +62,7 @@ describe("what a reader does not know", () => {
   });
 });
 
-test("a field of a newer build is found wherever it is", () => {
+test("a newer build's field is found at any depth", () => {
   const strange = [{ no: 99, wireType: 0, data: new Uint8Array([1]) }];
   const travelled = (caller: typeof known) => fromBinary(CallerSchema, toBinary(CallerSchema, caller));
   const known = create(CallerSchema, {

@@ -102,12 +102,12 @@ describe("a call is", () => {
     expect(await ask(clientOf(await mounted("gateway", "gateway")))).toMatchObject({ generation: 7n });
   });
 
-  test("refused to those whom another authority vouches for", async () => {
+  test("refused to certificates of another authority", async () => {
     const stranger = await newAuthority("first");
     await refused(clientOf(await mounted("gateway", "gateway", { by: stranger })));
   });
 
-  test("refused in clear text, with the right token too", async () => {
+  test("refused in clear text, even with the right token", async () => {
     const client = dial(`127.0.0.1:${server.port}`);
     clients.push(client);
     await expect(call(client, method, create(method.input), serviceMetadata(token), 1_000)).rejects.toThrow();
@@ -118,7 +118,7 @@ describe("a call is", () => {
   });
 });
 
-test("what is no TLS at all ends nothing but itself", async () => {
+test("a connection without TLS ends only itself", async () => {
   const socket = connect(server.port, "127.0.0.1");
   socket.write("GET / HTTP/1.1\r\n\r\n");
   await new Promise((resolve) => socket.once("close", resolve).on("error", () => {}));
@@ -148,7 +148,7 @@ const isInForce = (name: string, { current }: Certificates): boolean =>
   current.cert.equals(readFileSync(join(folder, name, "tls.crt"))) &&
   current.ca.equals(readFileSync(join(folder, name, "ca.crt")));
 
-test("authority and certificates are replaced under load without a failed call, and the old ones are worth nothing then", async () => {
+test("authority and certificates are replaced under load without a failed call, and the old ones become invalid", async () => {
   const gateway = await mounted("gateway", "gateway");
   const old = await mounted("old", "gateway");
   const over = new AbortController();

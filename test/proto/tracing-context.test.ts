@@ -8,7 +8,7 @@ const good = `00-${traceId}-${spanId}-01`;
 
 const read = (traceparent: string, tracestate = "") => readTraceHeaders({ traceparent, tracestate });
 
-test("a well-formed traceparent is read, and written as it was", () => {
+test("a well-formed traceparent is read, and written unchanged", () => {
   expect(read(good)).toEqual({ traceId, spanId, sampled: true, tracestate: "" });
   expect(read(`00-${traceId}-${spanId}-00`)?.sampled).toBe(false);
   expect(traceparentOf({ traceId, spanId, sampled: true })).toBe(good);
@@ -19,7 +19,7 @@ test("later versions may add data, and unknown flags are ignored", () => {
   expect(read(`cc-${traceId}-${spanId}-02`)?.sampled).toBe(false);
 });
 
-describe("malformed is none", () => {
+describe("a malformed traceparent is ignored", () => {
   test.each([
     ["empty", ""],
     ["zero trace", `00-${"0".repeat(32)}-${spanId}-01`],
@@ -40,7 +40,7 @@ describe("malformed is none", () => {
 
 describe("tracestate", () => {
   test.each(["a=1", "rojo=00f067aa0ba902b7,congo=t61rcWkgMzE", "fw529a3039@dt=FfAF", "a=1, b=2", "0a/b*c-d_e=!~"])(
-    "%s goes along",
+    "%s is passed on",
     (tracestate) => {
       expect(read(good, tracestate)?.tracestate).toBe(tracestate);
     },

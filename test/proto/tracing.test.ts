@@ -50,7 +50,7 @@ async function opened(environment: Record<string, string>): Promise<Tracing> {
 
 const start = (tracing: Tracing, name = "work") => tracing.start(name, { kind: "server", parent: untraced });
 
-describe("is off", () => {
+describe("tracing is off", () => {
   test.each([
     ["without an endpoint", {}],
     ["when it is disabled", { OTEL_EXPORTER_OTLP_ENDPOINT: "http://127.0.0.1:4318", OTEL_SDK_DISABLED: "TRUE" }],
@@ -94,8 +94,8 @@ describe("refuses to start, with the reason", () => {
   });
 });
 
-describe("delivers", () => {
-  test("what is left when the process ends, and each span once however often it is ended", async () => {
+describe("tracing delivers", () => {
+  test("pending spans when the process ends, and each span once even if it is ended repeatedly", async () => {
     const collector = await collecting();
     const tracing = await opened({ ...patient, OTEL_EXPORTER_OTLP_ENDPOINT: collector.url });
     const parent = start(tracing);
@@ -119,7 +119,7 @@ describe("delivers", () => {
     expect(await registry.metrics()).toContain('sluice_trace_spans_total{result="delivered"} 2');
   });
 
-  test("in protobuf unless another protocol is named, to the very path of the endpoint for traces", async () => {
+  test("in protobuf unless another protocol is configured, to the exact path of the traces endpoint", async () => {
     const collector = await collecting();
     const tracing = await opened({ OTEL_EXPORTER_OTLP_TRACES_ENDPOINT: `${collector.url}/own/path` });
     const span = start(tracing);

@@ -52,7 +52,7 @@ describe("elliptical comments", () => {
     });
   });
 
-  test("are neither noun phrases nor what stands in a string or behind code", () => {
+  test("are neither noun phrases nor text in a string or behind code", () => {
     const text = '/** Sum per counter. */\nexport const a = "/** Of it. */"; // By name.\n';
     expect(countElliptical(readComments(plant(text)))).toMatchObject({ comments: 1, elliptical: 0 });
   });

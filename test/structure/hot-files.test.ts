@@ -11,7 +11,7 @@ test.each(hotFiles)("%s uses no slow form", (path) => {
   expect(file && findSlowForms(file)).toEqual([]);
 });
 
-test("slow forms are found where they stand", () => {
+test("slow forms are found", () => {
   const text = [
     "const a = { ...(x && { y }) };",
     "const b = { ...(x ? y : z), c: 1 };",

@@ -55,7 +55,7 @@ test("every key named on a page exists", () => {
   expect(named.length).toBeGreaterThan(40);
 });
 
-test("what an operator can set is named by its key", () => {
+test("a refusal for a missing setting names its key", () => {
   const vague = messages.filter(({ text }) => wants.test(text) && namedKeys(text).length === 0);
   expect(vague.map(({ place, text }) => `${place}: ${text}`)).toEqual([]);
 });

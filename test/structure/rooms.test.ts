@@ -125,7 +125,7 @@ describe("imports", () => {
     expect([...parts].toSorted()).toEqual(lines.flat().toSorted());
   });
 
-  test("a wrong direction, another room and the way out of a room are seen", () => {
+  test("a wrong direction, another room and an import out of a room are found", () => {
     expect(violation("gateway", { file: "http/body.ts", specifier: "../app.ts" })).toBeDefined();
     expect(violation("gateway", { file: "http/body.ts", specifier: "../sse/writer.ts" })).toBeDefined();
     expect(violation("gateway", { file: "app.ts", specifier: "@sluice/admin-svc/cli.js" })).toBeDefined();

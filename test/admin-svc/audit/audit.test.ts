@@ -119,7 +119,7 @@ describe("entries", () => {
     expect(new Set(deleted?.before?.["key_hashes"] as string[])).toEqual(new Set([held, there]));
   });
 
-  test("of guardrails and end users, over RPC and from the command line", async () => {
+  test("guardrails and end users have entries, over RPC and from the command line", async () => {
     const contentFilters = [{ pattern: "x", label: "", action: FilterAction.BLOCK }];
     const { guardrail } = await administrate(house, GuardrailService.method.createGuardrail, {
       name: "g",
@@ -161,14 +161,14 @@ describe("entries", () => {
     expect(list[0]).toMatchObject({ before: { name: "apart" }, after: { name: "far" } });
   });
 
-  test("with a long target leave the lines of others as short as they were", async () => {
+  test("an entry with a long target leaves the lines of others as short as before", async () => {
     const user = "u".repeat(512);
     await admin("end-users", "create", user, "--workspace", "far");
     const lines = (await admin("audit", "list", "--workspace", "far")).stdout.trimEnd().split("\n");
     expect(lines.filter((line) => line.length > 512)).toEqual([expect.stringMatching(new RegExp(` {2}${user}$`))]);
   });
 
-  test("hold no key, and appear with the change or not at all", async () => {
+  test("entries contain no key, and appear together with the change or not at all", async () => {
     const key = mintKey(KeyKind.INFERENCE);
     await createKey(house.database, operator(), { name: "secret", key });
     const rotated = JSON.parse((await admin("keys", "rotate", hashKey(key), "--json")).stdout) as { key: string };
@@ -221,7 +221,7 @@ describe("verify", () => {
       sql`update audit_log set actor = 'somebody', hash = sha256('') where sequence = 5`,
       ["5", "6"],
     ],
-  ])("sees %s", async (_, tampering, wrong) => {
+  ])("detects %s", async (_, tampering, wrong) => {
     await house.database
       .transaction()
       .execute(async (transaction) => {

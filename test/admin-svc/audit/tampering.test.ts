@@ -51,7 +51,7 @@ async function after(change: (connection: Kysely<Database>) => Promise<unknown>)
 
 const [erased, kept, erasure] = ["1", "2", "5"];
 
-test("a log with an erasure is whole, and names what was erased", async () => {
+test("a log with an erasure is intact, and names the erased entries", async () => {
   expect(await stateOf(database)).toMatchObject({ entries: 5, erased: 2, wrong: [], unverifiable: [] });
 });
 
@@ -97,7 +97,7 @@ test.each([
     "the time of a real erasure",
     sql`salt = null, before = null, after = null, target = null, erased_at = (select erased_at from audit_log where sequence = 1)`,
   ],
-])("an entry passed off as erased is found: with %s", async (_, change) => {
+])("an entry disguised as erased is found: with %s", async (_, change) => {
   for (const sequence of [kept, erasure]) {
     const { wrong } = await after(async (connection) => {
       await sql`update audit_log set erased_at = now() where sequence = ${sequence}`.execute(connection);
@@ -130,12 +130,12 @@ const eraseAsBefore = async (connection: Kysely<Database>, sequence: string, ent
   await recordAudit(connection as Transaction<Database>, operator(), entry);
 };
 
-test("what an earlier build has erased is unverifiable, and neither wrong nor vouched for", async () => {
+test("an erasure of an earlier build is unverifiable: neither wrong nor confirmed", async () => {
   const { wrong, unverifiable } = await after((connection) => eraseAsBefore(connection, kept, 1));
   expect({ wrong, unverifiable }).toEqual({ wrong: [], unverifiable: [kept] });
 });
 
-test("more entries than earlier builds have erased are wrong", async () => {
+test("more erased entries than recorded by earlier builds are wrong", async () => {
   const { wrong, unverifiable } = await after(async (connection) => {
     await eraseAsBefore(connection, kept, 1);
     await sql`

@@ -44,7 +44,7 @@ async function migrateTo(name: string): Promise<void> {
   if (error !== undefined) throw error;
 }
 
-test("ten starters at once: each succeeds, each migration runs once", async () => {
+test("of ten concurrent starters each succeeds, and each migration runs once", async () => {
   const log = openLog("test", "silent");
   await Promise.all(Array.from({ length: 10 }, () => prepareSchema(created.url, log)));
   expect(await applied()).toEqual(Object.keys(migrations));
@@ -61,7 +61,7 @@ test("a second start changes nothing", async () => {
   expect(await database.selectFrom("policy_generation").select("generation").execute()).toEqual([{ generation: "7" }]);
 });
 
-test("an upgrade from the first schema keeps what is there, and the build before it can go on writing", async () => {
+test("an upgrade from the first schema keeps all records, and the previous build can go on writing", async () => {
   await migrateTo("0001_access");
   const [before, during] = ["a".repeat(64), "b".repeat(64)];
   const id = "550e8400-e29b-41d4-a716-446655440000";
@@ -111,7 +111,7 @@ test("an upgrade from the first schema keeps what is there, and the build before
   expect(await listEndUsers(database, defaultWorkspaceId)).toMatchObject([{ user: "old", is_active: true }]);
 });
 
-test("an upgrade to guardrails of the account: none is one, none of the keys may make one, and the build before it goes on writing", async () => {
+test("an upgrade to account guardrails: no guardrail and no key gains account rights, and the previous build goes on writing", async () => {
   await migrateTo("0015_detector_rules");
   const [before, during] = ["a".repeat(64), "b".repeat(64)];
   const insertKey = (hash: string) =>
@@ -211,7 +211,7 @@ test("an upgrade to ledger-derived sums keeps the old sums", async () => {
   expect([turns, wrongSums.filter(({ column }) => column === "dimension")]).toEqual([13, []]);
 });
 
-test("a schema of a later build is refused by name, and left as it is", async () => {
+test("a later build's schema is refused by name, and left unchanged", async () => {
   await migrate(database);
   const later = "9999_from_the_future";
   await sql`insert into kysely_migration (name, timestamp) values (${later}, '2099-01-01')`.execute(database);

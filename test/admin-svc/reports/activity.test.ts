@@ -136,7 +136,7 @@ test("sums of records in any order equal the records in every grouping, before a
   await expectSameAsRecords(workspaceIds);
 });
 
-test("after an upgrade they equal the records at every moment, while the past is filled and calls of its turns come", async () => {
+test("after an upgrade they equal the records at every moment, while the past is filled and calls of old turns arrive", async () => {
   await migrateToThePast();
   const workspaceIds = [defaultWorkspaceId, await addWorkspace(database)];
   const calls = someCalls(workspaceIds);
@@ -154,7 +154,7 @@ test("after an upgrade they equal the records at every moment, while the past is
   await expectSameAsRecords(workspaceIds);
 });
 
-test("keys in the order of what they have spent, and of their last use, before and after totals are filled", async () => {
+test("keys are sorted by their spend, and by their last use, before and after totals are filled", async () => {
   await migrateToThePast();
   const keys = await addKeys(database, 30);
   const call = (n: number, cost: string) =>

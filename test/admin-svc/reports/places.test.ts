@@ -60,7 +60,7 @@ const reports = administrationServices
   .filter((method): method is DescMethod & DescMethodUnary => method.methodKind === "unary")
   .filter(({ name }) => /^(?:List|Verify|GetUsageSeries)/.test(name));
 
-test("every list, search and sum takes a place, and is refused with a time where there is none", async () => {
+test("every list, search and sum takes a slot, and is refused with a Retry-After when none is free", async () => {
   expect(reports.length).toBeGreaterThan(8);
   await whileReportsWait(async () => {
     const answers = await Promise.all(

@@ -198,7 +198,7 @@ test("a redirect is not followed", async () => {
   expect(await states(name)).toEqual([{ state: "waiting", last_error: "status 307" }]);
 });
 
-test("a sink of one workspace hears nothing of another one", async () => {
+test("a workspace's sink gets no alert of another workspace", async () => {
   configure({ workspace: "elsewhere" });
   const keyHash = await replicas.addKey({ name: "here", limit_usd: "1" });
   await replicas.both[0].record([spend(keyHash, "1")]);

@@ -175,7 +175,7 @@ test("a batch started by a killed process is delivered by another one, under the
   expect(cursor).toMatchObject({ batch_last: null, last_error: null, attempts: 0 });
 });
 
-test("a turn waits for its record, and is exported without it once its process must be dead", async () => {
+test("a turn waits for its record, and is exported without it once its process is certainly dead", async () => {
   await configure();
   const keyHash = "b".repeat(64);
   const openedAtMs = BigInt(replicas.now().getTime());
@@ -192,7 +192,7 @@ test("a turn waits for its record, and is exported without it once its process m
   expect(idsTaken()).toEqual([call.generationId, orphan.generationId]);
 });
 
-test("an export of one workspace has no turns of another, and one of all has those of a new workspace", async () => {
+test("a workspace's export has no turns of another, and an export of all includes a new workspace", async () => {
   await configure({ workspace: await addWorkspace(replicas.database) });
   await replicas.both[0].record([], [turnRecord()]);
   await replicas.export();
@@ -243,7 +243,7 @@ test("a bucket gets signed objects of JSON lines, and a repetition has the same 
   expect([first.path, first.body]).toEqual([object.path, object.body]);
 });
 
-test("a collector of OpenTelemetry gets log records, with the attributes of traces", async () => {
+test("an OpenTelemetry collector gets log records, with the attributes of traces", async () => {
   const otlp = { url: `${sink.url}/otel/`, headers: { "x-api-key": "k" } };
   await configure({ webhook: undefined, otlp });
   const traceId = "0af7651916cd43dd8448eb211c80319c";

@@ -131,7 +131,7 @@ test("a batch with a late commit is counted, and a rolled-back batch is not", as
   expect(await stateOf()).toEqual(whole);
 });
 
-test("an end user is erased while records land, and the sums are those of the records", async () => {
+test("an end user is erased during deliveries, and the sums equal the records", async () => {
   const workspaceId = await addWorkspace(house.database);
   const fields = { workspaceId, user: "u-9", openedAtMs: BigInt(Date.now()) };
   const process = new Process();
@@ -150,7 +150,7 @@ test("an end user is erased while records land, and the sums are those of the re
   expect(rows).toEqual([]);
 });
 
-test("what a process had taken when it died is added by the next one", async () => {
+test("unfinished work of a dead process is added by the next one", async () => {
   const dying = house.database.transaction().execute(async (transaction) => {
     await foldAll(transaction);
     await deliverTurns(new Process(), 2);

@@ -43,7 +43,7 @@ const someTurn = fc.record({
   isEarly: fc.boolean(),
 });
 
-test("calls and turns in any order, repeated, and in parts", async () => {
+test("calls and turns are accepted in any order, repeated, and in parts", async () => {
   await fc.assert(
     fc.asyncProperty(
       fc.array(someTurn, { minLength: 1, maxLength: 12 }),
@@ -177,7 +177,7 @@ test("a process given up on does not change a turn answered by another one, in e
   }
 });
 
-test("what the operator pays is no part of a turn", async () => {
+test("the operator's own cost is no part of a turn", async () => {
   const process = new Process();
   const generationId = `gen-${randomUUID()}`;
   const keyHash = "f".repeat(64);

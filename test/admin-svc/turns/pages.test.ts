@@ -62,7 +62,7 @@ async function pagesRead(query: RawBuilder<unknown>): Promise<number> {
   return plans.reduce((sum, plan) => sum + plan["Shared Hit Blocks"] + plan["Shared Read Blocks"], 0);
 }
 
-test.each(filters)("a page by %s", async (_, filter) => {
+test.each(filters)("a page by %s reads a bounded number of table pages", async (_, filter) => {
   const middle = { openedAt: new Date("2026-01-06T00:00:00Z"), generationId: "gen-" };
   for (const after of [undefined, middle]) {
     const query = turnsQuery({ workspaceId: defaultWorkspaceId, ...filter }, 51, after);
@@ -70,7 +70,7 @@ test.each(filters)("a page by %s", async (_, filter) => {
   }
 });
 
-test("pages one after the other show every turn once", async () => {
+test("consecutive pages show every turn once", async () => {
   const filter = { workspaceId: defaultWorkspaceId, status: 403 };
   const seen: string[] = [];
   for (let page = await listTurns(house.database, filter, 30); page.length > 0; ) {

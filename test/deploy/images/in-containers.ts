@@ -73,7 +73,7 @@ export function inContainers(folder: string, found: Podman | undefined): void {
   const inspect = (name: string, format: string) => podman.do("inspect", "--format", format, name);
   const container = (pod: string) => `${pod}-${pod}`;
 
-  test("the commands of the page build them", async () => {
+  test("the page's commands build them", async () => {
     const commands = commandsOf("docker build ");
     expect(commands).toHaveLength(targets.length);
     for (const command of commands) await asOnPage(command, root);
@@ -121,7 +121,7 @@ export function inContainers(folder: string, found: Podman | undefined): void {
     await podman.do("rm", "waiting");
   });
 
-  test("podman kube play makes the pods of the overlay for development, and all are ready", async () => {
+  test("podman kube play makes the pods of the development overlay, and all get ready", async () => {
     const resources = render(join(root, "deploy/kubernetes/overlays/development"));
     const { containers } = workloadsOf(resources).find(({ name }) => name === "postgres") as Workload;
     await postgresImage(podman, folder, (containers[0] as { image: string }).image);
@@ -152,7 +152,7 @@ export function inContainers(folder: string, found: Podman | undefined): void {
     expect(stdout.trimEnd().endsWith("data: [DONE]")).toBe(true);
   });
 
-  test("they end by a signal, in good order, and nothing of them is left", async () => {
+  test("they end on a signal with exit code 0, and leave nothing behind", async () => {
     for (const target of targets.toReversed()) {
       await podman.do("stop", "--time=90", container(target));
       expect([target, await inspect(container(target), "{{.State.ExitCode}}")]).toEqual([target, "0"]);

@@ -54,7 +54,7 @@ export function inFolders(folder: string): void {
     runProgram(program, args, { cwd: within(target), environment: environmentOf(target) });
 
   describe.each(targets)("%s", (target) => {
-    test("is made by its commands, and holds its bundle and what is no module", async () => {
+    test("is made by its commands, and holds its bundle and all files other than modules", async () => {
       folders.set(target, await new FolderBuild(stages, folder).make(target));
       const rooms = readdirSync(within(target)).toSorted();
       const own = ["LICENSE", "NOTICE", "compile-cache", "livez.mjs", "package.json", target];
@@ -108,7 +108,7 @@ export function inFolders(folder: string): void {
     });
   });
 
-  test("inference-svc reads a PDF with what it has of its package", async () => {
+  test("inference-svc reads a PDF with the included part of its package", async () => {
     const reader = fork(join(within("inference-svc"), "inference-svc/bundle/reader.js"), {
       env: {},
       serialization: "advanced",
@@ -159,7 +159,7 @@ export function inFolders(folder: string): void {
     expect(stdout.trimEnd().endsWith("data: [DONE]")).toBe(true);
   });
 
-  test("they end by a signal, in good order", async () => {
+  test("they end on a signal with exit code 0", async () => {
     for (const { child, exited } of running.toReversed()) {
       child.kill("SIGTERM");
       expect(await exited).toBe("exit code 0");

@@ -41,7 +41,7 @@ const all = (expected: string) =>
   Object.fromEntries(Object.entries(repeated(root)).map(([place, found]) => [place, found.map(() => expected)]));
 
 describe("the version of package.json", () => {
-  test("is what files repeat", () => {
+  test("equals every copy in files", () => {
     expect(repeated(root)).toEqual(all(version));
   });
 
@@ -50,7 +50,7 @@ describe("the version of package.json", () => {
   });
 
   test.each(["admin-svc/bundle/cli.js", "inference-svc/bundle/operator.js"])(
-    "is what %s --version prints",
+    "is printed by %s --version",
     async (path) => {
       const printed = await runProgram(process.execPath, [join(root, path), "--version"]);
       expect(printed).toEqual({ code: 0, stdout: `${version}\n`, stderr: "" });
@@ -86,7 +86,7 @@ describe("npm run set-version", () => {
     expect(read(folder, "CHANGELOG.md")).toMatch(/^## 9\.8\.7-rc\.1 \(\d{4}-\d{2}-\d{2}\)$/m);
   });
 
-  test("refuses what is no version", async () => {
+  test("refuses an invalid version", async () => {
     expect(await setVersion("next")).toMatchObject({ code: 2, stderr: expect.stringContaining("usage:") });
   });
 });

@@ -128,13 +128,13 @@ test.each(campaigns)("%s runs in short among the tests", (_, campaign) => {
 /** Left out of the workflows: counts need no separate machine, times need a quiet one, the others need programs or a kernel missing on the runners. */
 const elsewhere = ["counts", "cluster", "memory", "bench"];
 
-test("every campaign runs in full each night, where the machines can", () => {
+test("every campaign runs in full each night, where the machines allow it", () => {
   const nightly = (read("workflows/nightly.yml") as Workflow).jobs["campaign"]?.strategy?.matrix["campaign"] ?? [];
   const run = new Set(nightly.map((words) => words.split(" ")[0]));
   expect(campaigns.map(([script]) => script).filter((script) => !run.has(script))).toEqual(elsewhere);
 });
 
-test("the forms of issues ask for what can be read", () => {
+test("the issue forms are valid", () => {
   const forms = readdirSync(join(folder, "ISSUE_TEMPLATE")).filter((file) => file !== "config.yml");
   expect(forms).toHaveLength(2);
   for (const form of forms) {

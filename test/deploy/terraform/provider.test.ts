@@ -175,7 +175,7 @@ const missing = await findMissing();
       expect(await apply(configuration)).toContain("1 added, 0 changed, 0 destroyed");
     });
 
-    test("takes over what is there by import, and then plans nothing", async () => {
+    test("takes over existing records by import, and then plans nothing", async () => {
       rmSync(join(work, "terraform.tfstate"));
       await terraform("import", "sluice_workspace.research", "research");
       await terraform("import", "sluice_guardrail.rules", "rules");

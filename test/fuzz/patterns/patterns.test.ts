@@ -20,7 +20,7 @@ test("streamed output equals that of the whole text, and no match is delivered",
   expect(report.held / report.pieces).toBeLessThan(2);
 }, 900_000);
 
-test("what is disguised goes as a whole, nothing else does, and all the same however it is cut", () => {
+test("disguised secrets are redacted whole, nothing else is, and the result is the same for every cut", () => {
   const report = patternCampaign({ ...limits, subject: "disguises", count: 3_000 });
   process.stdout.write(`${patternLine(report)}\n`);
   expect(report.complaints).toEqual([]);
@@ -39,7 +39,7 @@ test.each([
   ["prose", prose.repeat(20), 1],
   ["code", code.repeat(20), 1],
   ["an image", `![a](data:image/png;base64,iVBORw0KGgo${image})`, 0.5],
-])("of %s letter by letter hardly anything is held", (what, text, most) => {
+])("of %s sent letter by letter hardly anything is held back", (what, text, most) => {
   const rules = ["plutonium", "sk-[a-z0-9]{8}", "(?i)hunter2"].map((pattern, index) =>
     redacting(pattern, compilePattern(pattern), index),
   );

@@ -87,12 +87,12 @@ describe("random requests", () => {
   });
 
   const text = JSON.stringify(document);
-  test.each(rules)("$message is stated", ({ stated }) => {
+  test.each(rules)("$message is documented", ({ stated }) => {
     expect(text).toContain(stated);
   });
 
   test.each(["", "{", "null", '{"model":"a","input":1}', '{"model":"a","input":"b","temperature":3}'])(
-    "%j is refused, and no complaint",
+    "%j is refused without a complaint",
     (body) => {
       expect(judge(formats.responses, Buffer.from(body), false)).toEqual({ accepted: undefined, complaint: undefined });
     },

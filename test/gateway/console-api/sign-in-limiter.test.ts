@@ -12,7 +12,7 @@ async function fail(limiter: SignInLimiter, times: number, address = "192.0.2.1"
   return noted.filter((fault) => fault === undefined).length;
 }
 
-test("a thousand guesses of an address in a minute are ten, and ten more in the next", async () => {
+test("of a thousand guesses from an address, ten a minute are checked", async () => {
   let now = 0;
   const limiter = new SignInLimiter(() => now);
   expect(await fail(limiter, 1_000)).toBe(10);

@@ -76,7 +76,7 @@ test("paths are found in texts, also with interpolations, and an unknown path is
   expect(exists("sandbox.base_url")).toBe(true);
 });
 
-test("of the sources' texts", () => {
+test("every path in the sources' texts exists", () => {
   const sources = tracked(
     "gateway/*.ts",
     "inference-svc/*.ts",
@@ -97,14 +97,14 @@ test("of the sources' texts", () => {
 /** Pages with other paths: those of earlier versions, and the values of the chart, covered by a separate test. */
 const otherPaths = ["CHANGELOG.md", "docs/deploy/helm-values.md"];
 
-test("of the pages", () => {
+test("every path on the pages exists", () => {
   const pages = tracked("*.md").filter((path) => !otherPaths.includes(path));
   const named = pages.flatMap((path) => pathsIn(read(path)).map((name) => ({ path, name })));
   expect(named.length).toBeGreaterThan(10);
   expect(named.filter(({ name }) => !exists(name))).toEqual([]);
 });
 
-test("of the examples in pages: no key is unknown", () => {
+test("every key in the pages' examples exists", () => {
   const unknown: string[] = [];
   let examples = 0;
   for (const path of tracked("*.md")) {

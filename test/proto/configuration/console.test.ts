@@ -35,7 +35,7 @@ describe("console.oidc", () => {
   const section = (change: object, environment: NodeJS.ProcessEnv = { CONSOLE_SECRET: "s" }) =>
     problemsOf(JSON.stringify({ console: { oidc: { ...settings, ...change } } }), environment);
 
-  test("has its secret from a variable of the gateway, and of no other service", () => {
+  test("has its secret from a variable of the gateway only", () => {
     expect(section({})).toEqual([]);
     expect(section({}, {})).toEqual(["console.oidc.client_secret: variable CONSOLE_SECRET is not set"]);
     const path = join(folder, `${files}.yaml`);

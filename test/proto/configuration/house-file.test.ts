@@ -61,7 +61,7 @@ models:
     );
   });
 
-  test("names a problem with its number in the file, though entries before it are left out", () => {
+  test("names a problem with its number in the file, even when entries before it are left out", () => {
     const wrong = `
 providers:
   - {id: far, dialect: chat, base_url: "\${FAR_URL}"}
@@ -80,7 +80,7 @@ models:
     const problemsWith = (text: string, environment: NodeJS.ProcessEnv = {}) =>
       problemsOfLeftOut(fileOf(text), environment, readSeed(join(root, "inference-svc/catalog/seed.json")));
 
-    test("is good as it ships", () => {
+    test("is valid by default", () => {
       expect(problemsOfLeftOut(join(root, "deploy/local/sluice.yaml"), {}, emptySeed)).not.toEqual([]);
       const text = readFileSync(join(root, "deploy/local/sluice.yaml"), "utf8");
       expect(problemsWith(text)).toEqual([]);

@@ -146,7 +146,7 @@ models:
     ]);
   });
 
-  test.each(["large-2-20261001", "large-2-2026-10-01"])("is known of the snapshot %s of a model", (name) => {
+  test.each(["large-2-20261001", "large-2-2026-10-01"])("is known for the snapshot %s of a model", (name) => {
     const { models } = load(
       `providers: ${quiet}\nmodels: [{id: own/pinned, endpoints: [{provider: a, upstream_model: ${name}}]}]`,
     );
@@ -155,13 +155,13 @@ models:
     ]);
   });
 
-  test("is known of a vendor at its regional hosts", () => {
+  test("is known for a vendor at its regional hosts", () => {
     const regional = quiet.replace("api.acme.test", "eu.api.acme.test");
     const { models } = load(`providers: ${regional}\nmodels: [{id: acme/small, endpoints: [{provider: a}]}]`);
     expect(models[0]?.endpoints).toMatchObject([{ supported_parameters: ["tools"] }]);
   });
 
-  test("is known of a provider behind another address by its vendor", () => {
+  test("is known for a provider behind another address by its vendor", () => {
     const { providers: loaded, models } = load(
       `providers: [{id: x, dialect: chat, base_url: "http://proxy.internal/v1", vendor: bolt, known_models: true}]`,
     );
@@ -253,7 +253,7 @@ describe("known data of a model with a cloud's own name", () => {
     ],
     ["a server that nobody knows", '{id: p, dialect: messages, base_url: "http://127.0.0.1:1"}', "claude-haiku-4-5"],
     ["another format", vertex("chat", "global"), "claude-haiku-4-5@20251001"],
-  ])("nothing is known of %s", (_, provider, name) => {
+  ])("is absent for %s", (_, provider, name) => {
     expect(load(provider, name)?.supported_parameters).toBeUndefined();
     expect(load(provider, name)?.pricing).toBeUndefined();
   });

@@ -41,7 +41,7 @@ function problemsOf(path: string, given: NodeJS.ProcessEnv): readonly string[] {
   }
 }
 
-test("defaults", () => {
+test("omitted settings have their defaults", () => {
   const { alerts, exports } = loadSinks(good, environment).settings;
   const all = ["budget", "guardrail_block", "guardrail_redact", "guardrail_flag"];
   expect(alerts[0]).toMatchObject({ events: all, budget_percents: [50, 80, 95, 100] });
@@ -54,7 +54,7 @@ test("other services need none of the secrets, and the supervisor gives them to 
   expect(sinkVariables(good, { ...environment, OTHER: "x" }).toSorted()).toEqual(Object.keys(environment).toSorted());
 });
 
-test("an unset variable is a problem with its place, and one only", () => {
+test("an unset variable is a single problem with its place", () => {
   expect(problemsOf(good, {})).toEqual([
     "alerts.0.webhook.secret: variable ALERT_SECRET is not set",
     "alerts.1.slack.url: variable SLACK_URL is not set",

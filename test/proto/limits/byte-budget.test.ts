@@ -34,7 +34,7 @@ describe("a key", () => {
     expect([other.tryGrow(250), other.tryGrow(1), other.bytes]).toEqual([true, false, 250]);
   });
 
-  test("is forgotten when it holds nothing any more", () => {
+  test("is forgotten when it holds nothing", () => {
     for (let count = 0; count < 10; count++) {
       const reservation = budget.open("a");
       expect(reservation.tryGrow(1_000)).toBe(true);
@@ -65,7 +65,7 @@ describe("a request without room", () => {
     expect([order, budget.reserved]).toEqual([["small", "large"], 900]);
   });
 
-  test("is refused with 503 and a time to come back after the longest wait, and counted", async () => {
+  test("is refused with 503 and a Retry-After after the longest wait, and counted", async () => {
     budget.open("a").tryGrow(1_000);
     const fault = await (budget.open("b").grow(1) as Promise<void>).catch((error: unknown) => error as Fault);
     expect(fault).toMatchObject({ status: 503, shouldRetry: true });
@@ -84,7 +84,7 @@ describe("a request without room", () => {
     expect(await statusOf(patient.open("a").grow(1_001))).toBe(503);
   });
 
-  test("waits no longer when it is given up, and what was free stays free", async () => {
+  test("stops waiting when it is cancelled, and free memory stays free", async () => {
     const holder = budget.open("a");
     holder.tryGrow(1_000);
     const leaving = budget.open("b");
@@ -96,7 +96,7 @@ describe("a request without room", () => {
   });
 });
 
-test("random requests never hold more than there is, and give everything back", async () => {
+test("random requests never hold more than the budget, and return everything", async () => {
   let seed = 1;
   const random = (below: number) => (seed = (seed * 48_271) % 2_147_483_647) % below;
   const one = async () => {

@@ -20,7 +20,7 @@ function divided() {
 }
 
 describe("the shares of keys", () => {
-  test("cost no wait while a turn of the event loop has time, and again in the next one", async () => {
+  test("cost no wait while a turn of the event loop has time left, and again in the next one", async () => {
     const { shares, spend } = divided();
     expect([shares.hasTime(), shares.hasTime(), shares.turnOf("a")]).toEqual([true, true, undefined]);
     spend(6);
@@ -29,7 +29,7 @@ describe("the shares of keys", () => {
     expect(shares.hasTime()).toBe(true);
   });
 
-  test("a key with one piece of work is next, however much waits for another", async () => {
+  test("a key with one piece of work is next, even if another has many waiting", async () => {
     const { done, work, finish } = divided();
     for (let count = 0; count < 100; count++) work("busy", 2);
     await nextTurn();
@@ -42,7 +42,7 @@ describe("the shares of keys", () => {
     expect(done).toHaveLength(101);
   });
 
-  test("are of time, not of pieces", async () => {
+  test("are measured in time, not in pieces", async () => {
     const { shares, done, work, finish } = divided();
     for (let count = 0; count < 60; count++) {
       work("long", 3);
@@ -105,7 +105,7 @@ describe("the shares of keys", () => {
       expect(order(key)).toEqual(Array.from({ length: 20 }, (_, count) => `${key}${count}`));
   });
 
-  test("what work leads to without waiting is part of its time", async () => {
+  test("follow-up work without waiting counts as part of its time", async () => {
     let now = 0;
     const shares = new FairShares({ now: () => now, used: () => now });
     const done: string[] = [];

@@ -45,7 +45,7 @@ describe("answers above their common limit", () => {
     expect([failed, held.bytes]).toEqual([["bomb: 500"], 400]);
   });
 
-  test("give everything back, once", () => {
+  test("answers return everything, once", () => {
     const { held, open } = openAccounts();
     const account = open("a", "a");
     account.grow(100, 200);
@@ -62,7 +62,7 @@ describe("requests during running answers", () => {
   const openBudget = (held: HeldBytes, bytes: number) =>
     new ByteBudget({ origin: FaultOrigin.GATEWAY, registry: openMetrics("test"), bytes, maxWaitMs: 60_000, held });
 
-  test("may reserve what answers do not hold", () => {
+  test("may reserve memory not held by answers", () => {
     const { held, open } = openAccounts();
     const budget = openBudget(held, 1_000);
     open("a", "a").grow(400);

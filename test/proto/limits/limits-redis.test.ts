@@ -84,7 +84,7 @@ describeWithRedis("with Redis", () => {
     };
   }
 
-  test("two processes give out n requests together, and no more", async () => {
+  test("two processes admit n requests together, and no more", async () => {
     const both = [await start(), await start()];
     // The next one is free after 15 seconds, longer than this test takes on any machine.
     const caller = callerOf({ requestsPerMinute: 4, concurrentRequests: 1_000 });
@@ -157,7 +157,7 @@ describeWithRedis("with Redis", () => {
     expect(await isIn(process, caller)).toBe(false);
   });
 
-  test("Redis comes back without its memory: what was used before is not forgiven", async () => {
+  test("Redis returns without its memory: earlier use still counts", async () => {
     const process = await start(linked);
     const caller = callerOf({ requestsPerMinute: 10 });
     const remains = remainsOf(10);
@@ -191,7 +191,7 @@ describeWithRedis("with Redis", () => {
     await eventually(async () => (await process.figure("sluice_limits_shared")) === 1);
   });
 
-  test("while it is gone two processes give out no more than a fifth too much", async () => {
+  test("while Redis is unreachable two processes admit no more than a fifth too much", async () => {
     const both = [await start(linked), await start(linked)];
     for (const process of both) await eventually(async () => (await process.figure("sluice_limits_processes")) === 2);
     await without(...both);

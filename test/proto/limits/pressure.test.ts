@@ -4,7 +4,7 @@ import { memoryTaken } from "@sluice/proto/lib/load/memory.js";
 import { openMetrics } from "@sluice/proto/lib/metrics/metrics.js";
 import { Pressure, StandingQueue } from "@sluice/proto/lib/load/pressure.js";
 
-describe("a queue stands", () => {
+describe("a queue is overloaded", () => {
   let queue: StandingQueue;
   beforeEach(() => {
     queue = new StandingQueue(50, 25);
@@ -16,11 +16,11 @@ describe("a queue stands", () => {
       return queue.stands;
     });
 
-  test("when it was too long at every look of a second", () => {
+  test("when it was too long at every check of a second", () => {
     expect(looks(500, 0, 51, 51, 51)).toEqual([false, false, true]);
   });
 
-  test("not after one long stall, nor when it was short once", () => {
+  test("but not after one long stall, nor when it was short once", () => {
     expect(looks(500, 0, 5_000, 0, 51, 51, 50, 51, 51)).not.toContain(true);
   });
 
@@ -121,7 +121,7 @@ describe("a process", () => {
     ]);
   });
 
-  test("knows what it takes", () => {
+  test("reports its memory in use as a percentage", () => {
     expect(memoryTaken()).toBeGreaterThan(0);
     expect(memoryTaken()).toBeLessThan(100);
   });

@@ -102,7 +102,7 @@ test("a wrong key is no proof", async () => {
   await floodUntilClosed(session, { authorization: "Bearer bad" });
 });
 
-test("calls of others are answered while connections without a key come and are closed", async () => {
+test("other callers' calls are answered while connections without a key come and are closed", async () => {
   const { method } = EndUserService;
   const client = dial(`127.0.0.1:${server.port}`);
   const metadata = new Metadata();

@@ -55,7 +55,7 @@ describe("patterns in a row", () => {
     expect(together(joint.end(), patterns.length).spans).toEqual(scans.map((scan) => scan.end().spans));
   });
 
-  test("are decided where the last of them is", () => {
+  test("decide a position once all of them have", () => {
     const joint = new JointScan(jointOf(["ab", "bcd", "(?i)x"].map((pattern) => compilePattern(pattern))));
     expect(["a", "b", "c", "e", "\ud83d"].map((piece) => joint.push(piece).decided)).toEqual([0, 1, 1, 4, 4]);
   });

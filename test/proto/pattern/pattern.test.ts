@@ -19,7 +19,7 @@ function read(pattern: string | Finder, ...pieces: readonly string[]) {
   return { found: spans.map(({ start, end }) => text.slice(start, end)), decided };
 }
 
-describe("finds what JavaScript finds", () => {
+describe("a pattern finds the same as JavaScript", () => {
   test.each([
     ["a+?b", "aab ab"],
     ["a|ab", "ab"],
@@ -83,7 +83,7 @@ describe("reports a match as soon as it is certain", () => {
   });
 });
 
-describe("is refused", () => {
+describe("a pattern is refused", () => {
   const deep = (depth: number) => `${"(".repeat(depth)}a${")".repeat(depth)}`;
   test.each([
     ["(?=a)b", "look-around is not supported: patterns must match in linear time"],
@@ -116,7 +116,7 @@ describe("is refused", () => {
     },
   );
 
-  test("but not for being nearly too large", () => {
+  test("but not slightly below the size limit", () => {
     expect(read("a{1049}", "aa").found).toEqual([]);
     expect(read("((((((((a+)+)+)+)+)+)+)+)+b", "aab").found).toEqual(["aab"]);
     expect(read(deep(250), "a").found).toEqual(["a"]);
@@ -124,7 +124,7 @@ describe("is refused", () => {
   });
 });
 
-describe("is linear in the text", () => {
+describe("matching is linear in the text", () => {
   const many = 100_000;
   test.each<[string, string]>([
     ["(a+)+$", `${"a".repeat(many)}!`],
@@ -141,7 +141,7 @@ describe("is linear in the text", () => {
     expect(await findMinCpuMs(100, () => measureCpuMs(() => read(finder, text)))).toBeLessThan(100);
   });
 
-  test("and no piece keeps others waiting, though every character needs a new state", async () => {
+  test("and no piece delays other work, even if every character needs a new state", async () => {
     const finder = compileStoredPattern("[ab]{0,9000}c");
     const scan = finder.open();
     scan.push("ab".repeat(2_000));

@@ -6,12 +6,12 @@ import { expect, test } from "@jest/globals";
 import { freePorts, shares } from "./free-ports.ts";
 import { root } from "../processes.ts";
 
-test("there is a share of the ports for each worker and for what runs outside of them", async () => {
+test("each worker has a share of the ports, and so do programs outside of the workers", async () => {
   const { default: config } = (await import(join(root, "jest.config.mjs"))) as { default: { maxWorkers: number } };
   expect(shares).toBeGreaterThan(config.maxWorkers);
 });
 
-test("what one run has chosen is taken for another one before anything listens on it", async () => {
+test("ports chosen by one run are taken for another run before any program listens on them", async () => {
   const [port, withOffset] = (await freePorts(2, [0, 100])) as [number, number];
   expect(new Set([port, port + 100, withOffset, withOffset + 100]).size).toBe(4);
   for (const chosen of [port, port + 100, withOffset, withOffset + 100]) {

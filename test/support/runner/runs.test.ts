@@ -91,7 +91,7 @@ describe("the progress", () => {
     expect(last()).toBe("");
   });
 
-  test("is nothing where no terminal is", () => {
+  test("is empty without a terminal", () => {
     const { progress, all } = progressOn({ isTTY: false, columns: 60 });
     progress.begin(1);
     progress.started("a.test");

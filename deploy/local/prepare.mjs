@@ -19,7 +19,7 @@ import { runTool } from "./tool.mjs";
 const root = join(dirname(fileURLToPath(import.meta.url)), "..", "..");
 const modules = join(root, "node_modules");
 const stamp = join(modules, ".sluice-lock");
-// The lock is in a folder ignored by git, left alone by npm, and owned by the build.
+// The lock is in a folder ignored by git, not touched by npm, and owned by the build.
 const lock = join(root, "deploy", "local", "dist", ".prepare-lock");
 
 /** Written after a compilation without errors: the digest of its sources. */

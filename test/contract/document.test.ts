@@ -1,4 +1,4 @@
-/** The published document as such: valid, complete, and true to its own examples. */
+/** The published document: valid, complete, and true to its own examples. */
 import { readFileSync } from "node:fs";
 import { Validator } from "@seriousme/openapi-schema-validator";
 import { describe, expect, test } from "@jest/globals";

@@ -1,4 +1,4 @@
-/** Every kind of input item: accepted, each of its fields named when it is wrong, and what items must be to one another. */
+/** Every kind of input item: accepted, refused with the name of each wrong field, and the rules between items. */
 import { describe, expect, test } from "@jest/globals";
 import { inputItem } from "@sluice/proto/contract/items/input.js";
 import { outputItems } from "@sluice/proto/contract/items/output.js";
@@ -10,7 +10,7 @@ import { answerItems, answersTo, clientItems } from "./input-kinds.js";
 const samples = { ...answerItems, ...clientItems };
 const kinds = Object.entries(samples);
 
-/** The item where its kind may stand. */
+/** The item, after the call that it answers, if any. */
 const inPlace = (item: { readonly type: string }): readonly object[] => {
   const before = answersTo[item.type];
   return before === undefined ? [item] : [answerItems[before] as object, item];

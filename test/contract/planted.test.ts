@@ -1,4 +1,4 @@
-/** A wrong value in any field of the contract is seen, by the published document as by our own checks. */
+/** A wrong value in any field of the contract is refused by the published document and by our own checks. */
 import { describe, expect, test } from "@jest/globals";
 import { assigned, keyHashes, unassigned } from "@sluice/proto/contract/operations/administration.js";
 import { endUserAnswer, endUserChange, endUserList, newEndUser } from "@sluice/proto/contract/records/end-users.js";

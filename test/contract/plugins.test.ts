@@ -1,4 +1,4 @@
-/** Each plugin is described once: what its shape accepts, its message carries. */
+/** Each plugin is described once: its message carries every setting its shape accepts. */
 import { create, toBinary } from "@bufbuild/protobuf";
 import { describe, expect, test } from "@jest/globals";
 import { type PluginJson, pluginJson, pluginMessages } from "@sluice/proto/contract/plugins/plugin-messages.js";

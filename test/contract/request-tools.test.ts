@@ -1,4 +1,4 @@
-/** Every kind of tool and of tool choice: accepted, named with its path when it is wrong, every limit at n and n + 1. */
+/** Every kind of tool and of tool choice: accepted, refused with its path when it is wrong, every limit at n and n + 1. */
 import { describe, expect, test } from "@jest/globals";
 import { tool } from "@sluice/proto/contract/tools/tools.js";
 import type { ObjectShape } from "@sluice/proto/lib/validation/shape.js";

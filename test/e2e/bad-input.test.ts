@@ -3,7 +3,7 @@ import { type House, startHouse } from "../support/house.ts";
 import { type HttpAnswer, rawRequest, sendRaw } from "../support/raw-http.ts";
 
 const json = "Content-Type: application/json";
-/** Wide enough to be refused for its depth, short enough to be read. */
+/** Deep enough to be refused for its depth, short enough to be read. */
 const bomb = "[".repeat(1_000_000);
 const valid = '{"model":"sluice/echo","input":"x"}';
 
@@ -32,7 +32,7 @@ describe("bad input gets the documented status and error object, and the service
     const { error } = JSON.parse(answer.body) as { error: { code: number; message: string } };
     expect(error).toMatchObject({ code: status, message: expect.stringMatching(text) });
     expect(answer.headers["x-should-retry"]).toBe("false");
-    // Nothing of the inside: no stacks, paths, addresses.
+    // No internal details: no stacks, paths, addresses.
     expect(answer.body).not.toMatch(/node_modules|\.js:|at Object|127\.0\.0\.1|ECONN|postgres/i);
   }
 

@@ -1,4 +1,4 @@
-/** The pages of the clients: each block of JavaScript, Python, Go and Java runs as it is printed, with `SLUICE_KEY` set. */
+/** The pages of the clients: each block of JavaScript, Python, Go and Java runs as printed, with `SLUICE_KEY` set. */
 import { mkdtempSync, readFileSync, readdirSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -42,7 +42,7 @@ const blocks = readdirSync(folder)
     ),
   );
 
-/** @param packages folder of the installation @param file with the code, named as its language wants it */
+/** @param packages folder of the installation @param file with the code, named as its language requires */
 function run(block: Block, packages: string, file: string, variables: Record<string, string>) {
   const environment = { ...bareEnvironment(), ...offline, ...variables, PYTHONPATH: [packages, "packages"].join("/") };
   const [command, args, cwd] = {

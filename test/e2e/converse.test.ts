@@ -63,7 +63,7 @@ async function answerTo(body: { readonly stream: boolean; readonly [field: strin
   return checkLadder(parseSse(await response.text()), true) as unknown as Answer;
 }
 
-/** In writes of seven bytes. */
+/** The stream is written in pieces of seven bytes. */
 function dripped(...frames: readonly Uint8Array[]): Reply {
   const bytes = Buffer.concat(frames);
   const writes = Array.from({ length: Math.ceil(bytes.length / 7) }, (_, at) => bytes.subarray(at * 7, at * 7 + 7));

@@ -1,4 +1,4 @@
-/** A dry run of embeddings: what would become of a request, without a call of a provider. */
+/** A dry run of embeddings: the outcome of a request, without a call of a provider. */
 import { afterAll, beforeAll, expect, test } from "@jest/globals";
 import { create } from "@bufbuild/protobuf";
 import { Metadata } from "@grpc/grpc-js";

@@ -349,7 +349,7 @@ describe("a key with", () => {
     const first = await embed({ model: "near/one", input: "Hi" }, { key });
     expect(first.headers.get("x-ratelimit-limit-tokens")).toBe("1000");
     const next = await embed({ model: "near/one", input: "Hi" }, { key });
-    // 17 come back each second, and a busy machine may need some of them.
+    // 17 tokens come back each second, and a busy machine may need some of them.
     expect(Number(next.headers.get("x-ratelimit-remaining-tokens"))).toBeLessThan(500);
   });
 });

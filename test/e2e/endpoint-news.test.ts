@@ -11,7 +11,7 @@ import { type Upstream, chatStream, startUpstream } from "../support/providers/u
 
 /** Consecutive failures before a process ejects an endpoint. */
 const failuresInRow = 5;
-/** News may be lost on a busy machine: then it is tried again with another model of the same provider. */
+/** News may be lost on a busy machine: then the test tries again with another model of the same provider. */
 const tries = [0, 1, 2, 3, 4];
 const hearLimitMs = 5_000;
 const broken = { status: 500, chunks: [{ json: { error: { message: "broken" } } }] };

@@ -63,7 +63,7 @@ const chunk = (content: readonly object[], more: object = {}) => ({
 });
 const end = { finishReason: "STOP" };
 
-/** In writes of seven bytes. */
+/** The stream is written in pieces of seven bytes. */
 const dripped = (...chunks: readonly object[]): Reply => {
   const bytes = Buffer.from(sse(...chunks).replaceAll("\n", "\r\n"));
   const writes = Array.from({ length: Math.ceil(bytes.length / 7) }, (_, at) => bytes.subarray(at * 7, at * 7 + 7));

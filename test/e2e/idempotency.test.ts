@@ -245,7 +245,7 @@ describe("a leaving client", () => {
     const closing = upstream.nextClose().then(() => (closed = true));
     leaving[0].abort();
     await readers[0]?.closed.catch(() => {});
-    // A third one still finds it.
+    // A third caller still finds the turn.
     const third = new AbortController();
     const joined = await ask({ stream: true }, { idempotencyKey, signal: third.signal });
     await readUntil(joined.body?.getReader() as ReadableStreamDefaultReader<Uint8Array>, "One ");

@@ -129,13 +129,13 @@ const goSources = join(root, "test/fixtures/go-decoders");
 /** Minimum number of processors on which all tests compile the clients: with the standard library of Go that takes two processors a minute. */
 const enoughProcessors = 4;
 
-/** Why the clients of Go are not run here; undefined where they are. */
+/** The reason for skipping the clients of Go; undefined where they run. */
 async function findMissing(): Promise<string | undefined> {
   if (availableParallelism() < enoughProcessors && process.env["GO_CLIENTS"] === undefined)
     return `it compiles for a minute on fewer than ${enoughProcessors} processors: GO_CLIENTS=1 npm test -- e2e/keep-alive`;
   const { code } = await runProgram("go", ["version"]).catch(() => ({ code: 1 }));
   if (code !== 0) return "there is no go";
-  // This fetches the modules, where they can be had.
+  // This downloads the modules, if they are available.
   const listed = await runProgram("go", ["list", "-deps", "."], { cwd: goSources });
   return listed.code === 0 ? undefined : `modules of Go are not there: ${listed.stderr.trim().split("\n").at(-1)}`;
 }
@@ -149,7 +149,7 @@ const missing = await findMissing();
     beforeAll(() => cpSync(goSources, folder, { recursive: true }));
     afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
-    // One module can have a single 3.x: `newest.mod` is the same program with the newest.
+    // A module can have only a single 3.x: `newest.mod` is the same program with the newest version.
     test.each(["go.mod", "newest.mod"])("decoders of the versions in %s read every event", async (modules) => {
       const program = join(folder, `read-${modules}`);
       const built = await runProgram("go", ["build", `-modfile=${modules}`, "-o", program, "."], { cwd: folder });

@@ -1,4 +1,4 @@
-/** SLUICE_INFERENCE_REPLICAS=0: gateway and inference-svc in one process do what the two do apart. */
+/** SLUICE_INFERENCE_REPLICAS=0: gateway and inference-svc in one process behave like two processes. */
 import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
 import pg from "pg";
 import { dial } from "@sluice/proto/lib/rpc/dial.js";
@@ -78,7 +78,7 @@ const said: Readonly<Record<string, readonly [Reply, Reply]>> = {
   "a stream that is cut": alike({ chunks: [{ sse: [chatChunk({ content: "begun" })] }], cut: true }),
 };
 
-/** An answer without what differs between any two of them: ids and times. */
+/** An answer without the ids and times, which differ between any two answers. */
 async function answerOf(house: House, body: object): Promise<unknown> {
   const response = await post(house, body);
   const text = (await response.text())
@@ -136,7 +136,7 @@ const untilReady = () =>
     ),
   );
 
-/** How often the process has ended in good order. */
+/** How often the process has ended in order. */
 const goodEnds = (): number => together.output().split("gateway ended: exit code 0").length - 1;
 
 async function rowsOf(table: "turns" | "usage_records", ids: readonly string[]): Promise<readonly string[]> {

@@ -1,4 +1,4 @@
-/** A stream may go on for many minutes: the memory of its request is for others as soon as the answer has begun. */
+/** A stream may last many minutes: the memory of its request is released as soon as the answer has begun. */
 import { afterAll, beforeAll, expect, test } from "@jest/globals";
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -16,7 +16,7 @@ import { type Reply, type Upstream, chatChunk, startUpstream } from "../support/
 
 const streams = 12;
 const promptBytes = 512 * 1_024;
-/** An eighth of a prompt: what a stream takes by itself, and what the process gives back meanwhile. */
+/** An eighth of a prompt: the stream's own memory, and memory given back by the process meanwhile. */
 const keptKib = 64;
 /** Two copies of each prompt may stay reserved, with some bytes around them (inference-svc/estimate/memory.ts). */
 const keptReservation = 2.1 * streams * promptBytes;

@@ -1,4 +1,4 @@
-/** Preferences on their way through both processes. */
+/** Provider preferences on their way through both processes. */
 import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
 import { defaultWorkspaceId } from "@sluice/admin-svc/store/database.js";
 import { type House, startHouse } from "../support/house.ts";
@@ -103,7 +103,7 @@ describe("a request without candidates", () => {
 
 test("the receipt lists endpoints in the order of this request, and a variant is no other model", async () => {
   const answer = await post({ model: "acme/large-2:floor", stream: false, provider: { order: ["borealis"] } });
-  // The scripted answer is a stream: both are tried, and both are named.
+  // The scripted answer is a stream: both endpoints are tried, and both are named.
   const body = (await answer.json()) as { service_metadata: object };
   expect(body.service_metadata).toMatchObject({
     requested: "acme/large-2:floor",

@@ -112,7 +112,7 @@ limits: {streams_per_key: 200, status_gate_ms: 300, keep_alive_ms: 1000, turn_ms
     const before = upstream.bytesWritten;
     const stuck = await openSockets(5);
     const written = () => upstream.bytesWritten - before;
-    // Settled when a quarter of a second brings nothing new: everything between is full.
+    // Settles after a quarter of a second without new bytes: every buffer in between is full.
     for (let last = -1; last !== written(); await new Promise((resolve) => setTimeout(resolve, 250))) last = written();
     // 5 x 100 MB were offered; sockets and windows take some MB each.
     expect(written()).toBeLessThan(5 * 30_000_000);

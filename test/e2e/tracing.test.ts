@@ -1,7 +1,4 @@
-/**
- * The whole trace of one request as a collector receives it: gateway, turn, provider calls, administration and its SQL
- * statements.
- */
+/** The whole trace of one request as received by a collector: gateway, turn, provider calls, administration and its SQL statements. */
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "@jest/globals";
 import { randomBytes } from "node:crypto";
 import { dial } from "@sluice/proto/lib/rpc/dial.js";
@@ -75,7 +72,7 @@ const ask = (headers: Record<string, string>, body: object, signal?: AbortSignal
     ...(signal && { signal }),
   });
 
-/** Each span as its name and those below it, in the order of their beginnings. */
+/** Each span as its name and its child spans, in the order of their beginnings. */
 type Tree = readonly [string, ...Tree[]];
 function treeOf(spans: readonly CollectedSpan[], parentSpanId: string): Tree[] {
   return spans
@@ -105,7 +102,7 @@ const request = (...below: readonly Tree[]): Tree => [
 const overTwo = [reservation, call("large-1"), reservation, call("large-2")];
 const sizeOf = ([, ...below]: Tree): number => below.reduce((sum, tree) => sum + sizeOf(tree), 1);
 
-/** The spans of a trace, once it has the form. */
+/** The spans of a trace, once it has the expected form. */
 async function traced(trace: { traceId: string; spanId: string }, form: Tree): Promise<CollectedSpan[]> {
   const spans = await collector.trace(trace.traceId, sizeOf(form));
   expect(treeOf(spans, trace.spanId)).toEqual([form]);

@@ -52,7 +52,7 @@ export const asking = (request: Partial<TurnRequest> & { text?: string } = {}): 
   };
 };
 
-/** A function tool as the parser leaves it. */
+/** A parsed function tool. */
 export function functionTool(fields: Partial<FunctionTool> = {}): FunctionTool {
   const { name = "f", description, parametersJson = "null" } = fields;
   const json = `{"type":"function","name":${JSON.stringify(name)},"description":${JSON.stringify(description ?? null)},"parameters":${parametersJson}}`;
@@ -243,7 +243,7 @@ export interface Ending {
   readonly batches: number;
   /** Absent when the turn ended well. */
   readonly fault?: Fault;
-  /** The fault came before anything was given out. */
+  /** The fault came before any output. */
   readonly rejected: boolean;
 }
 

@@ -405,7 +405,7 @@ describe("a wrong call", () => {
         error: "diff, line 1: only *** End of File may begin with ***; the diff has no other header",
       }),
     });
-    // No call was passed on yet, so the choice still holds.
+    // No call was passed on yet, so the choice still applies.
     expect(body.tool_choice).toEqual({ type: "function", function: { name: "apply_patch" } });
     expect(asked.scope.trace.stages).toMatchObject([{ data: { tools: [], steps: 0, rejected_calls: 1 } }]);
   });

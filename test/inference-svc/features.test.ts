@@ -1,4 +1,4 @@
-/** The stack of features has room for more of them than an integer has bits. */
+/** The stack may hold more features than an integer has bits. */
 import { expect, test } from "@jest/globals";
 import { composeByMask } from "@sluice/inference-svc/turn/feature.js";
 import type { Answer, Layer } from "@sluice/inference-svc/turn/turn.js";

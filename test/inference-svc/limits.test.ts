@@ -250,7 +250,7 @@ describe("the retry budget", () => {
       if (second === 9) early = attempts();
     }
     expect(attempts() - early).toBeLessThanOrEqual(1.2 * 500);
-    // And when one is back, the next request finds it.
+    // When a provider is back, the next request finds it.
     two.script([chatStream("two")]);
     const back = [];
     for (let index = 0; index < 10; index++) back.push((await ask("three")).fault);

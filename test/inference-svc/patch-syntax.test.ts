@@ -1,4 +1,4 @@
-/** The syntax of patches: what passes here, the library of the clients can read. */
+/** The syntax of patches: every patch accepted here is readable for the clients' library. */
 import { applyDiff } from "@openai/agents";
 import { describe, expect, test } from "@jest/globals";
 import {

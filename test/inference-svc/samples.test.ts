@@ -1,4 +1,4 @@
-/** The worked examples of the contract, as far as they show below the gateway, from scripted providers of both dialects. */
+/** The worked examples of the contract, as far as inference-svc is concerned, from scripted providers of both dialects. */
 import { readFileSync } from "node:fs";
 import { afterEach, describe, expect, test } from "@jest/globals";
 import type { TurnEvent } from "@sluice/inference-svc/turn/turn.js";

@@ -1,4 +1,4 @@
-/** Long work of many turns: between its slices everything else is served. */
+/** Long work of many turns: all other work is served between its slices. */
 import { setImmediate as nextRound } from "node:timers/promises";
 import { expect, test } from "@jest/globals";
 import { TimeSlice } from "@sluice/inference-svc/turn/time-slice.js";

@@ -1,4 +1,4 @@
-/** The generated codec of a session means what the contract means, whatever is sent and whatever bytes come. */
+/** The generated codec of a session agrees with the contract, for all messages and all bytes. */
 import { type DescMessage, type MessageShape, create, fromBinary, toBinary } from "@bufbuild/protobuf";
 import { describe, expect, test } from "@jest/globals";
 import {
@@ -51,7 +51,7 @@ function writtenRequest(message: Parameters<typeof writeSessionRequest>[0]): Buf
   return unprefixed(Buffer.concat(parts));
 }
 
-/** A place, a byte, and whether it is cut out, put there or replaces another. */
+/** A place, a byte, and whether it is removed, inserted or replaced. */
 const changes = fc.array(fc.tuple(fc.nat(), fc.nat(255), fc.nat(3)), { maxLength: 4 });
 
 function changed(message: Uint8Array, all: readonly (readonly [number, number, number])[]): Buffer {

@@ -1,4 +1,4 @@
-/** Writes the same message in another way: what a reader of protobuf must accept, although no writer of Sluice does it. */
+/** Writes the same message in another way, valid for every protobuf reader, although no writer of Sluice uses it. */
 import { type DescMessage, ScalarType } from "@bufbuild/protobuf";
 import { BinaryReader, BinaryWriter, WireType } from "@bufbuild/protobuf/wire";
 
@@ -27,7 +27,7 @@ export function distort(schema: DescMessage, bytes: Uint8Array, random: () => nu
     if (field?.message && field.fieldKind !== "map") {
       const inner = distort(field.message, new BinaryReader(value).bytes(), random);
       writer.tag(number, type).bytes(inner);
-      // An empty one merges with the first, except in a list, where it is another element.
+      // An empty message merges with the first, except in a list, where it is another element.
       if (field.fieldKind === "message" && random() < 0.1) writer.tag(number, type).bytes(new Uint8Array());
     } else if (type === WireType.Varint && field?.scalar !== ScalarType.BOOL && random() < 0.2) {
       writer.tag(number, type).raw(lengthened(value, random));

@@ -87,7 +87,7 @@ interface Case {
   readonly wrap: Wrap;
 }
 
-/** All fields of the messages below this one, each kind of message once. */
+/** All fields of the messages below this one, each type of message once. */
 function casesOf(schema: DescMessage, wrap: Wrap = (inner) => inner, seen = new Set([schema.typeName])): Case[] {
   return schema.fields.flatMap((field) => {
     const found: Case[] = [{ title: `${schema.name}.${field.name}`, schema, field, wrap }];
@@ -102,7 +102,7 @@ function casesOf(schema: DescMessage, wrap: Wrap = (inner) => inner, seen = new 
 const read = (schema: DescMessage, bytes: Uint8Array): string =>
   Buffer.from(toBinary(schema, fromBinary(schema, bytes) as never)).toString("base64");
 
-/** The message passes both ways as the schema-driven codec has it. */
+/** The message passes both ways as in the schema-driven codec. */
 function expectPassage({ schema, encode, decode }: Direction, message: Message): Message {
   const general = Buffer.from(toBinary(schema, message as never));
   expect(read(schema, encode(message).subarray(prefixBytes))).toBe(read(schema, general));

@@ -257,14 +257,14 @@ describe("lane", () => {
     const listeners = Array.from({ length: maxHanded + 3 }, () => new Listener());
     const controls = listeners.map((listener, index) => wire.lane.open(open(`${index}`), listener));
     await until(() => wire.turns.length === maxHanded);
-    // This turn still waits in the gateway, so the process never hears of it.
+    // This turn still waits in the gateway, so the process never gets it.
     controls[maxHanded]?.cancel();
     await tick();
     await tick();
     expect([wire.turns.length, wire.lane.waiting.size]).toEqual([maxHanded, maxHanded + 2]);
     wire.turns[5]?.accepted();
     await until(() => wire.opened[maxHanded] === `${maxHanded + 1}`);
-    // A cancelled turn leaves its place to another, too.
+    // A cancelled turn frees its place for another turn, too.
     controls[3]?.cancel();
     await until(() => wire.opened[maxHanded + 1] === `${maxHanded + 2}`);
     expect([wire.lane.waiting.size, wire.lane.openTurns, wire.server?.openTurns]).toEqual([

@@ -1,4 +1,4 @@
-/** The pool while processes come and go, as names know of them. */
+/** The pool while processes come and go in DNS. */
 import { afterEach, beforeEach, describe, expect, jest, test } from "@jest/globals";
 import { create } from "@bufbuild/protobuf";
 import type { Connect } from "@sluice/proto/lib/lane/link.js";
@@ -116,7 +116,7 @@ test("a turn not yet sent to a lost process goes to another process; a sent turn
   await tick();
   const failures: boolean[] = [];
   const failing = { ...listener, failed: (_: unknown, mayHaveBegun: boolean) => void failures.push(mayHaveBegun) };
-  // Each process is sent what it may get at once, and one more turn waits for it.
+  // Each process gets its maximum at once, and one more turn waits for it.
   for (let n = 0; n < 2 * maxHanded + 2; n++) pool.open({ ...open }, failing);
   await tick();
   expect([processes.opened.length, pool.waiting]).toEqual([2 * maxHanded, maxHanded + 1]);

@@ -1,4 +1,4 @@
-/** Sessions on real sockets: between processes of this build, with those of earlier builds, with strangers and with hostile bytes. */
+/** Sessions on real sockets: between processes of this build, with those of earlier builds, with unauthorized callers and with hostile bytes. */
 import { once } from "node:events";
 import { type ClientHttp2Session, type ClientHttp2Stream, type IncomingHttpHeaders, connect } from "node:http2";
 import { afterAll, afterEach, beforeAll, describe, expect, test } from "@jest/globals";

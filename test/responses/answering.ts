@@ -1,4 +1,4 @@
-/** A provider's answer on its way through a dialect and the ladder, as a client gets it. */
+/** A provider's answer on its way through a dialect and the ladder to a client. */
 import { Ladder } from "@sluice/gateway/responses/ladder.js";
 import { ResponseObject } from "@sluice/proto/lib/responses/object.js";
 import type { TurnEvent } from "@sluice/inference-svc/turn/turn.js";
@@ -18,7 +18,7 @@ const target = { upstreamModel: "large-2", tier: "default", original: false };
 const fault = () => new Fault(FaultReason.PROVIDER_FAILED);
 const wire = (batch: readonly TurnEvent[]) => toWire(batch, () => new Uint8Array()).events;
 
-/** Gives the events of each read to the taker as they become known. @throws Fault, after what came before it was taken */
+/** Gives the events of each read to the taker as they become known. @throws Fault, after all earlier events were taken */
 function read(dialect: Dialect, type: string, reads: readonly Uint8Array[], taker: (batch: TurnEvent[]) => void): void {
   let batch: TurnEvent[] = [];
   const translator = dialect.open(request, target, (event) => batch.push(event));
@@ -65,10 +65,7 @@ export interface Course {
   readonly orderly?: boolean;
 }
 
-/**
- * The stream of an answer, held against the order rules.
- * @throws what is not the provider's doing; where the provider fails, so does the response
- */
+/** The stream of an answer, checked against the order rules. @throws errors other than the provider's; a failing provider makes a failed response */
 export function streamed(
   dialect: Dialect,
   stream: string | Uint8Array,

@@ -1,6 +1,6 @@
 /**
- * Clients get events in the right order, whatever a provider sends in whatever order. A failure prints seed and path;
- * `fc.assert(..., { seed, path })` repeats it.
+ * Clients get events in the right order, for any events of a provider in any order. A failure prints seed and path; `fc.assert(..., { seed, path })`
+ * repeats it.
  */
 import { describe, expect, test } from "@jest/globals";
 import { chat } from "@sluice/inference-svc/upstream/chat/dialect.js";
@@ -260,7 +260,7 @@ describe("responses", () => {
   /** Every event but those of the response itself. */
   const parted = (events: readonly Json[]) => [events.slice(0, 2), events.slice(2, -1), events.slice(-1)] as const;
 
-  /** In turns: those of each item stay in their order. */
+  /** Interleaves the items; events of each item stay in their order. */
   function mixed(events: readonly Json[], turns: readonly number[]): Json[] {
     const indexes = new Set(events.map((event) => event["output_index"]));
     const queues = [...indexes].map((index) => events.filter((event) => event["output_index"] === index));

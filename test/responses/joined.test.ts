@@ -100,7 +100,7 @@ function joined({ output }: Answer, kind: SegmentKind, { thoughts }: Written): s
 const batchesOf = ({ dialect, stream, whole }: Written, segments: readonly Segment[], isStream: boolean): Batch[] =>
   isStream ? readStream(dialect, stream(segments)) : readWhole(dialect, whole(segments));
 
-/** @returns the answer, of a stream held against the order rules */
+/** @returns the answer, of a stream checked against the order rules */
 async function redacted(batches: Batch[], isStream: boolean): Promise<Answer> {
   const outcome = await gated(batches, [redact(secret, placeholder)]);
   expect(outcome.fault).toBeUndefined();
@@ -131,7 +131,7 @@ describe.each(dialects)("$name", (written) => {
         const batches = batchesOf(written, segments, isStream);
         await blocked(batches);
         const answer = await redacted(batches, isStream);
-        // Over a text and the refusal behind it, a reader joins what no library does.
+        // A reader joins a text and the refusal after it; no client library does.
         if (said.includes(secret)) expect(joined(answer, kind, written)).toBe(said.replace(secret, placeholder));
       }
     }

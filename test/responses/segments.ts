@@ -1,4 +1,4 @@
-/** Answers of every dialect, written as texts, thoughts, refusals and calls in an order. */
+/** Answers of every dialect, written as texts, reasoning, refusals and calls in an order. */
 import type { Dialect } from "@sluice/inference-svc/upstream/dialect.js";
 import { chat } from "@sluice/inference-svc/upstream/chat/dialect.js";
 import { cohere } from "@sluice/inference-svc/upstream/cohere/dialect.js";
@@ -17,7 +17,7 @@ export type SegmentKind = "text" | "thought" | "summary" | "refusal" | "call";
 
 export interface Segment {
   readonly kind: SegmentKind;
-  /** A part of the item before it, where the dialect has parts. */
+  /** A part of the item before it, if the dialect has parts. */
   readonly isPart: boolean;
   readonly said: string;
 }

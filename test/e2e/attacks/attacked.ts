@@ -73,7 +73,7 @@ models:
     return (parseBody(await this.manage("POST", "/keys", { name: "made" })) as { key: string }).key;
   }
 
-  /** Call it after every case. */
+  /** Must be called after every case. */
   async stands(): Promise<void> {
     expect(this.house.pids()).toEqual(this.#pids);
     let status = 503;
@@ -87,7 +87,7 @@ models:
 
 export const parseBody = ({ body }: HttpAnswer): unknown => JSON.parse(body);
 
-/** The contract's form, and nothing of the inside in it. */
+/** The contract's error object, without internal details. */
 export function expectFault(answer: HttpAnswer, status: number, message: RegExp = /./): void {
   expect([answer.status, answer.headers["content-type"]]).toEqual([status, "application/json; charset=utf-8"]);
   expect(parseBody(answer)).toMatchObject({ error: { code: status, message: expect.stringMatching(message) } });

@@ -71,7 +71,7 @@ test("84 a thousand silent connections delay no other client", async () => {
   await attacked.stands();
 });
 
-/** The port of the turns, without a key. */
+/** The port of the turns, called without a key. */
 async function openHttp2(): Promise<ClientHttp2Session> {
   const session = connectHttp2(`http://127.0.0.1:${attacked.house.ports.inference}`);
   session.on("error", () => {});
@@ -153,7 +153,7 @@ test.each(floods)("%i a flood of %s ends its own connection at most", async (_, 
 });
 
 test("89 a message of four gigabytes is refused by its declared length", async () => {
-  // UNAUTHENTICATED: without a key its length is not even looked at.
+  // UNAUTHENTICATED: a message without a key is refused before its length is read.
   expect(statusOf(await call(grpc, message(0, 0xffff_ffff), false))).toBe("16");
   const keyed = { ...grpc, authorization: `Bearer ${attacked.house.apiKey}` };
   // RESOURCE_EXHAUSTED

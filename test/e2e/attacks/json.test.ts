@@ -10,7 +10,7 @@ afterEach(() => attacked.stands());
 afterAll(() => attacked?.stop());
 
 const megabyte = 1024 * 1024;
-/** A good request with one more member, given as text. */
+/** A valid request with one more member, given as text. */
 const asking = (member: string) => `{"model":"sluice/echo","input":"x",${member}}`;
 const nested = (depth: number) => `${"[".repeat(depth)}${"]".repeat(depth)}`;
 /** Depth counts the object of the request too. */
@@ -83,7 +83,7 @@ test.each(poisons)("%i a prototype is data: %s", async (_, member) => {
   expect([200, 400]).toContain((await attacked.respond(asking(member))).status);
   const after = parseBody(await attacked.respond(asking('"metadata":{}')));
   expect(after).toMatchObject({ status: "completed", metadata: {} });
-  // Prototype pollution by an earlier request would let an inference key administer.
+  // Earlier requests must not pollute prototypes: otherwise an inference key could administer.
   const patch = await attacked.send(
     "PATCH",
     "/api/v1/end-users/bob",

@@ -1,4 +1,4 @@
-/** Attacks 160 to 163: what clients write must not become what operators read. */
+/** Attacks 160 to 163: text of clients must not corrupt the output for operators. */
 import { afterAll, afterEach, beforeAll, expect, test } from "@jest/globals";
 import { chatStream, responsesAnswer } from "../../support/providers/upstream.ts";
 import { Attacked, expectFault, model } from "./attacked.ts";

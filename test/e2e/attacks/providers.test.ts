@@ -87,7 +87,7 @@ test.each([
 });
 
 test("96 [DONE] without an answer is no answer", async () => {
-  // Nothing was shown yet, so it has the status of a failure.
+  // No output was sent yet, so the answer has the status of a failure.
   const response = await ask(saying(chatChunk({ role: "assistant" }), "[DONE]"));
   expect([response.status, await response.json()]).toMatchObject([502, { error: { code: 502 } }]);
 });

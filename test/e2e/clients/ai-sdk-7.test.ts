@@ -1,4 +1,4 @@
-/** AI SDK 7 with the newest `@ai-sdk/openai`: conversations of two turns, with tools, as its users write them. */
+/** AI SDK 7 with the newest `@ai-sdk/openai`: conversations of two turns, with tools, as its documentation shows them. */
 import { afterAll, beforeAll, expect, test } from "@jest/globals";
 import {
   type ModelMessage,

@@ -20,7 +20,7 @@ interface Providers {
   readonly createOpenRouter: typeof createOpenRouter;
 }
 
-/** The versions have one interface for what is used here; the types of two majors do not fit together. */
+/** The interface used here is the same in all versions; the types of two majors are incompatible. */
 const load = async <Module>(name: string): Promise<Module> => (await import(name)) as Module;
 
 const routed = await load<Pick<Providers, "createOpenRouter"> & { ai: typeof Sdk }>(

@@ -165,7 +165,7 @@ describe("equal calls", () => {
     await asked;
     for (let n = 0; n < 19; n++)
       created.push(create({ idempotencyKey, key, ...(n % 2 === 0 && { headers: asService }) }));
-    // The last call on the connection is refused once it has joined, and those before it have joined before.
+    // The last call on the connection is refused after it has joined, and earlier calls have joined before it.
     await failureOf(create({ idempotencyKey, key }, turnRequest(model, "Another.")));
     release();
     const texts = await Promise.all(created);

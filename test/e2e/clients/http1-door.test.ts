@@ -28,7 +28,7 @@ function envelope(message: unknown): Buffer {
 }
 
 interface Message {
-  /** The last one: an error, or nothing. */
+  /** The last message: an error, or an empty object. */
   readonly last: boolean;
   readonly json: Record<string, unknown>;
 }
@@ -288,7 +288,7 @@ cors: {allow_origins: ["https://app.example"]}
     await eventually(() => upstream.requests.length === before.asked + 8);
     const written = () => upstream.bytesWritten - before.bytes;
     for (let last = -1; last !== written(); await new Promise((resolve) => setTimeout(resolve, 250))) last = written();
-    // 8 x 100 MB were offered; sockets and windows take some MB each.
+    // 8 x 100 MB were offered; sockets and flow control windows take some MB each.
     expect(written()).toBeLessThan(8 * 30_000_000);
     upstream.script([chatStream("still ", "here")]);
     expect((await eventsOf("Connect", stream)).at(-1)?.event.case).toBe("end");

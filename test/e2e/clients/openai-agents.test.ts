@@ -46,7 +46,7 @@ models:
 `,
     });
     const modelProvider = new OpenAIProvider({ baseURL: house.baseUrl, apiKey: house.apiKey, useResponses: true });
-    // Traces of this client go to a fixed address on the internet.
+    // Traces of this client go to a fixed address on the internet, so they are turned off.
     runner = new Runner({ modelProvider, tracingDisabled: true });
   });
   afterAll(async () => {

@@ -19,7 +19,7 @@ const weather = {
 
 const Moon = z.object({ name: z.string(), planet: z.enum(["Mars", "Jupiter"]), radius_km: z.number() });
 
-/** Asks until the model has no more calls, as an application does. */
+/** Repeats the request until the model has no more calls, as an application does. */
 async function converse(client: OpenAI, question: string, streamed: boolean): Promise<OpenAI.Responses.Response[]> {
   const input: OpenAI.Responses.ResponseInput = [{ role: "user", content: question }];
   const answers: OpenAI.Responses.Response[] = [];

@@ -18,7 +18,7 @@ import { type Reply, type Upstream, startUpstream } from "../../support/provider
 const parameters = { type: "object", properties: { town: { type: "string" } }, required: ["town"] };
 const weather = { type: "function" as const, name: "get_weather", description: "Weather", strict: null, parameters };
 
-/** Paths of whatever the client could not read as one of the kinds it knows. */
+/** Paths of members the client could not read as a known kind. */
 function unknowns(value: unknown, path = ""): string[] {
   if (typeof value !== "object" || value === null) return [];
   if ("isUnknown" in value) return [`${path}: ${JSON.stringify(value)}`];
@@ -54,7 +54,7 @@ compat: {tool_type_aliases: ["openrouter:"], emit_metadata_alias: openrouter_met
     await upstream?.stop();
   });
 
-  // Left to itself it repeats what failed with 5xx for an hour.
+  // By default the client retries a 5xx for an hour.
   const clientOf = (apiKey: string) =>
     new OpenRouter({ apiKey, serverURL: house.baseUrl, retryConfig: { strategy: "none" } });
 

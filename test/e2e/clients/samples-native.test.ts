@@ -126,7 +126,7 @@ models:
   });
 
   test("17: an answer by a schema", async () => {
-    // Nothing is to be healed in it.
+    // There is nothing to heal in this answer.
     const { plugins: _, ...request } = sampleJson("17-structured.request.json") as Json;
     await expectObject("17-structured.response.json", request, {
       chunks: [{ json: sampleJson("17-structured.response.json") }],

@@ -356,7 +356,7 @@ limits: {status_gate_ms: 3000, keep_alive_ms: 100}
     }
     const answer = parseSse(text);
     expect(maskVolatile(answer.events)).toEqual(maskVolatile(sampleStream("20-failed-only.sse").events));
-    // The silence before the failure was broken by comments.
+    // The silence before the failure was filled with comments.
     expect(answer.comments.length).toBeGreaterThan(0);
   });
 

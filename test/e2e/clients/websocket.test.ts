@@ -1,4 +1,4 @@
-/** Responses over a WebSocket, as Codex asks for them: one connection, many responses, the same events. */
+/** Responses over a WebSocket, as Codex requests them: one connection, many responses, the same events. */
 import { once } from "node:events";
 import { request as httpRequest } from "node:http";
 import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";

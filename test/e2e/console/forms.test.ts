@@ -1,4 +1,4 @@
-/** A save of the console sends what was edited, and nothing else. */
+/** A save in the console sends only the edited fields. */
 import { join } from "node:path";
 import { describe, expect, test } from "@jest/globals";
 import { root, runProgram } from "../../support/processes.ts";

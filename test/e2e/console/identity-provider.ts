@@ -57,7 +57,7 @@ export async function startIdentityProvider(): Promise<IdentityProvider> {
   const server = createServer((request, response) => void answer(request, response));
   await new Promise<void>((resolve) => server.listen(0, "localhost", resolve));
   const provider: IdentityProvider = {
-    // Another site than 127.0.0.1 in the eyes of a browser.
+    // A site other than 127.0.0.1 for a browser.
     issuer: `http://localhost:${(server.address() as AddressInfo).port}`,
     person: {},
     spoil: (claims) => claims,

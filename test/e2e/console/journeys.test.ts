@@ -102,7 +102,7 @@ describeWithChromium(`ways through the console ${inChromium}`, () => {
     expect(complaints).toEqual([]);
   });
 
-  /** Looks again until the text is there; the test's own limit ends a vain search. */
+  /** Looks again until the text is there; the test's time limit ends a vain search. */
   async function expectWithin(page: Page, text: string): Promise<void> {
     while ((await page.getByText(text).count()) === 0) {
       await page.getByRole("button", { name: "Refresh" }).click();

@@ -71,7 +71,7 @@ async function signIn(key = house.managementKey): Promise<string> {
 const watch = (cookie: string, signal?: AbortSignal) =>
   fetch(`${origin}/console/api/live`, { headers: { cookie }, ...(signal && { signal }) });
 
-/** Reads snapshots until one fits. */
+/** Reads snapshots until one matches. */
 async function readUntil(cookie: string, fits: (snapshot: Snapshot) => boolean): Promise<Snapshot> {
   const stop = new AbortController();
   const { body } = await watch(cookie, stop.signal);

@@ -1,4 +1,4 @@
-/** An installation with models, keys, guardrails and a month of usage, for pages to show. */
+/** An installation with models, keys, guardrails and a month of usage, as data for pages. */
 import { callChanges, turnChanges } from "@sluice/admin-svc/store/ledger/usage-rollup.js";
 import { openDatabase, writeLimits } from "@sluice/admin-svc/store/postgres/postgres.js";
 import { sql } from "kysely";
@@ -6,7 +6,7 @@ import type { House } from "../../support/house.ts";
 
 const prices = (prompt: number, completion: number) => `{ prompt: "${prompt}", completion: "${completion}" }`;
 
-/** Built-in models under names and prices as an operator would have them. */
+/** Built-in models under realistic names and prices. */
 export const showcase = `
 providers:
   - { id: northwind, name: Northwind, dialect: echo, region: eu, data_policy: { retention: none, training: false } }
@@ -76,7 +76,7 @@ async function send(
   return (await response.json()) as Answer;
 }
 
-/** Moves the records over the last 30 days, the same way each time, and sums them again. */
+/** Moves the records over the last 30 days, the same way each time, and updates the sums. */
 async function spread({ databaseUrl }: House): Promise<void> {
   const database = openDatabase(databaseUrl, { ...writeLimits, statementTimeoutMs: 0 }, () => {});
   try {

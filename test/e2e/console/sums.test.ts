@@ -163,7 +163,7 @@ models:
       // A row shows its cost in all and in this month.
       keys: whole * 2n,
       workspaces: whole,
-      // The list holds registered end users, and bob is not one.
+      // The list holds registered end users; bob is not registered.
       "end-users": await ledger(`"user" = 'ada'`),
     });
     expect(complaints).toEqual([]);

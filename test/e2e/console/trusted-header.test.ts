@@ -40,7 +40,7 @@ interface Answer {
 
 type Headers = Readonly<Record<string, string | string[]>>;
 
-/** Asks from a chosen address of this machine. */
+/** Sends a request from a chosen address of this machine. */
 const ask = (from: string, method: string, path: string, headers: Headers, body?: object): Promise<Answer> =>
   new Promise((resolve, reject) => {
     const json = { "content-type": "application/json", "sec-fetch-site": "same-origin" };
@@ -161,6 +161,6 @@ test("removing a rule signs out its people, including watchers of live pages", a
   writeFileSync(join(house.dataDir, "sluice.yaml"), configuration("      - {user: ada@example.com, role: viewer}"));
   await eventually(async () => (await ask(proxy, "GET", session, bob)).status === 403);
   expect((await ask(proxy, "GET", session, ada)).body.data).toMatchObject({ role: "viewer", account: false });
-  // The stream has ended by itself.
+  // The stream ended without an administrator.
   expect((await watching).status).toBe(200);
 });

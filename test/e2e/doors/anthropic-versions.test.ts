@@ -1,4 +1,4 @@
-/** Unmodified @anthropic-ai/sdk in its present and its previous major, with nothing but base URL and key changed. */
+/** Unmodified @anthropic-ai/sdk in its present and its previous major, with only base URL and key changed. */
 import Anthropic, { type ClientOptions } from "@anthropic-ai/sdk";
 import { betaZodTool } from "@anthropic-ai/sdk/helpers/beta/zod";
 import { zodOutputFormat } from "@anthropic-ai/sdk/helpers/zod";
@@ -123,7 +123,7 @@ const turnTests = (make: (options: ClientOptions) => Anthropic) => {
   };
 };
 
-/** The clients have the same methods; their types differ in what each major knows of the API. */
+/** The clients have the same methods; their types differ with each major's version of the API. */
 testCoverage(
   "@anthropic-ai/sdk",
   "messages",

@@ -1,4 +1,4 @@
-/** Claude Code as it is installed: `claude -p` does a task with three tool calls, on models of several formats. */
+/** An installed Claude Code: `claude -p` does a task with three tool calls, on models of several formats. */
 import { mkdirSync, mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -205,7 +205,7 @@ testProgram("Claude Code", {
         expect(readFileSync(path, "utf8")).toBe("from-the-file");
         expect(requests[2]).toContain("from-the-file");
         expect(requests[3]).toContain("from-the-shell");
-        // The model of the test writes fewer tokens than the program asks for.
+        // The model of the test writes fewer tokens than the program requests.
         expect(requests[0]).toMatch(/"max_(output_|completion_)?tokens":8192/);
         expectGrowingPrefix(upstream.requests.slice(from).map(({ json }) => json));
         if (dialect === "messages") expect(requests[3]?.match(/"signature":"c2lnbmVk"/g)).toHaveLength(steps.length);

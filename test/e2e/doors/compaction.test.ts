@@ -1,4 +1,4 @@
-/** Compaction of a conversation: over its own path, by a trigger in the input, and what a later turn of any model reads of it. */
+/** Compaction of a conversation: over its own path, by a trigger in the input, and how a later turn of any model reads the result. */
 import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
 import { altered } from "../../support/altered.ts";
 import { type House, startHouse } from "../../support/house.ts";

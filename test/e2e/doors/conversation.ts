@@ -18,7 +18,7 @@ const parameters = { type: "object", properties: { q: { type: "string" } }, requ
 
 const pixel = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==";
 
-/** The messages, with the content of the last one and what follows it in the words of a format. */
+/** The messages, with the last message's content and the following items in the syntax of a format. */
 function told(
   { said, picture, call }: Conversation,
   withPicture: (text: string) => object[],

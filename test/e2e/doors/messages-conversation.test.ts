@@ -1,4 +1,4 @@
-/** A conversation of eight turns through the messages door: what a provider was sent before, it is sent again byte for byte, and signatures stay. */
+/** A conversation of eight turns through the messages door: each turn repeats the provider's earlier input byte for byte, and signatures stay. */
 import Anthropic from "@anthropic-ai/sdk";
 import { afterAll, beforeAll, expect, test } from "@jest/globals";
 import { type House, startHouse } from "../../support/house.ts";

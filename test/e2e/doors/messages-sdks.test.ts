@@ -1,4 +1,4 @@
-/** The messages door through LangChain and the AI SDK: what the tests of every client's versions leave out. */
+/** The messages door through LangChain and the AI SDK: cases missing in the tests of every client's versions. */
 import { createAnthropic } from "@ai-sdk/anthropic";
 import { describe, expect, test } from "@jest/globals";
 import { ChatAnthropic } from "@langchain/anthropic";

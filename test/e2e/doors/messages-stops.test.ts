@@ -1,4 +1,4 @@
-/** Stop reasons of Anthropic's format come out of the messages door as they came from the provider. */
+/** Stop reasons of Anthropic's format pass unchanged through the messages door. */
 import { afterAll, beforeAll, expect, test } from "@jest/globals";
 import { parseSse } from "../../support/answers/sse.ts";
 import { type House, startHouse } from "../../support/house.ts";

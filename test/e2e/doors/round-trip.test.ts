@@ -1,6 +1,6 @@
 /**
- * Conversations of eight turns with thoughts, tools and pictures, in whole answers and in streams: signatures go back as they came, and each turn
- * begins with the bytes of the turn before.
+ * Conversations of eight turns with reasoning, tools and pictures, in whole answers and in streams: signatures go back unchanged, and each turn begins with
+ * the bytes of the turn before.
  */
 import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
 import { type House, startHouse } from "../../support/house.ts";
@@ -173,7 +173,7 @@ const doors = {
   },
 };
 
-/** The beginning of a body up to its last message; all of it stands before the next turn's new messages. */
+/** The beginning of a body up to its last message; the next turn repeats all of it before its new messages. */
 const prefixOf = (body: string): string => {
   const { messages } = JSON.parse(body) as { messages: unknown[] };
   const prefix = `"messages":${JSON.stringify(messages).slice(0, -1)}`;

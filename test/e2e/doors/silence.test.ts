@@ -80,7 +80,7 @@ interface Outcome {
 
 const asked = new Map<string, Promise<Outcome>>();
 
-/** Probes of one object have a body without the probed field in common. */
+/** Probes of one object have a common body without the probed field. */
 function askOnce(door: string, kind: string, body: object): Promise<Outcome> {
   const key = `${door} ${kind} ${JSON.stringify(body)}`;
   let outcome = asked.get(key);
@@ -98,7 +98,7 @@ async function ask(door: string, kind: string, body: object): Promise<Outcome> {
   });
   const text = await answer.text();
   if (answer.status !== 200) return { status: answer.status, sent: `${answer.status}`, told: [text] };
-  // Names of betas stand in a header.
+  // Names of betas are sent in a header.
   const { path = "", body: sent = "", headers = {} } = requests[before] ?? {};
   const told = toldBy(text, answer.headers);
   const warnings = (answer.headers.get("x-sluice-warning") ?? "")
@@ -130,7 +130,7 @@ function isNamed(place: string, told: readonly string[]): boolean {
 }
 const isWithin = (path: string, outer: string): boolean => path === outer || path.startsWith(`${outer}.`);
 
-/** Whether an error names the field, or one around it. */
+/** Whether an error names the field, or a field around it. */
 function refusalNames(path: string, text: string): boolean {
   const parts = path.split(".");
   return parts.some((_, index) => text.includes(parts.slice(0, index + 1).join(".")));

@@ -1,4 +1,4 @@
-/** Thoughts between the calls of an answer come back to their model in their places, through each door, from whole answers and from streams. */
+/** Reasoning between the calls of an answer comes back to its model in place, through each door, from whole answers and from streams. */
 import { afterAll, beforeAll, expect, test } from "@jest/globals";
 import { type House, startHouse } from "../../support/house.ts";
 import { type StreamedBlock, claudeMessage, claudeStream } from "../../support/providers/anthropic.ts";

@@ -34,7 +34,7 @@ const upstreamFailures: [string, Reply, number, string, "true" | "false", string
   ["a closed connection", { cut: true }, 502, "provider_unavailable", "true"],
 ];
 
-/** A model and provider for each failure, because a failure has effects on the next request to the same provider. */
+/** A model and provider for each failure, because a failure affects the next request to the same provider. */
 const loneOf = (status: string, stream: boolean): string => `lone-${status.replaceAll(/\W+/g, "-")}-${stream}`;
 const lone = [...upstreamFailures.map(([name]) => name), "busy"].flatMap((name) =>
   [true, false].map((stream) => loneOf(name, stream)),
@@ -75,7 +75,7 @@ limits: {body_bytes: 10000, streams_per_key: 2, turn_ms: 4000, stream_ms: 4000}
       body: JSON.stringify({ model: "acme/large-2", input: "Hi", ...body }),
     });
 
-  /** Holds an answer against the sample of its status. */
+  /** Compares an answer with the sample of its status. */
   async function expectFault(response: Response, status: number): Promise<FaultBody> {
     const body = (await response.json()) as FaultBody;
     expect([response.status, response.headers.get("content-type")]).toEqual([

@@ -11,7 +11,7 @@ import { eventually } from "../../support/processes.ts";
 import { parseSse } from "../../support/answers/sse.ts";
 import { type Upstream, chatStream, startUpstream } from "../../support/providers/upstream.ts";
 
-/** So many at a time: most of them wait for some timer. */
+/** Number of concurrent cases: most of them wait for a timer. */
 const atOnce = 24;
 
 interface Case {
@@ -29,7 +29,7 @@ const cases: readonly Case[] = faultTable.flatMap((row) =>
   }),
 );
 
-/** Outcome of a case, in the words of the table. */
+/** Outcome of a case, in the terms of the table. */
 interface Found {
   readonly seen: Omit<Seen, "retryAfter">;
   readonly retryAfter: number | undefined;

@@ -104,7 +104,7 @@ class Clients {
 
 interface Cause {
   readonly name: string;
-  /** Word for it in /readyz. */
+  /** The cause's name in /readyz. */
   readonly word: string;
   /** Whether the process stays ready, because it can do some of its work. */
   readonly isPartial?: boolean;
@@ -319,7 +319,7 @@ test("one of two gateways with inference-svc in the same process is withdrawn, a
 
     const spool = spoolFolder(bad.dataDir, 0);
     rmSync(spool, { recursive: true });
-    // The balancer finds out as it would in a cluster, some time later.
+    // The balancer detects it after some time, as in a cluster.
     await eventually(() => !balancer.isReady(backends[0] as (typeof backends)[0]));
     for (const port of [bad.ports.gateway_health, bad.ports.gateway])
       expect(await isReady(port)).toEqual([503, expect.stringContaining("not ready: spool: ")]);

@@ -65,7 +65,7 @@ limits: {streams_per_key: 1000, status_gate_ms: 20, keep_alive_ms: 100}
 
   const askedTimes = (count: number) => eventually(() => upstream.requests.length >= count);
 
-  /** Figures of a process, as they are scraped. */
+  /** Metrics of a process, as scraped. */
   async function openTurns(port: number): Promise<number> {
     const metrics = await (await fetch(`http://127.0.0.1:${port}/metrics`)).text();
     return Number(/^sluice_open_turns\{[^}]*\} (\d+)$/m.exec(metrics)?.[1]);

@@ -37,7 +37,7 @@ describe("an unresponsive admin-svc", () => {
     const answers = [];
     for (let n = 0; n < 10; n++) answers.push(await ask(house.apiKey));
     expect(answers.map(({ status }) => status)).toEqual(Array.from({ length: 10 }, () => 200));
-    // Gateway and inference-svc each wait once, for two seconds; then they know. The machine may hold up one more, not most.
+    // Gateway and inference-svc each wait once, for two seconds; afterwards they know. A slow machine may delay some more, but not most.
     expect(answers.filter(({ tookMs }) => tookMs > 1_500).length).toBeLessThan(5);
   });
 

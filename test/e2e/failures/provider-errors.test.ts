@@ -1,4 +1,4 @@
-/** What went wrong at a provider: in the error, the receipt, the log and the record, in words without a host or an address. */
+/** Causes of provider failures: in the error, the receipt, the log and the record, without a host or an address. */
 import { once } from "node:events";
 import { type AddressInfo, type Server, type Socket, createServer } from "node:net";
 import { afterAll, beforeAll, expect, test } from "@jest/globals";

@@ -56,7 +56,7 @@ limits: {streams_per_key: 1000, status_gate_ms: 100}
       Array.from({ length: streamCount }, () => post({ model: "acme/large-2", input: "x", stream: true })),
     );
     expect(responses.map((response) => response.status)).toEqual(Array.from({ length: streamCount }, () => 200));
-    // The status gate may open a stream before its turn is under way, and what is not under way moves to another process.
+    // The status gate may open a stream before its turn has begun, and a turn not yet begun moves to another process.
     const opened = await Promise.all(responses.map(readFirstWords));
     return opened.map((stream) => stream.whole);
   }

@@ -1,6 +1,6 @@
 /**
- * A guardrail and the provider read the same text in a file: files with every label and encoding go through doors and dialects, and no decoding of what a
- * provider was sent has the forbidden word.
+ * A guardrail and the provider read the same text in a file: files with every label and encoding go through doors and dialects, and no decoding of the
+ * provider's input has the forbidden word.
  */
 import { once } from "node:events";
 import { type Server, createServer } from "node:http";
@@ -108,7 +108,7 @@ const post = (path: string, body: object, action: string) =>
 
 let sent = 0;
 
-/** Sends one file. @returns the answer's status, and what the provider was sent */
+/** Sends one file. @returns the answer's status, and the bodies sent to the provider */
 async function send({ place, dialect, door, type, bytes }: Sent, action: string) {
   const name = `case-${++sent}-`;
   const data = `data:${type};base64,${bytes.toString("base64")}`;
@@ -164,7 +164,7 @@ async function send({ place, dialect, door, type, bytes }: Sent, action: string)
     {
       model: `${dialect}/model`,
       [door === "/responses" ? "input" : "messages"]: bodies[door],
-      // Every file by URL is then fetched, also where a provider would do so.
+      // Every file by URL is then fetched, even if a provider could fetch it.
       ...(place === "fetched" && { plugins: [{ id: "file-parser", pdf: { engine: "markdown" } }] }),
     },
     action,
@@ -180,7 +180,7 @@ async function send({ place, dialect, door, type, bytes }: Sent, action: string)
   };
 }
 
-/** Calls at once: enough to keep both processes busy. */
+/** Number of concurrent calls: enough to keep both processes busy. */
 const atOnce = 24;
 
 async function each<Case>(cases: readonly Case[], run: (one: Case) => Promise<void>): Promise<void> {
@@ -216,7 +216,7 @@ const pairsOf = (list: readonly Case[]) =>
     }),
   );
 
-/** Whether any reading of what was sent has the forbidden word. */
+/** Whether any decoding of a sent body has the forbidden word. */
 const leaks = (bodies: readonly string[]) => bodies.some((body) => readingsOf(body).includes(word));
 
 describe("a text file with a forbidden word", () => {

@@ -83,7 +83,7 @@ const command = (channel: string, streamed: readonly object[], message: object):
   whole: body(cohere.wholeCohere(message)),
 });
 
-/** Every text of an item forbidden, ids and words of the contract but not. */
+/** Replaces every text of an item with forbidden text, except ids and words of the contract. */
 function spoiled(value: unknown, name = ""): unknown {
   if (typeof value === "string") return kept.has(name) || value.startsWith("http") ? value : said;
   if (Array.isArray(value)) return value.map((element) => spoiled(element, name));

@@ -357,7 +357,7 @@ async function stream(key: string): Promise<{ status: number; text: string; even
   return { status: 200, text, events: events as unknown as Event[] };
 }
 
-/** The second sentence comes when the first is being looked at. */
+/** The second sentence comes during the scan of the first. */
 const inTwoReads = (): Reply => ({
   chunks: [
     { sse: [chatChunk({ content: "Hello there. " })] },
@@ -422,7 +422,7 @@ describe("a detector's match in an answer", () => {
     const later = await guarded([scriptedRule("block")], output);
     const closed = acme.nextClose();
     acme.script([{ ...inTwoReads(), hang: true }]);
-    // The detector is sent the sentence before the new one, too.
+    // The detector gets the sentence before the new one, too.
     scripted.script([entities(), entities([19, 28])]);
     const { events } = await stream(later.key);
     expect(deltas(events).join("")).toBe("Hello there. I met ");

@@ -162,7 +162,7 @@ describe.each(["redact", "block"])("%s", (action) => {
         const [{ items, fault }, text] = await ask(key, turnRequest(model, "Say it", { stream }));
         expect([name, shownOf(text)]).toEqual([name, undefined]);
         if (action === "redact") expect([name, items]).toEqual([name, output?.map(masked)]);
-        // In a stream something may have been on its way by then.
+        // In a stream some output may have been sent by then.
         else if (fault || !stream) {
           const { patterns } = error?.metadata ?? {};
           const metadata = { patterns };

@@ -1,4 +1,4 @@
-/** No output rule lets forbidden words out through the doors of other formats, in whatever channel a provider sends them. */
+/** No output rule lets forbidden text out through the doors of other formats, in any channel of a provider. */
 import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
 import { hashKey } from "@sluice/proto/lib/ids/key.js";
 import { type House, startHouse } from "../../support/house.ts";

@@ -210,7 +210,7 @@ describe("a judged answer", () => {
     const closed = acme.nextClose();
     const { events } = parseSse(await (await ask(key, { stream: true })).text());
     expect(events.at(-1)).toMatchObject({ type: "response.incomplete" });
-    // A minute of silence would end it, too.
+    // A minute of silence would end the stream, too.
     expect((await closed) - begunAt).toBeLessThan(30_000);
   });
 

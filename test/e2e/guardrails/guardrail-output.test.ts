@@ -75,7 +75,7 @@ describe.each([true, false])("stream: %s", (stream) => {
     const blocked = await ask(keys["block"], `${dialect}/model`, stream);
     const refusal = await blocked.text();
     expect(shownOf(refusal)).toBeUndefined();
-    // In a stream something may have been on its way by then.
+    // In a stream some output may have been sent by then.
     if (blocked.status === 403) expect(refusal).toContain('"patterns":["<metal>"]');
     else expect([stream, refusal]).toEqual([true, expect.stringContaining('"reason":"content_filter"')]);
   });
@@ -117,7 +117,7 @@ test("a block in the middle ends the stream after its permitted part, and stops 
     output: [
       { type: "message", status: "incomplete", content: [{ type: "output_text", text: "All is well. It is " }] },
     ],
-    // Billed as produced, the forbidden tokens among them.
+    // Billed as produced, including the forbidden tokens.
     usage: { output_tokens: expect.any(Number) },
     service_metadata: { pipeline: [{ type: "guardrail", data: { action: "blocked", patterns: ["<metal>"] } }] },
   });

@@ -34,7 +34,7 @@ afterAll(async () => {
 
 const code = "Fix the bug in this Python function: def add(a, b): return a - b";
 const translation = "Translate into French: the cat sleeps on the warm stove all day long.";
-/** As much as a provider can count for these requests without a doubt. */
+/** The maximum a provider can count for these requests without a doubt. */
 const usage = { prompt_tokens: 16_000, completion_tokens: 0, total_tokens: 16_000 };
 
 interface Told {
@@ -69,7 +69,7 @@ async function rows(count: number): Promise<readonly Record<string, unknown>[]> 
   return found;
 }
 let reloads = 0;
-/** A reload reads the spending anew, as an hour does. */
+/** A reload reads the spending again, as an hour does. */
 const reload = () => writeFileSync(join(house.dataDir, "sluice.yaml"), config(`# ${++reloads}`));
 
 test("the records of requests with a named model have a task, and no text; those of routers have no task", async () => {

@@ -1,4 +1,4 @@
-/** The plugin `moderation` over HTTP, with a scripted service: what is refused, what is read, and what stands in the ledger. */
+/** The plugin `moderation` over HTTP, with a scripted service: the refusals, the moderated text, and the ledger. */
 import { afterAll, beforeAll, beforeEach, expect, test } from "@jest/globals";
 import { fetchGeneration } from "../../support/providers/generation.ts";
 import { type House, startHouse } from "../../support/house.ts";

@@ -1,4 +1,4 @@
-/** service/switchyard over HTTP and its judge: who serves, in a stream and without, and what the judge reads. */
+/** service/switchyard over HTTP and its judge: which model serves, in a stream and without, and which text the judge reads. */
 import { afterAll, beforeAll, beforeEach, expect, test } from "@jest/globals";
 import { type House, startHouse } from "../../support/house.ts";
 import { validateError, validateResponse } from "../../support/answers/published.ts";

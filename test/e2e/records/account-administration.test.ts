@@ -1,4 +1,4 @@
-/** Workspaces and the audit log over HTTP: what a management key of the account sees and changes, and what any other does not. */
+/** Workspaces and the audit log over HTTP: the rights of an account's management key, and those of other management keys. */
 import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
 import { hashKey } from "@sluice/proto/lib/ids/key.js";
 import { Client } from "pg";

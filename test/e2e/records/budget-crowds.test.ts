@@ -250,7 +250,7 @@ describe.each([1, 2])("%i inference processes", (inferenceReplicas) => {
         [hash],
       );
       expect(Number(rows[0]?.cost)).toBeLessThanOrEqual(limit);
-      // None was begun in vain.
+      // No call was begun in vain.
       if (inferenceReplicas === 1) expect(rows[0]?.calls).toBe(3 * answered);
     },
     120_000,

@@ -32,7 +32,7 @@ async function invent(n: number): Promise<void> {
   };
   const models = Array.from({ length: modelsEach }, (_, m) => `nobody/model-${n}-${m}`);
   const answers = [send("POST", "/responses", house.apiKey, { models, input: "Hi", ...named })];
-  // Others cost more, and have more to do than to be refused.
+  // Served requests cost more, and do more work, than refused ones.
   if (n % 25 === 0) {
     answers.push(
       send("POST", "/responses", house.apiKey, {

@@ -29,7 +29,7 @@ async function send(method: string, path: string, body?: unknown, key = house.ma
 }
 
 /**
- * Sends a request whose answer must show no secret of this test; a new key is shown once, in an answer that is not
+ * Sends a request whose answer must show no secret of this test; a new key is shown once, in an answer not
  * collected here.
  */
 async function quietly(...request: Parameters<typeof send>): Promise<void> {

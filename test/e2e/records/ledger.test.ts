@@ -62,7 +62,7 @@ async function rowsOf(sessionId: string): Promise<readonly Row[]> {
   return rows;
 }
 
-/** Once there are so many. */
+/** Waits until there are so many records. */
 async function recordsOf(sessionId: string, count: number): Promise<readonly Row[]> {
   let rows: readonly Row[] = [];
   await eventually(async () => (rows = await rowsOf(sessionId)).length >= count);
@@ -158,7 +158,7 @@ describe("the records of calls", () => {
   const get = (path: string, key = house.apiKey) =>
     fetch(`${house.baseUrl}${path}`, { headers: { authorization: `Bearer ${key}` } });
 
-  /** The answer, once the record is there. */
+  /** The answer, read once the record is there. */
   async function generation(response: Response, key: string): Promise<Generation> {
     const data = await fetchGeneration(house, response, { key });
     expect(validate("GenerationAnswer", { data })).toEqual([]);

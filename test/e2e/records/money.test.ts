@@ -1,4 +1,4 @@
-/** Keys with a budget never make providers count more than the limit, whatever clients send and whenever they leave. */
+/** Keys with a budget never cause more provider usage than the limit, for any requests and abandoned calls of clients. */
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "@jest/globals";
 import pg from "pg";
 import { type House, startHouse } from "../../support/house.ts";
@@ -196,7 +196,7 @@ describe("a sent request is paid for", () => {
 
 test("a provider counting far more than any rule explains exceeds a limit once, not until its records arrive", async () => {
   const { key, hash } = await newKey(0.01);
-  // 0.006 USD for what could have cost 0.0002.
+  // 0.006 USD for a request with a maximum cost of 0.0002.
   acme.script([counted("Hi", 6_000, 0)]);
   const statuses: number[] = [];
   for (let n = 0; n < 12; n++) statuses.push((await ask(key, { model: "acme/cheap", max_output_tokens: 16 })).status);
@@ -212,7 +212,7 @@ test("rules beyond the operator's judge calls per request are paid by the key, a
   const answer = await ask(key, { model: "acme/cheap", max_output_tokens: 16, plugins: [{ id: "alignment", rules }] });
   expect(answer.status).toBe(402);
   await eventually(async () => (await heldOf(hash)) === 0);
-  // 32 for the operator; 0.01 USD are ten at most.
+  // 32 for the operator; 0.01 USD pay for ten at most.
   expect(judge.requests.length - before).toBeGreaterThan(32);
   expect(judge.requests.length - before).toBeLessThanOrEqual(42);
   const kinds = (await rowsOf(hash)).map(({ kind }) => kind);

@@ -20,7 +20,7 @@ const [old, fresh] = [randomBytes(32).toString("hex"), randomBytes(32).toString(
 let acme: Upstream;
 let house: House;
 
-/** Another file takes the name, as with a mounted secret. */
+/** Another file takes the name, like a mounted secret. */
 function put(path: string, text: string): void {
   writeFileSync(`${path}.new`, text);
   renameSync(`${path}.new`, path);
@@ -80,7 +80,7 @@ async function failuresDuring(work: () => Promise<void>): Promise<readonly numbe
   return statuses.filter((status) => status !== 200);
 }
 
-/** Once every process has read the file. */
+/** Waits until every process has read the file. */
 async function rotate(...tokens: string[]): Promise<void> {
   const times = (name: string) => house.logs(name).split('"service token was reloaded"').length;
   const before = services.map(times);

@@ -193,7 +193,7 @@ describe.each(Object.entries(askingTools))("%s", (_, row) => {
   }
 
   test.each(streams)("a leaving client ends the call within 250 ms, stream: %s", async (stream) => {
-    // A busy machine is slower at times; the best of five is what Sluice needs.
+    // A busy machine is slower at times; the best of five is Sluice's own time.
     let bestMs = Number.POSITIVE_INFINITY;
     for (let tries = 0; tries < 5 && bestMs >= 250; tries++) bestMs = Math.min(bestMs, await leave(stream));
     expect(bestMs).toBeLessThan(250);

@@ -21,7 +21,7 @@ export interface AskingTool {
   readonly operations: readonly string[];
   /** The item of a call to a failing service, if its status does not show the failure. */
   readonly failed?: object;
-  /** The client is given no words of the service. */
+  /** The client gets no text of the service. */
   readonly isSilent?: true;
 }
 
@@ -36,7 +36,7 @@ export const mcpGreeting: readonly Reply[] = [
   mcpSays(3, "Tea."),
 ];
 const page = "http://93.184.215.14/tea";
-/** In a stream the words come in two halves. */
+/** In a stream the text comes in two halves. */
 const spoken = (words: string, stream: boolean): Reply => {
   const half = words.length / 2;
   return stream ? chatStream(words.slice(0, half), words.slice(half)) : answering(words);

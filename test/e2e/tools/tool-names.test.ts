@@ -1,4 +1,4 @@
-/** Names with dots and slashes, as servers of MCP give them, at each door and in front of each format: the client only ever sees its own. */
+/** Names with dots and slashes, as in MCP servers, at each door and for each format: the client only ever sees its own names. */
 import { afterAll, beforeAll, expect, test } from "@jest/globals";
 import { type House, startHouse } from "../../support/house.ts";
 import { type Received, type Upstream, startUpstream } from "../../support/providers/upstream.ts";
@@ -106,7 +106,7 @@ test.each(rows)("%s: a model behind %s gets an acceptable tool name, streamed: %
   expect([response.status, answer]).toEqual([200, expect.stringContaining(`"name":"${own}"`)]);
   const told = (upstream.requests.at(-1) as Received).body;
   expect(told).not.toContain(own);
-  // In the tools, in the history, and in the choice where the format names the tool there.
+  // In the tools, in the history, and in the choice if the format names the tool there.
   expect(told.split(`"${sentName}"`).length - 1).toBeGreaterThanOrEqual(3);
   expect(answer).not.toContain(`"${sentName}"`);
   expect(answer).toContain(`repaired: sent as ${sentName}, because`);

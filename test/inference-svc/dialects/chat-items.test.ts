@@ -262,7 +262,7 @@ describe("items", () => {
   });
 
   test("every kind of the contract is sent, lost or refused", () => {
-    // A trigger is taken away before a dialect sees the input.
+    // A trigger is removed before a dialect sees the input.
     const refused = ["compaction", "compaction_trigger"];
     const kinds = itemKinds.filter((kind) => !kind.startsWith("service:"));
     expect(kinds.filter((kind) => !Object.hasOwn(rows, kind) && !refused.includes(kind))).toEqual([]);

@@ -1,4 +1,4 @@
-/** Every kind of tool and choice in the words of chat, and their calls on the way back. */
+/** Every kind of tool and choice in the chat format, and their calls on the way back. */
 import { describe, expect, test } from "@jest/globals";
 import type { CustomTool, Tool, ToolChoice, TurnRequest } from "@sluice/inference-svc/turn/request.js";
 import type { TurnEvent } from "@sluice/inference-svc/turn/turn.js";

@@ -16,7 +16,7 @@ const at = (upstreamModel: string, more: Partial<Target> = {}): Target => ({
   ...more,
 });
 export const claude = at("eu.anthropic.claude-sonnet-4-6");
-/** From before 4.6: it takes a budget, not an effort. */
+/** A model from before 4.6: it takes a budget, not an effort. */
 export const converseWithBudget = at("anthropic.claude-sonnet-4-5-20250929-v1:0", {
   supportedParameters: ["reasoning", "reasoning.max_tokens", "tool_choice"],
 });
@@ -78,7 +78,7 @@ export const readConverse = (
   target = claude,
 ): ConverseAnswer => readConverseBytes([Buffer.concat(frames)], request, target);
 
-/** @param answer a whole one; JSON where its spelling matters */
+/** @param answer a whole one; as JSON if its spelling matters */
 export function readWholeConverse(
   answer: object | string,
   request: Partial<TurnRequest> = {},
@@ -109,7 +109,7 @@ export const metadata = (usage: object = figures, more: object = {}) =>
   eventFrame("metadata", { usage, metrics: { latencyMs: 100 }, ...more });
 export const ended = (stopReason: string, usage?: object) => [converseStop(stopReason), metadata(usage)];
 
-/** Texts and thoughts begin without a word about it. */
+/** Texts and reasoning begin without a start event. */
 export const converseTextBlock = (index: number, ...texts: string[]) => [
   ...texts.map((text) => converseDelta(index, { text })),
   converseBlockStop(index),

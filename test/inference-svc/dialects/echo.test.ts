@@ -43,7 +43,7 @@ test("a stream comes word by word, a whole answer at once", async () => {
   const { events, batches } = await echo({ text: "one two" });
   expect(events.filter((event) => event.type === "text.delta")).toHaveLength(10);
   expect(batches).toBe(11);
-  // At the pace of a stream it would take half a minute.
+  // At a stream's pace it would take half a minute.
   const wholeMs = () =>
     measureElapsedMs(async () => expect((await echo({ text: "word ".repeat(2_000), stream: false })).batches).toBe(1));
   expect(await findShortest(2_000, wholeMs, 3)).toBeLessThan(2_000);

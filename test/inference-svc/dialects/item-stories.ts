@@ -9,7 +9,7 @@ export interface Story {
   readonly start?: Json;
   /** Type without response., and payload without address. */
   readonly events?: readonly (readonly [string, Json?])[];
-  /** Whether the item waits for the client when the response ends: then its server sends no end of it. */
+  /** Whether the item waits for the client at the end of the response: then its server sends no end event for it. */
   readonly waits?: boolean;
   /** The events for clients, in short: the type, or `native` with its name. */
   readonly given?: readonly string[];
@@ -287,7 +287,7 @@ export const kinds = Object.entries(stories).map(([type, story]) => ({ type, sto
 export type Kind = (typeof kinds)[number];
 
 export const itemOf = ({ type, story }: Kind, at: number): Json => ({ type, id: `item_${at}`, ...story.item });
-/** The same as clients get it: each item has a status, whether its provider gives one or not. */
+/** The item for clients: each has a status, even if its provider sends none. */
 export const answerOf = (kind: Kind, at: number): Json => ({ ...done, ...itemOf(kind, at) });
 export const eventsOf = (kind: Kind): readonly (readonly [string, Json])[] =>
   (kind.story.events ?? []).map(([name, payload]) => [`response.${name}`, payload ?? {}]);

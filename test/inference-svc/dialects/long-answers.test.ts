@@ -1,4 +1,4 @@
-/** The time to read a streamed text, thought or call grows with its length, not with the square of it, in every format. */
+/** The time to read a streamed text, reasoning or call grows linearly with its length, in every format. */
 import { describe, expect, test } from "@jest/globals";
 import { chat } from "@sluice/inference-svc/upstream/chat/dialect.js";
 import { cohere } from "@sluice/inference-svc/upstream/cohere/dialect.js";

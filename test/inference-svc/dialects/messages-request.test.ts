@@ -507,7 +507,7 @@ describe("thought", () => {
     expect(saidOf({ maxTokens: 3_000 }, at, forced)).toEqual([adaptive, undefined, ["reasoning.max_tokens"]]);
   });
 
-  // Sonnet 4, 3.7 and whatever comes next are not in the catalogue; a client of this format knows its model.
+  // Sonnet 4, 3.7 and later models are not in the catalogue; a client of this format knows its model.
   test("an unknown model gets the setting of its Messages client", () => {
     const door = { door: "messages" as const };
     expect(saidOf({ maxTokens: 3_000 }, messagesTarget, door)).toEqual([enabled(3_000), undefined, []]);

@@ -135,7 +135,7 @@ describe("tools", () => {
       ...functionTool({ name: "c", strict: true }),
       json: '{"strict":true,"type":"function","name":"c"}',
     };
-    // The word stands in the schema, not in the tool.
+    // The word is in the schema, not in the tool.
     const inSchema = { ...functionTool({ name: "d" }), json: '{"name":"d","parameters":{"required":["strict"]}}' };
     const tools = [plain, unset, strict, inSchema, custom];
     expect(bodyOf({ tools }).tools).toEqual(tools.map(({ json }) => JSON.parse(json) as unknown));

@@ -1,4 +1,4 @@
-/** Answers of Responses servers, in good order and in poor order, as output items. */
+/** Answers of Responses servers, in order and out of order, as output items. */
 import { describe, expect, test } from "@jest/globals";
 import { Fault, FaultReason } from "@sluice/proto/lib/faults/fault.js";
 import { added, completed, itemDone, messageItem, opened, read, textDelta } from "../guardrails/reading.js";

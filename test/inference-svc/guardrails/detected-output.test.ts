@@ -1,7 +1,4 @@
-/**
- * Answers under a detector's rules, over real sockets: whatever the detector would find in the whole text is not
- * delivered, however the text is cut.
- */
+/** Answers under a detector's rules, over real sockets: text the detector would find in the whole answer is not delivered, wherever the answer is cut. */
 import { generated } from "@sluice/inference-svc/turn/answers.js";
 import { afterAll, beforeAll, expect, test } from "@jest/globals";
 import { create } from "@bufbuild/protobuf";

@@ -1,4 +1,4 @@
-/** Every short text out of letters, gaps and disguises reads the same however it is cut, and keeps each written character. */
+/** Every short text made of letters, gaps and disguises reads the same wherever it is cut, and keeps each written character. */
 import { expect, test } from "@jest/globals";
 import type { Deobfuscated } from "@sluice/inference-svc/guardrails/output/forms/characters.js";
 import { Deobfuscator } from "@sluice/inference-svc/guardrails/output/forms/deobfuscator.js";

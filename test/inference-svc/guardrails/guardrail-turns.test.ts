@@ -1,4 +1,4 @@
-/** No guardrail keeps other turns waiting for more than 50 ms, whatever it scans. */
+/** No guardrail delays other turns by more than 50 ms, for any text. */
 import { WholeAnswer } from "@sluice/inference-svc/turn/answers.js";
 import { describe, expect, test } from "@jest/globals";
 import { inputGuardrails } from "@sluice/inference-svc/guardrails/input/guard.js";
@@ -12,7 +12,7 @@ import { type Filter, end, flag, gated, guardrailOf, message, over, redact } fro
 
 const limitMs = 50;
 
-/** The best of several tries, since garbage collection and compilation count in some of them. */
+/** The best of several tries, since garbage collection and compilation affect some of them. */
 async function expectShort(what: string, attempt: () => Promise<unknown>): Promise<void> {
   const longest = await findMinCpuMs(limitMs, () => measureLongestBlockMs(attempt));
   process.stdout.write(`longest turn, ${what}: ${longest.toFixed(0)} ms\n`);

@@ -78,7 +78,7 @@ const points = [
   ["when it begins", failing("open"), ""],
   ["at the first text", failing("push"), ""],
   ["in the middle", failing("push", 8), "All is "],
-  // All text before the failure was decided.
+  // All text before the failure had been scanned.
   ["at the end", failing("end"), "All is well. Yes"],
 ] as const;
 

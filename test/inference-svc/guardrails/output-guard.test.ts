@@ -1,6 +1,4 @@
-/**
- * Rules for answers: matched text is not delivered, whatever carries it and however it is cut, and all other text is.
- */
+/** Rules for answers: matched text is not delivered, in any channel and however it is cut, and all other text is delivered. */
 import { generated } from "@sluice/inference-svc/turn/answers.js";
 import { describe, expect, test } from "@jest/globals";
 import type { Batch, OutputItem, Turn, TurnEvent } from "@sluice/inference-svc/turn/turn.js";

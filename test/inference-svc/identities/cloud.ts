@@ -62,7 +62,7 @@ export class CloudTests {
   }
 }
 
-/** Asks for a whole answer. */
+/** Requests a whole answer. */
 export const askWhole = (engine: Engine) => run(engine.turn, asking({ stream: false }));
 
 export const hourMs = 3_600_000;

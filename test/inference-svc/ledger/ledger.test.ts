@@ -1,4 +1,4 @@
-/** The ledger of a process, over real files and a real admin-svc: what was written survives, arrives, and arrives once. */
+/** The ledger of a process, over real files and a real admin-svc: written records survive, arrive, and arrive once. */
 import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from "@jest/globals";
 import { cpSync, mkdtempSync, readFileSync, readdirSync, rmSync, statSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -74,7 +74,7 @@ test("only the first end of a call counts", async () => {
 });
 
 test("a start after a kill delivers the remaining records, and marks open calls as lost", async () => {
-  // A spool as a kill leaves it: written, and not delivered.
+  // A spool after a kill: written, and not delivered.
   const { port, stop } = await refusingPort();
   const first = open(directory, port);
   const done = openedCall();

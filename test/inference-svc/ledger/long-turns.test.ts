@@ -12,7 +12,7 @@ test("twice the first call of a turn is kept from calls of others until the turn
   if (!turn) throw new Error("no turn");
   expect(turns.besides("key", 5n, turn)).toBe(0n);
   const asked = turns.asking(turn, 5n, decided(true));
-  // It counts before the answer, because others ask meanwhile.
+  // The call counts before the answer, because other calls are decided meanwhile.
   expect(turns.besides("key", 1n, undefined)).toBe(10n);
   await asked;
   turns.begin("other", owner);

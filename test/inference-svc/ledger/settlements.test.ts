@@ -31,7 +31,7 @@ test("an awaited settlement does not wait for later settlements, and each is sen
   const woken: string[] = [];
   const settlements = new Settlements(parts, ({ keyHash }) => woken.push(keyHash));
   const add = (turnId: string, pico: bigint) => settlements.add({ turnId, attempt: 1, owner, pico });
-  // As under load: each message finds a further call.
+  // Load is simulated: each message finds a further call.
   let later = 0;
   more = () => add(`later-${++later}`, 0n);
   add("first", 5_000_000_000n);

@@ -7,7 +7,7 @@ import { type Asked, type Engine, type Ending, asking, newScope, openEngine, run
 
 export interface Aligning {
   readonly acme: Upstream;
-  /** A dearer one of the same model. */
+  /** A dearer endpoint of the same model. */
   readonly backup: Upstream;
   readonly judge: Upstream;
   readonly engine: Engine;

@@ -121,7 +121,7 @@ describe("a too long input", () => {
     const before = process.cpuUsage();
     const { input: left } = compressed(input, 500)!;
     expect(left.length).toBeLessThan(110);
-    // Microseconds of the processor; by the square it would take minutes.
+    // Microseconds of the processor; quadratic work would take minutes.
     expect(process.cpuUsage(before).user).toBeLessThan(20_000_000);
   });
 
@@ -206,7 +206,7 @@ describe("any input", () => {
   const countOf = (input: readonly InputItem[], kind: string): number =>
     input.filter(({ type, role }) => type === kind || role === kind).length;
 
-  /** Edited at most where something may be edited. */
+  /** Whether an item equals the original, except for edits in its editable parts. */
   function isFrom(item: InputItem, original: InputItem): boolean {
     if (item.type !== original.type || item["role"] !== original["role"] || item["id"] !== original["id"]) return false;
     if (item["call_id"] !== original["call_id"]) return false;

@@ -1,4 +1,4 @@
-/** Routing decisions as tests ask for them: over a catalogue, without asking anybody. */
+/** Routing decisions for tests: over a catalogue, without calling a provider. */
 import { create } from "@bufbuild/protobuf";
 import { Catalog } from "@sluice/inference-svc/routing/catalog.js";
 import { EndpointRecords } from "@sluice/inference-svc/routing/records/endpoint-record.js";
@@ -31,7 +31,7 @@ export interface Decider {
   order(request?: Asking, keyHash?: string): string[];
   /** Processor time of one decision in microseconds, without the test's own preparation. */
   cost(request: Asking): number;
-  /** Why nothing can serve. */
+  /** The reason for having no endpoint. */
   fault(request: Asking, caller?: Partial<Caller>): Fault;
   /** The endpoints by their upstream model, with the reasons for which the turn excluded the others. */
   left(caller: Partial<Caller>, request?: Asking): { order: string[]; excluded: object; stages: readonly Stage[] };

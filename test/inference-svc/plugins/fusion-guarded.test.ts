@@ -1,7 +1,4 @@
-/**
- * The answer of each panel model is scanned as one text: a guardrail's match is withheld from every event, however many
- * messages carried it.
- */
+/** The answer of each panel model is scanned as one text: a guardrail's match is withheld from every event, in any number of messages. */
 import { afterAll, beforeAll, beforeEach, expect, test } from "@jest/globals";
 import { create } from "@bufbuild/protobuf";
 import { FusionPluginSchema } from "@sluice/proto/gen/sluice/inference/v1/turn_pb.js";

@@ -186,7 +186,7 @@ describe("any text", () => {
   ])("takes at most linear time for %s", (_, text) => {
     const before = process.cpuUsage();
     done(heal(text, anyObject));
-    // Microseconds of the processor; what grew by the square would take minutes.
+    // Microseconds of the processor; quadratic work would take minutes.
     expect(process.cpuUsage(before).user).toBeLessThan(20_000_000);
   });
 });

@@ -1,4 +1,4 @@
-/** service/jev-router: what is good enough, what is cheapest of it, and what requests and lists change. */
+/** service/jev-router: which models are good enough, which of them is cheapest, and the effect of requests and lists. */
 import { afterEach, beforeEach, describe, expect, test } from "@jest/globals";
 import { create } from "@bufbuild/protobuf";
 import {

@@ -1,4 +1,4 @@
-/** service/auto and service/jev-router ask a model where their own guess is unsure: what it reads, and what becomes of the choice without it. */
+/** service/auto and service/jev-router call a model for an unsure guess: the model's input, and the choice without it. */
 import { afterEach, beforeEach, describe, expect, test } from "@jest/globals";
 import { create } from "@bufbuild/protobuf";
 import { parseReading } from "@sluice/inference-svc/plugins/auto-router/tasks/classifier.js";

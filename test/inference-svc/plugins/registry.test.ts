@@ -1,4 +1,4 @@
-/** The registry of plugins: a folder, an id, a row of the contract and a place in the stack each; and no text of their settings is left unscanned. */
+/** The registry of plugins: a folder, an id, a row of the contract and a place in the stack each; and every text in their settings is scanned. */
 import { readdirSync } from "node:fs";
 import { join } from "node:path";
 import { pathToFileURL } from "node:url";
@@ -61,7 +61,7 @@ const notTexts: ReadonlySet<string> = new Set([
   "web.mode",
   // Sent to no engine.
   "web.xSearchJson",
-  // Both join the request together with what was read, and are scanned with it.
+  // Both join the request together with the read pages, and are scanned with them.
   "web.searchPrompt",
   "webFetch.fetchPrompt",
   // Domains only compared by the fetcher in this process; they are not sent anywhere.

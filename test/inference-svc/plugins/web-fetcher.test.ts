@@ -1,4 +1,4 @@
-/** The safe fetcher: what it asks for and what it never does, over real sockets; names are resolved by the test. */
+/** The safe fetcher: its requests, and the requests it never makes, over real sockets; names are resolved by the test. */
 import { KeyObject } from "node:crypto";
 import { once } from "node:events";
 import { createServer } from "node:https";

@@ -16,7 +16,7 @@ import { pdfPages, textPdf } from "../../support/documents/pdf.ts";
 import { type Upstream, startUpstream } from "../../support/providers/upstream.ts";
 
 let site: Upstream;
-/** A busy machine makes no page hard to read. */
+/** A busy machine makes no page unreadable. */
 const readers = new PageReaders(60_000);
 const documents = new DocumentReaders({ baseMs: 600_000, pageMs: 20 });
 /** Readers with the limits of production. */

@@ -1,4 +1,4 @@
-/** The tools service:web_search and service:web_fetch in the loop: what the model reads of a call, what the client is shown, and every limit. */
+/** The tools service:web_search and service:web_fetch in the loop: the model's text, the client's items, and every limit. */
 import { afterEach, beforeEach, describe, expect, test } from "@jest/globals";
 import { AppliesTo } from "@sluice/proto/gen/sluice/admin/v1/access_service_pb.js";
 import type { HostedTool, InputItem } from "@sluice/inference-svc/turn/request.js";

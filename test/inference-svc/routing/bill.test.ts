@@ -182,7 +182,7 @@ describe("the bill without the provider's usage", () => {
       : chatAnswer({ role: "assistant", reasoning_content: "x".repeat(40), content: answer }, "stop", { usage: null });
     const { usage } = await outcomeOf(reply, { stream: isStream, text: "y".repeat(400) });
     expect(usage).toEqual({
-      // "user" is read, too.
+      // "user" is counted, too.
       inputTokens: 101 + 4,
       cachedTokens: 0,
       cacheWriteTokens: 0,
@@ -215,7 +215,7 @@ describe("a failing turn", () => {
     ).toBeUndefined();
   });
 
-  /** After its client was given the first events. */
+  /** The failure comes after the client's first events. */
   async function breaking(said: readonly unknown[], then: readonly unknown[], model: string) {
     const asked = newScope();
     let release = () => {};

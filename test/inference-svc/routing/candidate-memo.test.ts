@@ -8,7 +8,7 @@ import { slug } from "@sluice/proto/config/scalars.js";
 import { create } from "@bufbuild/protobuf";
 import { asking, functionTool } from "../asking.js";
 
-/** Counts how often candidates are looked for. */
+/** Counts the searches for candidates. */
 function counted() {
   const memo = new CandidateMemo();
   const caller = create(CallerSchema, { keyHash: "a" });

@@ -1,4 +1,4 @@
-/** The catalogue as it is shown: prices are exact. */
+/** The catalogue as shown to clients: prices are exact. */
 import { expect, test } from "@jest/globals";
 import { Catalog } from "@sluice/inference-svc/routing/catalog.js";
 import { listModels } from "@sluice/inference-svc/routing/records/listing.js";

@@ -35,7 +35,7 @@ describe("the seeded catalogue", () => {
     return loadHouse(path, {}, seed).file;
   }
 
-  /** Why a thinking model of the chat format takes no thoughts back. */
+  /** Why a thinking model of the chat format takes no reasoning back. */
   const hidden: Readonly<Record<string, string>> = {
     // https://docs.x.ai/developers/model-capabilities/text/best-practices
     xai: "the format has no field for its sealed thoughts, which only the Responses API gives and takes",
@@ -63,7 +63,7 @@ describe("the seeded catalogue", () => {
     expect(forgetful.map(({ id }) => id)).toEqual([]);
   });
 
-  // Both answer 400 to a call in the history without its thought; `npm start` serves them with one variable.
+  // Both answer 400 to a call in the history without its reasoning; `npm start` serves them with one variable.
   test.each(["deepseek", "moonshotai"])("sends the reasoning of every model of %s back", (vendor) => {
     const { models } = everything();
     const parameters = models.flatMap(({ endpoints }) =>

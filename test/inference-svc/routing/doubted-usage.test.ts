@@ -187,7 +187,7 @@ describe.each(Object.keys(formats))("%s", (format) => {
       },
     ],
   ])("%s: the figures are charged unchanged", async (_, said, request) => {
-    // Some formats take no pictures or no thoughts of others.
+    // Some formats take no pictures, or no reasoning of other vendors.
     if (format.startsWith("cohere") && request.input) return;
     const { usage, stages } = await claim(format, said, request);
     expect([usage.estimated, usage.inputTokens, usage.outputTokens]).toEqual([

@@ -273,7 +273,7 @@ describe("with every endpoint failing", () => {
       metadata: { provider_name: "corona", provider_status: 401 },
     });
     await third.stop();
-    // A connection from before may be tried first.
+    // A connection kept from before may be tried first.
     const refusedOrLost = /^(connect_refused|connection_lost)$/;
     const gone = await run(engine.turn, asking({ models: ["corona/small"] }));
     expect(gone.fault).toMatchObject({

@@ -1,4 +1,4 @@
-/** The tool web_search, in every spelling, run with an engine of the configuration where no provider runs it. */
+/** The tool web_search, in every spelling, run with a configured engine if no provider runs it. */
 import { afterEach, beforeEach, describe, expect, test } from "@jest/globals";
 import type { CustomTool, HostedTool, InputItem, Tool, TurnRequest } from "@sluice/inference-svc/turn/request.js";
 import { create } from "@bufbuild/protobuf";

@@ -168,7 +168,7 @@ const requestOf = (dialect: string, place: (url: string) => Places, url: string)
   );
 };
 
-/** The path of the refusal, and how many requests the provider got. */
+/** The path of the refusal, and the number of requests to the provider. */
 async function ask(dialect: string, place: (url: string) => object, url: string) {
   const before = provider.requests.length;
   const { fault } = await run(stack.turn, requestOf(dialect, place, url), newScope());
@@ -300,7 +300,7 @@ test("an MCP server of a provider may be private where mcp.allow names its origi
     status: 400,
     param: "tools.0.server_url",
   });
-  // The list for fetching is another one.
+  // The list for fetching is separate.
   expect(await ask("responses", place, `${allowed}/mcp`)).toMatchObject({ status: 400, param: "tools.0.server_url" });
 });
 

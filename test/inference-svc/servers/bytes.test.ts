@@ -1,4 +1,4 @@
-/** How servers of all vendors write their answers: what comes is read, whatever the head calls it. */
+/** How servers of all vendors write their answers: the body is read by its content, whatever its header. */
 import { describe, expect, test } from "@jest/globals";
 import { FaultReason } from "@sluice/proto/lib/faults/fault.js";
 import { type Chunk, type Reply, chatChunk, sse } from "../../support/providers/upstream.js";

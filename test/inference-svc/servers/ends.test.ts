@@ -1,4 +1,4 @@
-/** How servers end their answers: what is certainly whole is an answer, what may be cut is a failure. */
+/** How servers end their answers: a certainly whole answer is accepted, a possibly truncated one is a failure. */
 import { describe, expect, test } from "@jest/globals";
 import { chatChunk } from "../../support/providers/upstream.js";
 import { type AskOptions, ask, bytes, hi, outcomeOf, readItems, stop } from "./odd-server.js";

@@ -47,7 +47,7 @@ export const readItems = ({ events }: Ending): readonly unknown[] =>
     return type === "function_call" ? { call: name, arguments: json } : joined(content);
   });
 
-/** How it ended: once, and with nothing behind it. */
+/** How the turn ended: once, and with nothing after it. */
 export function outcomeOf({ events, fault }: Ending): Outcome {
   if (fault) throw fault;
   const [end, ...others] = events.filter((event) => event.type === "end");
@@ -55,7 +55,7 @@ export function outcomeOf({ events, fault }: Ending): Outcome {
   return end.outcome;
 }
 
-/** A body as it stands. */
+/** A body, unchanged. */
 export const bytes = (text: string | Uint8Array, type = "text/event-stream"): Reply => ({
   headers: { "content-type": type },
   chunks: [{ bytes: text }],

@@ -1,4 +1,4 @@
-/** `file_search` over a scripted vector store: where Sluice searches, what it sends, and what becomes of what it finds. */
+/** `file_search` over a scripted vector store: the searches, the requests, and the use of their results. */
 import { afterEach, beforeEach, describe, expect, test } from "@jest/globals";
 import type { HostedTool, TurnRequest } from "@sluice/inference-svc/turn/request.js";
 import { AppliesTo } from "@sluice/proto/gen/sluice/admin/v1/access_service_pb.js";

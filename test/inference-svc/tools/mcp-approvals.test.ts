@@ -34,7 +34,7 @@ async function first(tools = [entry()]) {
   return { items: shown(events), asked };
 }
 
-/** Runs the next request, with what the client has decided. */
+/** Runs the next request, with the client's decision. */
 async function next(items: readonly InputItem[], asked = newScope()) {
   house.outer.script([answering("It is done.")]);
   const { events, fault } = await house.run({ input: [question, ...items], tools: [entry()] }, asked);

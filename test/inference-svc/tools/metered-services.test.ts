@@ -198,7 +198,7 @@ describe.each(Object.entries(stories))("%s", (_, story) => {
   });
 });
 
-/** The reply takes longer than the service may take, or never ends. */
+/** The reply takes longer than the service's limit, or never ends. */
 const endless: Readonly<Record<string, Reply>> = {
   silence: { hang: true },
   "an answer of 5 MiB": { chunks: [{ bytes: Buffer.alloc(1024 * 1024, "x"), repeat: 5 }] },

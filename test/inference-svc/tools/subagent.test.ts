@@ -185,7 +185,7 @@ describe("functions of the client", () => {
       endsWell,
     ]);
     expect(rest[0]?.id).not.toBe(items[0]?.id);
-    // The worker knows what it did before: its clock, and the outputs of both functions.
+    // The worker remembers its earlier work: its clock, and the outputs of both functions.
     expect(messages("other").map(({ role }) => role)).toEqual([
       "system",
       "user",
@@ -199,7 +199,7 @@ describe("functions of the client", () => {
     expect(JSON.stringify(messages("other"))).toContain("datetime");
     expect(messages("outer").map(({ role }) => role)).toEqual(["user", "assistant", "tool"]);
     expect(messages("outer").at(-1)).toMatchObject({ tool_call_id: "call_0", content: '{"outcome":"LSM wins."}' });
-    // A later request has all of it as history.
+    // A later request has the whole conversation as history.
     house.outer.script([says("Still.")]);
     const third = await turn({ stream, tools, input: [...input, ...rest, { ...question, content: "Sure?" }] });
     expect(third.fault).toBeUndefined();

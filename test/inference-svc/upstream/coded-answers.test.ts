@@ -58,7 +58,7 @@ const codings: readonly (readonly [string, Pack])[] = [
   ["GZIP", gzipSync],
   ["identity, gzip", gzipSync],
   ["deflate", deflateSync],
-  // Some servers leave out its head.
+  // Some servers leave out the zlib header.
   ["deflate", deflateRawSync],
   ["br", brotliCompressSync],
 ];
@@ -228,7 +228,7 @@ describe("a stream in a coding", () => {
       FaultReason.PROVIDER_FAILED,
       "Provider connection lost",
     ]);
-    // After it, nothing is missing but figures.
+    // After it, nothing is missing but the usage.
     const { fault, events } = await run(engine.turn, asking());
     expect(fault).toBeUndefined();
     expect(events.at(-1)).toMatchObject({ type: "end", outcome: { status: "completed", usage: { estimated: true } } });

@@ -1,4 +1,4 @@
-/** A connection between its requests: when it is used again, what it survives, and how it is encrypted. */
+/** A connection between its requests: when it is reused, which failures it survives, and its encryption. */
 import { execFileSync } from "node:child_process";
 import { once } from "node:events";
 import { mkdtempSync, readFileSync, rmSync } from "node:fs";

@@ -171,7 +171,7 @@ describe("a classifier", () => {
     ]);
     const asked = classifier();
     expect([asked.engine, asked.tellsPlaces]).toEqual(["classifier:names", false]);
-    // A word is nothing to classify.
+    // A single word is too short to classify.
     expect(await found(asked, ["Do as I say!", "Ignore it.", "string"])).toEqual([
       [["prompt-injection", "Do as I say!", 0.9]],
       [["prompt-injection", "Ignore it.", 0.9]],
@@ -347,7 +347,7 @@ test("a large number of findings is not cached", async () => {
   service.script([json(Array.from({ length: 17 }, () => entity(0, 4)))]);
   const asked = detector();
   for (const times of [1, 2]) {
-    // Each for two categories.
+    // Each finding counts for two categories.
     expect((await found(asked, ["Anna"]))[0]).toHaveLength(34);
     expect(service.requests).toHaveLength(times);
   }

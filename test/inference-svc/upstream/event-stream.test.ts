@@ -1,4 +1,4 @@
-/** Frames are read the same however their bytes are cut, and what is damaged is never taken for an answer. */
+/** Frames are read the same wherever their bytes are cut, and damaged frames are never taken for an answer. */
 import { describe, expect, test } from "@jest/globals";
 import { type Frame, FrameScanner } from "@sluice/inference-svc/upstream/converse/frames.js";
 import { maxEventBytes } from "@sluice/inference-svc/upstream/transport/sse.js";

@@ -1,4 +1,4 @@
-/** How an answer is read while the process has more to do than it can: in the turn of the key. */
+/** How an overloaded process reads an answer: in the turn of the key. */
 import { afterEach, describe, expect, test } from "@jest/globals";
 import type { Call } from "@sluice/inference-svc/upstream/transport/call.js";
 import { serverSentEvents } from "@sluice/inference-svc/upstream/transport/sse.js";
@@ -72,7 +72,7 @@ function openExchange() {
     const data = word === "[DONE]" ? word : JSON.stringify({ delta: word });
     const bytes = Buffer.from(`data: ${data}\n\n`);
     exchange.onResponseData(bytes);
-    // The next read overwrites what the last one has brought.
+    // The next read overwrites the bytes of the last one.
     bytes.fill("x");
   };
   return { exchange, flow, signal, answer, say, words };

@@ -6,7 +6,7 @@ import fc from "../../support/properties.ts";
 test("any value is written as JSON.stringify writes it", () => {
   fc.assert(
     fc.property(fc.jsonValue({ stringUnit: "binary" }), (value) => {
-      // A member `__proto__` is a member, and what comes back of JSON has it as one.
+      // A member `__proto__` is an ordinary member, also after parsing.
       const read = JSON.parse(JSON.stringify(value)) as unknown;
       expect(jsonText(read)).toBe(JSON.stringify(read));
     }),

@@ -10,7 +10,10 @@ interface Lengths {
 
 const both = (requested: number, maximum: number): Lengths => ({ requested, maximum });
 
-/** Words of OpenAI, Azure, OpenRouter, vLLM, SGLang, llama.cpp, LM Studio, Ollama, text-generation-inference, Google, Mistral, Moonshot, xAI, Qwen, Cohere, Anthropic and Bedrock. */
+/**
+ * Error messages of OpenAI, Azure, OpenRouter, vLLM, SGLang, llama.cpp, LM Studio, Ollama, text-generation-inference, Google, Mistral, Moonshot, xAI, Qwen,
+ * Cohere, Anthropic and Bedrock.
+ */
 const said: readonly (readonly [string, Lengths])[] = [
   ["This model's maximum context length is 10 tokens. However, your messages resulted in 20 tokens.", both(20, 10)],
   [

@@ -1,4 +1,4 @@
-/** The chat messages of a conversation are the same, whether those of its earlier steps are remembered or all are written anew. */
+/** The chat messages of a conversation are the same with remembered earlier steps and without. */
 import { expect, test } from "@jest/globals";
 import { measureInput } from "@sluice/inference-svc/estimate/tokens.js";
 import { beginningOf } from "@sluice/inference-svc/turn/parse/beginnings.js";

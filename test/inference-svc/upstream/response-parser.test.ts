@@ -1,4 +1,4 @@
-/** Responses as a hostile or an old server writes them, read without a socket. */
+/** Responses of hostile or old servers, read without a socket. */
 import { describe, expect, test } from "@jest/globals";
 import { ResponseParser } from "@sluice/inference-svc/upstream/transport/http/response-parser.js";
 

@@ -1,4 +1,4 @@
-/** Server-sent events are read the same however the bytes are cut. */
+/** Server-sent events are read the same wherever the bytes are cut. */
 import { describe, expect, test } from "@jest/globals";
 import { EventScanner, maxEventBytes } from "@sluice/inference-svc/upstream/transport/sse.js";
 import { Fault } from "@sluice/proto/lib/faults/fault.js";

@@ -230,7 +230,7 @@ const samples = fc.sample(fc.tuple(roots, optional(fc.boolean())), 500);
 const isRepaired = ({ losses }: Sent): boolean =>
   losses.some(([path, reason]) => path?.endsWith("strict") === false && reason?.startsWith("repaired:"));
 
-/** @returns what is wrong with a schema as it is sent */
+/** @returns the faults of a sent schema */
 function* faultsOf(sent: Sent, again: Sent, check: Check): Generator<string> {
   yield* violationsOf((report) => check(sent.schema!, "schema", report));
   if (JSON.stringify(again.schema) !== JSON.stringify(sent.schema)) yield "changes when it is sent again";
@@ -288,7 +288,7 @@ test.each(Object.keys(formats))("an honest schema reaches %s byte for byte", (ve
   expect(translateChat(toolOf(honest, true), vendorChat).text).toContain(honest);
 });
 
-/** Schemas of public reports about other gateways. */
+/** Schemas from public reports about other gateways. */
 const reported = [
   '{"type":"object","properties":{"route":{"type":"string"},"$filter":{"type":"string"}},"anyOf":[{"required":["route"]},{"required":["file"]}]}',
   '{"type":"object","oneOf":[{"required":["a"]}]}',

@@ -35,10 +35,10 @@ import { claude } from "../dialects/converse-translation.js";
 const target: Target = { upstreamModel: "m", tier: "default", original: false };
 const vendor: Target = { ...target, original: true };
 
-/** The name of a tool, with its namespace where the format has them. */
+/** The name of a tool, with its namespace if the format has namespaces. */
 type Name = readonly [name: unknown, namespace?: unknown];
 
-/** What one vendor is sent, where names stand in it, and how it answers with calls. */
+/** How one vendor's request is built, where its names are, and how it answers with calls. */
 interface Vendor {
   readonly send: (request: TurnRequest, onDropped: OnDropped) => BodyPart;
   readonly violations: (body: BodyPart) => readonly string[];
@@ -330,7 +330,7 @@ describe("tools of any name", () => {
           expect(violations(body)).toEqual([]);
           const history = called(body);
           const sent = history.slice(0, owned.length);
-          // Where a choice leaves tools out, the others are sent.
+          // If a choice leaves tools out, only the others are sent.
           for (const name of declared(body)) expect(sent).toContainEqual(name);
           expect(new Set(sent.map((name) => JSON.stringify(name))).size).toBe(owned.length);
           // A tool that is gone is taken for another one only if that has exactly its name.

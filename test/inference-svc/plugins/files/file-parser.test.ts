@@ -460,7 +460,7 @@ describe("a guardrail", () => {
       under([redact("secret-\\d", "[M]")]),
     );
     expect(content).toMatchObject([{}, { type: "text", text: "[file, 1 page]\nThe [M] of a PDF\n[end of file]" }]);
-    // Nor is it anywhere else.
+    // The text is nowhere else either.
     expect(upstream.requests.at(-1)?.body).not.toContain("JVBER");
     expect(stages).toMatchObject([{ data: { action: "redacted" } }, { name: "file-parser" }]);
   });

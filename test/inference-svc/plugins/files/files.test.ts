@@ -1,4 +1,4 @@
-/** Reading files: texts in any encoding, and PDFs however hostile. */
+/** Reading files: texts in any encoding, and hostile PDFs. */
 import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
 import { DocumentReaders } from "@sluice/inference-svc/files/documents/readers.js";
 import { findFiles, findFileKind } from "@sluice/inference-svc/files/part.js";
@@ -27,7 +27,7 @@ let readers: DocumentReaders;
 let reader: FileReader;
 
 beforeAll(() => {
-  // A thousand pages take a slow machine longer than a caller is kept waiting.
+  // A thousand pages may take a slow machine longer than the time limit of a caller.
   readers = new DocumentReaders({ baseMs: 600_000, pageMs: 20 });
   reader = new FileReader(readers);
 });

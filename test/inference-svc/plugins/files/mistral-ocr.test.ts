@@ -1,4 +1,4 @@
-/** Scanned PDFs, read page by page by Mistral's OCR API: what is sent, what a page costs, and what happens when the provider fails. */
+/** Scanned PDFs, read page by page by Mistral's OCR API: the request, the cost of a page, and failures of the provider. */
 import { afterEach, beforeEach, describe, expect, test } from "@jest/globals";
 import type { Budgets } from "@sluice/inference-svc/ledger/budget.js";
 import { EndpointRecords } from "@sluice/inference-svc/routing/records/endpoint-record.js";
@@ -188,7 +188,7 @@ describe("the scan stays unread, with 503, when the provider", () => {
     reader.script([{ headers: { "content-type": "application/json" }, chunks: [{ bytes: '{"pages":[' }], hang: true }]);
     const { fault } = await ask("acme/text", sending(newScan(2)));
     expect([fault?.status, fault?.message]).toEqual([503, refused]);
-    // The provider may charge for what it was sent.
+    // The provider may charge for a sent request.
     expect(rows()).toEqual([["ocr", "key", "reader", "failed", "0.004"]]);
   });
 });

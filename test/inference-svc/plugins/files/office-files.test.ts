@@ -22,7 +22,7 @@ let readers: DocumentReaders;
 let reader: FileReader;
 
 beforeAll(() => {
-  // A slow machine takes longer for the hostile files than a caller is kept waiting.
+  // Hostile files may take a slow machine longer than the time limit of a caller.
   readers = new DocumentReaders({ baseMs: 600_000, pageMs: 20 });
   reader = new FileReader(readers);
 });

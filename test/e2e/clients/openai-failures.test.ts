@@ -153,7 +153,7 @@ describe("the openai client and failures", () => {
       const response = await client.responses.create({ model: "far/busy-once", input: "Hello" });
       expect(response.output_text).toBe("Now.");
       expect(upstream.requests).toHaveLength(2);
-      // By default the client waits half a second at most before its first retry.
+      // The client waits half a second at most before its first retry by default.
       expect(performance.now() - (await first)).toBeGreaterThan(950);
     });
   });

@@ -54,7 +54,7 @@ compat: {tool_type_aliases: ["openrouter:"], emit_metadata_alias: openrouter_met
     await upstream?.stop();
   });
 
-  // By default the client retries a 5xx for an hour.
+  // The client retries a 5xx for an hour by default.
   const clientOf = (apiKey: string) =>
     new OpenRouter({ apiKey, serverURL: house.baseUrl, retryConfig: { strategy: "none" } });
 

@@ -23,7 +23,7 @@ const quickly = { initialInterval: 10, maxInterval: 50, exponent: 1.5, maxElapse
 
 for (const name of ["@openrouter/sdk", "openrouter-sdk-0"]) {
   const { OpenRouter: Client } = await load(name);
-  // By default the client retries a 5xx for an hour.
+  // The client retries a 5xx for an hour by default.
   const client = (strategy: "none" | "backoff" = "none") =>
     new Client({
       apiKey: stage.house.apiKey,

@@ -157,7 +157,7 @@ describe("a key with limits", () => {
       expect(code).toBe(status.RESOURCE_EXHAUSTED);
       expect([fault.status, fault.message]).toEqual([429, "Rate limit exceeded: 2 requests a minute"]);
       expect(fault.retryAfterMs).toBeGreaterThan(0);
-      // Without Redis, gateway and inference-svc count separately.
+      // Gateway and inference-svc count separately if there is no Redis.
       expect((await ask(house, key)).headers.get("x-ratelimit-remaining-requests")).toBe("1");
     } finally {
       client.close();

@@ -7,7 +7,7 @@ export default {
   globalTeardown: "<rootDir>/support/runner/teardown.js",
   testSequencer: "<rootDir>/support/runner/sequencer.js",
   reporters: ["<rootDir>/support/runner/reporter.js"],
-  // One more than the cores of a small machine: many tests wait, for a limit to run out or for a house to start.
+  // One more than the cores of a small machine: many tests wait, for a limit to run out or for an installation to start.
   maxWorkers: 3,
   // Modules of a finished file are never freed: at the end of a run each worker held 4 GB, and small files took ten seconds of garbage collection.
   workerIdleMemoryLimit: "600MB",

@@ -51,7 +51,7 @@ const clientShare = 0.75;
 export interface GatewayOptions extends ProcessParts {
   readonly settings: Settings;
   /** The current sections of the configuration file. */
-  readonly house: { readonly current: EdgeSettings };
+  readonly config: { readonly current: EdgeSettings };
   /** The changed configuration file, if it was rejected. */
   readonly configRefusal: () => ConfigRefusal | undefined;
   /** Opens sessions to an inference service in this process; absent when sessions use the network. */
@@ -78,15 +78,15 @@ export interface Gateway {
 
 /** Listens until the end of the lifecycle. Serves after the policy watch has begun and an inference process has sent its hello. */
 export async function openGateway(options: GatewayOptions): Promise<Gateway> {
-  const { house, lifecycle, log, registry } = options;
+  const { config, lifecycle, log, registry } = options;
   const connections = connect(options);
   const { access, pool } = connections;
   heldBytes.measure(registry);
   const pressure = new Pressure({ waiting: () => pool.waiting, log, registry });
-  const keepAlive = new KeepAlive(house.current.limits.keep_alive_ms);
+  const keepAlive = new KeepAlive(config.current.limits.keep_alive_ms);
   const limiter = openLimiter(options);
-  let cors = corsOf(house.current);
-  let signIn = signInOf(house.current);
+  let cors = corsOf(config.current);
+  let signIn = signInOf(config.current);
   const parts = {
     ...appParts(options, connections),
     pressure,
@@ -96,22 +96,22 @@ export async function openGateway(options: GatewayOptions): Promise<Gateway> {
       return connections.inferenceClients.next;
     },
     get limits() {
-      return house.current.limits;
+      return config.current.limits;
     },
     get compat() {
-      return house.current.compat;
+      return config.current.compat;
     },
     get detectors() {
-      return house.current.detectors;
+      return config.current.detectors;
     },
     get cors() {
       return cors;
     },
     get showsConsole() {
-      return house.current.console.enabled ?? isLoopback(hostOf(options));
+      return config.current.console.enabled ?? isLoopback(hostOf(options));
     },
     get traceUrl() {
-      return house.current.console.trace_url;
+      return config.current.console.trace_url;
     },
     get trustedHeader() {
       return signIn.trustedHeader;
@@ -120,10 +120,10 @@ export async function openGateway(options: GatewayOptions): Promise<Gateway> {
       return signIn.oidc;
     },
     get signOutUrl() {
-      return house.current.console.trusted_header?.sign_out_url;
+      return config.current.console.trusted_header?.sign_out_url;
     },
     configRefusal: options.configRefusal,
-    allowsOrigin: (origin: string) => originsAllowed(house.current.cors.allow_origins)(origin),
+    allowsOrigin: (origin: string) => originsAllowed(config.current.cors.allow_origins)(origin),
   } satisfies AppParts & SocketParts;
   const sockets = new ResponseSockets(parts, registry);
   const server = createEdgeServer(createApp(parts));
@@ -163,7 +163,8 @@ async function serve(options: GatewayOptions, server: Server, endTurns: () => vo
 }
 
 /** Listen address; undefined means all addresses of the machine. */
-const hostOf = ({ settings, house }: GatewayOptions): string | undefined => settings.SLUICE_HOST ?? house.current.host;
+const hostOf = ({ settings, config }: GatewayOptions): string | undefined =>
+  settings.SLUICE_HOST ?? config.current.host;
 
 const isLoopback = (host: string | undefined): boolean => host !== undefined && /^(127\.|::1$|localhost$)/.test(host);
 
@@ -205,10 +206,10 @@ function connect({ settings, instance, token, certificates, log, registry, conne
   return { admin, inferenceClients, access, pool, live };
 }
 
-function openLimiter({ settings, house, instance, log, registry }: GatewayOptions): Limiter {
+function openLimiter({ settings, config, instance, log, registry }: GatewayOptions): Limiter {
   const { REDIS_URL: url } = settings;
   const limiter = new Limiter({
-    house: () => house.current.limits,
+    config: () => config.current.limits,
     origin: FaultOrigin.GATEWAY,
     registry,
     shared: url === undefined ? undefined : { url, process: `gateway/${instance}`, kind: "gateway", log, registry },
@@ -219,7 +220,7 @@ function openLimiter({ settings, house, instance, log, registry }: GatewayOption
 
 /** Parts of the app independent of the configuration. */
 function appParts(
-  { settings, token, house, lifecycle, log, registry, tracing, share }: GatewayOptions,
+  { settings, token, config, lifecycle, log, registry, tracing, share }: GatewayOptions,
   connections: Connections,
 ) {
   const requests = new RequestObserver(log, registry);
@@ -233,9 +234,9 @@ function appParts(
       token,
       log,
       registry,
-      settings: () => house.current.capture,
+      settings: () => config.current.capture,
     }),
-    itemMemory: openItemMemory(settings, house, token, log, registry),
+    itemMemory: openItemMemory(settings, config, token, log, registry),
     inFlight: new InFlight<SharedTurn>(registry),
     lifecycle,
     log,
@@ -247,7 +248,7 @@ function appParts(
 /** Items of earlier answers, in Redis if the keys' limits are there, too. */
 function openItemMemory(
   { REDIS_URL: url }: Settings,
-  house: GatewayOptions["house"],
+  config: GatewayOptions["config"],
   token: GatewayOptions["token"],
   log: GatewayOptions["log"],
   registry: GatewayOptions["registry"],
@@ -255,5 +256,5 @@ function openItemMemory(
   const memory = new MemoryItems();
   gauge(registry, "sluice_remembered_items_bytes", "Memory of items of earlier answers.", () => memory.bytes);
   const openStore = () => (url === undefined ? memory : new RedisItems(url, log));
-  return new RememberedItems({ settings: () => house.current.responses, token, openStore });
+  return new RememberedItems({ settings: () => config.current.responses, token, openStore });
 }

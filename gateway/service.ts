@@ -21,15 +21,15 @@ export async function openService(
   connectHere?: Connect,
 ): Promise<OpenedGateway> {
   const { lifecycle, log, registry, tracing } = parts;
-  const house = new LiveFile({
+  const config = new LiveFile({
     path: settings.SLUICE_CONFIG,
     load: () => loadEdge(settings.SLUICE_CONFIG, process.env),
     files: () => edgeFiles(settings.SLUICE_CONFIG),
     log,
     registry,
   });
-  const configRefusal = () => house.findRefusal(`gateway/${parts.instance}`);
-  const opened = await openGateway({ ...parts, settings, house, configRefusal, connectHere });
+  const configRefusal = () => config.findRefusal(`gateway/${parts.instance}`);
+  const opened = await openGateway({ ...parts, settings, config, configRefusal, connectHere });
   const { port, access, pool, pressure, change } = opened;
   const probes = { port: settings.SLUICE_GATEWAY_HEALTH_PORT, host: settings.SLUICE_INTERNAL_HOST };
   await serveProbes(probes, lifecycle, registry);
@@ -42,7 +42,7 @@ export async function openService(
     },
     begin() {
       pressure.start();
-      house.watch((edge) => {
+      config.watch((edge) => {
         change(edge);
         log.info("the changed configuration file is in force; ports and secrets stay as they were at the start");
       });

@@ -1,17 +1,17 @@
 /** The current configuration file and its catalogue. A reload replaces both; a turn continues with those of its beginning. */
-import type { HouseFile } from "@sluice/proto/config/config-file.js";
+import type { ConfigFile } from "@sluice/proto/config/config-file.js";
 import { Catalog } from "./routing/catalog.ts";
 
 export class CurrentConfig {
-  #file: HouseFile;
+  #file: ConfigFile;
   #catalog: Catalog;
 
-  constructor(file: HouseFile) {
+  constructor(file: ConfigFile) {
     this.#file = file;
     this.#catalog = new Catalog(file);
   }
 
-  get file(): HouseFile {
+  get file(): ConfigFile {
     return this.#file;
   }
 
@@ -20,7 +20,7 @@ export class CurrentConfig {
   }
 
   /** @param catalog of the same file */
-  replace(file: HouseFile, catalog: Catalog): void {
+  replace(file: ConfigFile, catalog: Catalog): void {
     this.#file = file;
     this.#catalog = catalog;
   }

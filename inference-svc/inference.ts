@@ -2,7 +2,7 @@
 import type { ConfigRefusal } from "@sluice/proto/gen/sluice/common/v1/configuration_pb.js";
 import { InferenceService } from "@sluice/proto/gen/sluice/inference/v1/inference_service_pb.js";
 import { FaultOrigin } from "@sluice/proto/lib/faults/fault.js";
-import type { HouseFile, LeftOut } from "@sluice/proto/config/config-file.js";
+import type { ConfigFile, LeftOut } from "@sluice/proto/config/config-file.js";
 import { type Hindrances, lookAtDescriptors } from "@sluice/proto/lib/process/hindrances.js";
 import { InFlight } from "@sluice/proto/lib/idempotency/in-flight.js";
 import { Limiter } from "@sluice/proto/lib/limits/limiter.js";
@@ -56,7 +56,7 @@ const lastDeliveryMs = 10_000;
 export interface InferenceOptions extends ProcessParts {
   readonly settings: Settings;
   /** Configuration file without the unusable providers. */
-  readonly file: HouseFile;
+  readonly file: ConfigFile;
   /** The changed configuration file, if it was rejected. */
   readonly configRefusal: () => ConfigRefusal | undefined;
   /** Providers currently unusable. */
@@ -213,7 +213,7 @@ function openRuntime({ settings, packages, log, registry, tracing }: InferenceOp
 function openLimiter({ settings, instance, log, registry }: InferenceOptions, config: CurrentConfig): Limiter {
   const { REDIS_URL: url } = settings;
   return new Limiter({
-    house: () => config.file.limits,
+    config: () => config.file.limits,
     origin: FaultOrigin.INFERENCE,
     registry,
     shared:

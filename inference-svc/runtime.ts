@@ -3,7 +3,7 @@
  * it at once; a turn continues with the parts of its beginning.
  */
 import { isDeepStrictEqual } from "node:util";
-import type { HouseFile } from "@sluice/proto/config/config-file.js";
+import type { ConfigFile } from "@sluice/proto/config/config-file.js";
 import type { DetectorSettings } from "@sluice/proto/config/detectors.js";
 import type { Logger } from "@sluice/proto/lib/log/log.js";
 import type { PlanDryRun } from "./dry-run-plan.ts";
@@ -100,7 +100,7 @@ export class Runtime {
 
   readonly tryGuardrail: TryGuardrail = (text, scope) => this.#stack.tryGuardrail(text, scope);
 
-  replace(file: HouseFile): void {
+  replace(file: ConfigFile): void {
     const { records } = this.#parts;
     const catalog = new Catalog(file);
     carryOverRecords(this.#config.catalog, catalog, records);
@@ -135,30 +135,30 @@ export class Runtime {
     return openDetectors(all, { version, watch, now: records.now }, before);
   }
 
-  #openModeration(file: HouseFile, before?: OpenedModeration): OpenedModeration | undefined {
+  #openModeration(file: ConfigFile, before?: OpenedModeration): OpenedModeration | undefined {
     const { version, watchDetector, ledger, records } = this.#parts;
     const watch = (callee: Callee) => combineWatches([recordedService(ledger, callee, "moderation"), watchDetector]);
     return openModeration(file, { version, watch, now: records.now }, before);
   }
 
-  #openWeb(file: HouseFile): Web {
+  #openWeb(file: ConfigFile): Web {
     const { version, watchWeb: watch, documents, records, log } = this.#parts;
     const { now } = records;
     const parts = { version, watch, meter: this.#meter, readers: this.#readers, documents, now, log };
     return new Web(file, { ...parts, resolve: systemResolve });
   }
 
-  #openSandbox({ sandbox: settings }: HouseFile): Sandbox | undefined {
+  #openSandbox({ sandbox: settings }: ConfigFile): Sandbox | undefined {
     const { version, watchSandbox: watch, records, log } = this.#parts;
     return settings && new Sandbox(settings, { version, watch, meter: this.#meter, now: records.now, log });
   }
 
-  #openMcp({ mcp }: HouseFile): McpServers {
+  #openMcp({ mcp }: ConfigFile): McpServers {
     const { version, watchMcp: watch, log } = this.#parts;
     return new McpServers(mcp, { version, watch, meter: this.#meter, log, resolve: systemResolve });
   }
 
-  #openVectorStores({ file_search: settings }: HouseFile): VectorStores {
+  #openVectorStores({ file_search: settings }: ConfigFile): VectorStores {
     const { version, watchWeb: watch, records, log } = this.#parts;
     return new VectorStores(settings, { version, watch, meter: this.#meter, now: records.now, log });
   }

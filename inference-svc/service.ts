@@ -1,5 +1,5 @@
 /** The inference service of a process, by the settings of its environment and the configuration file. */
-import { type LeftOut, type LoadedHouse, loadHouse } from "@sluice/proto/config/config-file.js";
+import { type LeftOut, type LoadedConfig, loadConfig } from "@sluice/proto/config/config-file.js";
 import { LiveFile } from "@sluice/proto/config/live.js";
 import { readSeed } from "@sluice/proto/config/seed.js";
 import type { Logger } from "@sluice/proto/lib/log/log.js";
@@ -27,13 +27,13 @@ export async function openService(settings: Settings, parts: ProcessParts): Prom
   const { lifecycle, log, registry, tracing } = parts;
   const liveFile = new LiveFile({
     path: settings.SLUICE_CONFIG,
-    load: () => loadHouse(settings.SLUICE_CONFIG, process.env, readSeed(seedFile)),
+    load: () => loadConfig(settings.SLUICE_CONFIG, process.env, readSeed(seedFile)),
     files: ({ files }) => files,
     log,
     registry,
   });
   const packages = await loadSdkPackages(liveFile.current.file.providers, settings.SLUICE_PACKAGES_DIR);
-  const usable = (loaded: LoadedHouse) => leaveOutBroken(loaded, packages, settings.SLUICE_CONFIG);
+  const usable = (loaded: LoadedConfig) => leaveOutBroken(loaded, packages, settings.SLUICE_CONFIG);
   const { file, leftOut } = usable(liveFile.current);
   logLeftOut(leftOut, log);
   let leftOutNow = leftOut;
@@ -50,7 +50,7 @@ export async function openService(settings: Settings, parts: ProcessParts): Prom
   const probes = { port: settings.SLUICE_INFERENCE_HEALTH_PORT, host: settings.SLUICE_INTERNAL_HOST };
   await serveProbes(probes, lifecycle, registry);
   lifecycle.onDrain(() => tracing?.close());
-  const change = (loaded: LoadedHouse) => {
+  const change = (loaded: LoadedConfig) => {
     const { file: changed, leftOut: left } = usable(loaded);
     runtime.replace(changed);
     leftOutNow = left;

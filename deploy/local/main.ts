@@ -1,10 +1,10 @@
 /** Entry point of `npm start`: starts Postgres and the services, and prints the banner. */
 import { join } from "node:path";
-import { loadHouse } from "@sluice/proto/config/config-file.js";
+import { loadConfig } from "@sluice/proto/config/config-file.js";
 import { readSeed } from "@sluice/proto/config/seed.js";
 import { banner } from "./banner.ts";
 import { firstModel } from "./first-model.ts";
-import { RecordKeeper } from "./house-record.ts";
+import { RecordKeeper } from "./installation-record.ts";
 import { findMisspelled } from "./unknown-variables.ts";
 import { hostsOf, isOpen, portsOf, requireFree } from "./ports.ts";
 import { readKeys, readSecrets } from "./secrets.ts";
@@ -18,7 +18,7 @@ const say = (line: string) => void process.stdout.write(`${line}\n`);
 async function start(): Promise<void> {
   const settings = readSettings(process.env);
   for (const line of findMisspelled(process.env, settingNames)) say(line);
-  const { file, leftOut } = loadHouse(
+  const { file, leftOut } = loadConfig(
     settings.config,
     { ...process.env, SLUICE_ECHO: settings.SLUICE_ECHO },
     readSeed(join(root, "inference-svc/catalog/seed.json")),

@@ -19,7 +19,7 @@ export interface Service {
   readonly environment: NodeJS.ProcessEnv;
 }
 
-export interface House {
+export interface Installation {
   readonly settings: Settings;
   readonly ports: Ports;
   readonly hosts: Hosts;
@@ -38,7 +38,7 @@ const confined = /^(DATABASE_URL|PG[A-Z]+|SLUICE_BOOTSTRAP_.*|SLUICE_SECRET)$/;
 /** The program of a room in its bundle, made by `deploy/local/bundle.mjs`. */
 const programOf = (room: string, program = "main"): string => join(root, room, "bundle", `${program}.js`);
 
-function common({ settings, hosts, secrets, environment }: House, room: string): NodeJS.ProcessEnv {
+function common({ settings, hosts, secrets, environment }: Installation, room: string): NodeJS.ProcessEnv {
   const passed = Object.entries(environment).filter(
     ([name]) => (machine.includes(name) || /^(SLUICE|OTEL)_/.test(name)) && !confined.test(name),
   );
@@ -60,21 +60,21 @@ function common({ settings, hosts, secrets, environment }: House, room: string):
  * Variables named in sections of a service. They may have any name, except the names of another service's variables.
  * @param named finds the names in the configuration file
  */
-function namedEnvironment({ settings, environment }: House, named: typeof sinkVariables): NodeJS.ProcessEnv {
+function namedEnvironment({ settings, environment }: Installation, named: typeof sinkVariables): NodeJS.ProcessEnv {
   const names = named(settings.config, environment).filter((name) => !confined.test(name));
   return Object.fromEntries(names.map((name) => [name, environment[name]]));
 }
 
-export function adminService(house: House): Service {
-  const { ports, hosts, keys, databaseUrl } = house;
+export function adminService(installation: Installation): Service {
+  const { ports, hosts, keys, databaseUrl } = installation;
   return {
     name: "admin-svc",
     script: programOf("admin-svc"),
     healthPort: ports.admin_health,
     healthHost: reachable(hosts.internal),
     environment: {
-      ...namedEnvironment(house, sinkVariables),
-      ...common(house, "admin-svc"),
+      ...namedEnvironment(installation, sinkVariables),
+      ...common(installation, "admin-svc"),
       DATABASE_URL: databaseUrl,
       SLUICE_ADMIN_PORT: String(ports.admin),
       SLUICE_ADMIN_HEALTH_PORT: String(ports.admin_health),
@@ -84,8 +84,8 @@ export function adminService(house: House): Service {
   };
 }
 
-export function inferenceServices(house: House): Service[] {
-  const { ports, hosts, secrets, settings, environment } = house;
+export function inferenceServices(installation: Installation): Service[] {
+  const { ports, hosts, secrets, settings, environment } = installation;
   // Providers are configured by variables of any name, so inference-svc gets all variables except those of other services.
   const ofOthers = secretVariables(settings.config, environment);
   const passed = Object.entries(environment).filter(([name]) => !confined.test(name) && !ofOthers.has(name));
@@ -96,7 +96,7 @@ export function inferenceServices(house: House): Service[] {
     healthHost: reachable(hosts.internal),
     environment: {
       ...Object.fromEntries(passed),
-      ...common(house, "inference-svc"),
+      ...common(installation, "inference-svc"),
       SLUICE_SECRET: secrets.secret.value,
       SLUICE_INFERENCE_PORT: String(rpc),
       SLUICE_INFERENCE_HEALTH_PORT: String(health),
@@ -109,8 +109,8 @@ export function inferenceServices(house: House): Service[] {
   }));
 }
 
-export function gatewayService(house: House): Service {
-  const { ports, hosts, secrets, settings, environment } = house;
+export function gatewayService(installation: Installation): Service {
+  const { ports, hosts, secrets, settings, environment } = installation;
   const replicas = replicasOf(ports, settings.replicas.count);
   return {
     name: "gateway",
@@ -118,8 +118,8 @@ export function gatewayService(house: House): Service {
     healthPort: ports.gateway_health,
     healthHost: reachable(hosts.internal),
     environment: {
-      ...namedEnvironment(house, signInVariables),
-      ...common(house, "gateway"),
+      ...namedEnvironment(installation, signInVariables),
+      ...common(installation, "gateway"),
       SLUICE_SECRET: secrets.secret.value,
       SLUICE_PORT: String(ports.gateway),
       SLUICE_GATEWAY_HEALTH_PORT: String(ports.gateway_health),
@@ -132,10 +132,10 @@ export function gatewayService(house: House): Service {
 }
 
 /** Gateway and inference-svc in one process: ready when both are. */
-export function oneService(house: House): Service {
-  const gateway = gatewayService(house);
-  const [inference] = inferenceServices(house) as [Service];
-  const { SLUICE_TLS_DIR: folder } = house.settings;
+export function oneService(installation: Installation): Service {
+  const gateway = gatewayService(installation);
+  const [inference] = inferenceServices(installation) as [Service];
+  const { SLUICE_TLS_DIR: folder } = installation.settings;
   return {
     ...gateway,
     script: programOf("deploy/local", "one-process"),

@@ -2,13 +2,13 @@
 import { mkdirSync } from "node:fs";
 import { join } from "node:path";
 import { type Running, inWords, lastLines, sizeOf } from "./child.ts";
-import type { RecordKeeper } from "./house-record.ts";
+import type { RecordKeeper } from "./installation-record.ts";
 import { RestartedProcess } from "./restart.ts";
 import type { Hosts, Ports } from "./ports.ts";
 import { hasServedBefore, startPostgres } from "./postgres.ts";
 import type { Credentials, Secrets } from "./secrets.ts";
 import {
-  type House,
+  type Installation,
   type Service,
   adminService,
   gatewayService,
@@ -64,11 +64,12 @@ export class Supervisor {
     const databaseUrl = this.#deps.settings.DATABASE_URL ?? (await this.#startDatabase());
     this.#deps.record.database(databaseUrl);
     await this.#warnOfNewSecret(databaseUrl);
-    const house: House = { ...this.#deps, databaseUrl };
-    const { count, account } = house.settings.replicas;
-    adoptSpools(house.settings.dataDir, count);
-    const turns = count === 0 ? [[oneService(house)]] : [inferenceServices(house), [gatewayService(house)]];
-    const order = [[adminService(house)], ...turns];
+    const installation: Installation = { ...this.#deps, databaseUrl };
+    const { count, account } = installation.settings.replicas;
+    adoptSpools(installation.settings.dataDir, count);
+    const turns =
+      count === 0 ? [[oneService(installation)]] : [inferenceServices(installation), [gatewayService(installation)]];
+    const order = [[adminService(installation)], ...turns];
     this.#deps.say("starting admin-svc, inference-svc and gateway");
     this.#deps.say(account);
     for (const services of order) {

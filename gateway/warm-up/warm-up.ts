@@ -44,7 +44,7 @@ export async function warmUp(
       SLUICE_INFERENCE_ADDRESSES: [inference.address],
       REDIS_URL: undefined,
     },
-    house: { current: edgeSchema.parse({}) },
+    config: { current: edgeSchema.parse({}) },
     connectHere: inference.connectHere,
   });
   const agent = new Agent({ keepAlive: true });

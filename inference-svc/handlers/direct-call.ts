@@ -2,7 +2,7 @@
 import type { HandlerContext } from "@connectrpc/connect";
 import type { Caller } from "@sluice/proto/gen/sluice/admin/v1/access_service_pb.js";
 import type { RunTurnRequest } from "@sluice/proto/gen/sluice/inference/v1/turn_pb.js";
-import type { HouseFile } from "@sluice/proto/config/config-file.js";
+import type { ConfigFile } from "@sluice/proto/config/config-file.js";
 import { newId } from "@sluice/proto/lib/ids/id.js";
 import type { Limiter } from "@sluice/proto/lib/limits/limiter.js";
 import type { Pressure } from "@sluice/proto/lib/load/pressure.js";
@@ -23,7 +23,7 @@ export interface DirectTurnDeps extends DirectRefusals {
   readonly access: Access;
   readonly limiter: Limiter;
   readonly pressure: Pick<Pressure, "refuses">;
-  readonly config: TimeLimits & { readonly file: Pick<HouseFile, "compat"> };
+  readonly config: TimeLimits & { readonly file: Pick<ConfigFile, "compat"> };
   readonly token: ServiceToken;
   /** Called before anything is sent to a client: everything a client learns must already be on record. */
   readonly beforeSending: () => void;

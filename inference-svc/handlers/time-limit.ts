@@ -1,11 +1,11 @@
 /** The time limit of a turn whose client sets none. */
 import type { RunTurnRequest } from "@sluice/proto/gen/sluice/inference/v1/turn_pb.js";
 import { Fault, FaultOrigin, FaultReason } from "@sluice/proto/lib/faults/fault.js";
-import type { HouseFile } from "@sluice/proto/config/config-file.js";
+import type { ConfigFile } from "@sluice/proto/config/config-file.js";
 
 /** The configuration file's time limits; read for each turn, because a reload replaces them. */
 export interface TimeLimits {
-  readonly file: Pick<HouseFile, "limits">;
+  readonly file: Pick<ConfigFile, "limits">;
 }
 
 export const timeLimitMs = ({ file: { limits } }: TimeLimits, { stream }: RunTurnRequest): number =>

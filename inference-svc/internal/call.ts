@@ -115,7 +115,7 @@ function innerScope(scope: Scope, signal: TurnSignal, deadline: number, purpose:
   return new Scope({
     signal,
     held: scope.held,
-    caller: houseOf(scope.caller),
+    caller: internalCaller(scope.caller),
     requestId: scope.requestId,
     deadline: Math.min(scope.deadline, deadline),
     operation: purpose,
@@ -136,7 +136,7 @@ function chargedTo({ caller, trace }: Scope, inner: Scope): Scope {
 }
 
 /** The key's policy without rules about models: the judge's model is the operator's choice. */
-function houseOf({ keyHash, workspaceId, kind, guardrail, workspaceGuardrails }: Caller): Caller {
+function internalCaller({ keyHash, workspaceId, kind, guardrail, workspaceGuardrails }: Caller): Caller {
   const inner = create(CallerSchema, { keyHash, workspaceId, kind });
   const policies = [...(guardrail ? [guardrail] : []), ...workspaceGuardrails];
   inner.workspaceGuardrails = policies.flatMap((policy) => {

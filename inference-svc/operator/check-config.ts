@@ -2,7 +2,7 @@
 import { parseArgs } from "node:util";
 import { namedArguments, table } from "@sluice/proto/lib/process/cli.js";
 import { ConfigError } from "@sluice/proto/lib/process/environment.js";
-import type { HouseFile, LoadedHouse, ModelSettings, ProviderSettings } from "@sluice/proto/config/config-file.js";
+import type { ConfigFile, LoadedConfig, ModelSettings, ProviderSettings } from "@sluice/proto/config/config-file.js";
 import { leftOutReason } from "@sluice/proto/config/left-out.js";
 import { loadSdkPackages, leaveOutBroken } from "../upstream/ai-sdk/load.ts";
 import {
@@ -95,7 +95,7 @@ async function check(file: string, terminal: OperatorTerminal): Promise<Checked>
   };
   // A set, because an unreadable file is the same problem for both.
   const problems = new Set<string>();
-  const house = await collecting(problems, async () => {
+  const usable = await collecting(problems, async () => {
     const loaded = load(file, terminal);
     const packages = await loadSdkPackages(loaded.file.providers, terminal.environment["SLUICE_PACKAGES_DIR"]);
     return leaveOutBroken(loaded, packages, file);
@@ -104,13 +104,13 @@ async function check(file: string, terminal: OperatorTerminal): Promise<Checked>
   for (const problem of ofLeftOut ?? []) problems.add(problem);
   await collecting(problems, async () => checkEdge(file, terminal));
   const sinks = await collecting(problems, async () => checkSinks(file, terminal));
-  for (const problem of house ? identityProblems(house, terminal) : []) problems.add(problem);
-  if (house === undefined || sinks === undefined || problems.size > 0) return { ...nothing, problems: [...problems] };
+  for (const problem of usable ? identityProblems(usable, terminal) : []) problems.add(problem);
+  if (usable === undefined || sinks === undefined || problems.size > 0) return { ...nothing, problems: [...problems] };
   const named = { alerts: sinks.alerts.map(({ name }) => name), exports: sinks.exports.map(({ name }) => name) };
-  return { ...nothing, ok: true, ...served(house, terminal), ...named };
+  return { ...nothing, ok: true, ...served(usable, terminal), ...named };
 }
 
-const identityProblems = ({ file }: LoadedHouse, { environment }: OperatorTerminal): string[] =>
+const identityProblems = ({ file }: LoadedConfig, { environment }: OperatorTerminal): string[] =>
   file.providers.flatMap((provider) =>
     (findIdentity(provider, environment)?.problems ?? []).map((problem) => `provider ${provider.id}: ${problem}`),
   );
@@ -127,7 +127,7 @@ async function collecting<Result>(problems: Set<string>, work: () => Promise<Res
 }
 
 const served = (
-  { file, leftOut }: LoadedHouse,
+  { file, leftOut }: LoadedConfig,
   { environment }: OperatorTerminal,
 ): Pick<Checked, "providers" | "models" | "detectors"> => ({
   providers: [
@@ -143,13 +143,13 @@ const served = (
   })),
 });
 
-function providerRow(provider: ProviderSettings, file: HouseFile, environment: NodeJS.ProcessEnv): ProviderRow {
+function providerRow(provider: ProviderSettings, file: ConfigFile, environment: NodeJS.ProcessEnv): ProviderRow {
   const { id, name = id, dialect, region } = provider;
   const identity = findIdentity(provider, environment)?.words;
   return { id, name, dialect, region, models: modelsAt(id, file), ...(identity !== undefined && { identity }) };
 }
 
-const modelsAt = (id: string, { models }: HouseFile): number =>
+const modelsAt = (id: string, { models }: ConfigFile): number =>
   models.filter(({ endpoints }) => endpoints.some(({ provider }) => provider === id)).length;
 
 const modelRow = ({ id, context_length, endpoints }: ModelSettings): ModelRow => ({

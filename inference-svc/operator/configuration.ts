@@ -1,7 +1,7 @@
 /** Loads the configuration file for the operator's commands, exactly as the service loads it. */
 import { fileURLToPath } from "node:url";
 import type { Command, Terminal } from "@sluice/proto/lib/process/cli.js";
-import { type LoadedHouse, loadEdge, loadHouse, problemsOfLeftOut } from "@sluice/proto/config/config-file.js";
+import { type LoadedConfig, loadEdge, loadConfig, problemsOfLeftOut } from "@sluice/proto/config/config-file.js";
 import { type SinkSettings, loadSinks } from "@sluice/proto/config/sinks/sinks.js";
 import { readSeed } from "@sluice/proto/config/seed.js";
 
@@ -29,8 +29,8 @@ export const checkSinks = (file: string, { environment }: OperatorTerminal): Sin
   loadSinks(file, environment).settings;
 
 /** @throws ConfigError with every problem */
-export const load = (file: string, { environment }: OperatorTerminal): LoadedHouse =>
-  loadHouse(file, environment, readSeed(seedFile));
+export const load = (file: string, { environment }: OperatorTerminal): LoadedConfig =>
+  loadConfig(file, environment, readSeed(seedFile));
 
 /** Problems of the providers excluded in this environment. @throws ConfigError for an unreadable file */
 export const leftOutProblems = (file: string, { environment }: OperatorTerminal): readonly string[] =>

@@ -1,6 +1,6 @@
 /** `test-provider ID`: sends one tiny request to a provider, through the code for real turns. */
 import { CommandError, readArguments } from "@sluice/proto/lib/process/cli.js";
-import type { LoadedHouse, ProviderSettings } from "@sluice/proto/config/config-file.js";
+import type { LoadedConfig, ProviderSettings } from "@sluice/proto/config/config-file.js";
 import { leftOutReason } from "@sluice/proto/config/left-out.js";
 import { Catalog } from "../routing/catalog.ts";
 import { loadSdkPackages } from "../upstream/ai-sdk/load.ts";
@@ -15,9 +15,9 @@ export const testProvider: OperatorCommand = {
   async run(args, terminal) {
     const { values, named } = readArguments(args, { json: { type: "boolean" }, model: { type: "string" } }, "ID");
     const id = named.ID;
-    const house = load(terminal.config, terminal);
-    const provider = providerOf(house, id);
-    const target = findTarget(new Catalog(house.file), id, values.model);
+    const loaded = load(terminal.config, terminal);
+    const provider = providerOf(loaded, id);
+    const target = findTarget(new Catalog(loaded.file), id, values.model);
     if (!target) throw new CommandError(`${id} serves no model here; name one of its own with --model`);
     const packages = await loadSdkPackages([provider], terminal.environment["SLUICE_PACKAGES_DIR"]);
     const host = provider.base_url === undefined ? id : new URL(provider.base_url).host;
@@ -28,7 +28,7 @@ export const testProvider: OperatorCommand = {
   },
 };
 
-function providerOf({ file, leftOut }: LoadedHouse, id: string): ProviderSettings {
+function providerOf({ file, leftOut }: LoadedConfig, id: string): ProviderSettings {
   const provider = file.providers.find((each) => each.id === id);
   if (provider) return provider;
   const left = leftOut.find((each) => each.provider === id);

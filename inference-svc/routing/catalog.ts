@@ -1,5 +1,10 @@
 /** The models available to requests and the endpoints that serve them: the configuration in the form used by the router. */
-import type { EndpointSettings, HouseFile, ModelSettings, ProviderSettings } from "@sluice/proto/config/config-file.js";
+import type {
+  EndpointSettings,
+  ConfigFile,
+  ModelSettings,
+  ProviderSettings,
+} from "@sluice/proto/config/config-file.js";
 import { type Prices, parsePrices } from "./price/price.ts";
 import { ModelNames } from "./model-names.ts";
 import { type Seed, endpointSeed } from "./choose/rendezvous.ts";
@@ -74,7 +79,7 @@ export class Catalog {
   /** Providers by id, in the order of the configuration. */
   readonly providers: ReadonlyMap<string, ProviderSettings>;
 
-  constructor(file: Pick<HouseFile, "providers" | "models"> & Partial<Pick<HouseFile, "model_aliases">>) {
+  constructor(file: Pick<ConfigFile, "providers" | "models"> & Partial<Pick<ConfigFile, "model_aliases">>) {
     const providers = new Map(file.providers.map((provider) => [provider.id, provider]));
     this.providers = providers;
     this.#models = new Map(

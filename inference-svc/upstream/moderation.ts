@@ -1,6 +1,6 @@
 /** The moderation service in the configuration file. */
 import { isDeepStrictEqual } from "node:util";
-import type { HouseFile, ProviderSettings } from "@sluice/proto/config/config-file.js";
+import type { ConfigFile, ProviderSettings } from "@sluice/proto/config/config-file.js";
 import { type ModerationRole, readsImages, serviceSlug } from "@sluice/proto/config/internal-models.js";
 import { type CallWatch, Detector } from "../internal/detection/detector.ts";
 import { imageModerations, moderations } from "../internal/detection/moderations.ts";
@@ -36,7 +36,7 @@ interface ModerationService {
  * @param before the service of the previous configuration, kept if its settings are unchanged
  */
 export function openModeration(
-  { internal_models: { moderation: role }, providers }: HouseFile,
+  { internal_models: { moderation: role }, providers }: ConfigFile,
   { version, watch, now }: ModerationDependencies,
   before?: OpenedModeration,
 ): OpenedModeration | undefined {

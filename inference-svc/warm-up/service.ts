@@ -4,7 +4,7 @@
  */
 import { mkdirSync, rmSync } from "node:fs";
 import { join } from "node:path";
-import { houseSchema } from "@sluice/proto/config/config-file.js";
+import { configSchema } from "@sluice/proto/config/config-file.js";
 import type { ServiceToken } from "@sluice/proto/lib/rpc/service-token.js";
 import type { Connect } from "@sluice/proto/lib/lane/link.js";
 import { openAdminPeer } from "@sluice/proto/lib/warm-up/admin-peer.js";
@@ -18,8 +18,8 @@ import { openProviderPeer } from "./provider-peer.ts";
 /** Its only model. */
 export const model = "warm-up/echo";
 
-const houseFile = (baseUrl: string) =>
-  houseSchema.parse({
+const configFile = (baseUrl: string) =>
+  configSchema.parse({
     providers: [{ id: "warm-up", dialect: "chat", base_url: baseUrl, api_keys: ["none"] }],
     models: [
       {
@@ -59,7 +59,7 @@ export async function openWarmUpService(settings: Settings): Promise<WarmUpServi
       SLUICE_SPOOL_DIR: spool,
       REDIS_URL: undefined,
     },
-    file: houseFile(provider.baseUrl),
+    file: configFile(provider.baseUrl),
     configRefusal: () => undefined,
     leftOut: () => [],
     packages: noPackages,

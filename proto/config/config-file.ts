@@ -5,7 +5,7 @@ import { signInOf, signInPath, withSignIn } from "./console/sign-in.ts";
 import { type LeftOut, type Part, type Section, partition } from "./left-out.ts";
 import { servedAliases } from "./model-aliases.ts";
 import { dangling } from "./references.ts";
-import { type EdgeSettings, type HouseFile, edgeSchema, houseSchema } from "./schema.ts";
+import { type EdgeSettings, type ConfigFile, edgeSchema, configSchema } from "./schema.ts";
 import type { Seed } from "./seed.ts";
 import { seeded, withEcho } from "./seeded.ts";
 import { withoutSinks } from "./sinks/sinks.ts";
@@ -13,20 +13,20 @@ import { expand, filesOf } from "./variables.ts";
 import { parseYaml } from "./yaml.ts";
 
 export type { LeftOut } from "./left-out.ts";
-export { edgeSchema, houseSchema } from "./schema.ts";
+export { edgeSchema, configSchema } from "./schema.ts";
 export type {
   Compat,
   EdgeSettings,
   EndpointSettings,
-  HouseFile,
+  ConfigFile,
   InternalModels,
   Limits,
   ModelSettings,
   ProviderSettings,
 } from "./schema.ts";
 
-export interface LoadedHouse {
-  readonly file: HouseFile;
+export interface LoadedConfig {
+  readonly file: ConfigFile;
   /** Providers omitted because every variable they name is unset. */
   readonly leftOut: readonly LeftOut[];
   /** Files referenced by the configuration: a change of any of them triggers a reload. */
@@ -39,7 +39,7 @@ export interface LoadedHouse {
  * from the built-in catalogue.
  * @throws ConfigError with every problem and its path
  */
-export function loadHouse(path: string, environment: NodeJS.ProcessEnv, seed: Seed): LoadedHouse {
+export function loadConfig(path: string, environment: NodeJS.ProcessEnv, seed: Seed): LoadedConfig {
   const { present, absent, leftOut } = partition(readShared(path), environment);
   const served = { ...present, file: withEcho(present.file, environment) };
   const { file, unset, problems } = check(served, environment, seed, idsOf(absent.file));
@@ -64,7 +64,7 @@ const idsOf = ({ models }: Section): readonly string[] =>
 
 interface Check {
   /** Undefined when the file cannot be parsed. */
-  readonly file: HouseFile | undefined;
+  readonly file: ConfigFile | undefined;
   /** Variables without a value. */
   readonly unset: readonly string[];
   readonly problems: readonly string[];
@@ -80,7 +80,7 @@ function check(
   const unresolved = { unset: [], unreadable: [] };
   const unknown: string[] = [];
   const complete = seeded(expand(raw, environment, "", unresolved) as Section, seed, unknown);
-  const result = houseSchema.safeParse(complete);
+  const result = configSchema.safeParse(complete);
   const problems = [...unknown, ...(result.success ? dangling(result.data) : problemsOf(result.error))];
   const withoutProvider = new Set([...unserved, ...seed.models.map(({ id }) => id)]);
   const file = result.success ? withServedAliases(withAddresses(result.data), withoutProvider, problems) : undefined;
@@ -95,7 +95,7 @@ function check(
 }
 
 /** Every part of Sluice takes the address of a provider from its base URL. */
-const withAddresses = (file: HouseFile): HouseFile => ({
+const withAddresses = (file: ConfigFile): ConfigFile => ({
   ...file,
   providers: file.providers.map((entry) => {
     const base_url = entry.base_url ?? cloudAddress(entry);
@@ -103,7 +103,7 @@ const withAddresses = (file: HouseFile): HouseFile => ({
   }),
 });
 
-function withServedAliases(file: HouseFile, unserved: ReadonlySet<string>, problems: string[]): HouseFile {
+function withServedAliases(file: ConfigFile, unserved: ReadonlySet<string>, problems: string[]): ConfigFile {
   if (file.model_aliases.length === 0) return file;
   const served = new Set(file.models.map(({ id }) => id));
   return { ...file, model_aliases: servedAliases(file.model_aliases, served, unserved, problems) };
@@ -114,7 +114,7 @@ function withServedAliases(file: HouseFile, unserved: ReadonlySet<string>, probl
  * @param unusable reasons by provider id
  * @throws ConfigError when the rest of the file refers to a removed entry
  */
-export function leaveOut(loaded: LoadedHouse, unusable: ReadonlyMap<string, string>, path: string): LoadedHouse {
+export function leaveOut(loaded: LoadedConfig, unusable: ReadonlyMap<string, string>, path: string): LoadedConfig {
   if (unusable.size === 0) return loaded;
   const { file, leftOut } = loaded;
   const providers = file.providers.filter(({ id }) => !unusable.has(id));

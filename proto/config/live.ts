@@ -138,7 +138,7 @@ export class LiveFile<Loaded> {
 function reloadCounter(registry: Registry): Counter<"result"> {
   const counter = new Counter({
     name: "sluice_config_reloads_total",
-    help: "Readings of the house file after the first, by result: success or failure.",
+    help: "Readings of the configuration file after the first, by result: success or failure.",
     labelNames: ["result"],
     registers: [registry],
   });

@@ -1,5 +1,5 @@
 /** Prints the JSON Schema of the configuration file, for editors. `npm run gen` updates the copy next to the default file. */
 import { z } from "zod";
-import { houseSchema } from "./schema.ts";
+import { configSchema } from "./schema.ts";
 
-process.stdout.write(`${JSON.stringify(z.toJSONSchema(houseSchema, { io: "input" }), null, 2)}\n`);
+process.stdout.write(`${JSON.stringify(z.toJSONSchema(configSchema, { io: "input" }), null, 2)}\n`);

@@ -1,10 +1,10 @@
 /** Checks references between sections of the configuration file. */
 import { cloudOf, cloudProblems } from "./clouds.ts";
 import { dialectTraits } from "./provider.ts";
-import type { HouseFile } from "./schema.ts";
+import type { ConfigFile } from "./schema.ts";
 
 /** Finds duplicate ids, endpoints of unknown providers, and roles with unknown models. */
-export function dangling(file: HouseFile): string[] {
+export function dangling(file: ConfigFile): string[] {
   const problems: string[] = [];
   const known = new Set<string>();
   for (const [index, entry] of file.providers.entries()) {

@@ -19,7 +19,7 @@ import { sinkSections } from "./sinks/sinks.ts";
 import { tools } from "./tools.ts";
 import { search, webFetch } from "./web.ts";
 
-export const houseSchema = z.strictObject({
+export const configSchema = z.strictObject({
   host: gatewayHost,
   console: consoleSection.prefault({}),
   echo: z
@@ -60,12 +60,12 @@ export const edgeSchema = z.object({
   detectors: z.array(namedDetector).default([]),
 });
 
-export type HouseFile = z.infer<typeof houseSchema>;
-export type ProviderSettings = HouseFile["providers"][number];
-export type ModelSettings = HouseFile["models"][number];
+export type ConfigFile = z.infer<typeof configSchema>;
+export type ProviderSettings = ConfigFile["providers"][number];
+export type ModelSettings = ConfigFile["models"][number];
 export type EndpointSettings = ModelSettings["endpoints"][number];
-export type InternalModels = HouseFile["internal_models"];
-export type Limits = HouseFile["limits"];
-export type Compat = HouseFile["compat"];
+export type InternalModels = ConfigFile["internal_models"];
+export type Limits = ConfigFile["limits"];
+export type Compat = ConfigFile["compat"];
 export type ConsoleSettings = EdgeSettings["console"];
 export type EdgeSettings = z.infer<typeof edgeSchema>;

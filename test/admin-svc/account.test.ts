@@ -18,33 +18,33 @@ import { KeyKind, hashKey, mintKey } from "@sluice/proto/lib/ids/key.js";
 import { sql } from "kysely";
 import { eventually } from "../support/processes.ts";
 import {
-  type AdminHouse,
+  type AdminInstallation,
   addKey,
   addWorkspace,
   administrate,
   bearer,
-  openHouse,
+  openInstallation,
   operator,
   resolveKey,
-} from "./house.ts";
+} from "./installation.ts";
 import { Watching } from "./watching.ts";
 
-let house: AdminHouse;
+let installation: AdminInstallation;
 let account: Metadata;
 /** A manager and a key of a workspace without any other records. */
 let elsewhere: { readonly manager: Metadata; readonly hash: string };
 beforeAll(async () => {
-  house = await openHouse();
+  installation = await openInstallation();
   account = bearer(await addAccountKey());
-  const workspaceId = await addWorkspace(house.database);
-  const manager = await addKey(house.database, { workspaceId, kind: KeyKind.MANAGEMENT });
-  elsewhere = { manager: bearer(manager), hash: hashKey(await addKey(house.database, { workspaceId })) };
+  const workspaceId = await addWorkspace(installation.database);
+  const manager = await addKey(installation.database, { workspaceId, kind: KeyKind.MANAGEMENT });
+  elsewhere = { manager: bearer(manager), hash: hashKey(await addKey(installation.database, { workspaceId })) };
 });
-afterAll(() => house?.close());
+afterAll(() => installation?.close());
 
 async function addAccountKey(): Promise<string> {
   const key = mintKey(KeyKind.MANAGEMENT);
-  await createKey(house.database, { ...operator(), ofAccount: true }, { name: "account", key, account: true });
+  await createKey(installation.database, { ...operator(), ofAccount: true }, { name: "account", key, account: true });
   return key;
 }
 
@@ -54,22 +54,26 @@ type Settings = Omit<MessageInitShape<typeof CreateGuardrailRequestSchema>, "$ty
 const contentFilters = [{ pattern: "secret", label: "Secret", action: FilterAction.BLOCK }];
 
 async function make(settings: Settings = {}, by = account) {
-  const made = await administrate(house, method.createGuardrail, { name: "g", contentFilters, ...settings }, by);
+  const made = await administrate(installation, method.createGuardrail, { name: "g", contentFilters, ...settings }, by);
   return { id: made.guardrail?.id ?? "", generation: made.generation, guardrail: made.guardrail };
 }
 const change = (id: string, settings: Settings, paths: string[], by = account) =>
-  administrate(house, method.updateGuardrail, { guardrail: { id, ...settings }, updateMask: { paths } }, by);
-const remove = (guardrailId: string, by = account) => administrate(house, method.deleteGuardrail, { guardrailId }, by);
-const list = async (by: Metadata) => (await administrate(house, method.listGuardrails, {}, by)).guardrails;
+  administrate(installation, method.updateGuardrail, { guardrail: { id, ...settings }, updateMask: { paths } }, by);
+const remove = (guardrailId: string, by = account) =>
+  administrate(installation, method.deleteGuardrail, { guardrailId }, by);
+const list = async (by: Metadata) => (await administrate(installation, method.listGuardrails, {}, by)).guardrails;
 
 const underOf = async (hash: string) =>
-  (await resolveKey(house.client, hash)).caller?.workspaceGuardrails.map(({ id, accountDefault }) => [
+  (await resolveKey(installation.client, hash)).caller?.workspaceGuardrails.map(({ id, accountDefault }) => [
     id,
     accountDefault,
   ]);
 
 const logged = async (generation: bigint) => {
-  const row = house.database.selectFrom("policy_log").select("key_hashes").where("generation", "=", String(generation));
+  const row = installation.database
+    .selectFrom("policy_log")
+    .select("key_hashes")
+    .where("generation", "=", String(generation));
   return (await row.executeTakeFirstOrThrow()).key_hashes;
 };
 
@@ -79,9 +83,9 @@ afterEach(async () => {
 
 describe("a guardrail of the account", () => {
   test("holds for every key of every workspace, before the workspace's own, until it is unset or deleted", async () => {
-    const own = hashKey(await addKey(house.database));
+    const own = hashKey(await addKey(installation.database));
     const shared = await make({ name: "workspace", workspaceDefault: true });
-    const watching = new Watching(house.port);
+    const watching = new Watching(installation.port);
     await watching.hear((message) => message.all);
     const made = await make({ name: "account", accountDefault: true });
     expect(made.guardrail).toMatchObject({
@@ -92,7 +96,7 @@ describe("a guardrail of the account", () => {
     expect(await logged(made.generation)).toBeNull();
     expect((await watching.hear((message) => message.generation === made.generation)).all).toBe(true);
     watching.leave();
-    const late = hashKey(await addKey(house.database));
+    const late = hashKey(await addKey(installation.database));
     for (const hash of [own, late]) {
       expect(await underOf(hash)).toEqual([
         [made.id, true],
@@ -112,15 +116,15 @@ describe("a guardrail of the account", () => {
   });
 
   test("takes precedence over a guardrail of the key's own", async () => {
-    const hash = hashKey(await addKey(house.database));
+    const hash = hashKey(await addKey(installation.database));
     const { id } = await make({ accountDefault: true });
-    await administrate(house, method.assignKeys, { guardrailId: id, keyHashes: [hash] }, account);
-    const { caller } = await resolveKey(house.client, hash);
+    await administrate(installation, method.assignKeys, { guardrailId: id, keyHashes: [hash] }, account);
+    const { caller } = await resolveKey(installation.client, hash);
     expect([caller?.guardrail?.id, caller?.workspaceGuardrails]).toEqual([id, []]);
   });
 
   test("with a budget makes every key's calls reserve an amount; in audit mode, or for an unknown key, none do", async () => {
-    const asks = async (hash: string) => (await resolveKey(house.client, hash)).caller?.hasBudget;
+    const asks = async (hash: string) => (await resolveKey(installation.client, hash)).caller?.hasBudget;
     expect(await asks(elsewhere.hash)).toBe(false);
     const { id } = await make({ accountDefault: true, limitUsd: "1", resetInterval: "daily" });
     expect([await asks(elsewhere.hash), await asks("0".repeat(64))]).toEqual([true, undefined]);
@@ -132,7 +136,7 @@ describe("a guardrail of the account", () => {
     const { id, generation } = await make({ accountDefault: true });
     await change(id, {}, ["account_default"]);
     const about = { workspaceId: defaultWorkspaceId, target: id, limit: 10 };
-    const { rows } = await listAudit(house.database, about);
+    const { rows } = await listAudit(installation.database, about);
     expect(rows.toReversed()).toMatchObject([
       { action: "guardrails.create", generation: String(generation), after: { account_default: true } },
       { action: "guardrails.update", before: { account_default: true }, after: { account_default: false } },
@@ -149,13 +153,13 @@ describe("callers without administration of the account", () => {
   const notFound = { reason: FaultReason.NOT_FOUND, message: "Guardrail not found" };
   let ordinary: Metadata;
   beforeEach(async () => {
-    ordinary = bearer(await addKey(house.database, { kind: KeyKind.MANAGEMENT }));
+    ordinary = bearer(await addKey(installation.database, { kind: KeyKind.MANAGEMENT }));
   });
 
   test("in the default workspace see account guardrails and change none", async () => {
     const { id, guardrail } = await make({ accountDefault: true });
-    const before = await currentGeneration(house.database);
-    expect((await administrate(house, method.getGuardrail, { guardrailId: id }, ordinary)).guardrail).toEqual(
+    const before = await currentGeneration(installation.database);
+    expect((await administrate(installation, method.getGuardrail, { guardrailId: id }, ordinary)).guardrail).toEqual(
       guardrail,
     );
     expect(await list(ordinary)).toEqual([guardrail]);
@@ -169,7 +173,7 @@ describe("callers without administration of the account", () => {
       accountDefault: false,
     });
     expect(await list(ordinary)).toEqual([guardrail, expect.objectContaining({ id: own.id, accountDefault: false })]);
-    expect(await currentGeneration(house.database)).toBe(before);
+    expect(await currentGeneration(installation.database)).toBe(before);
   });
 
   test("in another workspace neither see nor change account guardrails", async () => {
@@ -177,11 +181,11 @@ describe("callers without administration of the account", () => {
     const { manager, hash } = elsewhere;
     expect(await list(manager)).toEqual([]);
     for (const asked of [
-      () => administrate(house, method.getGuardrail, { guardrailId: id }, manager),
+      () => administrate(installation, method.getGuardrail, { guardrailId: id }, manager),
       () => change(id, { name: "x" }, ["name"], manager),
       () => remove(id, manager),
-      () => administrate(house, method.assignKeys, { guardrailId: id, keyHashes: [hash] }, manager),
-      () => administrate(house, method.listKeyAssignments, { guardrailId: id }, manager),
+      () => administrate(installation, method.assignKeys, { guardrailId: id, keyHashes: [hash] }, manager),
+      () => administrate(installation, method.listKeyAssignments, { guardrailId: id }, manager),
     ])
       await expect(asked()).rejects.toMatchObject(notFound);
     await expect(make({ accountDefault: true }, manager)).rejects.toMatchObject(denied);
@@ -192,19 +196,19 @@ describe("callers without administration of the account", () => {
   test("can make no key of the account, and no other workspace has one", async () => {
     const key = mintKey(KeyKind.MANAGEMENT);
     const named = { name: "k", key, account: true };
-    await expect(createKey(house.database, operator(), named)).rejects.toThrow(AccountError);
-    const workspaceId = await addWorkspace(house.database);
+    await expect(createKey(installation.database, operator(), named)).rejects.toThrow(AccountError);
+    const workspaceId = await addWorkspace(installation.database);
     const foreign = { ...operator(workspaceId), ofAccount: true };
-    await expect(createKey(house.database, foreign, named)).rejects.toThrow("api_keys_check");
+    await expect(createKey(installation.database, foreign, named)).rejects.toThrow("api_keys_check");
     const inference = { ...named, key: mintKey(KeyKind.INFERENCE) };
-    await expect(createKey(house.database, { ...operator(), ofAccount: true }, inference)).rejects.toThrow(
+    await expect(createKey(installation.database, { ...operator(), ofAccount: true }, inference)).rejects.toThrow(
       "api_keys_check",
     );
   });
 
   test("an account key keeps its rights when rotated, and loses them when revoked", async () => {
     const old = await addAccountKey();
-    const rotated = await rotateKey(house.database, operator(), hashKey(old), () => mintKey(KeyKind.MANAGEMENT));
+    const rotated = await rotateKey(installation.database, operator(), hashKey(old), () => mintKey(KeyKind.MANAGEMENT));
     const { id } = await make({ accountDefault: true }, bearer(rotated?.key ?? ""));
     await expect(remove(id, bearer(old))).rejects.toMatchObject({ reason: FaultReason.UNAUTHENTICATED });
   });
@@ -213,29 +217,29 @@ describe("callers without administration of the account", () => {
 describe("a change of the account's guardrails is all or nothing", () => {
   /** Checks for no change in the table, in the policy feed and in the policy in force. */
   async function isUntouched(work: () => Promise<void>): Promise<void> {
-    const before = await currentGeneration(house.database);
-    const rows = await listGuardrails(house.database, defaultWorkspaceId);
+    const before = await currentGeneration(installation.database);
+    const rows = await listGuardrails(installation.database, defaultWorkspaceId);
     await work();
-    expect(await currentGeneration(house.database)).toBe(before);
-    expect(await listGuardrails(house.database, defaultWorkspaceId)).toEqual(rows);
+    expect(await currentGeneration(installation.database)).toBe(before);
+    expect(await listGuardrails(installation.database, defaultWorkspaceId)).toEqual(rows);
     expect(await underOf(elsewhere.hash)).toEqual([]);
   }
 
   test("when its entry cannot be written", () =>
     isUntouched(async () => {
       await sql`alter table audit_log add constraint refused check (action <> 'guardrails.create') not valid`.execute(
-        house.database,
+        installation.database,
       );
       try {
         await expect(make({ accountDefault: true })).rejects.toMatchObject({ reason: FaultReason.INTERNAL });
       } finally {
-        await sql`alter table audit_log drop constraint refused`.execute(house.database);
+        await sql`alter table audit_log drop constraint refused`.execute(installation.database);
       }
     }));
 
   test("when its connection dies before the commit", () =>
     isUntouched(async () => {
-      const dies = house.database.transaction().execute(async (holder) => {
+      const dies = installation.database.transaction().execute(async (holder) => {
         // The last statement of the change waits for this row.
         await sql`select from policy_generation for update`.execute(holder);
         const making = make({ accountDefault: true });

@@ -9,7 +9,7 @@ import { KeyKind, hashKey } from "@sluice/proto/lib/ids/key.js";
 import { dial } from "@sluice/proto/lib/rpc/dial.js";
 import { sql } from "kysely";
 import {
-  type AdminHouse,
+  type AdminInstallation,
   addGuardrail,
   addKey,
   addKeys,
@@ -17,22 +17,22 @@ import {
   administrate,
   assign,
   bearer,
-  openHouse,
+  openInstallation,
   patiently,
   unassign,
   operator,
-} from "./house.ts";
+} from "./installation.ts";
 import { Random } from "../fuzz/random.ts";
 import { fixedSeed } from "../support/runner/fixed-seed.ts";
 
-let house: AdminHouse;
+let installation: AdminInstallation;
 beforeAll(async () => {
-  house = await openHouse();
+  installation = await openInstallation();
 });
-afterAll(() => house.close());
+afterAll(() => installation.close());
 
 const holders = async (keyHashes: string[]) => {
-  const rows = await house.database
+  const rows = await installation.database
     .selectFrom("guardrail_key_assignments")
     .selectAll()
     .where("key_hash", "in", keyHashes)
@@ -52,12 +52,12 @@ function shuffled(list: readonly string[]): string[] {
 }
 
 test("eight clients assign the same 500 keys to two guardrails: each call is all or nothing, and all succeed", async () => {
-  const keyHashes = await addKeys(house.database, 500);
-  const guardrails = [await addGuardrail(house.database), await addGuardrail(house.database)];
-  const clients = Array.from({ length: 8 }, () => dial(`127.0.0.1:${house.port}`));
-  const admin = bearer(house.managementKey);
+  const keyHashes = await addKeys(installation.database, 500);
+  const guardrails = [await addGuardrail(installation.database), await addGuardrail(installation.database)];
+  const clients = Array.from({ length: 8 }, () => dial(`127.0.0.1:${installation.port}`));
+  const admin = bearer(installation.managementKey);
   for (let round = 0; round < 20; round++) {
-    const before = await currentGeneration(house.database);
+    const before = await currentGeneration(installation.database);
     const answers = await Promise.all(
       clients.map((client, i) =>
         patiently(() => assign(client, guardrails[i % 2] as string, shuffled(keyHashes), admin)),
@@ -71,25 +71,25 @@ test("eight clients assign the same 500 keys to two guardrails: each call is all
     const steps = answers.map((answer) => Number(answer.generation - before));
     // At most one generation for each call, and each generation named by an answer.
     expect(Math.max(...steps)).toBeLessThanOrEqual(8);
-    expect(await currentGeneration(house.database)).toBe(before + BigInt(Math.max(...steps)));
+    expect(await currentGeneration(installation.database)).toBe(before + BigInt(Math.max(...steps)));
   }
   for (const client of clients) client.close();
   // A deadlock would be retried and go unseen, for a price: each costs the server's deadlock_timeout.
   const { rows } = await sql<{ deadlocks: number }>`
-    select deadlocks::int from pg_stat_database where datname = current_database()`.execute(house.database);
+    select deadlocks::int from pg_stat_database where datname = current_database()`.execute(installation.database);
   expect(rows).toEqual([{ deadlocks: 0 }]);
 }, 900_000);
 
 test("overlapping concurrent assignments and removals: each removal counts exactly the keys it changed", async () => {
-  const keyHashes = await addKeys(house.database, 200);
-  const [a, b] = [await addGuardrail(house.database), await addGuardrail(house.database)];
-  const admin = bearer(house.managementKey);
+  const keyHashes = await addKeys(installation.database, 200);
+  const [a, b] = [await addGuardrail(installation.database), await addGuardrail(installation.database)];
+  const admin = bearer(installation.managementKey);
   for (let round = 0; round < 10; round++) {
-    await assign(house.client, a, keyHashes, admin);
+    await assign(installation.client, a, keyHashes, admin);
     const removals = [0, 50, 100].map((start) =>
-      patiently(() => unassign(house.client, a, keyHashes.slice(start, start + 100), admin)),
+      patiently(() => unassign(installation.client, a, keyHashes.slice(start, start + 100), admin)),
     );
-    const moved = patiently(() => assign(house.client, b, shuffled(keyHashes.slice(80, 120)), admin));
+    const moved = patiently(() => assign(installation.client, b, shuffled(keyHashes.slice(80, 120)), admin));
     const counts = (await Promise.all(removals)).map((answer) => answer.unassignedCount);
     expect((await moved).assignedCount).toBe(40);
     const held = await holders(keyHashes);
@@ -99,17 +99,17 @@ test("overlapping concurrent assignments and removals: each removal counts exact
     const taken = counts.reduce((sum, count) => sum + count, 0);
     expect(taken).toBeGreaterThanOrEqual(160);
     expect(taken).toBeLessThanOrEqual(200);
-    await unassign(house.client, b, keyHashes, admin);
+    await unassign(installation.client, b, keyHashes, admin);
   }
 }, 900_000);
 
 describe("the count of an assignment", () => {
   test("includes distinct known keys; unknown hashes, upper-case hashes and revoked keys are left out", async () => {
-    const [first, second, revoked] = (await addKeys(house.database, 3)) as [string, string, string];
-    await revokeKey(house.database, operator(), revoked);
-    const id = await addGuardrail(house.database);
+    const [first, second, revoked] = (await addKeys(installation.database, 3)) as [string, string, string];
+    await revokeKey(installation.database, operator(), revoked);
+    const id = await addGuardrail(installation.database);
     const list = [first, first, second, revoked, "0".repeat(64), "unknown", second.toUpperCase()];
-    const answer = await assign(house.client, id, list, bearer(house.managementKey));
+    const answer = await assign(installation.client, id, list, bearer(installation.managementKey));
     expect(answer.assignedCount).toBe(2);
     expect(await holders([first, second, revoked])).toEqual(
       new Map([
@@ -120,27 +120,31 @@ describe("the count of an assignment", () => {
   });
 
   test("includes keys already assigned, without a change of policy", async () => {
-    const keyHashes = await addKeys(house.database, 2);
-    const id = await addGuardrail(house.database);
-    const admin = bearer(house.managementKey);
-    const first = await assign(house.client, id, keyHashes, admin);
-    const again = await assign(house.client, id, keyHashes, admin);
+    const keyHashes = await addKeys(installation.database, 2);
+    const id = await addGuardrail(installation.database);
+    const admin = bearer(installation.managementKey);
+    const first = await assign(installation.client, id, keyHashes, admin);
+    const again = await assign(installation.client, id, keyHashes, admin);
     expect(again.assignedCount).toBe(2);
     expect(again.generation).toBe(first.generation);
-    const log = await house.database.selectFrom("policy_log").selectAll().orderBy("generation", "desc").execute();
+    const log = await installation.database
+      .selectFrom("policy_log")
+      .selectAll()
+      .orderBy("generation", "desc")
+      .execute();
     expect(log[0]).toMatchObject({ generation: String(first.generation) });
     expect(log[0]?.key_hashes?.sort()).toEqual([...keyHashes].sort());
   });
 
   test("of a removal includes only keys with this guardrail", async () => {
-    const [mine, other, none] = (await addKeys(house.database, 3)) as [string, string, string];
-    const [a, b] = [await addGuardrail(house.database), await addGuardrail(house.database)];
-    const admin = bearer(house.managementKey);
-    await assign(house.client, a, [mine], admin);
-    const { generation } = await assign(house.client, b, [other], admin);
-    expect((await unassign(house.client, b, [mine, none], admin)).unassignedCount).toBe(0);
-    expect(await currentGeneration(house.database)).toBe(generation);
-    const answer = await unassign(house.client, a, [mine, mine, other, none], admin);
+    const [mine, other, none] = (await addKeys(installation.database, 3)) as [string, string, string];
+    const [a, b] = [await addGuardrail(installation.database), await addGuardrail(installation.database)];
+    const admin = bearer(installation.managementKey);
+    await assign(installation.client, a, [mine], admin);
+    const { generation } = await assign(installation.client, b, [other], admin);
+    expect((await unassign(installation.client, b, [mine, none], admin)).unassignedCount).toBe(0);
+    expect(await currentGeneration(installation.database)).toBe(generation);
+    const answer = await unassign(installation.client, a, [mine, mine, other, none], admin);
     expect(answer.unassignedCount).toBe(1);
     expect(answer.generation).toBe(generation + 1n);
     expect(await holders([mine, other, none])).toEqual(new Map([[other, b]]));
@@ -150,30 +154,30 @@ describe("the count of an assignment", () => {
 describe("the list", () => {
   const { listKeyAssignments } = GuardrailService.method;
   const list = (request: { guardrailId?: string; offset?: number; limit?: number }) =>
-    administrate(house, listKeyAssignments, request);
+    administrate(installation, listKeyAssignments, request);
   const hashes = ({ assignments }: { assignments: KeyAssignment[] }) => assignments.map(({ keyHash }) => keyHash);
 
   test("shows the key of each guardrail, the time of its assignment and the author", async () => {
-    const id = await addGuardrail(house.database);
+    const id = await addGuardrail(installation.database);
     expect(await list({ guardrailId: id })).toMatchObject({ assignments: [], totalCount: 0n });
-    const [first, second] = (await addKeys(house.database, 2)) as [string, string];
-    await assign(house.client, id, [first], bearer(house.managementKey));
-    await assign(house.client, id, [second], bearer(house.managementKey));
+    const [first, second] = (await addKeys(installation.database, 2)) as [string, string];
+    await assign(installation.client, id, [first], bearer(installation.managementKey));
+    await assign(installation.client, id, [second], bearer(installation.managementKey));
     const listed = await list({ guardrailId: id });
     expect([hashes(listed), listed.totalCount]).toEqual([[first, second], 2n]);
     expect(listed.assignments[0]).toMatchObject({
       guardrailId: id,
       keyName: "test",
       keyLabel: "sk-sl-test...test",
-      assignedBy: hashKey(house.managementKey),
+      assignedBy: hashKey(installation.managementKey),
     });
     const [before] = listed.assignments;
     expect(Math.abs(timestampMs(before?.createdAt ?? timestampNow()) - Date.now())).toBeLessThan(60_000);
     // To assign what is assigned changes nothing; to assign something else makes another assignment.
-    await assign(house.client, id, [first], bearer(house.managementKey));
+    await assign(installation.client, id, [first], bearer(installation.managementKey));
     expect((await list({ guardrailId: id })).assignments[0]).toEqual(before);
-    const other = await addGuardrail(house.database);
-    await assign(house.client, other, [first], bearer(house.managementKey));
+    const other = await addGuardrail(installation.database);
+    await assign(installation.client, other, [first], bearer(installation.managementKey));
     expect(hashes(await list({ guardrailId: id }))).toEqual([second]);
     const [after] = (await list({ guardrailId: other })).assignments;
     expect(after).toMatchObject({ guardrailId: other, keyHash: first });
@@ -181,19 +185,19 @@ describe("the list", () => {
   });
 
   test("has pages, of all guardrails or one, of the caller's workspace only", async () => {
-    const workspaceId = await addWorkspace(house.database);
-    const foreignKey = hashKey(await addKey(house.database, { workspaceId }));
-    const foreign = await addGuardrail(house.database, workspaceId);
-    const manager = bearer(await addKey(house.database, { workspaceId, kind: KeyKind.MANAGEMENT }));
+    const workspaceId = await addWorkspace(installation.database);
+    const foreignKey = hashKey(await addKey(installation.database, { workspaceId }));
+    const foreign = await addGuardrail(installation.database, workspaceId);
+    const manager = bearer(await addKey(installation.database, { workspaceId, kind: KeyKind.MANAGEMENT }));
     const { totalCount: before } = await list({});
-    await assign(house.client, foreign, [foreignKey], manager);
+    await assign(installation.client, foreign, [foreignKey], manager);
     expect((await list({})).totalCount).toBe(before);
-    const theirs = await administrate(house, listKeyAssignments, {}, manager);
+    const theirs = await administrate(installation, listKeyAssignments, {}, manager);
     expect([hashes(theirs), theirs.totalCount]).toEqual([[foreignKey], 1n]);
 
-    const keyHashes = (await addKeys(house.database, 120)).toSorted();
-    const id = await addGuardrail(house.database);
-    await assign(house.client, id, keyHashes, bearer(house.managementKey));
+    const keyHashes = (await addKeys(installation.database, 120)).toSorted();
+    const id = await addGuardrail(installation.database);
+    await assign(installation.client, id, keyHashes, bearer(installation.managementKey));
     expect((await list({})).totalCount).toBe(before + 120n);
     // All assignments of one call have the same time, so the hash decides the order.
     expect(hashes(await list({ guardrailId: id }))).toEqual(keyHashes.slice(0, 50));
@@ -215,19 +219,19 @@ describe("the list", () => {
 
 describe("another workspace", () => {
   test("has guardrails that are not found and keys that are not counted, and nothing of it changes", async () => {
-    const workspaceId = await addWorkspace(house.database);
-    const foreignKey = hashKey(await addKey(house.database, { workspaceId }));
-    const foreignGuardrail = await addGuardrail(house.database, workspaceId);
-    const [own] = (await addKeys(house.database, 1)) as [string];
-    const id = await addGuardrail(house.database);
-    const admin = bearer(house.managementKey);
-    await expect(assign(house.client, foreignGuardrail, [own], admin)).rejects.toMatchObject({
+    const workspaceId = await addWorkspace(installation.database);
+    const foreignKey = hashKey(await addKey(installation.database, { workspaceId }));
+    const foreignGuardrail = await addGuardrail(installation.database, workspaceId);
+    const [own] = (await addKeys(installation.database, 1)) as [string];
+    const id = await addGuardrail(installation.database);
+    const admin = bearer(installation.managementKey);
+    await expect(assign(installation.client, foreignGuardrail, [own], admin)).rejects.toMatchObject({
       reason: FaultReason.NOT_FOUND,
     });
-    await expect(unassign(house.client, foreignGuardrail, [foreignKey], admin)).rejects.toMatchObject({
+    await expect(unassign(installation.client, foreignGuardrail, [foreignKey], admin)).rejects.toMatchObject({
       reason: FaultReason.NOT_FOUND,
     });
-    expect((await assign(house.client, id, [own, foreignKey], admin)).assignedCount).toBe(1);
+    expect((await assign(installation.client, id, [own, foreignKey], admin)).assignedCount).toBe(1);
     expect(await holders([own, foreignKey])).toEqual(new Map([[own, id]]));
   });
 });
@@ -236,8 +240,10 @@ describe("guardrail ids", () => {
   test.each(["00000000-0000-4000-8000-0000000000ff", "", "../keys", "not a uuid", "x".repeat(10_000), "a\0b"])(
     "%# is not found",
     async (id) => {
-      const [keyHash] = await addKeys(house.database, 1);
-      await expect(assign(house.client, id, [keyHash as string], bearer(house.managementKey))).rejects.toMatchObject({
+      const [keyHash] = await addKeys(installation.database, 1);
+      await expect(
+        assign(installation.client, id, [keyHash as string], bearer(installation.managementKey)),
+      ).rejects.toMatchObject({
         reason: FaultReason.NOT_FOUND,
         status: 404,
         message: "Guardrail not found",
@@ -246,10 +252,10 @@ describe("guardrail ids", () => {
   );
 
   test("in upper case are different ids", async () => {
-    const id = await addGuardrail(house.database);
-    const admin = bearer(house.managementKey);
-    await expect(assign(house.client, id.toUpperCase(), ["x"], admin)).rejects.toMatchObject({ status: 404 });
-    await expect(assign(house.client, id, ["x"], admin)).resolves.toMatchObject({ assignedCount: 0 });
+    const id = await addGuardrail(installation.database);
+    const admin = bearer(installation.managementKey);
+    await expect(assign(installation.client, id.toUpperCase(), ["x"], admin)).rejects.toMatchObject({ status: 404 });
+    await expect(assign(installation.client, id, ["x"], admin)).resolves.toMatchObject({ assignedCount: 0 });
   });
 });
 
@@ -271,17 +277,17 @@ describe("limits of key_hashes", () => {
   ];
 
   test.each(accepted)("%s is accepted", async (_, keyHashes) => {
-    const id = await addGuardrail(house.database);
-    const admin = bearer(house.managementKey);
-    await expect(assign(house.client, id, keyHashes, admin)).resolves.toMatchObject({ assignedCount: 0 });
-    await expect(unassign(house.client, id, keyHashes, admin)).resolves.toMatchObject({ unassignedCount: 0 });
+    const id = await addGuardrail(installation.database);
+    const admin = bearer(installation.managementKey);
+    await expect(assign(installation.client, id, keyHashes, admin)).resolves.toMatchObject({ assignedCount: 0 });
+    await expect(unassign(installation.client, id, keyHashes, admin)).resolves.toMatchObject({ unassignedCount: 0 });
   });
 
   test.each(refused)("%s is refused", async (_, keyHashes, message) => {
-    const id = await addGuardrail(house.database);
+    const id = await addGuardrail(installation.database);
     const fault = { reason: FaultReason.INVALID_REQUEST, status: 400, message };
-    const admin = bearer(house.managementKey);
-    await expect(assign(house.client, id, keyHashes, admin)).rejects.toMatchObject(fault);
-    await expect(unassign(house.client, id, keyHashes, admin)).rejects.toMatchObject(fault);
+    const admin = bearer(installation.managementKey);
+    await expect(assign(installation.client, id, keyHashes, admin)).rejects.toMatchObject(fault);
+    await expect(unassign(installation.client, id, keyHashes, admin)).rejects.toMatchObject(fault);
   });
 });

@@ -17,7 +17,7 @@ import { findShortest, measureElapsedMs } from "../support/clock.ts";
 import { samplesOf } from "../support/metrics.ts";
 import { eventually } from "../support/processes.ts";
 import {
-  type AdminHouse,
+  type AdminInstallation,
   addGuardrail,
   addKey,
   addKeys,
@@ -25,23 +25,23 @@ import {
   administrate,
   assign,
   bearer,
-  openHouse,
+  openInstallation,
   operator,
   patiently,
   serviceToken,
   timeoutMs,
   unassign,
-} from "./house.ts";
+} from "./installation.ts";
 
-let house: AdminHouse;
+let installation: AdminInstallation;
 beforeAll(async () => {
-  house = await openHouse();
+  installation = await openInstallation();
 });
-afterAll(() => house?.close());
+afterAll(() => installation?.close());
 
 /** Runs the work while another transaction locks the keys. */
 const holding = <Result>(keyHashes: readonly string[], work: () => Promise<Result>): Promise<Result> =>
-  house.database.transaction().execute(async (holder) => {
+  installation.database.transaction().execute(async (holder) => {
     // Postgres would end this transaction after five idle seconds, and release its locks.
     await sql`set local idle_in_transaction_session_timeout = 0`.execute(holder);
     await holder.selectFrom("api_keys").select("hash").where("hash", "in", keyHashes).forUpdate().execute();
@@ -52,7 +52,7 @@ const reserve = (keyHash: string) => {
   const { reserveBudget } = LedgerService.method;
   const wanted = { turnId: randomUUID(), attempt: 1, keyHash, workspaceId: defaultWorkspaceId, amountUsd: "0.1" };
   return call(
-    house.client,
+    installation.client,
     reserveBudget,
     create(reserveBudget.input, wanted),
     serviceMetadata(serviceToken),
@@ -61,53 +61,53 @@ const reserve = (keyHash: string) => {
 };
 
 test("sixty blocked changes of the same keys leave connections to other callers, and all succeed", async () => {
-  const keyHashes = await addKeys(house.database, 60);
-  const guardrails = [await addGuardrail(house.database), await addGuardrail(house.database)];
-  const admin = bearer(house.managementKey);
+  const keyHashes = await addKeys(installation.database, 60);
+  const guardrails = [await addGuardrail(installation.database), await addGuardrail(installation.database)];
+  const admin = bearer(installation.managementKey);
   let bulks: Promise<number>[] = [];
   await holding(keyHashes.slice(59), async () => {
     bulks = Array.from({ length: 60 }, async (_, n) => {
       const [guardrail, listed] = [guardrails[n % 2] as string, keyHashes.slice(n)];
-      if (n % 3 === 2) return (await unassign(house.client, guardrail, listed, admin)).unassignedCount;
-      return (await assign(house.client, guardrail, listed, admin)).assignedCount;
+      if (n % 3 === 2) return (await unassign(installation.client, guardrail, listed, admin)).unassignedCount;
+      return (await assign(installation.client, guardrail, listed, admin)).assignedCount;
     });
-    await administrate(house, EndUserService.method.createEndUser, { user: "alice" });
+    await administrate(installation, EndUserService.method.createEndUser, { user: "alice" });
     expect(await reserve(keyHashes[0] as string)).toMatchObject({ admitted: true });
   });
   const counts = await Promise.all(bulks);
   const assigned = counts.filter((_, n) => n % 3 !== 2);
   expect(assigned).toEqual(Array.from({ length: 60 }, (_, n) => 60 - n).filter((_, n) => n % 3 !== 2));
-  const [state] = await auditStates(house.database);
+  const [state] = await auditStates(installation.database);
   expect(state).toMatchObject({ wrong: [] });
 });
 
 test("blocked changes of more workspaces than connections leave connections, too", async () => {
-  const [own] = (await addKeys(house.database, 1)) as [string];
+  const [own] = (await addKeys(installation.database, 1)) as [string];
   const workspaces: { manager: string; keyHash: string; guardrail: string }[] = [];
   for (let n = 0; n < 10; n++) {
-    const workspaceId = await addWorkspace(house.database);
+    const workspaceId = await addWorkspace(installation.database);
     workspaces.push({
-      manager: await addKey(house.database, { workspaceId, kind: KeyKind.MANAGEMENT }),
-      keyHash: hashKey(await addKey(house.database, { workspaceId })),
-      guardrail: await addGuardrail(house.database, workspaceId),
+      manager: await addKey(installation.database, { workspaceId, kind: KeyKind.MANAGEMENT }),
+      keyHash: hashKey(await addKey(installation.database, { workspaceId })),
+      guardrail: await addGuardrail(installation.database, workspaceId),
     });
   }
   let bulks: Promise<AssignKeysResponse>[] = [];
   const keyHashes = workspaces.map(({ keyHash }) => keyHash);
   await holding(keyHashes, async () => {
     bulks = workspaces.map(({ manager, keyHash, guardrail }) =>
-      patiently(() => assign(house.client, guardrail, [keyHash], bearer(manager))),
+      patiently(() => assign(installation.client, guardrail, [keyHash], bearer(manager))),
     );
-    await administrate(house, EndUserService.method.createEndUser, { user: "bob" });
+    await administrate(installation, EndUserService.method.createEndUser, { user: "bob" });
     expect(await reserve(own)).toMatchObject({ admitted: true });
   });
   for (const { assignedCount } of await Promise.all(bulks)) expect(assignedCount).toBe(1);
 });
 
 test("changes blocked by a locked key are refused with a retry hint before the gateway's deadline", async () => {
-  const [held] = (await addKeys(house.database, 1)) as [string];
-  const guardrail = await addGuardrail(house.database);
-  const one = () => assign(house.client, guardrail, [held], bearer(house.managementKey));
+  const [held] = (await addKeys(installation.database, 1)) as [string];
+  const guardrail = await addGuardrail(installation.database);
+  const one = () => assign(installation.client, guardrail, [held], bearer(installation.managementKey));
   const refused = async () => {
     for (const outcome of await Promise.allSettled(Array.from({ length: 60 }, one))) {
       const reason = { reason: FaultReason.INTERNAL, status: 500, retryAfterMs: 1_000, shouldRetry: true };
@@ -121,26 +121,29 @@ test("changes blocked by a locked key are refused with a retry hint before the g
 /** Whether a statement waits for what another one holds. */
 async function waitsForLock(): Promise<boolean> {
   const waiting = sql`select 1 from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`;
-  return (await waiting.execute(house.database)).rows.length > 0;
+  return (await waiting.execute(installation.database)).rows.length > 0;
 }
 
 test("a change is dropped when its caller has disconnected, and is not counted as a failure", async () => {
-  const [held] = (await addKeys(house.database, 1)) as [string];
+  const [held] = (await addKeys(installation.database, 1)) as [string];
   const { assignKeys } = GuardrailService.method;
-  const request = create(assignKeys.input, { guardrailId: await addGuardrail(house.database), keyHashes: [held] });
-  const admin = bearer(house.managementKey);
+  const request = create(assignKeys.input, {
+    guardrailId: await addGuardrail(installation.database),
+    keyHashes: [held],
+  });
+  const admin = bearer(installation.managementKey);
   const ended = async () =>
-    samplesOf(await house.registry.metrics()).filter(({ labels: { method } }) => method === name);
+    samplesOf(await installation.registry.metrics()).filter(({ labels: { method } }) => method === name);
   const name = "sluice.admin.v1.GuardrailService/AssignKeys";
   const failures = async () => (await ended()).find(({ labels }) => labels["status"] === "INTERNAL")?.value;
   const before = await failures();
   let first: Promise<unknown> = Promise.resolve();
   await holding([held], async () => {
-    first = call(house.client, assignKeys, request, admin, timeoutMs);
+    first = call(installation.client, assignKeys, request, admin, timeoutMs);
     await eventually(waitsForLock);
-    await expect(call(house.client, assignKeys, request, admin, 100)).rejects.toMatchObject({ status: 408 });
+    await expect(call(installation.client, assignKeys, request, admin, 100)).rejects.toMatchObject({ status: 408 });
     // On the same connection: what comes after its end.
-    await administrate(house, EndUserService.method.createEndUser, { user: "carol" });
+    await administrate(installation, EndUserService.method.createEndUser, { user: "carol" });
   });
   await first;
   const left = ["CANCELLED", "DEADLINE_EXCEEDED"];
@@ -149,7 +152,7 @@ test("a change is dropped when its caller has disconnected, and is not counted a
 });
 
 const rowsOf = async (keyHashes: readonly string[]) => {
-  const rows = await house.database
+  const rows = await installation.database
     .selectFrom("guardrail_key_assignments")
     .selectAll()
     .where("key_hash", "in", keyHashes)
@@ -158,17 +161,17 @@ const rowsOf = async (keyHashes: readonly string[]) => {
 };
 
 test("changes in one batch apply in order, each with its own count and audit entry", async () => {
-  const [a, b, c, d] = (await addKeys(house.database, 4)) as [string, string, string, string];
-  const [first, second] = [await addGuardrail(house.database), await addGuardrail(house.database)];
-  const foreign = await addGuardrail(house.database, await addWorkspace(house.database));
+  const [a, b, c, d] = (await addKeys(installation.database, 4)) as [string, string, string, string];
+  const [first, second] = [await addGuardrail(installation.database), await addGuardrail(installation.database)];
+  const foreign = await addGuardrail(installation.database, await addWorkspace(installation.database));
   let requests = 0;
   const bulk = (verb: Bulk["verb"], guardrailId: string, ...keyHashes: string[]): Bulk => {
     const author = { ...operator(), keyHash: `key ${++requests}`, requestId: `bulks ${requests}` };
     return { author, verb, guardrailId, keyHashes };
   };
-  await changeAssignments(house.database, defaultWorkspaceId, [bulk("assign", first, d)]);
-  const [before, since] = [await rowsOf([d]), await currentGeneration(house.database)];
-  const { counts, change } = await changeAssignments(house.database, defaultWorkspaceId, [
+  await changeAssignments(installation.database, defaultWorkspaceId, [bulk("assign", first, d)]);
+  const [before, since] = [await rowsOf([d]), await currentGeneration(installation.database)];
+  const { counts, change } = await changeAssignments(installation.database, defaultWorkspaceId, [
     bulk("assign", first, b, a),
     bulk("assign", second, b, c, "f".repeat(64)),
     bulk("unassign", first, a, b),
@@ -188,7 +191,7 @@ test("changes in one batch apply in order, each with its own count and audit ent
   expect(after.get(d)).toMatchObject({ guardrail_id: first, assigned_by: "key 9" });
   expect(after.get(d)?.assignment_id).not.toBe(before.get(d)?.assignment_id);
 
-  const entries = await house.database
+  const entries = await installation.database
     .selectFrom("audit_log")
     .select(["actor", "action", "target", "before", "after", "generation"])
     .where("request_id", "like", "bulks %")
@@ -214,17 +217,17 @@ test("changes in one batch apply in order, each with its own count and audit ent
       generation: at,
     })),
   );
-  const [state] = await auditStates(house.database);
+  const [state] = await auditStates(installation.database);
   expect(state).toMatchObject({ wrong: [] });
 });
 
 test("changes for an unknown guardrail make no audit entry and no generation", async () => {
-  const [keyHash] = (await addKeys(house.database, 1)) as [string];
-  const since = await currentGeneration(house.database);
+  const [keyHash] = (await addKeys(installation.database, 1)) as [string];
+  const since = await currentGeneration(installation.database);
   const missing = { author: operator(), verb: "assign", guardrailId: randomUUID(), keyHashes: [keyHash] } as const;
-  const [before] = await auditStates(house.database);
-  const done = await changeAssignments(house.database, defaultWorkspaceId, [missing, missing]);
+  const [before] = await auditStates(installation.database);
+  const done = await changeAssignments(installation.database, defaultWorkspaceId, [missing, missing]);
   expect(done).toEqual({ counts: [undefined, undefined], change: undefined });
-  expect(await currentGeneration(house.database)).toBe(since);
-  expect((await auditStates(house.database))[0]).toEqual(before);
+  expect(await currentGeneration(installation.database)).toBe(since);
+  expect((await auditStates(installation.database))[0]).toEqual(before);
 });

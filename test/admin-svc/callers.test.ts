@@ -19,36 +19,36 @@ import { Registry } from "@sluice/proto/lib/metrics/metrics.js";
 import { Access } from "@sluice/proto/lib/policy/access.js";
 import { call, dial, serviceMetadata } from "@sluice/proto/lib/rpc/dial.js";
 import {
-  type AdminHouse,
+  type AdminInstallation,
   addGuardrail,
   addKey,
   addKeys,
   administrate,
   assign,
   bearer,
-  openHouse,
+  openInstallation,
   resolveKey,
   serviceToken,
   timeoutMs,
   unassign,
   operator,
-} from "./house.ts";
+} from "./installation.ts";
 
-let house: AdminHouse;
+let installation: AdminInstallation;
 let guardrailId: string;
 /** Hash of a key used by no other test. */
 let known: string;
 beforeAll(async () => {
-  house = await openHouse();
-  guardrailId = await addGuardrail(house.database);
-  known = hashKey(await addKey(house.database));
-  await createEndUser(house.database, operator(), "known");
+  installation = await openInstallation();
+  guardrailId = await addGuardrail(installation.database);
+  known = hashKey(await addKey(installation.database));
+  await createEndUser(installation.database, operator(), "known");
 });
-afterAll(() => house.close());
+afterAll(() => installation.close());
 
 const update = (metadata: Metadata) =>
   call(
-    house.client,
+    installation.client,
     EndUserService.method.updateEndUser,
     create(UpdateEndUserRequestSchema, { user: "known", isActive: true }),
     metadata,
@@ -60,32 +60,35 @@ const keys = KeyService.method;
 const guardrails = GuardrailService.method;
 
 const operations: [string, (metadata: Metadata) => Promise<unknown>][] = [
-  ["ListEndUsers", (metadata) => administrate(house, endUsers.listEndUsers, {}, metadata)],
-  ["CreateEndUser", (metadata) => administrate(house, endUsers.createEndUser, { user: crypto.randomUUID() }, metadata)],
-  ["GetEndUser", (metadata) => administrate(house, endUsers.getEndUser, { user: "known" }, metadata)],
-  ["DeleteEndUser", (metadata) => administrate(house, endUsers.deleteEndUser, { user: "known" }, metadata)],
-  ["ListKeyAssignments", (metadata) => administrate(house, guardrails.listKeyAssignments, {}, metadata)],
-  ["ListGuardrails", (metadata) => administrate(house, guardrails.listGuardrails, {}, metadata)],
-  ["CreateGuardrail", (metadata) => administrate(house, guardrails.createGuardrail, { name: "x" }, metadata)],
-  ["GetGuardrail", (metadata) => administrate(house, guardrails.getGuardrail, { guardrailId }, metadata)],
+  ["ListEndUsers", (metadata) => administrate(installation, endUsers.listEndUsers, {}, metadata)],
+  [
+    "CreateEndUser",
+    (metadata) => administrate(installation, endUsers.createEndUser, { user: crypto.randomUUID() }, metadata),
+  ],
+  ["GetEndUser", (metadata) => administrate(installation, endUsers.getEndUser, { user: "known" }, metadata)],
+  ["DeleteEndUser", (metadata) => administrate(installation, endUsers.deleteEndUser, { user: "known" }, metadata)],
+  ["ListKeyAssignments", (metadata) => administrate(installation, guardrails.listKeyAssignments, {}, metadata)],
+  ["ListGuardrails", (metadata) => administrate(installation, guardrails.listGuardrails, {}, metadata)],
+  ["CreateGuardrail", (metadata) => administrate(installation, guardrails.createGuardrail, { name: "x" }, metadata)],
+  ["GetGuardrail", (metadata) => administrate(installation, guardrails.getGuardrail, { guardrailId }, metadata)],
   [
     "UpdateGuardrail",
-    (metadata) => administrate(house, guardrails.updateGuardrail, { guardrail: { id: guardrailId } }, metadata),
+    (metadata) => administrate(installation, guardrails.updateGuardrail, { guardrail: { id: guardrailId } }, metadata),
   ],
   [
     "DeleteGuardrail",
     async (metadata) => {
-      const doomed = await addGuardrail(house.database);
-      return administrate(house, guardrails.deleteGuardrail, { guardrailId: doomed }, metadata);
+      const doomed = await addGuardrail(installation.database);
+      return administrate(installation, guardrails.deleteGuardrail, { guardrailId: doomed }, metadata);
     },
   ],
-  ["ListKeys", (metadata) => administrate(house, keys.listKeys, {}, metadata)],
-  ["CreateKey", (metadata) => administrate(house, keys.createKey, { name: "x" }, metadata)],
-  ["GetKey", (metadata) => administrate(house, keys.getKey, { keyHash: known }, metadata)],
-  ["UpdateKey", (metadata) => administrate(house, keys.updateKey, { key: { hash: known } }, metadata)],
-  ["DeleteKey", (metadata) => administrate(house, keys.deleteKey, { keyHash: known }, metadata)],
-  ["AssignKeys", (metadata) => assign(house.client, guardrailId, ["x"], metadata)],
-  ["UnassignKeys", (metadata) => unassign(house.client, guardrailId, ["x"], metadata)],
+  ["ListKeys", (metadata) => administrate(installation, keys.listKeys, {}, metadata)],
+  ["CreateKey", (metadata) => administrate(installation, keys.createKey, { name: "x" }, metadata)],
+  ["GetKey", (metadata) => administrate(installation, keys.getKey, { keyHash: known }, metadata)],
+  ["UpdateKey", (metadata) => administrate(installation, keys.updateKey, { key: { hash: known } }, metadata)],
+  ["DeleteKey", (metadata) => administrate(installation, keys.deleteKey, { keyHash: known }, metadata)],
+  ["AssignKeys", (metadata) => assign(installation.client, guardrailId, ["x"], metadata)],
+  ["UnassignKeys", (metadata) => unassign(installation.client, guardrailId, ["x"], metadata)],
   ["UpdateEndUser", update],
 ];
 
@@ -106,21 +109,24 @@ describe.each(operations)("%s", (_, operation) => {
   });
 
   test("gives the same answer to malformed, unknown, disabled, revoked and expired keys and a bare hash", async () => {
-    const disabled = await addKey(house.database, { kind: KeyKind.MANAGEMENT });
-    await updateKey(house.database, operator(), hashKey(disabled), { disabled: true });
-    const revoked = await addKey(house.database, { kind: KeyKind.MANAGEMENT });
-    await revokeKey(house.database, operator(), hashKey(revoked));
-    const expired = await addKey(house.database, { kind: KeyKind.MANAGEMENT, expiresAt: new Date(Date.now() - 1) });
+    const disabled = await addKey(installation.database, { kind: KeyKind.MANAGEMENT });
+    await updateKey(installation.database, operator(), hashKey(disabled), { disabled: true });
+    const revoked = await addKey(installation.database, { kind: KeyKind.MANAGEMENT });
+    await revokeKey(installation.database, operator(), hashKey(revoked));
+    const expired = await addKey(installation.database, {
+      kind: KeyKind.MANAGEMENT,
+      expiresAt: new Date(Date.now() - 1),
+    });
     const refused = ["x", `mk-sl-${"0".repeat(49)}`, mintKey(KeyKind.MANAGEMENT), disabled, revoked, expired];
     const faults = await Promise.all(
-      [...refused, hashKey(house.managementKey)].map((key) => faultOf(operation(bearer(key)))),
+      [...refused, hashKey(installation.managementKey)].map((key) => faultOf(operation(bearer(key)))),
     );
     for (const fault of faults) expect(fault.toMessage()).toEqual(faults[0]?.toMessage());
     expect(faults[0]).toMatchObject({ reason: FaultReason.UNAUTHENTICATED, message: "Invalid API key" });
   });
 
   test("refuses an inference key", async () => {
-    expect(await faultOf(operation(bearer(await addKey(house.database))))).toMatchObject({
+    expect(await faultOf(operation(bearer(await addKey(installation.database))))).toMatchObject({
       reason: FaultReason.PERMISSION_DENIED,
       status: 403,
       message: "Only management keys can perform this operation",
@@ -128,12 +134,15 @@ describe.each(operations)("%s", (_, operation) => {
   });
 
   test("accepts an unexpired management key", async () => {
-    const key = await addKey(house.database, { kind: KeyKind.MANAGEMENT, expiresAt: new Date(Date.now() + 60_000) });
+    const key = await addKey(installation.database, {
+      kind: KeyKind.MANAGEMENT,
+      expiresAt: new Date(Date.now() + 60_000),
+    });
     await expect(operation(bearer(key))).resolves.toBeDefined();
   });
 
   test("accepts the caller's hash only from the gateway", async () => {
-    const keyHash = hashKey(house.managementKey);
+    const keyHash = hashKey(installation.managementKey);
     await expect(operation(serviceMetadata(serviceToken, { keyHash }))).resolves.toBeDefined();
     const unknown = serviceMetadata(serviceToken, { keyHash: hashKey("nobody") });
     expect(await faultOf(operation(unknown))).toMatchObject({ message: "Invalid API key" });
@@ -143,23 +152,25 @@ describe.each(operations)("%s", (_, operation) => {
 });
 
 test("a caller without a key learns nothing of existing records", async () => {
-  const fault = await faultOf(assign(house.client, "no such guardrail", [], bearer("x")));
+  const fault = await faultOf(assign(installation.client, "no such guardrail", [], bearer("x")));
   expect(fault).toMatchObject({ reason: FaultReason.UNAUTHENTICATED });
 });
 
 describe("ResolveKey", () => {
   test("requires the service token, and an API key is no substitute", async () => {
-    const request = create(ResolveKeyRequestSchema, { keyHash: hashKey(house.managementKey) });
-    for (const metadata of [new Metadata(), bearer(house.managementKey), serviceMetadata("x".repeat(40))]) {
-      const fault = await faultOf(call(house.client, AccessService.method.resolveKey, request, metadata, timeoutMs));
+    const request = create(ResolveKeyRequestSchema, { keyHash: hashKey(installation.managementKey) });
+    for (const metadata of [new Metadata(), bearer(installation.managementKey), serviceMetadata("x".repeat(40))]) {
+      const fault = await faultOf(
+        call(installation.client, AccessService.method.resolveKey, request, metadata, timeoutMs),
+      );
       expect(fault).toMatchObject({ reason: FaultReason.UNAUTHENTICATED });
     }
   });
 
   test("returns key, workspace and guardrail with their generation", async () => {
     const expiresAt = new Date(Date.now() + 60_000);
-    const keyHash = hashKey(await addKey(house.database, { expiresAt }));
-    const before = await resolveKey(house.client, keyHash);
+    const keyHash = hashKey(await addKey(installation.database, { expiresAt }));
+    const before = await resolveKey(installation.client, keyHash);
     expect(before.caller).toMatchObject({
       keyHash,
       workspaceId: defaultWorkspaceId,
@@ -167,8 +178,13 @@ describe("ResolveKey", () => {
       expiresAtMs: BigInt(expiresAt.getTime()),
     });
     expect(before.caller?.guardrail).toBeUndefined();
-    const { generation } = await assign(house.client, guardrailId, [keyHash], bearer(house.managementKey));
-    const after = await resolveKey(house.client, keyHash);
+    const { generation } = await assign(
+      installation.client,
+      guardrailId,
+      [keyHash],
+      bearer(installation.managementKey),
+    );
+    const after = await resolveKey(installation.client, keyHash);
     expect(after.generation).toBe(generation);
     expect(generation).toBe(before.generation + 1n);
     expect(after.caller?.guardrail).toMatchObject({
@@ -179,19 +195,19 @@ describe("ResolveKey", () => {
   });
 
   test("marks a management key as such", async () => {
-    const { caller } = await resolveKey(house.client, hashKey(house.managementKey));
+    const { caller } = await resolveKey(installation.client, hashKey(installation.managementKey));
     expect(caller).toMatchObject({ kind: KeyKind.MANAGEMENT });
     expect(caller?.expiresAtMs).toBeUndefined();
   });
 
   test("returns further keys of one snapshot, and each of their guardrails once", async () => {
-    const [first = "", ...hashes] = await addKeys(house.database, 4);
+    const [first = "", ...hashes] = await addKeys(installation.database, 4);
     const held = hashes.slice(0, 2);
-    const { generation } = await assign(house.client, guardrailId, held, bearer(house.managementKey));
+    const { generation } = await assign(installation.client, guardrailId, held, bearer(installation.managementKey));
     const further = [...hashes, hashKey("nobody"), "a\0b"];
     const askFor = (refusesUnknown: boolean) =>
       call(
-        house.client,
+        installation.client,
         AccessService.method.resolveKey,
         create(ResolveKeyRequestSchema, { keyHash: first, refusesUnknown, furtherKeyHashes: further }),
         serviceMetadata(serviceToken),
@@ -201,34 +217,34 @@ describe("ResolveKey", () => {
     expect([answer.caller?.keyHash, answer.generation]).toEqual([first, generation]);
     expect(answer.further.map(({ caller }) => caller?.keyHash)).toEqual([...hashes, undefined, undefined]);
     expect(answer.further.map((key) => key.guardrailId)).toEqual([guardrailId, guardrailId, "", "", ""]);
-    expect(answer.guardrails).toEqual([(await resolveKey(house.client, held[0] ?? "")).caller?.guardrail]);
+    expect(answer.guardrails).toEqual([(await resolveKey(installation.client, held[0] ?? "")).caller?.guardrail]);
     // A process able to enforce only a part of the guardrail gets no key without a check.
     expect((await askFor(false)).further).toEqual([]);
   });
 
   test("two hundred keys needed at once are requested in one call, and each gets its policy", async () => {
-    const hashes = await addKeys(house.database, 200);
-    await assign(house.client, guardrailId, hashes.slice(100), bearer(house.managementKey));
-    const client = dial(`127.0.0.1:${house.port}`);
+    const hashes = await addKeys(installation.database, 200);
+    await assign(installation.client, guardrailId, hashes.slice(100), bearer(installation.managementKey));
+    const client = dial(`127.0.0.1:${installation.port}`);
     const calls = jest.spyOn(client, "makeUnaryRequest");
     const registry = new Registry();
-    const access = new Access({ client, token: serviceToken, process: "burst", log: house.log, registry });
+    const access = new Access({ client, token: serviceToken, process: "burst", log: installation.log, registry });
     await access.watch();
     const found = await Promise.all(hashes.map(async (hash) => (await access.resolve(hash)).caller));
     access.stop();
     for (const hash of hashes) {
-      const alone = (await resolveKey(house.client, hash)).caller;
+      const alone = (await resolveKey(installation.client, hash)).caller;
       expect(found[hashes.indexOf(hash)]).toEqual(alone);
     }
     expect(calls.mock.calls.length).toBeLessThanOrEqual(6);
   });
 
   test("returns no caller for unknown, revoked and expired keys", async () => {
-    const revoked = hashKey(await addKey(house.database));
-    await revokeKey(house.database, operator(), revoked);
-    const expired = hashKey(await addKey(house.database, { expiresAt: new Date(Date.now() - 1) }));
+    const revoked = hashKey(await addKey(installation.database));
+    await revokeKey(installation.database, operator(), revoked);
+    const expired = hashKey(await addKey(installation.database, { expiresAt: new Date(Date.now() - 1) }));
     for (const keyHash of [revoked, expired, hashKey("nobody"), "", "a\0b", "x".repeat(100_000)]) {
-      const response = await resolveKey(house.client, keyHash);
+      const response = await resolveKey(installation.client, keyHash);
       expect(response.caller).toBeUndefined();
       expect(response.generation).toBeGreaterThan(0n);
     }

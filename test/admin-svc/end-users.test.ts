@@ -15,33 +15,33 @@ import { sql } from "kysely";
 import { connect } from "node:http2";
 import { KeyKind } from "@sluice/proto/lib/ids/key.js";
 import {
-  type AdminHouse,
+  type AdminInstallation,
   addKey,
   addWorkspace,
   administrate,
   bearer,
-  openHouse,
+  openInstallation,
   operator,
   patiently,
   timeoutMs,
-} from "./house.ts";
+} from "./installation.ts";
 
-let house: AdminHouse;
+let installation: AdminInstallation;
 beforeAll(async () => {
-  house = await openHouse();
+  installation = await openInstallation();
 });
-afterAll(() => house.close());
+afterAll(() => installation.close());
 
 async function update(user: string, isActive?: boolean): Promise<EndUser> {
   const request = create(UpdateEndUserRequestSchema, { user, ...(isActive !== undefined && { isActive }) });
-  const metadata = bearer(house.managementKey);
-  const response = await call(house.client, EndUserService.method.updateEndUser, request, metadata, timeoutMs);
+  const metadata = bearer(installation.managementKey);
+  const response = await call(installation.client, EndUserService.method.updateEndUser, request, metadata, timeoutMs);
   if (!response.endUser) throw new Error("no end user in the answer");
   return response.endUser;
 }
 
 const register = (user: string, workspaceId = defaultWorkspaceId) =>
-  createEndUser(house.database, operator(workspaceId), user);
+  createEndUser(installation.database, operator(workspaceId), user);
 
 const microseconds = (timestamp: Timestamp | undefined): bigint =>
   timestamp ? timestamp.seconds * 1_000_000n + BigInt(timestamp.nanos / 1_000) : 0n;
@@ -68,7 +68,9 @@ test("updated_at rises with every write: at once, without a change, and after th
   expect(new Set(times).size).toBe(200);
   expect(times.every((time) => time > microseconds(answers[0]?.createdAt))).toBe(true);
 
-  await sql`update end_users set updated_at = now() + interval '1 hour' where "user" = 'busy'`.execute(house.database);
+  await sql`update end_users set updated_at = now() + interval '1 hour' where "user" = 'busy'`.execute(
+    installation.database,
+  );
   const first = microseconds((await update("busy", true)).updatedAt);
   const second = microseconds((await update("busy", true)).updatedAt);
   expect(second).toBe(first + 1n);
@@ -83,7 +85,7 @@ test("is_active is required", async () => {
 });
 
 test("an end user of another workspace, an unknown one and another case are not found", async () => {
-  await register("foreign", await addWorkspace(house.database));
+  await register("foreign", await addWorkspace(installation.database));
   await register("Case");
   for (const user of ["foreign", "nobody", "case", "CASE"]) {
     await expect(update(user, true)).rejects.toMatchObject({ status: 404, message: "End user not found" });
@@ -96,7 +98,7 @@ const notFound = { status: 404, message: "End user not found" };
 describe("registration", () => {
   test("is active, is shown, and happens once, even with concurrent attempts", async () => {
     const tries = Array.from({ length: 20 }, () =>
-      patiently(() => administrate(house, registering, { user: "contested" })),
+      patiently(() => administrate(installation, registering, { user: "contested" })),
     );
     const outcomes = await Promise.allSettled(tries);
     const made = outcomes.flatMap((outcome) => (outcome.status === "fulfilled" ? [outcome.value.endUser] : []));
@@ -105,50 +107,50 @@ describe("registration", () => {
       if (outcome.status === "fulfilled") continue;
       expect(outcome.reason).toMatchObject({ reason: FaultReason.CONFLICT, status: 409, shouldRetry: false });
     }
-    expect((await administrate(house, getEndUser, { user: "contested" })).endUser).toEqual(made[0]);
+    expect((await administrate(installation, getEndUser, { user: "contested" })).endUser).toEqual(made[0]);
   });
 
   test("of an inactive end user changes nothing", async () => {
     await register("sleeping");
     const before = await update("sleeping", false);
-    await expect(administrate(house, registering, { user: "sleeping" })).rejects.toMatchObject({ status: 409 });
-    expect((await administrate(house, getEndUser, { user: "sleeping" })).endUser).toEqual(before);
+    await expect(administrate(installation, registering, { user: "sleeping" })).rejects.toMatchObject({ status: 409 });
+    expect((await administrate(installation, getEndUser, { user: "sleeping" })).endUser).toEqual(before);
   });
 
   test("is separate in each workspace", async () => {
-    const workspaceId = await addWorkspace(house.database);
-    const manager = bearer(await addKey(house.database, { workspaceId, kind: KeyKind.MANAGEMENT }));
-    await administrate(house, registering, { user: "shared" }, manager);
-    await expect(administrate(house, getEndUser, { user: "shared" })).rejects.toMatchObject(notFound);
-    await expect(administrate(house, deleteEndUser, { user: "shared" })).rejects.toMatchObject(notFound);
-    expect((await administrate(house, listEndUsers, { user: "shared" })).totalCount).toBe(0n);
-    expect((await administrate(house, registering, { user: "shared" })).endUser?.isActive).toBe(true);
-    const theirs = await administrate(house, listEndUsers, {}, manager);
+    const workspaceId = await addWorkspace(installation.database);
+    const manager = bearer(await addKey(installation.database, { workspaceId, kind: KeyKind.MANAGEMENT }));
+    await administrate(installation, registering, { user: "shared" }, manager);
+    await expect(administrate(installation, getEndUser, { user: "shared" })).rejects.toMatchObject(notFound);
+    await expect(administrate(installation, deleteEndUser, { user: "shared" })).rejects.toMatchObject(notFound);
+    expect((await administrate(installation, listEndUsers, { user: "shared" })).totalCount).toBe(0n);
+    expect((await administrate(installation, registering, { user: "shared" })).endUser?.isActive).toBe(true);
+    const theirs = await administrate(installation, listEndUsers, {}, manager);
     expect([theirs.endUsers.map(({ user }) => user), theirs.totalCount]).toEqual([["shared"], 1n]);
   });
 
   test("is removed by a deletion, which can be repeated and undone", async () => {
     await register("leaving");
     for (let round = 0; round < 2; round++) {
-      await administrate(house, deleteEndUser, { user: "leaving" });
-      expect((await administrate(house, getEndUser, { user: "leaving" })).endUser?.isActive).toBe(false);
+      await administrate(installation, deleteEndUser, { user: "leaving" });
+      expect((await administrate(installation, getEndUser, { user: "leaving" })).endUser?.isActive).toBe(false);
     }
     expect((await update("leaving", true)).isActive).toBe(true);
-    await expect(administrate(house, deleteEndUser, { user: "nobody" })).rejects.toMatchObject(notFound);
+    await expect(administrate(installation, deleteEndUser, { user: "nobody" })).rejects.toMatchObject(notFound);
   });
 });
 
 describe("the list", () => {
   test("has the active ones of a workspace in pages, in the order of code points", async () => {
-    const workspaceId = await addWorkspace(house.database);
-    const manager = bearer(await addKey(house.database, { workspaceId, kind: KeyKind.MANAGEMENT }));
+    const workspaceId = await addWorkspace(installation.database);
+    const manager = bearer(await addKey(installation.database, { workspaceId, kind: KeyKind.MANAGEMENT }));
     const list = (request: { offset?: number; limit?: number; user?: string; includeInactive?: boolean }) =>
-      administrate(house, listEndUsers, request, manager);
+      administrate(installation, listEndUsers, request, manager);
     expect(await list({})).toMatchObject({ endUsers: [], totalCount: 0n });
     const users = [".", "..", "Z", "a", "a+b c%", "\u{1d4b3}", ...Array.from({ length: 50 }, (_, i) => `b${100 + i}`)];
     for (const user of users) await register(user, workspaceId);
     const asManager = { user: "a" };
-    await administrate(house, deleteEndUser, asManager, manager);
+    await administrate(installation, deleteEndUser, asManager, manager);
     const names = ({ endUsers }: { endUsers: EndUser[] }) => endUsers.map(({ user }) => user);
     const sorted = users
       .filter((user) => user !== "a")
@@ -186,8 +188,8 @@ describe("user strings", () => {
     "__proto__",
     "'; drop table end_users; --",
   ])("%# is valid", async (user) => {
-    expect((await administrate(house, registering, { user })).endUser?.user).toBe(user);
-    expect((await administrate(house, getEndUser, { user })).endUser?.user).toBe(user);
+    expect((await administrate(installation, registering, { user })).endUser?.user).toBe(user);
+    expect((await administrate(installation, getEndUser, { user })).endUser?.user).toBe(user);
     expect((await update(user, false)).user).toBe(user);
   });
 
@@ -219,10 +221,10 @@ describe("user strings", () => {
   test.each(refused)("%j is refused", async (user, message) => {
     const refusal = { reason: FaultReason.INVALID_REQUEST, message };
     await expect(update(user, true)).rejects.toMatchObject(refusal);
-    await expect(administrate(house, registering, { user })).rejects.toMatchObject(refusal);
-    await expect(administrate(house, getEndUser, { user })).rejects.toMatchObject(refusal);
-    await expect(administrate(house, deleteEndUser, { user })).rejects.toMatchObject(refusal);
-    await expect(administrate(house, listEndUsers, { user })).rejects.toMatchObject(refusal);
+    await expect(administrate(installation, registering, { user })).rejects.toMatchObject(refusal);
+    await expect(administrate(installation, getEndUser, { user })).rejects.toMatchObject(refusal);
+    await expect(administrate(installation, deleteEndUser, { user })).rejects.toMatchObject(refusal);
+    await expect(administrate(installation, listEndUsers, { user })).rejects.toMatchObject(refusal);
   });
 
   test("a lone surrogate is refused on the wire", async () => {
@@ -238,7 +240,7 @@ test("a Connect client is served too", async () => {
   expect(status).toBe(200);
   // Protobuf's JSON leaves out false fields.
   expect(JSON.parse(body)).toMatchObject({ endUser: { user: "connect" } });
-  const row = await house.database
+  const row = await installation.database
     .selectFrom("end_users")
     .select("is_active")
     .where("user", "=", "connect")
@@ -248,14 +250,14 @@ test("a Connect client is served too", async () => {
 
 /** Sends a call in the Connect protocol with exactly this body. */
 function postJson(text: string): Promise<{ status: number; body: string }> {
-  const session = connect(`http://127.0.0.1:${house.port}`);
+  const session = connect(`http://127.0.0.1:${installation.port}`);
   return new Promise((resolve, reject) => {
     session.on("error", reject);
     const request = session.request({
       ":method": "POST",
       ":path": "/sluice.admin.v1.EndUserService/UpdateEndUser",
       "content-type": "application/json",
-      authorization: `Bearer ${house.managementKey}`,
+      authorization: `Bearer ${installation.managementKey}`,
     });
     let status = 0;
     let body = "";

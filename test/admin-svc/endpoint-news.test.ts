@@ -14,28 +14,28 @@ import type { News } from "@sluice/proto/lib/policy/watch.js";
 import { dial } from "@sluice/proto/lib/rpc/dial.js";
 import { sql } from "kysely";
 import { eventually } from "../support/processes.ts";
-import { type AdminHouse, openHouse, serviceToken } from "./house.ts";
+import { type AdminInstallation, openInstallation, serviceToken } from "./installation.ts";
 import { Watching } from "./watching.ts";
 
-let house: AdminHouse;
+let installation: AdminInstallation;
 /** Another admin-svc on the same database. */
 let other: { readonly port: number; readonly lifecycle: Lifecycle };
 beforeAll(async () => {
-  house = await openHouse();
-  const { databaseUrl, log } = house;
+  installation = await openInstallation();
+  const { databaseUrl, log } = installation;
   const lifecycle = new Lifecycle(log);
   const parts = { databaseUrl, port: 0, serviceToken, bootstrapKeys: [], lifecycle, log, registry: new Registry() };
   other = { port: (await openAdmin(parts)).port, lifecycle };
 });
 afterAll(async () => {
   await other.lifecycle.drain(0);
-  await house.close();
+  await installation.close();
 });
 
 /** A process with an open watch. */
 async function open(port: number, process: string) {
   const heard: News[] = [];
-  const { log } = house;
+  const { log } = installation;
   const client = dial(`127.0.0.1:${port}`);
   const access = new Access({ client, token: serviceToken, process, log, registry: new Registry() });
   access.onEndpoints((news) => heard.push(...news.map(({ endpoint, failing }) => ({ endpoint, failing }))));
@@ -63,7 +63,11 @@ async function tellUntilHeard(teller: Process, endpoint: string, ...others: read
 }
 
 test("news reach every other process once, at the same and at another admin-svc, and never the sender", async () => {
-  const processes = [await open(house.port, "a"), await open(house.port, "b"), await open(other.port, "c")] as const;
+  const processes = [
+    await open(installation.port, "a"),
+    await open(installation.port, "b"),
+    await open(other.port, "c"),
+  ] as const;
   const [teller, near, far] = processes;
   const told = await tellUntilHeard(teller, "acme/large 1 2", near, far);
   // News from the remote process arrives after any second copy of the first news, so no copy is missed by the count.
@@ -75,8 +79,8 @@ test("news reach every other process once, at the same and at another admin-svc,
 });
 
 test("news are no heartbeat, and reach only processes that requested them", async () => {
-  const [hearer, teller] = [await open(house.port, "a"), await open(house.port, "b")];
-  const gateway = new Watching(house.port);
+  const [hearer, teller] = [await open(installation.port, "a"), await open(installation.port, "b")];
+  const gateway = new Watching(installation.port);
   await gateway.hear(() => true);
   const { generation } = hearer.access;
   await tellUntilHeard(teller, "acme/large 1 2", hearer);
@@ -90,10 +94,11 @@ test("news are no heartbeat, and reach only processes that requested them", asyn
 });
 
 test("notifications from other programs are ignored", async () => {
-  const [{ access, heard }, teller] = [await open(house.port, "a"), await open(house.port, "b")];
+  const [{ access, heard }, teller] = [await open(installation.port, "a"), await open(installation.port, "b")];
   await tellUntilHeard(teller, "first", { access, heard });
   teller.access.stop();
-  const send = (payload: string) => sql`select pg_notify(${endpointChannel}, ${payload})`.execute(house.database);
+  const send = (payload: string) =>
+    sql`select pg_notify(${endpointChannel}, ${payload})`.execute(installation.database);
   for (const payload of ["", "{", '{"from":"x"}']) await send(payload);
   // Sent again until it arrives, since the listener may be connecting anew.
   await eventually(async () => {
@@ -107,7 +112,7 @@ test("notifications from other programs are ignored", async () => {
 test("a process flooding news is limited to a hundred in ten seconds, and long names are dropped", async () => {
   const payloads: string[] = [];
   const notify = async (payload: string) => payloads.push(payload);
-  const feed = new EndpointFeed({ notify, log: house.log });
+  const feed = new EndpointFeed({ notify, log: installation.log });
   const [from, to] = [new Watcher(1n, () => {}), new Watcher(1n, () => {})];
   to.hearsEndpoints = true;
   feed.join(from);

@@ -22,7 +22,7 @@ import { Metadata } from "@grpc/grpc-js";
 import { sql } from "kysely";
 import { setImmediate as nextTurn } from "node:timers/promises";
 import {
-  type AdminHouse,
+  type AdminInstallation,
   addGuardrail,
   addKey,
   addKeys,
@@ -30,17 +30,17 @@ import {
   administrate,
   assign,
   bearer,
-  openHouse,
+  openInstallation,
   patiently,
   resolveKey,
-} from "./house.ts";
+} from "./installation.ts";
 import { Watching } from "./watching.ts";
 
-let house: AdminHouse;
+let installation: AdminInstallation;
 beforeAll(async () => {
-  house = await openHouse();
+  installation = await openInstallation();
 });
-afterAll(() => house.close());
+afterAll(() => installation.close());
 
 const { listGuardrails, createGuardrail, getGuardrail, updateGuardrail, deleteGuardrail } = GuardrailService.method;
 
@@ -67,32 +67,36 @@ function pathsOf(name: string, { routingPolicy }: Settings): string[] {
 }
 
 async function make(settings: Settings = {}): Promise<GuardrailRecord> {
-  const { guardrail } = await administrate(house, createGuardrail, { name: "made", ...settings });
+  const { guardrail } = await administrate(installation, createGuardrail, { name: "made", ...settings });
   if (!guardrail) throw new Error("no guardrail in the answer");
   return guardrail;
 }
-const get = async (guardrailId: string) => (await administrate(house, getGuardrail, { guardrailId })).guardrail;
+const get = async (guardrailId: string) => (await administrate(installation, getGuardrail, { guardrailId })).guardrail;
 const change = (id: string, settings: Settings, paths: string[]) =>
-  administrate(house, updateGuardrail, { guardrail: { id, ...settings }, updateMask: { paths } });
-const remove = (guardrailId: string) => administrate(house, deleteGuardrail, { guardrailId });
-const give = (id: string, hashes: string[]) => assign(house.client, id, hashes, bearer(house.managementKey));
+  administrate(installation, updateGuardrail, { guardrail: { id, ...settings }, updateMask: { paths } });
+const remove = (guardrailId: string) => administrate(installation, deleteGuardrail, { guardrailId });
+const give = (id: string, hashes: string[]) =>
+  assign(installation.client, id, hashes, bearer(installation.managementKey));
 
 const notFound = { reason: FaultReason.NOT_FOUND, status: 404, message: "Guardrail not found" };
 const refused = (message: string) => ({ reason: FaultReason.INVALID_REQUEST, status: 400, message });
 
 const logged = async (generation: bigint) => {
-  const row = house.database.selectFrom("policy_log").select("key_hashes").where("generation", "=", String(generation));
+  const row = installation.database
+    .selectFrom("policy_log")
+    .select("key_hashes")
+    .where("generation", "=", String(generation));
   return (await row.executeTakeFirstOrThrow()).key_hashes;
 };
 
 describe("a guardrail", () => {
   test("is stored as requested, and applies to no key yet", async () => {
-    const before = await currentGeneration(house.database);
+    const before = await currentGeneration(installation.database);
     const contentFilters = [block("secret-\\d+", "Secret"), block("(?i)code red")];
     const made = await make({ name: "no secrets", description: "For \u{1d4b3}", contentFilters });
     expect(made).toMatchObject({ name: "no secrets", description: "For \u{1d4b3}", contentFilters });
     expect(await get(made.id)).toEqual(made);
-    expect(await currentGeneration(house.database)).toBe(before);
+    expect(await currentGeneration(installation.database)).toBe(before);
     expect(await make()).toMatchObject({
       contentFilters: [],
       contentFilterBuiltins: [],
@@ -123,9 +127,9 @@ describe("a guardrail", () => {
     };
     const made = await make(settings);
     expect(made).toMatchObject(settings);
-    const [hash] = (await addKeys(house.database, 1)) as [string];
+    const [hash] = (await addKeys(installation.database, 1)) as [string];
     await give(made.id, [hash]);
-    expect((await resolveKey(house.client, hash)).caller?.guardrail).toMatchObject(settings);
+    expect((await resolveKey(installation.client, hash)).caller?.guardrail).toMatchObject(settings);
     const paths = ["routing_policy.allowed_models", "routing_policy.enforce_zdr_openai", "mode"];
     const { guardrail } = await change(made.id, { routingPolicy: { enforceZdrOpenai: true } }, paths);
     expect(guardrail).toMatchObject({ mode: GuardrailMode.ENFORCE, appliesTo: AppliesTo.BOTH });
@@ -206,15 +210,15 @@ describe("a guardrail", () => {
 
 describe("the guardrail of a workspace", () => {
   const underOf = async (hash: string) => {
-    const { caller } = await resolveKey(house.client, hash);
+    const { caller } = await resolveKey(installation.client, hash);
     return [caller?.guardrail?.id, caller?.workspaceGuardrails.map(({ id }) => id)];
   };
 
   test("holds for every key of the workspace, also for new keys, in addition to the key's own guardrail", async () => {
-    const [held, bare] = (await addKeys(house.database, 2)) as [string, string];
+    const [held, bare] = (await addKeys(installation.database, 2)) as [string, string];
     const own = await make({ name: "own" });
     await give(own.id, [held]);
-    const { guardrail: first, generation } = await administrate(house, createGuardrail, {
+    const { guardrail: first, generation } = await administrate(installation, createGuardrail, {
       name: "first",
       workspaceDefault: true,
     });
@@ -223,9 +227,11 @@ describe("the guardrail of a workspace", () => {
     expect(await underOf(held)).toEqual([own.id, [first?.id]]);
     const changed = await change(second.id, { workspaceDefault: true }, ["workspace_default"]);
     expect(await logged(changed.generation)).toBeNull();
-    const [late] = (await addKeys(house.database, 1)) as [string];
+    const [late] = (await addKeys(installation.database, 1)) as [string];
     for (const hash of [bare, late]) expect(await underOf(hash)).toEqual([undefined, [first?.id, second.id]]);
-    const elsewhere = hashKey(await addKey(house.database, { workspaceId: await addWorkspace(house.database) }));
+    const elsewhere = hashKey(
+      await addKey(installation.database, { workspaceId: await addWorkspace(installation.database) }),
+    );
     expect(await underOf(elsewhere)).toEqual([undefined, []]);
     await give(second.id, [bare]);
     expect(await underOf(bare)).toEqual([second.id, [first?.id]]);
@@ -240,14 +246,14 @@ describe("the largest patterns", () => {
     Array.from({ length: 2_500 }, (_, word) => `${((word * 7_919 + index) % 26 ** 4).toString(26)}q`).join("|");
 
   test("delay no lookup of a key", async () => {
-    const [hash] = (await addKeys(house.database, 1)) as [string];
+    const [hash] = (await addKeys(installation.database, 1)) as [string];
     const contentFilters = Array.from({ length: 55 }, (_, index) => block(large(index)));
     let settled = false;
     const making = make({ contentFilters }).finally(() => (settled = true));
     const resolving = async () => {
       let resolved = 0;
       for (let round = 0; round < 10; round++) {
-        await resolveKey(house.client, hash);
+        await resolveKey(installation.client, hash);
         if (!settled) resolved++;
       }
       return resolved;
@@ -284,9 +290,11 @@ describe("the largest patterns", () => {
       refused("content_filters: at most 1048576 bytes in all patterns together"),
     );
     const long = { name: "x".repeat(5_000_000) };
-    await expect(administrate(house, createGuardrail, long)).rejects.toMatchObject({ status: 413 });
+    await expect(administrate(installation, createGuardrail, long)).rejects.toMatchObject({ status: 413 });
     // A caller without a key is refused before the large body is read.
-    await expect(administrate(house, createGuardrail, long, new Metadata())).rejects.toMatchObject({ status: 401 });
+    await expect(administrate(installation, createGuardrail, long, new Metadata())).rejects.toMatchObject({
+      status: 401,
+    });
   });
 });
 
@@ -315,13 +323,13 @@ describe("a change", () => {
 
   test("is published to exactly the keys with this guardrail, and is in force at once", async () => {
     const made = await make({ contentFilters: [block("before")] });
-    const [first, second, other] = (await addKeys(house.database, 3)) as [string, string, string];
+    const [first, second, other] = (await addKeys(installation.database, 3)) as [string, string, string];
     await give(made.id, [first, second]);
-    const { generation: before } = await give(await addGuardrail(house.database), [other]);
+    const { generation: before } = await give(await addGuardrail(installation.database), [other]);
     const { generation } = await change(made.id, { contentFilters: [block("after")] }, ["content_filters"]);
     expect(generation).toBe(before + 1n);
     expect((await logged(generation))?.toSorted()).toEqual([first, second].toSorted());
-    const resolved = await resolveKey(house.client, first);
+    const resolved = await resolveKey(installation.client, first);
     expect(resolved.caller?.guardrail?.contentFilters).toMatchObject([{ pattern: "after" }]);
     // A new description changes no decision, so the generation stays the same.
     expect((await change(made.id, { description: "new" }, ["description"])).generation).toBe(generation);
@@ -333,15 +341,15 @@ describe("a change", () => {
 
   test("to a guardrail of very many keys is published as a change of all keys", async () => {
     const made = await make({ contentFilters: [block("before")] });
-    const keyHashes = await addKeys(house.database, maxNamedKeys);
+    const keyHashes = await addKeys(installation.database, maxNamedKeys);
     const fill = (hashes: string[]) =>
       sql`insert into guardrail_key_assignments (key_hash, guardrail_id)
-          select hash, ${made.id} from unnest(${hashes}::text[]) as hash`.execute(house.database);
+          select hash, ${made.id} from unnest(${hashes}::text[]) as hash`.execute(installation.database);
     await fill(keyHashes);
     const named = await change(made.id, { name: "a" }, ["name"]);
     expect(await logged(named.generation)).toHaveLength(maxNamedKeys);
-    await fill(await addKeys(house.database, 1));
-    const watching = new Watching(house.port);
+    await fill(await addKeys(installation.database, 1));
+    const watching = new Watching(installation.port);
     await watching.hear((message) => message.all);
     const { generation } = await change(made.id, { name: "b" }, ["name"]);
     expect(await logged(generation)).toBeNull();
@@ -355,7 +363,7 @@ describe("a change", () => {
   test("during concurrent assignments reaches every key with the guardrail", async () => {
     const made = await make({ contentFilters: [block("v0")] });
     for (let round = 1; round <= 20; round++) {
-      const [hash] = (await addKeys(house.database, 1)) as [string];
+      const [hash] = (await addKeys(installation.database, 1)) as [string];
       const [given, changed] = await Promise.all([
         patiently(() => give(made.id, [hash])),
         patiently(() => change(made.id, { contentFilters: [block(`v${round}`)] }, ["content_filters"])),
@@ -370,12 +378,12 @@ describe("a change", () => {
 describe("a deletion", () => {
   test("takes the guardrail from its keys in the same generation", async () => {
     const made = await make({ contentFilters: [block("x")] });
-    const hashes = await addKeys(house.database, 3);
+    const hashes = await addKeys(installation.database, 3);
     const { generation: before } = await give(made.id, hashes);
     const { generation } = await remove(made.id);
     expect(generation).toBe(before + 1n);
     expect((await logged(generation))?.toSorted()).toEqual(hashes.toSorted());
-    expect((await resolveKey(house.client, hashes[0] ?? "")).caller?.guardrail).toBeUndefined();
+    expect((await resolveKey(installation.client, hashes[0] ?? "")).caller?.guardrail).toBeUndefined();
     await expect(get(made.id)).rejects.toMatchObject(notFound);
     await expect(remove(made.id)).rejects.toMatchObject(notFound);
     await expect(change(made.id, { name: "x" }, ["name"])).rejects.toMatchObject(notFound);
@@ -385,8 +393,8 @@ describe("a deletion", () => {
   });
 
   test("during concurrent assignments and removals leaves no key with a deleted guardrail, and no call fails", async () => {
-    const keyHashes = await addKeys(house.database, 60);
-    const other = await addGuardrail(house.database);
+    const keyHashes = await addKeys(installation.database, 60);
+    const other = await addGuardrail(installation.database);
     const backwards = keyHashes.toReversed();
     for (let round = 0; round < 10; round++) {
       const made = await make({ contentFilters: [block("x")] });
@@ -400,21 +408,21 @@ describe("a deletion", () => {
       expect(moved).toMatchObject({ status: "fulfilled", value: { assignedCount: 40 } });
       // Before the deletion, or after it.
       if (again.status === "rejected") expect(again.reason).toMatchObject(notFound);
-      const left = house.database
+      const left = installation.database
         .selectFrom("guardrail_key_assignments")
         .selectAll()
         .where("guardrail_id", "=", made.id);
       expect(await left.execute()).toEqual([]);
     }
     const { rows } = await sql<{ deadlocks: number }>`
-      select deadlocks::int from pg_stat_database where datname = current_database()`.execute(house.database);
+      select deadlocks::int from pg_stat_database where datname = current_database()`.execute(installation.database);
     expect(rows).toEqual([{ deadlocks: 0 }]);
   }, 300_000);
 });
 
 test("records of another workspace and invalid ids are not found, and stay unchanged", async () => {
-  const workspaceId = await addWorkspace(house.database);
-  const foreign = await addGuardrail(house.database, workspaceId);
+  const workspaceId = await addWorkspace(installation.database);
+  const foreign = await addGuardrail(installation.database, workspaceId);
   const nothing = ["00000000-0000-4000-8000-0000000000ff", "", "../keys", "x".repeat(10_000), "a\0b"];
   const own = await make();
   for (const id of [foreign, own.id.toUpperCase(), ...nothing]) {
@@ -422,21 +430,22 @@ test("records of another workspace and invalid ids are not found, and stay uncha
     await expect(change(id, { name: "taken" }, ["name"])).rejects.toMatchObject(notFound);
     await expect(remove(id)).rejects.toMatchObject(notFound);
   }
-  const manager = bearer(await addKey(house.database, { workspaceId, kind: KeyKind.MANAGEMENT }));
-  const { guardrail } = await administrate(house, getGuardrail, { guardrailId: foreign }, manager);
+  const manager = bearer(await addKey(installation.database, { workspaceId, kind: KeyKind.MANAGEMENT }));
+  const { guardrail } = await administrate(installation, getGuardrail, { guardrailId: foreign }, manager);
   expect(guardrail).toMatchObject({ id: foreign, name: "test", workspaceId });
   const missing = { status: 404, message: "Workspace not found" };
   await expect(make({ workspaceId })).rejects.toMatchObject(missing);
-  await expect(administrate(house, listGuardrails, { workspaceId })).rejects.toMatchObject(missing);
+  await expect(administrate(installation, listGuardrails, { workspaceId })).rejects.toMatchObject(missing);
 });
 
 test("the list has the guardrails of the caller's workspace in pages, oldest first, with their number", async () => {
-  const workspaceId = await addWorkspace(house.database);
-  const manager = bearer(await addKey(house.database, { workspaceId, kind: KeyKind.MANAGEMENT }));
-  const list = (request: { offset?: number; limit?: number }) => administrate(house, listGuardrails, request, manager);
+  const workspaceId = await addWorkspace(installation.database);
+  const manager = bearer(await addKey(installation.database, { workspaceId, kind: KeyKind.MANAGEMENT }));
+  const list = (request: { offset?: number; limit?: number }) =>
+    administrate(installation, listGuardrails, request, manager);
   expect(await list({})).toMatchObject({ guardrails: [], totalCount: 0n });
   const made: string[] = [];
-  for (let index = 0; index < 51; index++) made.push(await addGuardrail(house.database, workspaceId));
+  for (let index = 0; index < 51; index++) made.push(await addGuardrail(installation.database, workspaceId));
   const ids = ({ guardrails }: { guardrails: GuardrailRecord[] }) => guardrails.map(({ id }) => id);
   const first = await list({});
   expect([ids(first), first.totalCount]).toEqual([made.slice(0, 50), 51n]);

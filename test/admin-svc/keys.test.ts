@@ -9,7 +9,7 @@ import { type CreateKeyResponse, type Key, KeyService } from "@sluice/proto/gen/
 import { FaultReason } from "@sluice/proto/lib/faults/fault.js";
 import { hashKey, kindOfKey } from "@sluice/proto/lib/ids/key.js";
 import {
-  type AdminHouse,
+  type AdminInstallation,
   addGuardrail,
   addKey,
   addKeys,
@@ -17,17 +17,17 @@ import {
   administrate,
   assign,
   bearer,
-  openHouse,
+  openInstallation,
   patiently,
   resolveKey,
-} from "./house.ts";
+} from "./installation.ts";
 import { usageRecord } from "./usage.ts";
 
-let house: AdminHouse;
+let installation: AdminInstallation;
 beforeAll(async () => {
-  house = await openHouse();
+  installation = await openInstallation();
 });
-afterAll(() => house.close());
+afterAll(() => installation.close());
 
 const { listKeys, createKey, getKey, updateKey, deleteKey, getCurrentKey } = KeyService.method;
 
@@ -44,12 +44,13 @@ type NewKey = {
   rateLimits?: RateLimits;
 };
 const make = (settings: NewKey = {}): Promise<CreateKeyResponse> =>
-  administrate(house, createKey, { name: "made", ...settings });
-const get = async (keyHash: string): Promise<Key | undefined> => (await administrate(house, getKey, { keyHash })).key;
+  administrate(installation, createKey, { name: "made", ...settings });
+const get = async (keyHash: string): Promise<Key | undefined> =>
+  (await administrate(installation, getKey, { keyHash })).key;
 const change = (hash: string, key: Partial<Omit<NewKey, "workspaceId">> & { disabled?: boolean }, paths: string[]) =>
-  administrate(house, updateKey, { key: { hash, ...key }, updateMask: { paths } });
+  administrate(installation, updateKey, { key: { hash, ...key }, updateMask: { paths } });
 const later = (ms = 3_600_000) => timestampFromDate(new Date(Math.floor(Date.now() / 1_000) * 1_000 + ms));
-const isKnown = async (keyHash: string) => (await resolveKey(house.client, keyHash)).caller !== undefined;
+const isKnown = async (keyHash: string) => (await resolveKey(installation.client, keyHash)).caller !== undefined;
 
 const notFound = { reason: FaultReason.NOT_FOUND, status: 404, message: "Key not found" };
 const refused = (message: string) => ({ reason: FaultReason.INVALID_REQUEST, status: 400, message });
@@ -72,11 +73,15 @@ describe("a new key", () => {
     expect(key?.spending?.total).toBe("0");
     // A key without a budget has no remaining amount.
     expect(key?.spending?.remaining).toBeUndefined();
-    const resolved = await resolveKey(house.client, hashKey(secret));
+    const resolved = await resolveKey(installation.client, hashKey(secret));
     expect(resolved.caller?.keyHash).toBe(key?.hash);
     expect(resolved.generation).toBeGreaterThanOrEqual(generation);
     expect(await get(hashKey(secret))).toEqual(key);
-    const row = await house.database.selectFrom("api_keys").selectAll().where("hash", "=", hashKey(secret)).execute();
+    const row = await installation.database
+      .selectFrom("api_keys")
+      .selectAll()
+      .where("hash", "=", hashKey(secret))
+      .execute();
     expect(JSON.stringify(row)).not.toContain(secret);
   });
 
@@ -85,13 +90,13 @@ describe("a new key", () => {
     const { key } = await make({ rateLimits: given });
     expect(key?.rateLimits).toMatchObject(given);
     expect(key?.rateLimits?.concurrentRequests).toBeUndefined();
-    const { caller } = await resolveKey(house.client, key?.hash ?? "");
+    const { caller } = await resolveKey(installation.client, key?.hash ?? "");
     expect(caller?.rateLimits).toEqual(key?.rateLimits);
   });
 
   test("does not register its end user", async () => {
     await make({ externalUser: "never registered" });
-    const rows = house.database.selectFrom("end_users").select("user").where("user", "=", "never registered");
+    const rows = installation.database.selectFrom("end_users").select("user").where("user", "=", "never registered");
     expect(await rows.execute()).toEqual([]);
   });
 
@@ -119,9 +124,9 @@ describe("a new key", () => {
       "expires_at: must be an ISO 8601 time with its zone, such as 2027-01-31T00:00:00Z",
     ],
   ])("%# is refused", async (settings, message) => {
-    const before = await currentGeneration(house.database);
+    const before = await currentGeneration(installation.database);
     await expect(make(settings)).rejects.toMatchObject(refused(message));
-    expect(await currentGeneration(house.database)).toBe(before);
+    expect(await currentGeneration(installation.database)).toBe(before);
   });
 });
 
@@ -149,7 +154,7 @@ describe("a change", () => {
     const expiresAt = later();
     const ended = await change(hash, { expiresAt }, ["expires_at"]);
     expect(ended.generation).toBe(on.generation + 1n);
-    const { caller } = await resolveKey(house.client, hash);
+    const { caller } = await resolveKey(installation.client, hash);
     expect(Number(caller?.expiresAtMs)).toBe(timestampDate(expiresAt).getTime());
   });
 
@@ -162,7 +167,7 @@ describe("a change", () => {
     expect((await change(hash, { rateLimits: { requestsPerMinute: 6 } }, paths)).generation).toBe(raised.generation);
     const cleared = await change(hash, {}, paths);
     expect(cleared.key?.rateLimits?.requestsPerMinute).toBeUndefined();
-    const { caller } = await resolveKey(house.client, hash);
+    const { caller } = await resolveKey(installation.client, hash);
     expect([caller?.rateLimits?.requestsPerMinute, caller?.rateLimits?.concurrentRequests]).toEqual([undefined, 2]);
   });
 
@@ -183,7 +188,7 @@ describe("a change", () => {
 
   test("made concurrently by many callers is never lost", async () => {
     const hash = (await make()).key?.hash ?? "";
-    const before = await currentGeneration(house.database);
+    const before = await currentGeneration(installation.database);
     const changes = Array.from({ length: 40 }, (_, index) =>
       patiently(() =>
         index % 2 === 0
@@ -197,7 +202,7 @@ describe("a change", () => {
     expect(await isKnown(hash)).toBe(last?.disabled === false);
     // Each change of state has its own generation, named by the answer.
     const generations = new Set(answers.map((answer) => answer.generation).filter((each) => each > before));
-    expect(BigInt(generations.size)).toBe((await currentGeneration(house.database)) - before);
+    expect(BigInt(generations.size)).toBe((await currentGeneration(installation.database)) - before);
   });
 });
 
@@ -205,26 +210,26 @@ describe("a deletion", () => {
   test("refuses the key from its generation on, takes its guardrail, and may be repeated", async () => {
     const { key, secret } = await make();
     const hash = key?.hash ?? "";
-    const id = await addGuardrail(house.database);
-    await assign(house.client, id, [hash], bearer(house.managementKey));
-    const { generation } = await administrate(house, deleteKey, { keyHash: hash });
+    const id = await addGuardrail(installation.database);
+    await assign(installation.client, id, [hash], bearer(installation.managementKey));
+    const { generation } = await administrate(installation, deleteKey, { keyHash: hash });
     expect(await isKnown(hash)).toBe(false);
-    const held = house.database.selectFrom("guardrail_key_assignments").selectAll().where("key_hash", "=", hash);
+    const held = installation.database.selectFrom("guardrail_key_assignments").selectAll().where("key_hash", "=", hash);
     expect(await held.execute()).toEqual([]);
-    expect((await administrate(house, deleteKey, { keyHash: hash })).generation).toBe(generation);
+    expect((await administrate(installation, deleteKey, { keyHash: hash })).generation).toBe(generation);
     await expect(get(hash)).rejects.toMatchObject(notFound);
     await expect(change(hash, { disabled: false }, ["disabled"])).rejects.toMatchObject(notFound);
-    await expect(administrate(house, getCurrentKey, {}, bearer(secret))).rejects.toMatchObject({ status: 401 });
+    await expect(administrate(installation, getCurrentKey, {}, bearer(secret))).rejects.toMatchObject({ status: 401 });
   });
 
   test("during concurrent changes and assignments: in any order, the key stays deleted and holds nothing", async () => {
-    const id = await addGuardrail(house.database);
+    const id = await addGuardrail(installation.database);
     for (let round = 0; round < 10; round++) {
       const hash = (await make()).key?.hash ?? "";
       const outcomes = await Promise.allSettled([
         patiently(() => change(hash, { disabled: false, name: "late" }, ["name", "disabled"])),
-        patiently(() => assign(house.client, id, [hash], bearer(house.managementKey))),
-        patiently(() => administrate(house, deleteKey, { keyHash: hash })),
+        patiently(() => assign(installation.client, id, [hash], bearer(installation.managementKey))),
+        patiently(() => administrate(installation, deleteKey, { keyHash: hash })),
         patiently(() => change(hash, { disabled: true }, ["disabled"])),
       ]);
       expect(outcomes[2]?.status).toBe("fulfilled");
@@ -232,7 +237,10 @@ describe("a deletion", () => {
         if (outcome.status === "rejected") expect(outcome.reason).toMatchObject(notFound);
       }
       expect(await isKnown(hash)).toBe(false);
-      const held = house.database.selectFrom("guardrail_key_assignments").selectAll().where("key_hash", "=", hash);
+      const held = installation.database
+        .selectFrom("guardrail_key_assignments")
+        .selectAll()
+        .where("key_hash", "=", hash);
       expect(await held.execute()).toEqual([]);
     }
   });
@@ -243,45 +251,45 @@ describe("an absent key", () => {
   test.each(nothing)("%# is not found", async (hash) => {
     await expect(get(hash)).rejects.toMatchObject(notFound);
     await expect(change(hash, { name: "x" }, ["name"])).rejects.toMatchObject(notFound);
-    await expect(administrate(house, deleteKey, { keyHash: hash })).rejects.toMatchObject(notFound);
+    await expect(administrate(installation, deleteKey, { keyHash: hash })).rejects.toMatchObject(notFound);
   });
 
   test("a key of another workspace, a management key and another spelling are not found, and stay unchanged", async () => {
-    const workspaceId = await addWorkspace(house.database);
-    const foreign = await addKey(house.database, { workspaceId });
-    const own = await addKey(house.database);
-    const hashes = [hashKey(foreign), hashKey(house.managementKey), hashKey(own).toUpperCase()];
+    const workspaceId = await addWorkspace(installation.database);
+    const foreign = await addKey(installation.database, { workspaceId });
+    const own = await addKey(installation.database);
+    const hashes = [hashKey(foreign), hashKey(installation.managementKey), hashKey(own).toUpperCase()];
     for (const hash of hashes) {
       await expect(get(hash)).rejects.toMatchObject(notFound);
       await expect(change(hash, { disabled: true }, ["disabled"])).rejects.toMatchObject(notFound);
-      await expect(administrate(house, deleteKey, { keyHash: hash })).rejects.toMatchObject(notFound);
+      await expect(administrate(installation, deleteKey, { keyHash: hash })).rejects.toMatchObject(notFound);
     }
-    expect([await isKnown(hashKey(foreign)), await isKnown(hashKey(house.managementKey))]).toEqual([true, true]);
+    expect([await isKnown(hashKey(foreign)), await isKnown(hashKey(installation.managementKey))]).toEqual([true, true]);
   });
 
   test("in an inaccessible workspace is 404", async () => {
-    const workspaceId = await addWorkspace(house.database);
+    const workspaceId = await addWorkspace(installation.database);
     for (const id of [workspaceId, "x", "a\0b"]) {
       const missing = { status: 404, message: "Workspace not found" };
       await expect(make({ workspaceId: id })).rejects.toMatchObject(missing);
-      await expect(administrate(house, listKeys, { workspaceId: id })).rejects.toMatchObject(missing);
+      await expect(administrate(installation, listKeys, { workspaceId: id })).rejects.toMatchObject(missing);
     }
   });
 });
 
 describe("the list", () => {
   test("has the keys of the caller's workspace in pages, oldest first, with their number", async () => {
-    const workspaceId = await addWorkspace(house.database);
-    const manager = await addKey(house.database, { workspaceId, kind: KeyKind.MANAGEMENT });
+    const workspaceId = await addWorkspace(installation.database);
+    const manager = await addKey(installation.database, { workspaceId, kind: KeyKind.MANAGEMENT });
     const list = (request: { offset?: number; limit?: number; includeDisabled?: boolean }) =>
-      administrate(house, listKeys, request, bearer(manager));
+      administrate(installation, listKeys, request, bearer(manager));
     expect(await list({})).toMatchObject({ keys: [], totalCount: 0n });
     const made: string[] = [];
-    for (let index = 0; index < 103; index++) made.push(hashKey(await addKey(house.database, { workspaceId })));
+    for (let index = 0; index < 103; index++) made.push(hashKey(await addKey(installation.database, { workspaceId })));
     const asManager = bearer(manager);
-    await administrate(house, deleteKey, { keyHash: made[0] ?? "" }, asManager);
+    await administrate(installation, deleteKey, { keyHash: made[0] ?? "" }, asManager);
     const mask = { updateMask: { paths: ["disabled"] } };
-    await administrate(house, updateKey, { key: { hash: made[1] ?? "", disabled: true }, ...mask }, asManager);
+    await administrate(installation, updateKey, { key: { hash: made[1] ?? "", disabled: true }, ...mask }, asManager);
     const hashes = ({ keys }: { keys: Key[] }) => keys.map(({ hash }) => hash);
 
     const first = await list({});
@@ -298,17 +306,17 @@ describe("the list", () => {
   });
 
   test("is consistent during creations and deletions: a page and its total belong together", async () => {
-    const workspaceId = await addWorkspace(house.database);
-    const manager = bearer(await addKey(house.database, { workspaceId, kind: KeyKind.MANAGEMENT }));
+    const workspaceId = await addWorkspace(installation.database);
+    const manager = bearer(await addKey(installation.database, { workspaceId, kind: KeyKind.MANAGEMENT }));
     const churn = async () => {
       for (let round = 0; round < 20; round++) {
-        const { key } = await patiently(() => administrate(house, createKey, { name: "short" }, manager));
-        await patiently(() => administrate(house, deleteKey, { keyHash: key?.hash ?? "" }, manager));
+        const { key } = await patiently(() => administrate(installation, createKey, { name: "short" }, manager));
+        await patiently(() => administrate(installation, deleteKey, { keyHash: key?.hash ?? "" }, manager));
       }
     };
     const look = async () => {
       for (let round = 0; round < 60; round++) {
-        const { keys, totalCount } = await patiently(() => administrate(house, listKeys, {}, manager));
+        const { keys, totalCount } = await patiently(() => administrate(installation, listKeys, {}, manager));
         expect(BigInt(keys.length)).toBe(totalCount);
       }
     };
@@ -318,22 +326,22 @@ describe("the list", () => {
 
 test("any key may look itself up", async () => {
   const { secret, key } = await make({ name: "self" });
-  expect((await administrate(house, getCurrentKey, {}, bearer(secret))).key).toEqual(key);
-  const own = await administrate(house, getCurrentKey, {});
-  expect(own.key).toMatchObject({ hash: hashKey(house.managementKey), kind: KeyKind.MANAGEMENT });
-  const disabled = (await addKeys(house.database, 1))[0] ?? "";
+  expect((await administrate(installation, getCurrentKey, {}, bearer(secret))).key).toEqual(key);
+  const own = await administrate(installation, getCurrentKey, {});
+  expect(own.key).toMatchObject({ hash: hashKey(installation.managementKey), kind: KeyKind.MANAGEMENT });
+  const disabled = (await addKeys(installation.database, 1))[0] ?? "";
   await change(disabled, { disabled: true }, ["disabled"]);
-  await expect(administrate(house, getCurrentKey, {}, bearer("x"))).rejects.toMatchObject({ status: 401 });
+  await expect(administrate(installation, getCurrentKey, {}, bearer("x"))).rejects.toMatchObject({ status: 401 });
 });
 
 describe("the list", () => {
   const names = async (fields: { query?: string; sort?: string; offset?: number; limit?: number }) => {
-    const { keys, totalCount } = await administrate(house, listKeys, fields);
+    const { keys, totalCount } = await administrate(installation, listKeys, fields);
     return { names: keys.map(({ name }) => name), total: Number(totalCount) };
   };
   const used = async (keyHash: string, costUsd: string, openedAtMs: number) => {
     const record = usageRecord({ keyHash, costUsd, openedAtMs: BigInt(openedAtMs) });
-    await insertUsage(house.database, [toRow(record)]);
+    await insertUsage(installation.database, [toRow(record)]);
   };
   const hashes: string[] = [];
 
@@ -354,7 +362,7 @@ describe("the list", () => {
     expect(await names({ query: "t_" })).toEqual({ names: ["list_a"], total: 1 });
     expect(await names({ query: (hashes[2] ?? "").slice(0, 20) })).toEqual({ names: ["list_a"], total: 1 });
     expect(await names({ query: (hashes[2] ?? "").slice(-20) })).toEqual({ names: [], total: 0 });
-    const { keys } = await administrate(house, listKeys, { query: "list_a" });
+    const { keys } = await administrate(installation, listKeys, { query: "list_a" });
     expect((await names({ query: keys[0]?.label ?? "" })).names).toEqual(["list_a"]);
   });
 
@@ -369,7 +377,7 @@ describe("the list", () => {
     expect((await order("name")).map((name) => name.toLowerCase())).toEqual(
       (await order("-name")).map((name) => name.toLowerCase()).toReversed(),
     );
-    const { keys } = await administrate(house, listKeys, { query: "list", sort: "last_used" });
+    const { keys } = await administrate(installation, listKeys, { query: "list", sort: "last_used" });
     expect(keys.map(({ lastUsedAt }) => lastUsedAt && timestampDate(lastUsedAt).toISOString().slice(0, 10))).toEqual([
       undefined,
       "2026-01-01",
@@ -379,8 +387,8 @@ describe("the list", () => {
   });
 
   test("has pages without overlaps or gaps for keys with equal sort values", async () => {
-    const added = await addKeys(house.database, 30);
-    const page = (offset: number) => administrate(house, listKeys, { sort: "-spent", offset, limit: 10 });
+    const added = await addKeys(installation.database, 30);
+    const page = (offset: number) => administrate(installation, listKeys, { sort: "-spent", offset, limit: 10 });
     const total = Number((await page(0)).totalCount);
     const listed: string[] = [];
     while (listed.length < total) listed.push(...(await page(listed.length)).keys.map(({ hash }) => hash));
@@ -392,7 +400,7 @@ describe("the list", () => {
     [{ sort: "age" }, "sort: must be one of"],
     [{ query: "x".repeat(201) }, "q: "],
   ])("%j is 400", async (fields, message) => {
-    await expect(administrate(house, listKeys, fields)).rejects.toMatchObject({
+    await expect(administrate(installation, listKeys, fields)).rejects.toMatchObject({
       reason: FaultReason.INVALID_REQUEST,
       message: expect.stringContaining(message),
     });

@@ -30,21 +30,35 @@ import { sql } from "kysely";
 import { eventually } from "../support/processes.ts";
 import { startRpcProxy } from "../support/rpc-proxy.ts";
 import { DatabaseLink } from "../support/database-link.ts";
-import { type AdminHouse, addKey, bearer, openHouse, patiently, serviceToken, timeoutMs } from "./house.ts";
+import {
+  type AdminInstallation,
+  addKey,
+  bearer,
+  openInstallation,
+  patiently,
+  serviceToken,
+  timeoutMs,
+} from "./installation.ts";
 import { usageRecord } from "./usage.ts";
 
 const log = openLog("test", "silent");
 
-let house: AdminHouse;
+let installation: AdminInstallation;
 beforeAll(async () => {
-  house = await openHouse();
+  installation = await openInstallation();
 });
-afterAll(() => house.close());
+afterAll(() => installation.close());
 
 async function record(records: UsageRecord[], metadata: Metadata = serviceMetadata(serviceToken)): Promise<number> {
   const recordsJson = records.map((each) => Buffer.from(toJsonString(UsageRecordSchema, each)));
   const request = create(RecordUsageRequestSchema, { recordsJson });
-  const { storedCount } = await call(house.client, LedgerService.method.recordUsage, request, metadata, timeoutMs);
+  const { storedCount } = await call(
+    installation.client,
+    LedgerService.method.recordUsage,
+    request,
+    metadata,
+    timeoutMs,
+  );
   return storedCount;
 }
 
@@ -52,7 +66,12 @@ const openBudgets = (client: Client, bootId: string = randomUUID()) =>
   new Budgets({ client, token: serviceToken, log, bootId, instance: "test-1" });
 
 const stored = (turnId: string) =>
-  house.database.selectFrom("usage_records").selectAll().where("turn_id", "=", turnId).orderBy("attempt").execute();
+  installation.database
+    .selectFrom("usage_records")
+    .selectAll()
+    .where("turn_id", "=", turnId)
+    .orderBy("attempt")
+    .execute();
 
 test("a record is stored as sent", async () => {
   const sent = usageRecord();
@@ -112,12 +131,12 @@ test("the installation's own call is on record, and not charged to the key", asy
   expect(await stored(judged.turnId)).toMatchObject([
     { operation: "judge", payer: "operator", cost_usd: "0.000123456789" },
   ]);
-  const days = await house.database.selectFrom("key_days").selectAll().where("key_hash", "=", keyHash).execute();
+  const days = await installation.database.selectFrom("key_days").selectAll().where("key_hash", "=", keyHash).execute();
   expect(days).toMatchObject([{ cost_usd: "0.000123456789", attempts: "1" }]);
   const { workspaceId } = asked;
-  const shown = await generationRecords(house.database, generationId, { workspaceId });
+  const shown = await generationRecords(installation.database, generationId, { workspaceId });
   expect(shown.map(({ turn_id: turnId }) => turnId)).toEqual([asked.turnId]);
-  expect((await ledgerState(house.database)).wrongSums).toEqual([]);
+  expect((await ledgerState(installation.database)).wrongSums).toEqual([]);
 });
 
 test.each(operationWords)("a call for %s is stored, for every payer", async (operation) => {
@@ -206,7 +225,7 @@ describe("refused", () => {
   };
 
   test("a caller without the service token", async () => {
-    expect(await refusal([usageRecord()], bearer(house.managementKey))).toEqual([401, expect.any(String)]);
+    expect(await refusal([usageRecord()], bearer(installation.managementKey))).toEqual([401, expect.any(String)]);
   });
 
   test.each<[string, UsageRecord[], string]>([
@@ -231,7 +250,7 @@ describe("the check of the command line", () => {
     let output = "";
     const write = (text: string) => (output += text);
     const code = await runCli(["ledger", "check", ...options], {
-      databaseUrl: house.databaseUrl,
+      databaseUrl: installation.databaseUrl,
       stdout: { write },
       stderr: { write },
     });
@@ -247,7 +266,7 @@ describe("the check of the command line", () => {
       "key_days",
       "workspace_days",
     ] as const)
-      await house.database.deleteFrom(table).execute();
+      await installation.database.deleteFrom(table).execute();
     const bootId = randomUUID();
     await record([usageRecord({ bootId }), usageRecord({ bootId, sequence: 2n, status: AttemptStatus.LOST })]);
     expect(await check()).toEqual([
@@ -259,16 +278,20 @@ describe("the check of the command line", () => {
   test("names missing records and wrong sums", async () => {
     const gap = usageRecord({ sequence: 3n });
     await record([gap]);
-    await house.database.transaction().execute(foldAll);
-    await house.database.updateTable("key_days").set({ cost_usd: "7" }).execute();
-    await house.database.updateTable("workspace_days").set({ attempts: 8n }).execute();
-    await house.database
+    await installation.database.transaction().execute(foldAll);
+    await installation.database.updateTable("key_days").set({ cost_usd: "7" }).execute();
+    await installation.database.updateTable("workspace_days").set({ attempts: 8n }).execute();
+    await installation.database
       .updateTable("turns")
       .set({ attempts: 2 })
       .where("generation_id", "=", gap.generationId)
       .execute();
-    await sql`update usage_sums set requests = 4 where step = 'day' and dimension = 'door'`.execute(house.database);
-    await sql`update usage_sums set durations = 0 where step = 'day' and dimension = 'task'`.execute(house.database);
+    await sql`update usage_sums set requests = 4 where step = 'day' and dimension = 'door'`.execute(
+      installation.database,
+    );
+    await sql`update usage_sums set durations = 0 where step = 'day' and dimension = 'task'`.execute(
+      installation.database,
+    );
     const [code, output] = await check("--json");
     const [line = ""] = output.split("\n");
     expect(code).toBe(1);
@@ -289,8 +312,8 @@ describe("the check of the command line", () => {
 });
 
 test("no amount is reserved for a call whose caller no longer waits", async () => {
-  const hash = hashKey(await addKey(house.database));
-  await house.database.updateTable("api_keys").set({ limit_usd: "1" }).where("hash", "=", hash).execute();
+  const hash = hashKey(await addKey(installation.database));
+  await installation.database.updateTable("api_keys").set({ limit_usd: "1" }).where("hash", "=", hash).execute();
   const reserve = (limitMs: number) => {
     const request = {
       turnId: randomUUID(),
@@ -300,9 +323,9 @@ test("no amount is reserved for a call whose caller no longer waits", async () =
       amountUsd: "0.6",
     };
     const method = LedgerService.method.reserveBudget;
-    return call(house.client, method, create(method.input, request), serviceMetadata(serviceToken), limitMs);
+    return call(installation.client, method, create(method.input, request), serviceMetadata(serviceToken), limitMs);
   };
-  await house.database.transaction().execute(async (holder) => {
+  await installation.database.transaction().execute(async (holder) => {
     // Holds the lock of the workspace, like an overloaded database.
     await sql`select pg_advisory_xact_lock(hashtextextended(${defaultWorkspaceId}::text, 0))`.execute(holder);
     await expect(reserve(300)).rejects.toMatchObject({ reason: FaultReason.DEADLINE_EXCEEDED });
@@ -311,10 +334,10 @@ test("no amount is reserved for a call whose caller no longer waits", async () =
 });
 
 test("no amount stays reserved for a call whose permission never reached the caller", async () => {
-  const keyHash = hashKey(await addKey(house.database));
-  await house.database.updateTable("api_keys").set({ limit_usd: "1" }).where("hash", "=", keyHash).execute();
+  const keyHash = hashKey(await addKey(installation.database));
+  await installation.database.updateTable("api_keys").set({ limit_usd: "1" }).where("hash", "=", keyHash).execute();
   const caller = create(CallerSchema, { keyHash, workspaceId: defaultWorkspaceId });
-  const proxy = await startRpcProxy(house.port);
+  const proxy = await startRpcProxy(installation.port);
   const client = dial(`127.0.0.1:${proxy.port}`);
   const budgets = openBudgets(client);
   const reserve = () => budgets.reserve({ turnId: randomUUID(), caller, trace: new Trace(1n) }, 600_000_000_000n);
@@ -335,10 +358,10 @@ test("no amount stays reserved for a call whose permission never reached the cal
 });
 
 test("no amount stays reserved when the process crashed before answering, once it has restarted", async () => {
-  const keyHash = hashKey(await addKey(house.database));
-  await house.database.updateTable("api_keys").set({ limit_usd: "1" }).where("hash", "=", keyHash).execute();
+  const keyHash = hashKey(await addKey(installation.database));
+  await installation.database.updateTable("api_keys").set({ limit_usd: "1" }).where("hash", "=", keyHash).execute();
   const caller = create(CallerSchema, { keyHash, workspaceId: defaultWorkspaceId });
-  const proxy = await startRpcProxy(house.port);
+  const proxy = await startRpcProxy(installation.port);
   const address = `http://127.0.0.1:${proxy.port}`;
   const link = new DatabaseLink(address);
   const client = dial(new URL(await link.open(address)).host);
@@ -365,10 +388,10 @@ test("no amount stays reserved when the process crashed before answering, once i
 });
 
 test("3,000 concurrent calls on a budget with room for one: the others are refused after few queries", async () => {
-  const keyHash = hashKey(await addKey(house.database));
-  await house.database.updateTable("api_keys").set({ limit_usd: "1" }).where("hash", "=", keyHash).execute();
+  const keyHash = hashKey(await addKey(installation.database));
+  await installation.database.updateTable("api_keys").set({ limit_usd: "1" }).where("hash", "=", keyHash).execute();
   const caller = create(CallerSchema, { keyHash, workspaceId: defaultWorkspaceId });
-  const client = dial(`127.0.0.1:${house.port}`);
+  const client = dial(`127.0.0.1:${installation.port}`);
   let questions = 0;
   const ask = client.makeUnaryRequest.bind(client) as (...args: unknown[]) => unknown;
   Object.assign(client, { makeUnaryRequest: (...args: unknown[]) => (questions++, ask(...args)) });
@@ -393,10 +416,10 @@ test("3,000 concurrent calls on a budget with room for one: the others are refus
 });
 
 test("the reservation of a call grows with its known cost, until its record is stored", async () => {
-  const keyHash = hashKey(await addKey(house.database));
-  await house.database.updateTable("api_keys").set({ limit_usd: "1" }).where("hash", "=", keyHash).execute();
+  const keyHash = hashKey(await addKey(installation.database));
+  await installation.database.updateTable("api_keys").set({ limit_usd: "1" }).where("hash", "=", keyHash).execute();
   const caller = create(CallerSchema, { keyHash, workspaceId: defaultWorkspaceId });
-  const budgets = openBudgets(house.client);
+  const budgets = openBudgets(installation.client);
   const reserve = (turnId: string, dollars: number) =>
     budgets.reserve({ turnId, caller, trace: new Trace(1n) }, BigInt(dollars * 1e12));
   const turnId = randomUUID();
@@ -416,25 +439,25 @@ test("the reservation of a call grows with its known cost, until its record is s
 describe("an unrenewed hold", () => {
   const reserveOn = (keyHash: string, bootId: string) => {
     const caller = create(CallerSchema, { keyHash, workspaceId: defaultWorkspaceId });
-    const budgets = openBudgets(house.client, bootId);
+    const budgets = openBudgets(installation.client, bootId);
     return (turnId: string, dollars: number) =>
       budgets.reserve({ turnId, caller, trace: new Trace(1n) }, BigInt(dollars * 1e12));
   };
   const keyWithADollar = async (): Promise<string> => {
-    const keyHash = hashKey(await addKey(house.database));
-    await house.database.updateTable("api_keys").set({ limit_usd: "1" }).where("hash", "=", keyHash).execute();
+    const keyHash = hashKey(await addKey(installation.database));
+    await installation.database.updateTable("api_keys").set({ limit_usd: "1" }).where("hash", "=", keyHash).execute();
     return keyHash;
   };
   /** As if so much time had passed for the holds of the key and the renewals of the process. */
   const later = async (keyHash: string, bootId: string, minutes: number) => {
     await sql`update budget_reservations set expires_at = expires_at - make_interval(mins => ${minutes})
-      where key_hash = ${keyHash}`.execute(house.database);
+      where key_hash = ${keyHash}`.execute(installation.database);
     await sql`update budget_processes set renewed_at = renewed_at - make_interval(mins => ${minutes})
-      where boot_id = ${bootId}`.execute(house.database);
+      where boot_id = ${bootId}`.execute(installation.database);
   };
   const renewed = (bootId: string) =>
     eventually(async () => {
-      const rows = await house.database
+      const rows = await installation.database
         .selectFrom("budget_processes")
         .selectAll()
         .where("boot_id", "=", bootId)
@@ -443,7 +466,7 @@ describe("an unrenewed hold", () => {
     });
   const endHolds = (bootId: string) =>
     call(
-      house.client,
+      installation.client,
       LedgerService.method.endHolds,
       create(LedgerService.method.endHolds.input, { bootId }),
       serviceMetadata(serviceToken),
@@ -471,7 +494,7 @@ describe("an unrenewed hold", () => {
     await renewed(bootId);
     await later(keyHash, bootId, 11);
     const request = create(LedgerService.method.renewHolds.input, { bootId, instance: "test-1" });
-    await call(house.client, LedgerService.method.renewHolds, request, serviceMetadata(serviceToken), timeoutMs);
+    await call(installation.client, LedgerService.method.renewHolds, request, serviceMetadata(serviceToken), timeoutMs);
     await expect(reserve(randomUUID(), 0.5)).rejects.toMatchObject({ reason: FaultReason.BUDGET_HELD });
   });
 
@@ -489,14 +512,18 @@ describe("an unrenewed hold", () => {
 
   test("of an earlier period is not charged to this one", async () => {
     const [keyHash, bootId] = [await keyWithADollar(), randomUUID()];
-    await house.database.updateTable("api_keys").set({ limit_reset: "daily" }).where("hash", "=", keyHash).execute();
+    await installation.database
+      .updateTable("api_keys")
+      .set({ limit_reset: "daily" })
+      .where("hash", "=", keyHash)
+      .execute();
     const reserve = reserveOn(keyHash, bootId);
     await reserve(randomUUID(), 0.9);
     await renewed(bootId);
     await later(keyHash, bootId, 11);
     await expect(reserve(randomUUID(), 0.5)).rejects.toMatchObject(spent);
     await sql`update budget_reservations set reserved_at = now() - interval '1 day' where key_hash = ${keyHash}`.execute(
-      house.database,
+      installation.database,
     );
     await reserve(randomUUID(), 0.5);
   });
@@ -510,7 +537,7 @@ describe("an unrenewed hold", () => {
       let printed = "";
       const write = (text: string) => void (printed += text);
       const code = await runCli(["ledger", ...args], {
-        databaseUrl: house.databaseUrl,
+        databaseUrl: installation.databaseUrl,
         stdout: { write },
         stderr: { write },
       });
@@ -529,7 +556,7 @@ describe("an unrenewed hold", () => {
       printed: `0.700000000000 USD released for key ${keyHash}`,
     });
     expect(await state()).toBe(undefined);
-    const entry = await house.database
+    const entry = await installation.database
       .selectFrom("audit_log")
       .selectAll()
       .where("action", "=", "ledger.release")

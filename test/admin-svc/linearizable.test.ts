@@ -14,17 +14,17 @@ import { Random } from "../fuzz/random.ts";
 import { type SequentialModel, type TimedOperation, isLinearizable } from "../support/answers/linearizable.ts";
 import { samplesOf } from "../support/metrics.ts";
 import {
-  type AdminHouse,
+  type AdminInstallation,
   addGuardrail,
   addKeys,
   administrate,
   assign,
   bearer,
-  openHouse,
+  openInstallation,
   resolveKey,
   serviceToken,
   unassign,
-} from "./house.ts";
+} from "./installation.ts";
 
 /** An operation as a single key sees it. */
 type Input =
@@ -73,11 +73,11 @@ const key: SequentialModel<KeyState, Input, Output> = {
   },
 };
 
-let house: AdminHouse;
+let installation: AdminInstallation;
 beforeAll(async () => {
-  house = await openHouse();
+  installation = await openInstallation();
 });
-afterAll(() => house?.close());
+afterAll(() => installation?.close());
 
 type Histories = Map<string, TimedOperation<Input, Output>[]>;
 
@@ -110,19 +110,19 @@ interface Round {
 }
 
 async function write({ histories, random, keyHashes, guardrails }: Round): Promise<void> {
-  const admin = bearer(house.managementKey);
+  const admin = bearer(installation.managementKey);
   const guardrail = random.pick(guardrails);
   const one = random.pick(keyHashes);
   const drawn = random.next();
   if (drawn < 0.03) {
     return note(histories, [one], { kind: "revoke" }, async () => {
-      await administrate(house, KeyService.method.deleteKey, { keyHash: one });
+      await administrate(installation, KeyService.method.deleteKey, { keyHash: one });
       return "done";
     });
   }
   if (drawn < 0.06) {
     return note(histories, keyHashes, { kind: "delete", guardrail }, async () => {
-      await administrate(house, GuardrailService.method.deleteGuardrail, { guardrailId: guardrail });
+      await administrate(installation, GuardrailService.method.deleteGuardrail, { guardrailId: guardrail });
       return "done";
     });
   }
@@ -132,8 +132,8 @@ async function write({ histories, random, keyHashes, guardrails }: Round): Promi
     const distinct = [...new Set(named)];
     const count =
       kind === "assign"
-        ? (await assign(house.client, guardrail, distinct, admin)).assignedCount
-        : (await unassign(house.client, guardrail, distinct, admin)).unassignedCount;
+        ? (await assign(installation.client, guardrail, distinct, admin)).assignedCount
+        : (await unassign(installation.client, guardrail, distinct, admin)).unassignedCount;
     return distinct.length === 1 ? count : "done";
   });
 }
@@ -142,16 +142,16 @@ async function read({ histories, random, keyHashes, processes }: Round): Promise
   const keyHash = random.pick(keyHashes);
   const [by, access] = random.pick<[string, Access | undefined]>([["database", undefined], ...processes]);
   await note(histories, [keyHash], { kind: "read", by }, async () => {
-    const { caller } = access ? await access.resolve(keyHash) : await resolveKey(house.client, keyHash);
+    const { caller } = access ? await access.resolve(keyHash) : await resolveKey(installation.client, keyHash);
     if (!caller) return "revoked";
     return caller.guardrail ? { holds: caller.guardrail.id } : "none";
   });
 }
 
 async function play(random: Random, processes: ReadonlyMap<string, Access>): Promise<Histories> {
-  const keyHashes = await addKeys(house.database, 4);
+  const keyHashes = await addKeys(installation.database, 4);
   const guardrails: string[] = [];
-  for (let n = 0; n < 3; n++) guardrails.push(await addGuardrail(house.database));
+  for (let n = 0; n < 3; n++) guardrails.push(await addGuardrail(installation.database));
   const histories: Histories = new Map(keyHashes.map((keyHash) => [keyHash, []]));
   const round: Round = { histories, random, keyHashes, guardrails, processes };
   const client = async (step: typeof read, steps: number) => {
@@ -165,14 +165,20 @@ async function play(random: Random, processes: ReadonlyMap<string, Access>): Pro
 }
 
 const unacknowledged = async (): Promise<number> =>
-  samplesOf(await house.registry.metrics()).find(({ name }) => name === "sluice_policy_unacknowledged_total")?.value ??
-  0;
+  samplesOf(await installation.registry.metrics()).find(({ name }) => name === "sluice_policy_unacknowledged_total")
+    ?.value ?? 0;
 
 test("twenty rounds: one order explains the answers of each key, for every reader", async () => {
   const processes = new Map<string, Access>();
   for (const name of ["one", "two"]) {
-    const client = dial(`127.0.0.1:${house.port}`);
-    const access = new Access({ client, token: serviceToken, process: name, log: house.log, registry: new Registry() });
+    const client = dial(`127.0.0.1:${installation.port}`);
+    const access = new Access({
+      client,
+      token: serviceToken,
+      process: name,
+      log: installation.log,
+      registry: new Registry(),
+    });
     await access.watch();
     processes.set(name, access);
   }

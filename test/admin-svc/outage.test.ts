@@ -18,37 +18,37 @@ import { findShortest, measureElapsedMs } from "../support/clock.ts";
 import { eventually } from "../support/processes.ts";
 import { DatabaseLink } from "../support/database-link.ts";
 import {
-  type AdminHouse,
+  type AdminInstallation,
   addGuardrail,
   addKey,
   addKeys,
   administrate,
   assign,
   bearer,
-  openHouse,
+  openInstallation,
   resolveKey,
   serviceToken,
   timeoutMs,
   unassign,
   operator,
-} from "./house.ts";
+} from "./installation.ts";
 import { Watching } from "./watching.ts";
 
-let house: AdminHouse;
+let installation: AdminInstallation;
 let link: DatabaseLink;
 let guardrailId: string;
 let keyHashes: string[];
 beforeAll(async () => {
-  house = await openHouse(async (url) => {
+  installation = await openInstallation(async (url) => {
     link = new DatabaseLink(url);
     return link.open(url);
   });
-  guardrailId = await addGuardrail(house.database);
-  keyHashes = await addKeys(house.database, 5);
-  await createEndUser(house.database, operator(), "alice");
+  guardrailId = await addGuardrail(installation.database);
+  keyHashes = await addKeys(installation.database, 5);
+  await createEndUser(installation.database, operator(), "alice");
 });
 afterAll(async () => {
-  await house.close();
+  await installation.close();
   await link.cut();
 });
 
@@ -61,27 +61,27 @@ const retryLater = {
   origin: FaultOrigin.ADMIN,
 };
 
-const assignAll = () => assign(house.client, guardrailId, keyHashes, bearer(house.managementKey));
+const assignAll = () => assign(installation.client, guardrailId, keyHashes, bearer(installation.managementKey));
 
 const operations: (() => Promise<unknown>)[] = [
   assignAll,
-  () => administrate(house, EndUserService.method.listEndUsers, {}),
-  () => administrate(house, EndUserService.method.createEndUser, { user: crypto.randomUUID() }),
-  () => administrate(house, EndUserService.method.deleteEndUser, { user: "alice" }),
-  () => administrate(house, GuardrailService.method.listGuardrails, {}),
-  () => administrate(house, GuardrailService.method.listKeyAssignments, {}),
-  () => administrate(house, GuardrailService.method.createGuardrail, { name: "x" }),
-  () => administrate(house, GuardrailService.method.updateGuardrail, { guardrail: { id: guardrailId } }),
-  () => administrate(house, KeyService.method.listKeys, {}),
-  () => administrate(house, KeyService.method.createKey, { name: "x" }),
-  () => administrate(house, KeyService.method.updateKey, { key: { hash: keyHashes[4] ?? "" } }),
-  () => unassign(house.client, guardrailId, keyHashes, bearer(house.managementKey)),
+  () => administrate(installation, EndUserService.method.listEndUsers, {}),
+  () => administrate(installation, EndUserService.method.createEndUser, { user: crypto.randomUUID() }),
+  () => administrate(installation, EndUserService.method.deleteEndUser, { user: "alice" }),
+  () => administrate(installation, GuardrailService.method.listGuardrails, {}),
+  () => administrate(installation, GuardrailService.method.listKeyAssignments, {}),
+  () => administrate(installation, GuardrailService.method.createGuardrail, { name: "x" }),
+  () => administrate(installation, GuardrailService.method.updateGuardrail, { guardrail: { id: guardrailId } }),
+  () => administrate(installation, KeyService.method.listKeys, {}),
+  () => administrate(installation, KeyService.method.createKey, { name: "x" }),
+  () => administrate(installation, KeyService.method.updateKey, { key: { hash: keyHashes[4] ?? "" } }),
+  () => unassign(installation.client, guardrailId, keyHashes, bearer(installation.managementKey)),
   () =>
     call(
-      house.client,
+      installation.client,
       EndUserService.method.updateEndUser,
       create(UpdateEndUserRequestSchema, { user: "alice", isActive: false }),
-      bearer(house.managementKey),
+      bearer(installation.managementKey),
       timeoutMs,
     ),
 ];
@@ -99,13 +99,13 @@ async function recovered(): Promise<void> {
 }
 
 test("unreachable: administration is 500 with a hint to retry, ResolveKey is unavailable, and both recover", async () => {
-  const keyHash = hashKey(await addKey(house.database));
-  await resolveKey(house.client, keyHash);
+  const keyHash = hashKey(await addKey(installation.database));
+  await resolveKey(installation.client, keyHash);
   await link.cut();
   for (const outcome of await Promise.allSettled(operations.map((operation) => operation()))) {
     expect(outcome).toMatchObject({ status: "rejected", reason: retryLater });
   }
-  await expect(resolveKey(house.client, keyHash)).rejects.toMatchObject({
+  await expect(resolveKey(installation.client, keyHash)).rejects.toMatchObject({
     reason: FaultReason.UNAVAILABLE,
     status: 503,
     retryAfterMs: 1_000,
@@ -113,16 +113,16 @@ test("unreachable: administration is 500 with a hint to retry, ResolveKey is una
   });
   await link.restore();
   await recovered();
-  expect((await resolveKey(house.client, keyHash)).caller?.keyHash).toBe(keyHash);
+  expect((await resolveKey(installation.client, keyHash)).caller?.keyHash).toBe(keyHash);
 });
 
 test("lost during writes: nothing crashes, and acknowledged writes are stored", async () => {
-  const admin = bearer(house.managementKey);
+  const admin = bearer(installation.managementKey);
   let assigned = new Set<string>();
   for (let round = 0; round < 10; round++) {
-    const hashes = await addKeys(house.database, 20);
+    const hashes = await addKeys(installation.database, 20);
     const writes = hashes.map(async (hash) => {
-      const { assignedCount } = await assign(house.client, guardrailId, [hash], admin);
+      const { assignedCount } = await assign(installation.client, guardrailId, [hash], admin);
       if (assignedCount === 1) assigned = assigned.add(hash);
     });
     await Promise.race(writes);
@@ -131,14 +131,14 @@ test("lost during writes: nothing crashes, and acknowledged writes are stored", 
     await link.restore();
     await recovered();
   }
-  const rows = await house.database.selectFrom("guardrail_key_assignments").select("key_hash").execute();
+  const rows = await installation.database.selectFrom("guardrail_key_assignments").select("key_hash").execute();
   const stored = new Set(rows.map((row) => row.key_hash));
   expect(assigned.size).toBeGreaterThan(0);
   expect([...assigned].filter((hash) => !stored.has(hash))).toEqual([]);
 });
 
 test("a process without its database stops its heartbeats, and catches up on missed changes", async () => {
-  const watching = new Watching(house.port);
+  const watching = new Watching(installation.port);
   await watching.hear((message) => message.all);
   await link.cut();
   // Otherwise there is a message each second; what was on its way may still come.
@@ -147,10 +147,10 @@ test("a process without its database stops its heartbeats, and catches up on mis
     await new Promise((resolve) => setTimeout(resolve, 2_500));
     return watching.heard.length === before;
   });
-  const keyHash = hashKey(await addKey(house.database));
+  const keyHash = hashKey(await addKey(installation.database));
   await link.restore();
   const message = await watching.hear(({ keyHashes }) => keyHashes.includes(keyHash));
-  expect(message.generation).toBe(await currentGeneration(house.database));
+  expect(message.generation).toBe(await currentGeneration(installation.database));
   watching.leave();
   await recovered();
 });
@@ -159,7 +159,7 @@ test("silent: the answer comes within the limits, and the service recovers", asy
   const refusedMs = async () => {
     link.freeze();
     const tookMs = await measureElapsedMs(() =>
-      expect(resolveKey(house.client, "x")).rejects.toMatchObject({ reason: FaultReason.UNAVAILABLE }),
+      expect(resolveKey(installation.client, "x")).rejects.toMatchObject({ reason: FaultReason.UNAVAILABLE }),
     );
     link.thaw();
     await recovered();
@@ -169,7 +169,7 @@ test("silent: the answer comes within the limits, and the service recovers", asy
 });
 
 test("busy: a call waits at most 4 s for a key locked by another transaction", async () => {
-  await house.database.transaction().execute(async (transaction) => {
+  await installation.database.transaction().execute(async (transaction) => {
     // Postgres would end this transaction after five idle seconds, and release its locks.
     await sql`set local idle_in_transaction_session_timeout = 0`.execute(transaction);
     await transaction
@@ -189,15 +189,15 @@ test("busy: a call waits at most 4 s for a key locked by another transaction", a
 });
 
 test("busy during a start: the start waits", async () => {
-  const lifecycle = new Lifecycle(house.log);
-  const { databaseUrl } = house;
+  const lifecycle = new Lifecycle(installation.log);
+  const { databaseUrl } = installation;
   const open = (warn: () => void) => {
     const registry = new Registry();
     const log = Object.assign(openLog("test", "silent"), { warn });
     const bootstrapKeys = [mintKey(KeyKind.INFERENCE)];
     return openAdmin({ databaseUrl, port: 0, serviceToken, bootstrapKeys, lifecycle, log, registry });
   };
-  const { starting } = await house.database.transaction().execute(async (transaction) => {
+  const { starting } = await installation.database.transaction().execute(async (transaction) => {
     await sql`set local idle_in_transaction_session_timeout = 0`.execute(transaction);
     await transaction.selectFrom("workspaces").select("id").forUpdate().execute();
     return new Promise<{ readonly starting: ReturnType<typeof openAdmin> }>((resolve, reject) => {

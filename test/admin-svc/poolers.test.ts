@@ -13,7 +13,7 @@ import { openLog } from "@sluice/proto/lib/log/log.js";
 import { type TestDatabase, createDatabase } from "../support/database.ts";
 import { type PoolerOptions, Pooler } from "../support/pooler.ts";
 import { freePort } from "../support/runner/free-ports.ts";
-import { administrate, openHouse } from "./house.ts";
+import { administrate, openInstallation } from "./installation.ts";
 
 const log = openLog("test", "silent");
 
@@ -89,11 +89,11 @@ async function throughPgBouncer<Result>(
 const installed = program === undefined ? describe.skip : describe;
 installed("PgBouncer, where it is installed", () => {
   test("in session mode works with its defaults", async () => {
-    let house: Awaited<ReturnType<typeof openHouse>> | undefined;
+    let installation: Awaited<ReturnType<typeof openInstallation>> | undefined;
     let served: () => void = () => {};
     const done = new Promise<void>((resolve) => (served = resolve));
     let running: Promise<void> | undefined;
-    house = await openHouse(
+    installation = await openInstallation(
       (url) =>
         new Promise((resolve, reject) => {
           running = throughPgBouncer(url, "pool_mode = session\ndefault_pool_size = 40", async (through) => {
@@ -103,9 +103,9 @@ installed("PgBouncer, where it is installed", () => {
           running.catch(reject);
         }),
     );
-    const { secret } = await administrate(house, KeyService.method.createKey, { name: "pooled" });
+    const { secret } = await administrate(installation, KeyService.method.createKey, { name: "pooled" });
     expect(secret).toMatch(/^sk-sl-/);
-    await house.close();
+    await installation.close();
     served();
     await running;
   });

@@ -13,7 +13,7 @@ import { exchange } from "../gateway/raw-http.ts";
 import { EventEmitter, once } from "node:events";
 import { createDatabase } from "../support/database.ts";
 import { programIn, root } from "../support/processes.ts";
-import { addGuardrail, addKeys, assign, bearer, resolveKey, serviceToken, operator } from "./house.ts";
+import { addGuardrail, addKeys, assign, bearer, resolveKey, serviceToken, operator } from "./installation.ts";
 import { Watching } from "./watching.ts";
 
 const main = programIn(root, "admin-svc");

@@ -14,20 +14,20 @@ import {
 } from "@sluice/proto/gen/sluice/admin/v1/ledger_service_pb.js";
 import { call, serviceMetadata } from "@sluice/proto/lib/rpc/dial.js";
 import { sql } from "kysely";
-import { type AdminHouse, openHouse, serviceToken, timeoutMs } from "./house.ts";
+import { type AdminInstallation, openInstallation, serviceToken, timeoutMs } from "./installation.ts";
 import { usageRecord } from "./usage.ts";
 
-let house: AdminHouse;
+let installation: AdminInstallation;
 beforeAll(async () => {
-  house = await openHouse();
+  installation = await openInstallation();
 });
-afterAll(() => house?.close());
+afterAll(() => installation?.close());
 
 async function admin(...args: string[]) {
   let stdout = "";
   let stderr = "";
   const code = await runCli(args, {
-    databaseUrl: house.databaseUrl,
+    databaseUrl: installation.databaseUrl,
     stdout: { write: (text: string) => (stdout += text) },
     stderr: { write: (text: string) => (stderr += text) },
   });
@@ -37,13 +37,13 @@ async function admin(...args: string[]) {
 const record = (...records: UsageRecord[]) => {
   const recordsJson = records.map((each) => Buffer.from(toJsonString(UsageRecordSchema, each)));
   const request = create(RecordUsageRequestSchema, { recordsJson });
-  return call(house.client, LedgerService.method.recordUsage, request, serviceMetadata(serviceToken), timeoutMs);
+  return call(installation.client, LedgerService.method.recordUsage, request, serviceMetadata(serviceToken), timeoutMs);
 };
 
 const daysAgo = (days: number) => BigInt(Date.now() - days * 86_400_000);
 
 const turns = async () => {
-  const rows = await house.database.selectFrom("usage_records").select("turn_id").execute();
+  const rows = await installation.database.selectFrom("usage_records").select("turn_id").execute();
   return rows.map(({ turn_id: turnId }) => turnId);
 };
 
@@ -54,7 +54,8 @@ describe("retention", () => {
       usageRecord({ bootId, sequence: BigInt(n + 1), openedAtMs: daysAgo(days) }),
     ) as [UsageRecord, UsageRecord, UsageRecord];
     await record(old, edge, fresh);
-    const sums = () => sql`select sum(cost_usd) as cost, sum(attempts) as calls from key_days`.execute(house.database);
+    const sums = () =>
+      sql`select sum(cost_usd) as cost, sum(attempts) as calls from key_days`.execute(installation.database);
     const before = (await sums()).rows;
     const { code, stdout } = await admin("retention", "run", "--ledger-days", "30");
     expect([code, stdout]).toEqual([0, "ledger: 1 removed\nledger: 1 removed\nturns: 1 removed\nturns: 1 removed\n"]);
@@ -71,16 +72,16 @@ describe("retention", () => {
     for (let n = 0; n < 5; n++) await admin("keys", "create", "--name", `k${n}`);
     await admin("workspaces", "create", "--name", "quiet");
     const aged = "update audit_log set at = at - interval '100 days' where sequence <= 4";
-    await sql.raw(aged).execute(house.database);
+    await sql.raw(aged).execute(installation.database);
     const { code, stdout } = await admin("retention", "run", "--audit-days", "90");
     expect([code, stdout]).toEqual([0, "audit: 5 removed\naudit: 5 removed\n"]);
-    const [main] = await auditStates(house.database);
+    const [main] = await auditStates(installation.database);
     expect(main).toMatchObject({ name: "default", wrong: [] });
     const list = JSON.parse((await admin("audit", "list", "--json")).stdout) as { sequence: number; action: string }[];
     expect(list.at(-1)?.sequence).toBe(5);
     expect(list[0]).toMatchObject({ action: "retention.run", after: { audit_days: 90, ledger_days: null } });
-    await sql`delete from audit_log where sequence = 5`.execute(house.database);
-    expect((await auditStates(house.database))[0]?.wrong).toEqual(["6"]);
+    await sql`delete from audit_log where sequence = 5`.execute(installation.database);
+    expect((await auditStates(installation.database))[0]?.wrong).toEqual(["6"]);
   });
 
   test("removes records of more than one batch, also after an interruption", async () => {
@@ -90,15 +91,15 @@ describe("retention", () => {
         now() - interval '50 days', duration_ms, model, provider, upstream_model, service_tier, status, http_status,
         input_tokens, cached_tokens, cache_write_tokens, output_tokens, reasoning_tokens, is_estimated, cost_usd,
         streamed, "user", session_id, now(), kind
-      from generate_series(1, 10001) as n, (select * from usage_records limit 1) as one`.execute(house.database);
+      from generate_series(1, 10001) as n, (select * from usage_records limit 1) as one`.execute(installation.database);
     const author = { keyHash: null, program: "cli", requestId: null } as const;
-    for await (const { count } of removeOld(house.database, author, { ledgerDays: 30 })) {
+    for await (const { count } of removeOld(installation.database, author, { ledgerDays: 30 })) {
       expect(count).toBe(10_000);
       break;
     }
     const { stdout } = await admin("retention", "run", "--ledger-days", "30", "--audit-days", "30");
     expect(stdout).toBe("ledger: 1 removed\nledger: 1 removed\nturns: 0 removed\naudit: 0 removed\n");
-    const many = await sql`select from usage_records where instance = 'many'`.execute(house.database);
+    const many = await sql`select from usage_records where instance = 'many'`.execute(installation.database);
     expect(many.rows).toEqual([]);
   });
 
@@ -115,7 +116,7 @@ describe("an erased end user", () => {
   const user = "mallory@example.com";
   beforeEach(async () => {
     for (const table of ["usage_records", "turns", "usage_changes", "usage_sums"] as const)
-      await house.database.deleteFrom(table).execute();
+      await installation.database.deleteFrom(table).execute();
   });
 
   test("is removed from every table, and nothing else is lost", async () => {
@@ -132,7 +133,10 @@ describe("an erased end user", () => {
     expect(JSON.parse(stdout)).toEqual({ records: 4, keys: 1, entries: 3, registered: true });
     expect(await everything()).not.toContain(user);
     expect(await everything()).toContain(other);
-    const rows = await house.database.selectFrom("usage_records").select(["user", "session_id", "cost_usd"]).execute();
+    const rows = await installation.database
+      .selectFrom("usage_records")
+      .select(["user", "session_id", "cost_usd"])
+      .execute();
     expect(rows.filter((row) => row.user === null && row.session_id === null && row.cost_usd !== null).length).toBe(4);
     expect(rows.filter((row) => row.user === other && row.session_id === "t").length).toBe(1);
   });
@@ -152,19 +156,19 @@ describe("an erased end user", () => {
       { action: "end-users.create", actor: "cli", target: null, after: null, erased_at: expect.any(String) },
     ]);
     const erased = "update audit_log set actor = 'nobody' where erased_at is not null";
-    const wrongBefore = (await auditStates(house.database))[0]?.wrong.length ?? 0;
-    await sql.raw(erased).execute(house.database);
-    expect((await auditStates(house.database))[0]?.wrong.length).toBeGreaterThan(wrongBefore);
+    const wrongBefore = (await auditStates(installation.database))[0]?.wrong.length ?? 0;
+    await sql.raw(erased).execute(installation.database);
+    expect((await auditStates(installation.database))[0]?.wrong.length).toBeGreaterThan(wrongBefore);
   });
 
   /** Every row of every table, as text. */
   async function everything(): Promise<string> {
     const { rows } = await sql<{ name: string }>`
-      select tablename as name from pg_tables where schemaname = current_schema()`.execute(house.database);
+      select tablename as name from pg_tables where schemaname = current_schema()`.execute(installation.database);
     const texts = await Promise.all(
       rows.map(async ({ name }) => {
         const found = await sql<{ text: string }>`select t::text as text from ${sql.table(name)} as t`.execute(
-          house.database,
+          installation.database,
         );
         return found.rows.map(({ text }) => text).join("\n");
       }),

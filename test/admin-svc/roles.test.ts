@@ -7,17 +7,25 @@ import { openDatabase, readLimits } from "@sluice/admin-svc/store/postgres/postg
 import { grantRuntime, runtimeRole } from "@sluice/admin-svc/store/postgres/roles.js";
 import { EndUserService } from "@sluice/proto/gen/sluice/admin/v1/end_user_service_pb.js";
 import { type Kysely, sql } from "kysely";
-import { type AdminHouse, addGuardrail, addKeys, administrate, assign, bearer, openHouse } from "./house.ts";
+import {
+  type AdminInstallation,
+  addGuardrail,
+  addKeys,
+  administrate,
+  assign,
+  bearer,
+  openInstallation,
+} from "./installation.ts";
 
-let house: AdminHouse;
+let installation: AdminInstallation;
 let running: Kysely<Database>;
 beforeAll(async () => {
-  house = await openHouse();
-  running = openDatabase(house.databaseUrl, readLimits, () => {}, { role: runtimeRole });
+  installation = await openInstallation();
+  running = openDatabase(installation.databaseUrl, readLimits, () => {}, { role: runtimeRole });
 });
 afterAll(async () => {
   await running?.destroy();
-  await house?.close();
+  await installation?.close();
 });
 
 const run = (statement: string, database = running) => sql.raw(statement).execute(database);
@@ -53,38 +61,43 @@ describe("the runtime role of admin-svc", () => {
     const { rows } = await sql<{ name: string; can: boolean }>`
       select relname as name, has_table_privilege(${runtimeRole}, oid, 'select') as can from pg_class
       where relnamespace = current_schema()::regnamespace and relkind in ('r', 'p') and not relispartition`.execute(
-      house.database,
+      installation.database,
     );
     expect(rows.length).toBeGreaterThan(10);
     expect(rows.filter(({ can }) => !can)).toEqual([]);
   });
 
   test("is the role of every session of the service", async () => {
-    await run(`revoke select on end_users from ${runtimeRole}`, house.database);
-    const list = () => administrate(house, EndUserService.method.listEndUsers, {});
+    await run(`revoke select on end_users from ${runtimeRole}`, installation.database);
+    const list = () => administrate(installation, EndUserService.method.listEndUsers, {});
     await expect(list()).rejects.toThrow();
-    expect(await grantRuntime(house.database)).toBe(true);
+    expect(await grantRuntime(installation.database)).toBe(true);
     await expect(list()).resolves.toMatchObject({ endUsers: [] });
-    await run(`revoke insert on audit_log from ${runtimeRole}`, house.database);
-    const create = () => administrate(house, EndUserService.method.createEndUser, { user: "alice" });
+    await run(`revoke insert on audit_log from ${runtimeRole}`, installation.database);
+    const create = () => administrate(installation, EndUserService.method.createEndUser, { user: "alice" });
     await expect(create()).rejects.toThrow();
-    expect(await grantRuntime(house.database)).toBe(true);
+    expect(await grantRuntime(installation.database)).toBe(true);
     await expect(create()).resolves.toMatchObject({ endUser: { user: "alice" } });
   });
 
   test("may remove old generations", async () => {
-    const [keyHash] = (await addKeys(house.database, 1)) as [string];
-    await assign(house.client, await addGuardrail(house.database), [keyHash], bearer(house.managementKey));
-    await run("update policy_log set created_at = now() - interval '2 days'", house.database);
+    const [keyHash] = (await addKeys(installation.database, 1)) as [string];
+    await assign(
+      installation.client,
+      await addGuardrail(installation.database),
+      [keyHash],
+      bearer(installation.managementKey),
+    );
+    await run("update policy_log set created_at = now() - interval '2 days'", installation.database);
     await run("select trim_policy_log()");
-    expect((await run("select from policy_log", house.database)).rows).toEqual([]);
+    expect((await run("select from policy_log", installation.database)).rows).toEqual([]);
   });
 });
 
 describe("a user of the database", () => {
   const user = `sluice_test_${randomBytes(8).toString("hex")}`;
   const as = async <Result>(work: (database: Kysely<Database>) => Promise<Result>): Promise<Result> => {
-    const url = new URL(house.databaseUrl);
+    const url = new URL(installation.databaseUrl);
     Object.assign(url, { username: user, password: user });
     const database = openDatabase(url.href, readLimits, () => {});
     try {
@@ -93,25 +106,25 @@ describe("a user of the database", () => {
       await database.destroy();
     }
   };
-  beforeAll(() => run(`create role ${user} login password '${user}'`, house.database));
-  afterAll(() => run(`drop role ${user}`, house.database));
+  beforeAll(() => run(`create role ${user} login password '${user}'`, installation.database));
+  afterAll(() => run(`drop role ${user}`, installation.database));
 
   test("outside of the role serves with its own rights", async () => {
     expect(await as(grantRuntime)).toBe(false);
   });
 
   test("with membership and without ownership takes the role on, and grants nothing", async () => {
-    await run(`grant ${runtimeRole} to ${user}`, house.database);
-    await run(`revoke select on end_users from ${runtimeRole}`, house.database);
+    await run(`grant ${runtimeRole} to ${user}`, installation.database);
+    await run(`revoke select on end_users from ${runtimeRole}`, installation.database);
     await as(migrate);
     expect(await as(grantRuntime)).toBe(true);
     await expect(run("select from end_users")).rejects.toMatchObject({ code: "42501" });
-    expect(await grantRuntime(house.database)).toBe(true);
+    expect(await grantRuntime(installation.database)).toBe(true);
     await run("select from end_users");
   });
 });
 
 test("many databases of one server may create the role at once", async () => {
-  const houses = await Promise.all(Array.from({ length: 4 }, () => openHouse()));
-  await Promise.all(houses.map((each) => each.close()));
+  const installations = await Promise.all(Array.from({ length: 4 }, () => openInstallation()));
+  await Promise.all(installations.map((each) => each.close()));
 });

@@ -21,7 +21,16 @@ import { openLog } from "@sluice/proto/lib/log/log.js";
 import { Registry } from "@sluice/proto/lib/metrics/metrics.js";
 import { call, dial, serviceMetadata } from "@sluice/proto/lib/rpc/dial.js";
 import { serveRpc } from "@sluice/proto/lib/rpc/serve.js";
-import { type AdminHouse, addKey, administrate, assign, bearer, openHouse, serviceToken, timeoutMs } from "./house.ts";
+import {
+  type AdminInstallation,
+  addKey,
+  administrate,
+  assign,
+  bearer,
+  openInstallation,
+  serviceToken,
+  timeoutMs,
+} from "./installation.ts";
 
 const log = openLog("test", "silent");
 /** Adds a field of a future build to a message. */
@@ -38,19 +47,19 @@ const accessTo = (port: number) =>
   });
 
 describe("this admin-svc", () => {
-  let house: AdminHouse;
+  let installation: AdminInstallation;
   beforeAll(async () => {
-    house = await openHouse();
+    installation = await openInstallation();
   });
-  afterAll(() => house?.close());
+  afterAll(() => installation?.close());
 
   const keyUnder = async (rules: object): Promise<string> => {
-    const keyHash = hashKey(await addKey(house.database));
-    const { guardrail } = await administrate(house, GuardrailService.method.createGuardrail, {
+    const keyHash = hashKey(await addKey(installation.database));
+    const { guardrail } = await administrate(installation, GuardrailService.method.createGuardrail, {
       name: "test",
       ...rules,
     });
-    await assign(house.client, guardrail?.id ?? "", [keyHash], bearer(house.managementKey));
+    await assign(installation.client, guardrail?.id ?? "", [keyHash], bearer(installation.managementKey));
     return keyHash;
   };
 
@@ -58,7 +67,7 @@ describe("this admin-svc", () => {
     const resolve = (keyHash: string, refusesUnknown: boolean) => {
       const { resolveKey } = AccessService.method;
       const request = create(resolveKey.input, { keyHash, refusesUnknown });
-      return call(house.client, resolveKey, request, serviceMetadata(serviceToken), timeoutMs);
+      return call(installation.client, resolveKey, request, serviceMetadata(serviceToken), timeoutMs);
     };
     const known = await keyUnder({ contentFilters: [{ pattern: "x", action: FilterAction.BLOCK }] });
     const later = await keyUnder({ detectors });
@@ -71,7 +80,7 @@ describe("this admin-svc", () => {
   });
 
   test("lists its known features in its greeting, and refuses unknown ones", async () => {
-    const access = accessTo(house.port);
+    const access = accessTo(installation.port);
     const request = create(CreateGuardrailRequestSchema, { name: "test", detectors });
     expect(() => access.requireKnown(CreateGuardrailRequestSchema, request)).toThrow("name");
     await access.watch();
@@ -79,7 +88,7 @@ describe("this admin-svc", () => {
     access.stop();
     const { createGuardrail } = GuardrailService.method;
     await expect(
-      call(house.client, createGuardrail, strange(request), bearer(house.managementKey), timeoutMs),
+      call(installation.client, createGuardrail, strange(request), bearer(installation.managementKey), timeoutMs),
     ).rejects.toMatchObject({ status: 400, message: "99: a field that this build does not know" });
   });
 });

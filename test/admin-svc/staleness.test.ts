@@ -14,13 +14,21 @@ import { findShortest, measureElapsedMs } from "../support/clock.ts";
 import { eventually } from "../support/processes.ts";
 import { startRpcProxy } from "../support/rpc-proxy.ts";
 import { DatabaseLink } from "../support/database-link.ts";
-import { type AdminHouse, addGuardrail, addKey, assign, bearer, openHouse, serviceToken } from "./house.ts";
+import {
+  type AdminInstallation,
+  addGuardrail,
+  addKey,
+  assign,
+  bearer,
+  openInstallation,
+  serviceToken,
+} from "./installation.ts";
 
-let house: AdminHouse;
+let installation: AdminInstallation;
 beforeAll(async () => {
-  house = await openHouse();
+  installation = await openInstallation();
 });
-afterAll(() => house?.close());
+afterAll(() => installation?.close());
 afterEach(() => {
   jest.restoreAllMocks();
 });
@@ -35,12 +43,18 @@ function later(seconds: number): void {
 const unavailable = { status: 503, retryAfterMs: 1_000 };
 
 test("without admin-svc a known key keeps its guardrail for 300 s, an unknown one is 503", async () => {
-  const [known, unknown] = [hashKey(await addKey(house.database)), hashKey(await addKey(house.database))];
-  const guardrail = await addGuardrail(house.database);
-  await assign(house.client, guardrail, [known], bearer(house.managementKey));
-  const proxy = await startRpcProxy(house.port);
+  const [known, unknown] = [hashKey(await addKey(installation.database)), hashKey(await addKey(installation.database))];
+  const guardrail = await addGuardrail(installation.database);
+  await assign(installation.client, guardrail, [known], bearer(installation.managementKey));
+  const proxy = await startRpcProxy(installation.port);
   const client = dial(`127.0.0.1:${proxy.port}`);
-  const access = new Access({ client, token: serviceToken, process: "cut", log: house.log, registry: new Registry() });
+  const access = new Access({
+    client,
+    token: serviceToken,
+    process: "cut",
+    log: installation.log,
+    registry: new Registry(),
+  });
   await access.watch();
   await access.resolve(known);
   await proxy.stop();
@@ -57,7 +71,7 @@ test("without admin-svc a known key keeps its guardrail for 300 s, an unknown on
 
 const openAccess = async (port: number, registry = new Registry()): Promise<Access> => {
   const client = dial(`127.0.0.1:${port}`);
-  const access = new Access({ client, token: serviceToken, process: "hanging", log: house.log, registry });
+  const access = new Access({ client, token: serviceToken, process: "hanging", log: installation.log, registry });
   await access.watch();
   return access;
 };
@@ -65,14 +79,14 @@ const openAccess = async (port: number, registry = new Registry()): Promise<Acce
 const guardrailOf = async (access: Access, keyHash: string) => (await access.resolve(keyHash)).caller?.guardrail?.id;
 
 test("a changed key keeps its last policy for 300 s while the new one cannot be fetched", async () => {
-  const [known, unknown] = [hashKey(await addKey(house.database)), hashKey(await addKey(house.database))];
-  const [before, after] = [await addGuardrail(house.database), await addGuardrail(house.database)];
-  await assign(house.client, before, [known], bearer(house.managementKey));
-  const proxy = await startRpcProxy(house.port);
+  const [known, unknown] = [hashKey(await addKey(installation.database)), hashKey(await addKey(installation.database))];
+  const [before, after] = [await addGuardrail(installation.database), await addGuardrail(installation.database)];
+  await assign(installation.client, before, [known], bearer(installation.managementKey));
+  const proxy = await startRpcProxy(installation.port);
   const registry = new Registry();
   const access = await openAccess(proxy.port, registry);
   expect(await guardrailOf(access, known)).toBe(before);
-  const { generation } = await assign(house.client, after, [known], bearer(house.managementKey));
+  const { generation } = await assign(installation.client, after, [known], bearer(installation.managementKey));
   await eventually(() => access.generation >= generation);
   await proxy.stop();
   for (const seconds of [0, 10, 290]) {
@@ -89,14 +103,14 @@ test("a changed key keeps its last policy for 300 s while the new one cannot be 
 });
 
 test("after a change of everything the last policies of keys are still usable", async () => {
-  const known = hashKey(await addKey(house.database));
-  const guardrail = await addGuardrail(house.database);
-  await assign(house.client, guardrail, [known], bearer(house.managementKey));
-  const proxy = await startRpcProxy(house.port);
+  const known = hashKey(await addKey(installation.database));
+  const guardrail = await addGuardrail(installation.database);
+  await assign(installation.client, guardrail, [known], bearer(installation.managementKey));
+  const proxy = await startRpcProxy(installation.port);
   const access = await openAccess(proxy.port);
   await access.resolve(known);
   const { generation } = access;
-  await sql`update policy_generation set generation = generation + 5`.execute(house.database);
+  await sql`update policy_generation set generation = generation + 5`.execute(installation.database);
   await eventually(() => access.generation > generation);
   await proxy.stop();
   expect(await guardrailOf(access, known)).toBe(guardrail);
@@ -104,14 +118,14 @@ test("after a change of everything the last policies of keys are still usable", 
 });
 
 test("a superseded policy is never served while the new one is only slow", async () => {
-  const keyHash = hashKey(await addKey(house.database));
-  const guardrail = await addGuardrail(house.database);
-  const proxy = await startRpcProxy(house.port);
+  const keyHash = hashKey(await addKey(installation.database));
+  const guardrail = await addGuardrail(installation.database);
+  const proxy = await startRpcProxy(installation.port);
   const access = await openAccess(proxy.port);
   await access.resolve(keyHash);
   const release = proxy.hold("ResolveKey");
   const held = proxy.held();
-  await assign(house.client, guardrail, [keyHash], bearer(house.managementKey));
+  await assign(installation.client, guardrail, [keyHash], bearer(installation.managementKey));
   const resolved = guardrailOf(access, keyHash);
   await held;
   await new Promise((resolve) => setTimeout(resolve, 500));
@@ -122,9 +136,9 @@ test("a superseded policy is never served while the new one is only slow", async
 });
 
 test("a hanging admin-svc delays a known key by a quarter of a second, and is queried again", async () => {
-  const keyHash = hashKey(await addKey(house.database));
-  const guardrail = await addGuardrail(house.database);
-  const proxy = await startRpcProxy(house.port);
+  const keyHash = hashKey(await addKey(installation.database));
+  const guardrail = await addGuardrail(installation.database);
+  const proxy = await startRpcProxy(installation.port);
   const access = await openAccess(proxy.port);
   let seconds = 0;
   const waitedMs = async () => {
@@ -138,15 +152,15 @@ test("a hanging admin-svc delays a known key by a quarter of a second, and is qu
     return ms;
   };
   expect(await findShortest(1_000, waitedMs)).toBeLessThan(1_000);
-  await assign(house.client, guardrail, [keyHash], bearer(house.managementKey));
+  await assign(installation.client, guardrail, [keyHash], bearer(installation.managementKey));
   expect(await guardrailOf(access, keyHash)).toBe(guardrail);
   access.stop();
   await proxy.stop();
 });
 
 test("while the database hangs only the first request of a changed key waits; once it recovers the new policy applies", async () => {
-  const link = new DatabaseLink(house.databaseUrl);
-  const other = await openHouse((url) => link.open(url));
+  const link = new DatabaseLink(installation.databaseUrl);
+  const other = await openInstallation((url) => link.open(url));
   const keyHash = hashKey(await addKey(other.database));
   const guardrail = await addGuardrail(other.database);
   const access = await openAccess(other.port);
@@ -170,7 +184,7 @@ test("ten seconds without heartbeats are logged once with the reason, and so is 
   const log = openLog("test", "info", { write: (line) => void lines.push(JSON.parse(line)) });
   const file = join(mkdtempSync(join(tmpdir(), "sluice-test-token-")), "token");
   writeFileSync(file, "t".repeat(64));
-  const client = dial(`127.0.0.1:${house.port}`);
+  const client = dial(`127.0.0.1:${installation.port}`);
   const token = openServiceToken("", file, log);
   const access = new Access({ client, token, process: "other", log, registry: new Registry() });
   const heard = access.watch();

@@ -16,29 +16,29 @@ import { eventually } from "../support/processes.ts";
 import { samplesOf } from "../support/metrics.ts";
 import { startRpcProxy } from "../support/rpc-proxy.ts";
 import {
-  type AdminHouse,
+  type AdminInstallation,
   addGuardrail,
   addKey,
   addKeys,
   administrate,
   assign,
   bearer,
-  openHouse,
+  openInstallation,
   patiently,
   resolveKey,
   serviceToken,
   operator,
-} from "./house.ts";
+} from "./installation.ts";
 import { Watching } from "./watching.ts";
 
-let house: AdminHouse;
+let installation: AdminInstallation;
 beforeAll(async () => {
-  house = await openHouse();
+  installation = await openInstallation();
 });
-afterAll(() => house.close());
+afterAll(() => installation.close());
 
 const metric = async (name: string): Promise<number> => {
-  return samplesOf(await house.registry.metrics()).find((sample) => sample.name === name)?.value ?? 0;
+  return samplesOf(await installation.registry.metrics()).find((sample) => sample.name === name)?.value ?? 0;
 };
 
 const watchersGone = async (): Promise<void> => {
@@ -49,7 +49,7 @@ const watchersGone = async (): Promise<void> => {
 const beatOf = (watching: Watching) => watching.hear((message) => !message.all, watching.heard.length);
 
 async function watched(work: (watching: Watching) => Promise<void>, acknowledges = true): Promise<void> {
-  const watching = new Watching(house.port, { acknowledges });
+  const watching = new Watching(installation.port, { acknowledges });
   try {
     await watching.hear((message) => message.all);
     await work(watching);
@@ -65,7 +65,7 @@ describe("messages of a watch", () => {
       expect(watching.heard[0]).toMatchObject({
         all: true,
         keyHashes: [],
-        generation: await currentGeneration(house.database),
+        generation: await currentGeneration(installation.database),
       });
     }));
 
@@ -84,9 +84,9 @@ describe("messages of a watch", () => {
 
   test("a write names its keys, at the generation of its answer", () =>
     watched(async (watching) => {
-      const keyHashes = await addKeys(house.database, 3);
-      const id = await addGuardrail(house.database);
-      const { generation } = await assign(house.client, id, keyHashes, bearer(house.managementKey));
+      const keyHashes = await addKeys(installation.database, 3);
+      const id = await addGuardrail(installation.database);
+      const { generation } = await assign(installation.client, id, keyHashes, bearer(installation.managementKey));
       const message = await watching.hear(({ keyHashes }) => keyHashes.length > 0);
       expect(message.generation).toBe(generation);
       expect([...message.keyHashes].sort()).toEqual([...keyHashes].sort());
@@ -94,11 +94,11 @@ describe("messages of a watch", () => {
 
   test("during many concurrent writes generations never go back, and no key is missing", () =>
     watched(async (watching) => {
-      const keyHashes = await addKeys(house.database, 60);
-      const id = await addGuardrail(house.database);
-      const admin = bearer(house.managementKey);
+      const keyHashes = await addKeys(installation.database, 60);
+      const id = await addGuardrail(installation.database);
+      const admin = bearer(installation.managementKey);
       const answers = await Promise.all(
-        keyHashes.map((keyHash) => patiently(() => assign(house.client, id, [keyHash], admin))),
+        keyHashes.map((keyHash) => patiently(() => assign(installation.client, id, [keyHash], admin))),
       );
       const last = answers.reduce((max, { generation }) => (generation > max ? generation : max), 0n);
       await watching.hear(({ generation }) => generation >= last);
@@ -112,13 +112,13 @@ describe("messages of a watch", () => {
 
   test("a write of the command line arrives like one of another process", () =>
     watched(async (watching) => {
-      const [keyHash] = (await addKeys(house.database, 1)) as [string];
-      const id = await addGuardrail(house.database);
+      const [keyHash] = (await addKeys(installation.database, 1)) as [string];
+      const id = await addGuardrail(installation.database);
       const silent = { write: () => true };
-      const options = { databaseUrl: house.databaseUrl, stdout: silent, stderr: silent };
+      const options = { databaseUrl: installation.databaseUrl, stdout: silent, stderr: silent };
       expect(await runCli(["guardrails", "assign", id, keyHash], options)).toBe(0);
       expect(await watching.hear(({ keyHashes }) => keyHashes.includes(keyHash))).toMatchObject({
-        generation: await currentGeneration(house.database),
+        generation: await currentGeneration(installation.database),
       });
     }));
 
@@ -128,7 +128,7 @@ describe("messages of a watch", () => {
         // The log is read for each heartbeat, and then not for a second.
         await beatOf(watching);
         return measureElapsedMs(async () => {
-          const keyHash = hashKey(await addKey(house.database));
+          const keyHash = hashKey(await addKey(installation.database));
           await watching.hear(({ keyHashes }) => keyHashes.includes(keyHash));
         });
       };
@@ -138,16 +138,16 @@ describe("messages of a watch", () => {
   test("everything is invalidated again when the log was trimmed, or restored to an earlier state", () =>
     watched(async (watching) => {
       let from = watching.heard.length;
-      await sql`update policy_generation set generation = generation + 5`.execute(house.database);
+      await sql`update policy_generation set generation = generation + 5`.execute(installation.database);
       await watching.hear(({ all }) => all, from);
       from = watching.heard.length;
-      await sql`update policy_generation set generation = generation - 5`.execute(house.database);
+      await sql`update policy_generation set generation = generation - 5`.execute(installation.database);
       const message = await watching.hear(({ all }) => all, from);
-      expect(message.generation).toBe(await currentGeneration(house.database));
+      expect(message.generation).toBe(await currentGeneration(installation.database));
     }));
 
   test("a watch without the service token gets nothing", async () => {
-    const watching = new Watching(house.port, { token: "x".repeat(40) });
+    const watching = new Watching(installation.port, { token: "x".repeat(40) });
     expect(await watching.ended()).toBe(16);
     expect(watching.heard).toEqual([]);
     watching.leave();
@@ -157,20 +157,22 @@ describe("messages of a watch", () => {
 describe("acknowledgement", () => {
   test("the answer to a write waits for it", () =>
     watched(async (watching) => {
-      const [keyHash] = (await addKeys(house.database, 1)) as [string];
-      const id = await addGuardrail(house.database);
+      const [keyHash] = (await addKeys(installation.database, 1)) as [string];
+      const id = await addGuardrail(installation.database);
       // The answer waits a second at most, so a slower attempt proves nothing.
       await eventually(async () => {
         const before = await metric("sluice_policy_unacknowledged_total");
         const from = watching.heard.length;
         let answered = false;
-        const answer = assign(house.client, id, [keyHash], bearer(house.managementKey)).then((response) => {
-          answered = true;
-          return response;
-        });
+        const answer = assign(installation.client, id, [keyHash], bearer(installation.managementKey)).then(
+          (response) => {
+            answered = true;
+            return response;
+          },
+        );
         const { generation } = await watching.hear(({ keyHashes }) => keyHashes.includes(keyHash), from);
         watching.acknowledge(generation - 1n);
-        for (let n = 0; n < 5; n++) await resolveKey(house.client, keyHash);
+        for (let n = 0; n < 5; n++) await resolveKey(installation.client, keyHash);
         const early = answered;
         watching.acknowledge(generation);
         expect((await answer).generation).toBe(generation);
@@ -182,19 +184,19 @@ describe("acknowledgement", () => {
 
   test("a missing one delays the answer by a second, is counted, and is named in the audit log", () =>
     watched(async () => {
-      const [keyHash] = (await addKeys(house.database, 1)) as [string];
-      const id = await addGuardrail(house.database);
+      const [keyHash] = (await addKeys(installation.database, 1)) as [string];
+      const id = await addGuardrail(installation.database);
       const delayedMs = async () => {
         const before = await metric("sluice_policy_unacknowledged_total");
         let generation = 0n;
         const tookMs = await measureElapsedMs(async () => {
-          ({ generation } = await assign(house.client, id, [keyHash], bearer(house.managementKey)));
+          ({ generation } = await assign(installation.client, id, [keyHash], bearer(installation.managementKey)));
         });
         expect(tookMs).toBeGreaterThan(950);
         expect(await metric("sluice_policy_unacknowledged_total")).toBe(before + 1);
         const late = { workspaceId: defaultWorkspaceId, target: String(generation), limit: 1 };
-        expect((await listAudit(house.database, late)).rows).toMatchObject([
-          { actor: hashKey(house.managementKey), action: "policy.late", after: { processes: ["test"] } },
+        expect((await listAudit(installation.database, late)).rows).toMatchObject([
+          { actor: hashKey(installation.managementKey), action: "policy.late", after: { processes: ["test"] } },
         ]);
         return tookMs;
       };
@@ -203,14 +205,14 @@ describe("acknowledgement", () => {
 
   test("the audit log names a disconnected watcher until it is back, and no ended one", async () => {
     const unsure = async () => {
-      const [keyHash] = (await addKeys(house.database, 1)) as [string];
-      const id = await addGuardrail(house.database);
-      const { generation } = await assign(house.client, id, [keyHash], bearer(house.managementKey));
+      const [keyHash] = (await addKeys(installation.database, 1)) as [string];
+      const id = await addGuardrail(installation.database);
+      const { generation } = await assign(installation.client, id, [keyHash], bearer(installation.managementKey));
       const about = { workspaceId: defaultWorkspaceId, target: String(generation), limit: 1 };
-      return (await listAudit(house.database, about)).rows.map(({ after }) => after);
+      return (await listAudit(installation.database, about)).rows.map(({ after }) => after);
     };
     const joined = async (process: string) => {
-      const watching = new Watching(house.port, { process });
+      const watching = new Watching(installation.port, { process });
       // The service knows the name of the watcher once a heartbeat has followed the first message.
       await beatOf(watching);
       return watching;
@@ -240,12 +242,12 @@ describe("acknowledgement", () => {
   test("no write waits for a watcher that has left or can no longer acknowledge", async () => {
     for (const depart of [(watching: Watching) => watching.leave(), (watching: Watching) => watching.halfClose()]) {
       const answeredMs = async () => {
-        const [keyHash] = (await addKeys(house.database, 1)) as [string];
-        const id = await addGuardrail(house.database);
+        const [keyHash] = (await addKeys(installation.database, 1)) as [string];
+        const id = await addGuardrail(installation.database);
         let tookMs = 0;
         await watched(async (watching) => {
           tookMs = await measureElapsedMs(async () => {
-            const answer = assign(house.client, id, [keyHash], bearer(house.managementKey));
+            const answer = assign(installation.client, id, [keyHash], bearer(installation.managementKey));
             await watching.hear(({ keyHashes }) => keyHashes.includes(keyHash));
             depart(watching);
             await answer;
@@ -265,23 +267,29 @@ describe("a process with the shared runtime", () => {
     for (const client of clients) client.close();
   });
 
-  const openAccess = async (process: string, port = house.port): Promise<Access> => {
+  const openAccess = async (process: string, port = installation.port): Promise<Access> => {
     const client = dial(`127.0.0.1:${port}`);
     clients.push(client);
-    const access = new Access({ client, token: serviceToken, process, log: house.log, registry: new Registry() });
+    const access = new Access({
+      client,
+      token: serviceToken,
+      process,
+      log: installation.log,
+      registry: new Registry(),
+    });
     await access.watch();
     return access;
   };
 
   test("enforces an assignment when its answer arrives, each of 50 times, in both of two processes", async () => {
-    const keyHash = hashKey(await addKey(house.database));
-    const guardrails = [await addGuardrail(house.database), await addGuardrail(house.database)];
+    const keyHash = hashKey(await addKey(installation.database));
+    const guardrails = [await addGuardrail(installation.database), await addGuardrail(installation.database)];
     const processes = [await openAccess("one"), await openAccess("two")];
     for (let i = 0; i < 50; i++) {
       for (const access of processes) await access.resolve(keyHash);
       const id = guardrails[i % 2] as string;
       const before = await metric("sluice_policy_unacknowledged_total");
-      const { generation } = await assign(house.client, id, [keyHash], bearer(house.managementKey));
+      const { generation } = await assign(installation.client, id, [keyHash], bearer(installation.managementKey));
       // The answer waits a second at most, so a slower one guarantees nothing.
       if ((await metric("sluice_policy_unacknowledged_total")) > before) {
         await eventually(() => processes.every((access) => access.generation >= generation));
@@ -296,9 +304,9 @@ describe("a process with the shared runtime", () => {
   });
 
   test("keeps one copy of a guardrail for all its keys, and a new copy after a change", async () => {
-    const keyHashes = await addKeys(house.database, 3);
-    const id = await addGuardrail(house.database);
-    await assign(house.client, id, keyHashes, bearer(house.managementKey));
+    const keyHashes = await addKeys(installation.database, 3);
+    const id = await addGuardrail(installation.database);
+    await assign(installation.client, id, keyHashes, bearer(installation.managementKey));
     const access = await openAccess("sharing");
     const held = async () => {
       const found = await Promise.all(keyHashes.map(async (keyHash) => access.resolve(keyHash)));
@@ -308,7 +316,7 @@ describe("a process with the shared runtime", () => {
     expect([before?.id, others]).toEqual([id, []]);
     const change = { guardrail: { id, name: "changed" }, updateMask: { paths: ["name"] } };
     const { method } = GuardrailService;
-    await administrate(house, method.updateGuardrail, change, bearer(house.managementKey));
+    await administrate(installation, method.updateGuardrail, change, bearer(installation.managementKey));
     // The answer waits at most a second for this process: too short on a busy machine.
     await eventually(async () => [...(await held())].every((guardrail) => guardrail?.name === "changed"));
     const [after, ...more] = await held();
@@ -320,9 +328,9 @@ describe("a process with the shared runtime", () => {
   test("forgets a key within a second of its revocation by another process", async () => {
     const access = await openAccess("one");
     const forgottenMs = async () => {
-      const keyHash = hashKey(await addKey(house.database));
+      const keyHash = hashKey(await addKey(installation.database));
       expect((await access.resolve(keyHash)).caller).toBeDefined();
-      const change = await revokeKey(house.database, operator(), keyHash);
+      const change = await revokeKey(installation.database, operator(), keyHash);
       const tookMs = await measureElapsedMs(() => eventually(() => access.generation >= (change?.generation ?? 0n)));
       expect((await access.resolve(keyHash)).caller).toBeUndefined();
       return tookMs;
@@ -333,14 +341,14 @@ describe("a process with the shared runtime", () => {
   });
 
   test("an answer in flight during a key's revocation admits no request", async () => {
-    const proxy = await startRpcProxy(house.port);
+    const proxy = await startRpcProxy(installation.port);
     const access = await openAccess("one", proxy.port);
-    const keyHash = hashKey(await addKey(house.database));
+    const keyHash = hashKey(await addKey(installation.database));
     const release = proxy.hold("ResolveKey");
     const held = proxy.held();
     const resolved = access.resolve(keyHash);
     await held;
-    const change = await revokeKey(house.database, operator(), keyHash);
+    const change = await revokeKey(installation.database, operator(), keyHash);
     await eventually(() => access.generation >= (change?.generation ?? 0n));
     release();
     expect((await resolved).caller).toBeUndefined();
@@ -356,22 +364,22 @@ test("a killed LISTEN connection is reopened, and missed changes are published",
       sql<{ pid: number }>`
         select pid from pg_stat_activity
          where datname = current_database() and query like '%policy_log l on%' and pid <> pg_backend_pid()`.execute(
-        house.database,
+        installation.database,
       );
     for (let round = 0; round < 3; round++) {
       const before = (await listeners()).rows.map(({ pid }) => pid);
       expect(before).toHaveLength(1);
-      await sql`select pg_terminate_backend(${before[0]})`.execute(house.database);
+      await sql`select pg_terminate_backend(${before[0]})`.execute(installation.database);
       // Written by another process while no process listens.
-      const keyHash = hashKey(await addKey(house.database));
+      const keyHash = hashKey(await addKey(installation.database));
       const message = await watching.hear(({ keyHashes }) => keyHashes.includes(keyHash));
-      expect(message.generation).toBe(await currentGeneration(house.database));
+      expect(message.generation).toBe(await currentGeneration(installation.database));
       expect((await listeners()).rows.map(({ pid }) => pid)).not.toContain(before[0]);
     }
   }));
 
 test("a drain ends the watches, and waits for none of them", async () => {
-  const other = await openHouse();
+  const other = await openInstallation();
   const watching = new Watching(other.port);
   await watching.hear((message) => message.all);
   await other.close();

@@ -9,7 +9,7 @@ import {
   WatchPolicyResponseSchema,
 } from "@sluice/proto/gen/sluice/admin/v1/access_service_pb.js";
 import { codec, dial, pathOf, serviceMetadata } from "@sluice/proto/lib/rpc/dial.js";
-import { serviceToken } from "./house.ts";
+import { serviceToken } from "./installation.ts";
 
 type Call = ClientDuplexStream<WatchPolicyRequest, WatchPolicyResponse>;
 

@@ -1,5 +1,5 @@
 /** The roles, the subjects and the timeouts of a run, shared by all scenarios. */
-import type { BenchHouse } from "./house.ts";
+import type { BenchInstallation } from "./installation.ts";
 import type { ReferenceId } from "./peers/start.ts";
 import type { LoadCommands } from "./roles/load.ts";
 import type { MockCommands } from "./roles/mock.ts";
@@ -24,7 +24,7 @@ export interface Pace {
 /** Freshly started subjects. */
 export interface FreshStart {
   readonly pipe: LoadSubject;
-  readonly houses: readonly BenchHouse[];
+  readonly installations: readonly BenchInstallation[];
   stop(): Promise<void>;
 }
 
@@ -32,8 +32,8 @@ export interface Bench {
   readonly load: Role<LoadCommands>;
   readonly mock: Role<MockCommands>;
   /** The first of `houses`, for measurements of a single installation. */
-  readonly house: BenchHouse;
-  readonly houses: readonly BenchHouse[];
+  readonly installation: BenchInstallation;
+  readonly installations: readonly BenchInstallation[];
   readonly pipe: LoadSubject;
   /** Other proxies measured next to the pipe. */
   readonly references: readonly LoadSubject[];
@@ -53,7 +53,7 @@ export type Verdict = "pass" | "MISS" | "FAIL" | "inconclusive" | "reported";
 /** A line of the table of results. */
 export interface Finding {
   readonly measure: string;
-  readonly house: string;
+  readonly installation: string;
   readonly pipe: string;
   readonly ratio: string;
   readonly gate: string;

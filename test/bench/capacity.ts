@@ -6,7 +6,7 @@
 import { Agent, request as ask } from "node:http";
 import pg from "pg";
 import { cpuNs, residentBytes } from "./measure/machine.ts";
-import { type House, services, startHouse } from "../support/house.ts";
+import { type Installation, services, startInstallation } from "../support/installation.ts";
 import { samplesOf, scrape } from "../support/metrics.ts";
 import { eventually } from "../support/processes.ts";
 import { chatAnswer, chatChunk, startUpstream } from "../support/providers/upstream.ts";
@@ -21,10 +21,15 @@ const rows = 100_000;
 
 const agent = new Agent({ keepAlive: true, maxSockets: Number.POSITIVE_INFINITY });
 
-function turn(house: House, key: string, body: object, answered: (status: number) => void = () => {}): Promise<void> {
+function turn(
+  installation: Installation,
+  key: string,
+  body: object,
+  answered: (status: number) => void = () => {},
+): Promise<void> {
   const headers = { authorization: `Bearer ${key}`, "content-type": "application/json" };
   return new Promise((resolve, reject) => {
-    const request = ask(`${house.baseUrl}/responses`, { method: "POST", agent, headers }, (response) => {
+    const request = ask(`${installation.baseUrl}/responses`, { method: "POST", agent, headers }, (response) => {
       if (response.statusCode !== 200) reject(new Error(`status ${response.statusCode}`));
       answered(response.statusCode ?? 0);
       response.resume().on("end", resolve).on("error", reject);
@@ -33,17 +38,17 @@ function turn(house: House, key: string, body: object, answered: (status: number
   });
 }
 
-async function many(house: House, key: string, count: number): Promise<void> {
+async function many(installation: Installation, key: string, count: number): Promise<void> {
   let left = count;
   const work = async () => {
-    while (left-- > 0) await turn(house, key, { max_output_tokens: 100 });
+    while (left-- > 0) await turn(installation, key, { max_output_tokens: 100 });
   };
   await Promise.all(Array.from({ length: atOnce }, work));
-  await eventually(async () => (await metric(house, "sluice_ledger_undelivered_records")) === 0);
+  await eventually(async () => (await metric(installation, "sluice_ledger_undelivered_records")) === 0);
 }
 
-const metric = async (house: House, wanted: string): Promise<number> =>
-  samplesOf(await scrape(house)).find(({ name }) => name === wanted)?.value ?? Number.NaN;
+const metric = async (installation: Installation, wanted: string): Promise<number> =>
+  samplesOf(await scrape(installation)).find(({ name }) => name === wanted)?.value ?? Number.NaN;
 
 const kib = (bytes: number): string => `${(bytes / 1_024).toFixed(1)} KiB`;
 
@@ -58,16 +63,16 @@ async function done(database: pg.Client) {
   return { wal: Number(wal), commits: Number(commits), changed: Number(changed) };
 }
 
-async function measureTurns(house: House, database: pg.Client, name: string, key: string): Promise<void> {
-  await many(house, key, warmUp);
-  const pids = house.pids();
+async function measureTurns(installation: Installation, database: pg.Client, name: string, key: string): Promise<void> {
+  await many(installation, key, warmUp);
+  const pids = installation.pids();
   const cpu = () => services.map((service) => cpuNs(pids[service] ?? 0) / 1_000);
-  const [before, used, spool] = [await done(database), cpu(), await metric(house, "sluice_ledger_spool_bytes")];
-  await many(house, key, turns);
+  const [before, used, spool] = [await done(database), cpu(), await metric(installation, "sluice_ledger_spool_bytes")];
+  await many(installation, key, turns);
   const after = await done(database);
   const us = cpu().map((now, n) => `${services[n]} ${((now - (used[n] ?? 0)) / turns).toFixed(0)} us`);
   const each = (field: keyof typeof after) => (after[field] - before[field]) / turns;
-  const written = (await metric(house, "sluice_ledger_spool_bytes")) - spool;
+  const written = (await metric(installation, "sluice_ledger_spool_bytes")) - spool;
   console.log(`a turn of ${name}: processor ${us.join(", ")}`);
   console.log(
     `  spool ${kib(written / turns)}, WAL ${kib(each("wal"))}, ${each("changed").toFixed(2)} rows written, ${each("commits").toFixed(2)} transactions`,
@@ -106,12 +111,14 @@ async function printRowSize(database: pg.Client, title: string, table: "usage_re
   console.log(`${title} in Postgres: ${each(whole)}, of which ${each(heap)} are the row (${count} of them)`);
 }
 
-async function measureStreams(house: House): Promise<void> {
-  const pids = house.pids();
+async function measureStreams(installation: Installation): Promise<void> {
+  const pids = installation.pids();
   const resident = () => services.slice(0, 2).map((service) => residentBytes(pids[service] ?? 0));
   const before = resident();
   let begun = 0;
-  const open = Array.from({ length: openStreams }, () => turn(house, house.apiKey, { stream: true }, () => begun++));
+  const open = Array.from({ length: openStreams }, () =>
+    turn(installation, installation.apiKey, { stream: true }, () => begun++),
+  );
   for (const one of open) one.catch(() => {});
   await eventually(() => begun === openStreams);
   const each = resident().map((now, n) => `${services[n]} ${kib((now - (before[n] ?? 0)) / openStreams)}`);
@@ -119,7 +126,7 @@ async function measureStreams(house: House): Promise<void> {
 }
 
 const upstream = await startUpstream([chatAnswer({ role: "assistant", content: "Hello" })]);
-const house = await startHouse({
+const installation = await startInstallation({
   embeddedPostgres: true,
   config: `
 providers: [{id: acme, dialect: chat, base_url: "${upstream.url}/v1"}]
@@ -127,27 +134,27 @@ models: [{id: acme/large, endpoints: [{provider: acme, pricing: {prompt: "1", co
 limits: {streams_per_key: 10000}
 `,
 });
-const database = new pg.Client({ connectionString: house.databaseUrl });
+const database = new pg.Client({ connectionString: installation.databaseUrl });
 try {
   await database.connect();
-  const pids = house.pids();
+  const pids = installation.pids();
   const idle = services.map(
     (service) => `${service} ${(residentBytes(pids[service] ?? 0) / 1_048_576).toFixed(0)} MiB`,
   );
   console.log(`resident memory after the start: ${idle.join(", ")}`);
-  const made = await house.admin("keys", "create", "--name", "budget", "--limit", "1000", "--json");
-  await measureTurns(house, database, "a key without a budget", house.apiKey);
-  await measureTurns(house, database, "a key with a budget", (JSON.parse(made.stdout) as { key: string }).key);
+  const made = await installation.admin("keys", "create", "--name", "budget", "--limit", "1000", "--json");
+  await measureTurns(installation, database, "a key without a budget", installation.apiKey);
+  await measureTurns(installation, database, "a key with a budget", (JSON.parse(made.stdout) as { key: string }).key);
   await measureRecords(database);
   const { rows: connections } = await database.query<{ count: string }>(
     "select count(*) from pg_stat_activity where application_name like 'sluice%'",
   );
   console.log(`connections of one admin-svc now: ${connections[0]?.count}`);
   upstream.script([{ chunks: [{ sse: [chatChunk({ content: "Hello" })] }], hang: true }]);
-  await measureStreams(house);
+  await measureStreams(installation);
 } finally {
   agent.destroy();
   await database.end();
-  await house.stop();
+  await installation.stop();
   await upstream.stop();
 }

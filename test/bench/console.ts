@@ -7,7 +7,7 @@ import { loadavg } from "node:os";
 import type { Browser, Page } from "playwright-core";
 import pg from "pg";
 import { openBrowser, signInTo, visit } from "../support/browser.ts";
-import { type House, startHouse } from "../support/house.ts";
+import { type Installation, startInstallation } from "../support/installation.ts";
 import { chatChunk, startUpstream } from "../support/providers/upstream.ts";
 import { cpuNs } from "./measure/machine.ts";
 import { median } from "./measure/rounds.ts";
@@ -21,7 +21,7 @@ const say = (line: string): void => void process.stdout.write(`${line}\n`);
 const show = (name: string, values: readonly number[]): void =>
   say(`${name}: median ${Math.round(median(values))} ms, most ${Math.round(Math.max(...values))} ms`);
 
-async function fill({ databaseUrl }: House): Promise<void> {
+async function fill({ databaseUrl }: Installation): Promise<void> {
   const client = new pg.Client(databaseUrl);
   await client.connect();
   await client.query(`
@@ -70,7 +70,7 @@ async function measureList(page: Page): Promise<void> {
   show(`the next page of ${turns.toLocaleString("en")} requests, from the click to its rows`, took);
 }
 
-async function measureSeen(page: Page, { baseUrl, apiKey }: House): Promise<void> {
+async function measureSeen(page: Page, { baseUrl, apiKey }: Installation): Promise<void> {
   const took: number[] = [];
   for (let n = 0; n < rounds; n++) {
     const response = await fetch(`${baseUrl}/responses`, {
@@ -94,21 +94,21 @@ async function isListed(page: Page): Promise<boolean> {
 }
 
 /** Processor time of the gateway in a window, as a share of one core. */
-async function gatewayShare(house: House): Promise<number> {
-  const pid = house.pids()["gateway"] ?? 0;
+async function gatewayShare(installation: Installation): Promise<number> {
+  const pid = installation.pids()["gateway"] ?? 0;
   const [began, used] = [performance.now(), cpuNs(pid)];
   await new Promise((resolve) => setTimeout(resolve, windowMs));
   return (cpuNs(pid) - used) / 1e6 / (performance.now() - began);
 }
 
-async function measureLive(page: Page, house: House): Promise<void> {
+async function measureLive(page: Page, installation: Installation): Promise<void> {
   const leave = new AbortController();
   // fetch cancels a stream when its response is garbage-collected.
   const open: Response[] = [];
   for (let n = 0; n < streams; n++) {
-    const response = await fetch(`${house.baseUrl}/responses`, {
+    const response = await fetch(`${installation.baseUrl}/responses`, {
       method: "POST",
-      headers: { authorization: `Bearer ${house.apiKey}`, "content-type": "application/json" },
+      headers: { authorization: `Bearer ${installation.apiKey}`, "content-type": "application/json" },
       body: JSON.stringify({ model: "acme/large-2", input: "Hello", stream: true }),
       signal: leave.signal,
     });
@@ -118,10 +118,10 @@ async function measureLive(page: Page, house: House): Promise<void> {
   const shares: { readonly without: number[]; readonly watched: number[] } = { without: [], watched: [] };
   for (let n = 0; n < 3; n++) {
     await page.goto("/console/audit");
-    shares.without.push(await gatewayShare(house));
+    shares.without.push(await gatewayShare(installation));
     await page.goto("/console/live");
     await page.getByText(`${streams.toLocaleString("en")} open requests`).waitFor();
-    shares.watched.push(await gatewayShare(house));
+    shares.watched.push(await gatewayShare(installation));
   }
   leave.abort();
   const percent = (values: readonly number[]) => `${(median(values) * 100).toFixed(1)} %`;
@@ -130,21 +130,21 @@ async function measureLive(page: Page, house: House): Promise<void> {
   );
 }
 
-async function measure(house: House, browser: Browser): Promise<void> {
-  const visited = await visit(browser, new URL(house.baseUrl).origin);
-  await signInTo(visited, house.managementKey);
+async function measure(installation: Installation, browser: Browser): Promise<void> {
+  const visited = await visit(browser, new URL(installation.baseUrl).origin);
+  await signInTo(visited, installation.managementKey);
   const { page } = visited;
   await measurePaint(page);
   say(`writing ${turns.toLocaleString("en")} requests`);
-  await fill(house);
+  await fill(installation);
   await measureList(page);
-  await measureSeen(page, house);
-  await measureLive(page, house);
+  await measureSeen(page, installation);
+  await measureLive(page, installation);
 }
 
 say(`load average ${loadavg()[0]?.toFixed(1)}`);
 const upstream = await startUpstream([{ chunks: [{ sse: [chatChunk({ content: "begun " })] }], hang: true }]);
-const house = await startHouse({
+const installation = await startInstallation({
   embeddedPostgres: true,
   config: `
 providers:
@@ -156,9 +156,9 @@ limits: {streams_per_key: 2000}
 });
 const browser = await openBrowser();
 try {
-  await measure(house, browser);
+  await measure(installation, browser);
 } finally {
   await browser.close();
-  await house.stop();
+  await installation.stop();
   await upstream.stop();
 }

@@ -1,6 +1,6 @@
 /** Promises and allocated bytes of a warm request and a warm event stay below their limits, in the real processes with all features on. */
 import { afterAll, beforeAll, expect, test } from "@jest/globals";
-import { countedServices } from "./counts/counted-house.ts";
+import { countedServices } from "./counts/counted-installation.ts";
 import { limitedLoads } from "./counts/limits.ts";
 import { CountBench } from "./counts/measure.ts";
 

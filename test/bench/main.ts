@@ -61,7 +61,8 @@ async function patiently(scenario: () => Promise<readonly Finding[]>): Promise<r
   for (let again = 2; ; again--) {
     const findings = await scenario();
     if (again === 0 || findings.every(({ verdict }) => verdict !== "FAIL")) return findings;
-    for (const { verdict, measure, house } of findings) if (verdict === "FAIL") say(`  again: ${measure}: ${house}`);
+    for (const { verdict, measure, installation } of findings)
+      if (verdict === "FAIL") say(`  again: ${measure}: ${installation}`);
   }
 }
 
@@ -73,7 +74,7 @@ function errorFinding(problems: ReadonlyMap<string, number>): Finding {
   }
   return {
     measure: "answers that were not complete and successful, in all windows of cost",
-    house: String(count),
+    installation: String(count),
     pipe: "",
     ratio: "",
     gate: "0",

@@ -1,7 +1,7 @@
 /** The command line of the bench. */
 import { parseArgs } from "node:util";
 import type { Pace } from "./bench.ts";
-import type { HouseForm } from "./house.ts";
+import type { InstallationForm } from "./installation.ts";
 import { type CountedLoadId, countedLoads } from "./counts/measure.ts";
 import type { CountOptions } from "./counts/run.ts";
 import type { ProfileOptions } from "./profile/run.ts";
@@ -45,7 +45,7 @@ export interface BenchOptions {
   /** Builds measured in turn; without any, this one. */
   readonly checkouts: readonly string[];
   /** Each build runs in each of these. */
-  readonly forms: readonly HouseForm[];
+  readonly forms: readonly InstallationForm[];
   readonly references: readonly ReferenceId[];
   readonly quick: boolean;
   readonly pace: Pace;

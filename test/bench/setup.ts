@@ -1,7 +1,7 @@
 /** Starts the roles, the references and the installations of a run. Cleanups run from the last added to the first. */
 import type { Bench, FreshStart } from "./bench.ts";
 import { openCheckout } from "./checkouts.ts";
-import { startBenchHouse } from "./house.ts";
+import { startBenchInstallation } from "./installation.ts";
 import type { BenchOptions } from "./options.ts";
 import { peerScripts } from "./peers/measures.ts";
 import { type ReferenceId, type ReferenceSetting, startReference } from "./peers/start.ts";
@@ -99,15 +99,17 @@ export async function prepareBench(
   const upstreamPort = await mock.call("listen");
   const start = async (whole: Opened): Promise<FreshStart> => {
     const pipe = await startPipe(upstreamPort, whole);
-    const houses = [];
+    const installations = [];
     for (const checkout of checkouts) {
-      say(`starting the house of ${checkout.name}`);
+      say(`starting the installation of ${checkout.name}`);
       for (const form of options.forms)
-        houses.push(whole.add(await startBenchHouse(checkout, { upstreamPort, scripts, cpu: subjectCpu, form })));
+        installations.push(
+          whole.add(await startBenchInstallation(checkout, { upstreamPort, scripts, cpu: subjectCpu, form })),
+        );
     }
-    return { pipe, houses, stop: () => whole.stop() };
+    return { pipe, installations, stop: () => whole.stop() };
   };
-  const { pipe, houses } = await start(opened);
+  const { pipe, installations } = await start(opened);
   const models = scripts.map(modelOf);
   const { references, absent } = await startReferences(
     options.references,
@@ -115,13 +117,13 @@ export async function prepareBench(
     opened,
   );
   for (const [id, why] of absent) say(`${id} is left out: ${why}`);
-  const [house] = houses;
-  if (house === undefined) throw new Error("no house was started");
+  const [installation] = installations;
+  if (installation === undefined) throw new Error("no installation was started");
   return {
     load,
     mock,
-    house,
-    houses,
+    installation,
+    installations,
     pipe,
     references,
     absent,

@@ -5,7 +5,7 @@
  */
 import { Agent, request as ask } from "node:http";
 import { cpuNs } from "./measure/machine.ts";
-import { type House, startHouse } from "../support/house.ts";
+import { type Installation, startInstallation } from "../support/installation.ts";
 import { startCollector } from "../support/collector.ts";
 import { chatAnswer, chatStream, startUpstream } from "../support/providers/upstream.ts";
 
@@ -16,20 +16,20 @@ const atOnce = 8;
 
 interface Subject {
   readonly name: string;
-  readonly house: House;
+  readonly installation: Installation;
   readonly agent: Agent;
 }
 
 /** Microseconds used so far by the processes of the hot path. */
-function usedUs({ house }: Subject): number {
-  const { gateway = 0, "inference-svc": inference = 0 } = house.pids();
+function usedUs({ installation }: Subject): number {
+  const { gateway = 0, "inference-svc": inference = 0 } = installation.pids();
   return (cpuNs(gateway) + cpuNs(inference)) / 1_000;
 }
 
-function once({ house, agent }: Subject, stream: boolean): Promise<void> {
-  const headers = { authorization: `Bearer ${house.apiKey}`, "content-type": "application/json" };
+function once({ installation, agent }: Subject, stream: boolean): Promise<void> {
+  const headers = { authorization: `Bearer ${installation.apiKey}`, "content-type": "application/json" };
   return new Promise((resolve, reject) => {
-    const request = ask(`${house.baseUrl}/responses`, { method: "POST", agent, headers }, (response) => {
+    const request = ask(`${installation.baseUrl}/responses`, { method: "POST", agent, headers }, (response) => {
       if (response.statusCode !== 200) reject(new Error(`status ${response.statusCode}`));
       response.resume().on("end", resolve);
     });
@@ -62,8 +62,8 @@ for (const [name, environment] of [
   ["all", endpoint],
   ["1 in 100", sampled],
 ] as const) {
-  const house = await startHouse({ config, environment, embeddedPostgres: true });
-  subjects.push({ name, house, agent: new Agent({ keepAlive: true, maxSockets: atOnce }) });
+  const installation = await startInstallation({ config, environment, embeddedPostgres: true });
+  subjects.push({ name, installation, agent: new Agent({ keepAlive: true, maxSockets: atOnce }) });
 }
 try {
   for (const stream of [false, true]) {
@@ -87,9 +87,9 @@ try {
     }
   }
 } finally {
-  for (const { house, agent } of subjects) {
+  for (const { installation, agent } of subjects) {
     agent.destroy();
-    await house.stop();
+    await installation.stop();
   }
   await collector.stop();
   await upstream.stop();

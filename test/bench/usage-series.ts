@@ -6,7 +6,7 @@ import { loadavg } from "node:os";
 import { addSums, changeSums, turnChanges } from "@sluice/admin-svc/store/ledger/usage-rollup.js";
 import { openDatabase, writeLimits } from "@sluice/admin-svc/store/postgres/postgres.js";
 import { sql } from "kysely";
-import { type House, startHouse } from "../support/house.ts";
+import { type Installation, startInstallation } from "../support/installation.ts";
 import { median } from "./measure/rounds.ts";
 
 const turns = Number(process.argv[2] ?? 10_000_000);
@@ -16,7 +16,7 @@ const dayMs = 86_400_000;
 const say = (line: string): void => void process.stdout.write(`${line}\n`);
 
 /** A temporary table hides the real one of the same name, so that the sums of its rows are made like real ones. */
-async function fill({ databaseUrl }: House): Promise<void> {
+async function fill({ databaseUrl }: Installation): Promise<void> {
   const database = openDatabase(databaseUrl, { ...writeLimits, statementTimeoutMs: 0 }, () => {});
   await database.connection().execute(async (connection) => {
     await sql`create temporary table turns (like public.turns including defaults)`.execute(connection);
@@ -40,7 +40,7 @@ async function fill({ databaseUrl }: House): Promise<void> {
   await database.destroy();
 }
 
-async function measure({ baseUrl, managementKey }: House, query: string): Promise<void> {
+async function measure({ baseUrl, managementKey }: Installation, query: string): Promise<void> {
   const took: number[] = [];
   for (let n = 0; n < rounds; n++) {
     const began = performance.now();
@@ -55,16 +55,16 @@ async function measure({ baseUrl, managementKey }: House, query: string): Promis
 }
 
 say(`load average ${loadavg()[0]?.toFixed(1)}`);
-const house = await startHouse({ embeddedPostgres: true });
+const installation = await startInstallation({ embeddedPostgres: true });
 try {
   say(`summing ${turns.toLocaleString("en")} requests`);
-  await fill(house);
+  await fill(installation);
   const week = new Date(Date.now() - 6 * dayMs).toISOString();
-  for (const by of ["key", "model", "user", "status"]) await measure(house, `step=day&by=${by}`);
+  for (const by of ["key", "model", "user", "status"]) await measure(installation, `step=day&by=${by}`);
   for (const by of ["key", "user"]) {
-    await measure(house, `step=hour&by=${by}`);
-    await measure(house, `step=hour&by=${by}&from=${week}`);
+    await measure(installation, `step=hour&by=${by}`);
+    await measure(installation, `step=hour&by=${by}&from=${week}`);
   }
 } finally {
-  await house.stop();
+  await installation.stop();
 }

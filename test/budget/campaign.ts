@@ -10,7 +10,7 @@ import { ledgerState } from "@sluice/admin-svc/store/ledger/ledger-check.js";
 import { cliLimits, openDatabase } from "@sluice/admin-svc/store/postgres/postgres.js";
 import pg from "pg";
 import { Random } from "../fuzz/random.ts";
-import { type House, startHouse } from "../support/house.ts";
+import { type Installation, startInstallation } from "../support/installation.ts";
 import { type JournalEntry, costOf, modelBehaviours, prices, startJournalProvider, windowTokens } from "./provider.ts";
 import { type PlannedRequest, mannerNames, wanted } from "./requests.ts";
 
@@ -66,31 +66,35 @@ export async function runBudgetCampaign({
   progress = () => {},
 }: BudgetOptions): Promise<BudgetReport> {
   const provider = await startJournalProvider(seed);
-  const house = await startHouse({ embeddedPostgres, inferenceReplicas: 2, config: configOf(provider.url) });
+  const installation = await startInstallation({
+    embeddedPostgres,
+    inferenceReplicas: 2,
+    config: configOf(provider.url),
+  });
   try {
-    const keys = await makeKeys(house, Math.ceil(requests / requestsPerKey), new Random(seed));
+    const keys = await makeKeys(installation, Math.ceil(requests / requestsPerKey), new Random(seed));
     const statuses: Record<string, number> = {};
     let used = 0;
     const left = [...keys];
     await Promise.all(
       Array.from({ length: keysAtOnce }, async () => {
         for (let key = left.shift(); key; key = left.shift()) {
-          await use(house, key, statuses);
+          await use(installation, key, statuses);
           progress(`${++used} of ${keys.length} keys, ${provider.journal.length} calls`);
         }
       }),
     );
-    const database = new pg.Client({ connectionString: house.databaseUrl });
+    const database = new pg.Client({ connectionString: installation.databaseUrl });
     await database.connect();
     try {
-      const complaints = [...(await settled(house, database)), ...untold(provider.journal)];
+      const complaints = [...(await settled(installation, database)), ...untold(provider.journal)];
       const groups = await judged(database, keys, provider.journal, complaints);
       return { asked: keys.length * requestsPerKey, statuses, groups, complaints };
     } finally {
       await database.end();
     }
   } finally {
-    await house.stop();
+    await installation.stop();
     await provider.stop();
   }
 }
@@ -110,14 +114,14 @@ ${mannerNames
 limits: {streams_per_key: 1000}
 `;
 
-async function makeKeys(house: House, count: number, random: Random): Promise<readonly Key[]> {
+async function makeKeys(installation: Installation, count: number, random: Random): Promise<readonly Key[]> {
   const keys: Key[] = [];
   for (let n = 0; n < count; n++) {
     // Enough for the worst case of a document and an answer of the default length, and for some ten further calls.
     const limit = Math.round((0.6 + random.next()) * 1_000) / 1_000;
-    const answer = await fetch(`${house.baseUrl}/keys`, {
+    const answer = await fetch(`${installation.baseUrl}/keys`, {
       method: "POST",
-      headers: { authorization: `Bearer ${house.managementKey}`, "content-type": "application/json" },
+      headers: { authorization: `Bearer ${installation.managementKey}`, "content-type": "application/json" },
       body: JSON.stringify({ name: `key ${n}`, limit }),
     });
     const { key: secret } = (await answer.json()) as { key: string };
@@ -131,12 +135,12 @@ async function makeKeys(house: House, count: number, random: Random): Promise<re
   return keys;
 }
 
-async function use(house: House, key: Key, statuses: Record<string, number>): Promise<void> {
+async function use(installation: Installation, key: Key, statuses: Record<string, number>): Promise<void> {
   const left = [...key.requests];
   await Promise.all(
     Array.from({ length: clientsPerKey }, async () => {
       for (let request = left.shift(); request; request = left.shift()) {
-        const status = await ask(house, key.secret, request);
+        const status = await ask(installation, key.secret, request);
         statuses[status] = (statuses[status] ?? 0) + 1;
       }
     }),
@@ -144,11 +148,11 @@ async function use(house: House, key: Key, statuses: Record<string, number>): Pr
 }
 
 /** @returns 0 when the client left */
-async function ask(house: House, secret: string, { body, leavesMs }: PlannedRequest): Promise<number> {
+async function ask(installation: Installation, secret: string, { body, leavesMs }: PlannedRequest): Promise<number> {
   const leave = new AbortController();
   const timer = leavesMs === undefined ? undefined : setTimeout(() => leave.abort(), leavesMs);
   try {
-    const answer = await fetch(`${house.baseUrl}/responses`, {
+    const answer = await fetch(`${installation.baseUrl}/responses`, {
       method: "POST",
       headers: { authorization: `Bearer ${secret}`, "content-type": "application/json" },
       body: JSON.stringify(body),
@@ -165,8 +169,8 @@ async function ask(house: House, secret: string, { body, leavesMs }: PlannedRequ
 }
 
 /** Waits until nothing is held any more and the ledger is whole. @returns what still is not so after a while */
-async function settled(house: House, database: pg.Client): Promise<string[]> {
-  const ledger = openDatabase(house.databaseUrl, cliLimits, () => {});
+async function settled(installation: Installation, database: pg.Client): Promise<string[]> {
+  const ledger = openDatabase(installation.databaseUrl, cliLimits, () => {});
   const limit = performance.now() + settledLimitMs;
   try {
     for (;;) {

@@ -1,5 +1,5 @@
 /** Administrators with bulk assignments, and a journal of the answers. */
-import type { House } from "../support/house.ts";
+import type { Installation } from "../support/installation.ts";
 
 /** The keys assigned and removed together by one writer: all of them must always hold the same guardrail. */
 export interface Journal {
@@ -22,18 +22,21 @@ export interface Writing {
 const expected: ReadonlySet<number> = new Set([0, 200, 500]);
 
 export function startWriting(
-  house: House,
+  installation: Installation,
   guardrails: readonly string[],
   sets: readonly (readonly string[])[],
   over: () => boolean,
 ): { readonly writing: Writing; readonly ended: Promise<unknown> } {
   const journals = sets.map((keyHashes): Journal => ({ keyHashes, acknowledged: undefined, uncertain: [] }));
   const writing: Writing = { journals, acknowledged: 0, odd: [] };
-  return { writing, ended: Promise.all(journals.map((journal) => write(house, guardrails, journal, writing, over))) };
+  return {
+    writing,
+    ended: Promise.all(journals.map((journal) => write(installation, guardrails, journal, writing, over))),
+  };
 }
 
 async function write(
-  house: House,
+  installation: Installation,
   guardrails: readonly string[],
   journal: Journal,
   writing: Writing,
@@ -44,7 +47,7 @@ async function write(
     // Removing a guardrail from a key without it changes nothing, so the outcome is known only after an acknowledged
     // assignment.
     const remove = n % 5 === 4 && journal.acknowledged === guardrail && journal.uncertain.length === 0;
-    const status = await send(house, guardrail, remove, journal.keyHashes);
+    const status = await send(installation, guardrail, remove, journal.keyHashes);
     if (!expected.has(status)) writing.odd.push(`${status} to a write`);
     const wanted = remove ? undefined : guardrail;
     if (status !== 200) {
@@ -57,14 +60,22 @@ async function write(
   }
 }
 
-async function send(house: House, guardrail: string, remove: boolean, keyHashes: readonly string[]): Promise<number> {
+async function send(
+  installation: Installation,
+  guardrail: string,
+  remove: boolean,
+  keyHashes: readonly string[],
+): Promise<number> {
   try {
-    const answer = await fetch(`${house.baseUrl}/guardrails/${guardrail}/assignments/keys${remove ? "/remove" : ""}`, {
-      method: "POST",
-      headers: { authorization: `Bearer ${house.managementKey}`, "content-type": "application/json" },
-      body: JSON.stringify({ key_hashes: keyHashes }),
-      signal: AbortSignal.timeout(60_000),
-    });
+    const answer = await fetch(
+      `${installation.baseUrl}/guardrails/${guardrail}/assignments/keys${remove ? "/remove" : ""}`,
+      {
+        method: "POST",
+        headers: { authorization: `Bearer ${installation.managementKey}`, "content-type": "application/json" },
+        body: JSON.stringify({ key_hashes: keyHashes }),
+        signal: AbortSignal.timeout(60_000),
+      },
+    );
     await answer.arrayBuffer();
     return answer.status;
   } catch {

@@ -7,7 +7,7 @@
 import { setTimeout as wait } from "node:timers/promises";
 import { hashKey } from "@sluice/proto/lib/ids/key.js";
 import { Random } from "../fuzz/random.ts";
-import { type House, startHouse } from "../support/house.ts";
+import { type Installation, startInstallation } from "../support/installation.ts";
 import { type Upstream, startUpstream } from "../support/providers/upstream.ts";
 import { callsBySession, reply, startAsking } from "./turns.ts";
 import { differences } from "./records.ts";
@@ -45,11 +45,15 @@ const longestStopMs = 1_500;
 
 export async function runChaosCampaign({ seed, kills, replicas, progress }: ChaosOptions): Promise<ChaosReport> {
   const acme = await startUpstream([reply]);
-  const house = await startHouse({ embeddedPostgres: true, inferenceReplicas: replicas, config: configOf(acme) });
+  const installation = await startInstallation({
+    embeddedPostgres: true,
+    inferenceReplicas: replicas,
+    config: configOf(acme),
+  });
   try {
-    return await new Campaign(house, acme, new Random(seed), progress ?? (() => {})).run(kills);
+    return await new Campaign(installation, acme, new Random(seed), progress ?? (() => {})).run(kills);
   } finally {
-    await house.stop();
+    await installation.stop();
     await acme.stop();
   }
 }
@@ -62,7 +66,7 @@ models:
 `;
 
 class Campaign {
-  readonly #house: House;
+  readonly #installation: Installation;
   readonly #acme: Upstream;
   readonly #random: Random;
   readonly #progress: (line: string) => void;
@@ -71,21 +75,26 @@ class Campaign {
   readonly #victims: readonly string[];
   #over = false;
 
-  constructor(house: House, acme: Upstream, random: Random, progress: (line: string) => void) {
-    this.#house = house;
+  constructor(installation: Installation, acme: Upstream, random: Random, progress: (line: string) => void) {
+    this.#installation = installation;
     this.#acme = acme;
     this.#random = random;
     this.#progress = progress;
     // Sorted, independent of the start order, so that a seed draws the same.
-    this.#victims = Object.keys(house.pids())
+    this.#victims = Object.keys(installation.pids())
       .filter((name) => name !== "supervisor")
       .toSorted();
   }
 
   async run(kills: number): Promise<ChaosReport> {
     const over = () => this.#over;
-    const { asking, ended: asked } = startAsking(this.#house, clients, over);
-    const { writing, ended: written } = startWriting(this.#house, await this.#guardrails(), await this.#keys(), over);
+    const { asking, ended: asked } = startAsking(this.#installation, clients, over);
+    const { writing, ended: written } = startWriting(
+      this.#installation,
+      await this.#guardrails(),
+      await this.#keys(),
+      over,
+    );
     const healed = (answers: number, writes: number) =>
       asking.answered.length >= answers + answersBetween && writing.acknowledged >= writes + writesBetween;
     let done = 0;
@@ -114,7 +123,7 @@ class Campaign {
   async #guardrails(): Promise<readonly string[]> {
     const ids: string[] = [];
     for (const name of ["first", "second"]) {
-      const { stdout } = await this.#house.admin(
+      const { stdout } = await this.#installation.admin(
         "guardrails",
         "create",
         "--name",
@@ -133,7 +142,7 @@ class Campaign {
     for (let writer = 0; writer < writers; writer++) {
       const set: string[] = [];
       for (let n = 0; n < keysOfWriter; n++) {
-        const { stdout } = await this.#house.admin("keys", "create", "--name", `w${writer}`, "--json");
+        const { stdout } = await this.#installation.admin("keys", "create", "--name", `w${writer}`, "--json");
         set.push(hashKey((JSON.parse(stdout) as { key: string }).key));
       }
       sets.push(set);
@@ -165,7 +174,7 @@ class Campaign {
     // SIGTERM makes Postgres wait until the last client has gone. No client leaves, and no new one is let in.
     const way = name === "postgres" && chosen === "SIGTERM" ? "SIGINT" : chosen;
     const stopMs = this.#random.below(longestStopMs);
-    const pid = this.#house.pids()[name];
+    const pid = this.#installation.pids()[name];
     this.#progress(`${number}: ${way} to ${name}`);
     // The process may be restarting.
     if (pid === undefined || !signal(pid, way)) return;
@@ -182,9 +191,9 @@ class Campaign {
   ): Promise<readonly string[]> {
     const limit = performance.now() + deliveryLimitMs;
     for (;;) {
-      const found = await differences(this.#house.databaseUrl, journals, calls, answered).catch((error: Error) => [
-        error.message,
-      ]);
+      const found = await differences(this.#installation.databaseUrl, journals, calls, answered).catch(
+        (error: Error) => [error.message],
+      );
       if (found.length === 0 || performance.now() > limit) return found;
       await wait(200);
     }

@@ -2,7 +2,7 @@
  * Clients with a separate session for each turn, so that the provider's count can be compared with the
  * ledger.
  */
-import type { House } from "../support/house.ts";
+import type { Installation } from "../support/installation.ts";
 import { type Upstream, chatChunk } from "../support/providers/upstream.ts";
 
 export interface TurnTally {
@@ -42,7 +42,7 @@ export const reply = {
 };
 
 export function startAsking(
-  house: House,
+  installation: Installation,
   clients: number,
   over: () => boolean,
 ): { readonly asking: TurnTally; readonly ended: Promise<unknown> } {
@@ -51,7 +51,7 @@ export function startAsking(
   const client = async () => {
     while (!over()) {
       const n = next++;
-      const { status, text } = await send(house, session(n));
+      const { status, text } = await send(installation, session(n));
       if (!expected.has(status)) asking.odd.push(`${status} to a turn`);
       if (status === 200 && !text.endsWith("data: [DONE]\n\n"))
         asking.odd.push(`a stream that ends in ${text.slice(-80)}`);
@@ -61,11 +61,14 @@ export function startAsking(
   return { asking, ended: Promise.all(Array.from({ length: clients }, client)) };
 }
 
-async function send(house: House, sessionId: string): Promise<{ readonly status: number; readonly text: string }> {
+async function send(
+  installation: Installation,
+  sessionId: string,
+): Promise<{ readonly status: number; readonly text: string }> {
   try {
-    const answer = await fetch(`${house.baseUrl}/responses`, {
+    const answer = await fetch(`${installation.baseUrl}/responses`, {
       method: "POST",
-      headers: { authorization: `Bearer ${house.apiKey}`, "content-type": "application/json" },
+      headers: { authorization: `Bearer ${installation.apiKey}`, "content-type": "application/json" },
       body: JSON.stringify({ model: "acme/large", input: sessionId, session_id: sessionId, stream: true }),
       signal: AbortSignal.timeout(60_000),
     });

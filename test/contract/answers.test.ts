@@ -1,7 +1,7 @@
 /** Answers of running processes match the OpenAPI document: success, streams, failures, administration, the catalogue. */
 import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
 import { hashKey } from "@sluice/proto/lib/ids/key.js";
-import { type House, startHouse } from "../support/house.ts";
+import { type Installation, startInstallation } from "../support/installation.ts";
 import { document, validate, validateError, validateEvents, validateResponse } from "../support/answers/published.ts";
 import { parseSse } from "../support/answers/sse.ts";
 import {
@@ -28,13 +28,13 @@ const tools = [{ type: "function", name: "f", description: "Does", parameters: {
 describe("answers of running services", () => {
   let chat: Upstream;
   let responses: Upstream;
-  let house: House;
+  let installation: Installation;
   let guardrail: string;
 
   beforeAll(async () => {
     chat = await startUpstream();
     responses = await startUpstream();
-    house = await startHouse({
+    installation = await startInstallation({
       config: `
 providers:
   - {id: acme, dialect: chat, base_url: "${chat.url}/v1", api_keys: [upstream-key]}
@@ -47,26 +47,34 @@ models:
 limits: {body_bytes: 20000, turn_ms: 4000}
 `,
     });
-    const created = await house.admin("guardrails", "create", "--name", "no codes", "--block", "code red", "--json");
+    const created = await installation.admin(
+      "guardrails",
+      "create",
+      "--name",
+      "no codes",
+      "--block",
+      "code red",
+      "--json",
+    );
     guardrail = (JSON.parse(created.stdout) as { id: string }).id;
-    await house.admin("end-users", "create", "employee_123");
+    await installation.admin("end-users", "create", "employee_123");
   });
   afterAll(async () => {
-    await house?.stop();
+    await installation?.stop();
     await chat?.stop();
     await responses?.stop();
   });
 
   const send = (method: string, path: string, body?: unknown, headers: Record<string, string> = {}) =>
-    fetch(`${house.baseUrl}${path}`, {
+    fetch(`${installation.baseUrl}${path}`, {
       method,
-      headers: { authorization: `Bearer ${house.apiKey}`, "content-type": "application/json", ...headers },
+      headers: { authorization: `Bearer ${installation.apiKey}`, "content-type": "application/json", ...headers },
       ...(body !== undefined && { body: typeof body === "string" ? body : JSON.stringify(body) }),
     });
   const respond = (body: unknown, headers: Record<string, string> = {}) =>
     send("POST", "/responses", body, { "x-service-metadata": "enabled", ...headers });
   const manage = (method: string, path: string, body?: unknown) =>
-    send(method, path, body, { authorization: `Bearer ${house.managementKey}` });
+    send(method, path, body, { authorization: `Bearer ${installation.managementKey}` });
 
   async function expectResponse(answer: Response, status: string): Promise<void> {
     const body = (await answer.json()) as { status: string; service_metadata?: unknown };
@@ -207,7 +215,7 @@ limits: {body_bytes: 20000, turn_ms: 4000}
   });
 
   describe("administration", () => {
-    const hashes = () => ({ key_hashes: [hashKey(house.apiKey)] });
+    const hashes = () => ({ key_hashes: [hashKey(installation.apiKey)] });
     const path = () => `/guardrails/${guardrail}/assignments/keys`;
 
     test("assigns, blocks and removes", async () => {
@@ -298,9 +306,9 @@ limits: {body_bytes: 20000, turn_ms: 4000}
   });
 
   test("the document and its page are served without a key", async () => {
-    const published = await fetch(`${house.baseUrl}/openapi.json`);
+    const published = await fetch(`${installation.baseUrl}/openapi.json`);
     expect([published.status, await published.json()]).toEqual([200, document]);
-    const page = await fetch(new URL("/docs", house.baseUrl));
+    const page = await fetch(new URL("/docs", installation.baseUrl));
     expect([page.status, page.headers.get("content-type")]).toEqual([200, "text/html; charset=utf-8"]);
   });
 });

@@ -1,11 +1,11 @@
 /** The built-in model together with an operator's configuration file, and the first management key. */
 import { afterEach, describe, expect, test } from "@jest/globals";
-import { type House, startHouse } from "../support/house.ts";
+import { type Installation, startInstallation } from "../support/installation.ts";
 
-let house: House | undefined;
+let installation: Installation | undefined;
 afterEach(async () => {
-  await house?.stop();
-  house = undefined;
+  await installation?.stop();
+  installation = undefined;
 });
 
 const own = `
@@ -13,12 +13,12 @@ providers: [{id: far, dialect: chat, base_url: "http://127.0.0.1:9/v1"}]
 models: [{id: far/m, endpoints: [{provider: far}]}]
 `;
 
-async function start(config: string): Promise<House> {
-  house = await startHouse({ config, environment: { SLUICE_ECHO: undefined } });
-  return house;
+async function start(config: string): Promise<Installation> {
+  installation = await startInstallation({ config, environment: { SLUICE_ECHO: undefined } });
+  return installation;
 }
 
-async function models({ baseUrl, apiKey }: House): Promise<string[]> {
+async function models({ baseUrl, apiKey }: Installation): Promise<string[]> {
   const answer = await fetch(`${baseUrl}/models`, { headers: { authorization: `Bearer ${apiKey}` } });
   return ((await answer.json()) as { data: { id: string }[] }).data.map(({ id }) => id);
 }

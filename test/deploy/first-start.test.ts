@@ -8,15 +8,15 @@ import { banner } from "@sluice/local/banner.js";
 import { firstModel } from "@sluice/local/first-model.js";
 import { portsOf } from "@sluice/local/ports.js";
 import { readSettings } from "@sluice/local/settings.js";
-import { type HouseFile, loadHouse } from "@sluice/proto/config/config-file.js";
+import { type ConfigFile, loadConfig } from "@sluice/proto/config/config-file.js";
 import { readSeed } from "@sluice/proto/config/seed.js";
 import { createDatabase } from "../support/database.ts";
-import { type House, type HouseOptions, startHouse } from "../support/house.ts";
+import { type Installation, type InstallationOptions, startInstallation } from "../support/installation.ts";
 import { bareEnvironment, root, runProgram } from "../support/processes.ts";
 import { type Upstream, chatStream, startUpstream } from "../support/providers/upstream.ts";
 
 let dataDir: string;
-let house: House | undefined;
+let installation: Installation | undefined;
 
 beforeEach(() => {
   dataDir = mkdtempSync(join(tmpdir(), "sluice-test-first-"));
@@ -27,17 +27,17 @@ afterEach(async () => {
   rmSync(dataDir, { recursive: true, force: true });
 });
 
-async function start(options: HouseOptions = {}): Promise<House> {
-  house = await startHouse({ dataDir, ...options });
-  return house;
+async function start(options: InstallationOptions = {}): Promise<Installation> {
+  installation = await startInstallation({ dataDir, ...options });
+  return installation;
 }
 
 async function stop(): Promise<void> {
-  await house?.stop();
-  house = undefined;
+  await installation?.stop();
+  installation = undefined;
 }
 
-async function request(model: string, { baseUrl, apiKey }: House): Promise<number> {
+async function request(model: string, { baseUrl, apiKey }: Installation): Promise<number> {
   const answer = await fetch(`${baseUrl}/responses`, {
     method: "POST",
     headers: { authorization: `Bearer ${apiKey}`, "content-type": "application/json" },
@@ -93,15 +93,15 @@ describe("with the key of a provider", () => {
 
 describe("the model of the curl line", () => {
   const seed = readSeed(join(root, "inference-svc/catalog/seed.json"));
-  const models = loadHouse(join(root, "deploy/local/sluice.yaml"), {}, seed).file.models;
-  const [echo] = models as [HouseFile["models"][number]];
+  const models = loadConfig(join(root, "deploy/local/sluice.yaml"), {}, seed).file.models;
+  const [echo] = models as [ConfigFile["models"][number]];
   const model = (id: string, prompt?: string, modalities: readonly string[] = ["text"]) =>
     ({
       ...echo,
       id,
       output_modalities: modalities,
       endpoints: [{ ...echo.endpoints[0], pricing: prompt === undefined ? undefined : { prompt, completion: "1" } }],
-    }) as HouseFile["models"][number];
+    }) as ConfigFile["models"][number];
 
   test.each([
     [["a/dear:3", "a/cheap:0.5"], "a/cheap"],
@@ -134,7 +134,7 @@ onLinux("the addresses of ports", () => {
   /** Another address of this machine: only a port open to all addresses answers on it. */
   const other = "127.0.0.2";
 
-  async function open({ ports }: House, host: string): Promise<string[]> {
+  async function open({ ports }: Installation, host: string): Promise<string[]> {
     const named = Object.entries(ports) as [string, number][];
     const found = await Promise.all(named.map(async ([name, port]) => ((await answers(port, host)) ? [name] : [])));
     return found.flat();

@@ -14,13 +14,13 @@ import {
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, test } from "@jest/globals";
-import { type House, type HouseOptions, startHouse } from "../support/house.ts";
+import { type Installation, type InstallationOptions, startInstallation } from "../support/installation.ts";
 import { bareEnvironment, root, runProgram } from "../support/processes.ts";
 import { asNobody, isRoot, nobody } from "../support/users.ts";
 
 let folder: string;
 let dataDir: string;
-let house: House | undefined;
+let installation: Installation | undefined;
 
 beforeEach(() => {
   folder = mkdtempSync(join(tmpdir(), "sluice-test-foreign-"));
@@ -29,18 +29,18 @@ beforeEach(() => {
 });
 
 afterEach(async () => {
-  await house?.stop();
-  house = undefined;
+  await installation?.stop();
+  installation = undefined;
   rmSync(folder, { recursive: true, force: true });
 });
 
 /** The program of `npm start`, instead of the program startHouse appends to its prefix. */
 const program = `exec "${process.execPath}" "${join(root, "deploy/local/start.mjs")}"`;
 
-async function serves(options: HouseOptions): Promise<void> {
+async function serves(options: InstallationOptions): Promise<void> {
   mkdirSync(dataDir, { recursive: true });
-  house = await startHouse({ embeddedPostgres: true, dataDir, ...options });
-  const { baseUrl, apiKey } = house;
+  installation = await startInstallation({ embeddedPostgres: true, dataDir, ...options });
+  const { baseUrl, apiKey } = installation;
   const answer = await fetch(`${baseUrl}/responses`, {
     method: "POST",
     headers: { authorization: `Bearer ${apiKey}`, "content-type": "application/json" },

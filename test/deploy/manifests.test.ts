@@ -3,7 +3,7 @@ import { mkdtempSync, readFileSync, readdirSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, describe, expect, test } from "@jest/globals";
-import { loadHouse } from "@sluice/proto/config/config-file.js";
+import { loadConfig } from "@sluice/proto/config/config-file.js";
 import { readSeed } from "@sluice/proto/config/seed.js";
 import { pathToFileURL } from "node:url";
 import { parseAllDocuments } from "yaml";
@@ -57,7 +57,7 @@ test.each(overlays)("%s has no problem", (_, overlay) => {
 
 test("the cluster's configuration file is valid", () => {
   const seed = readSeed(pathToFileURL(join(root, "inference-svc/catalog/seed.json")));
-  const { file, leftOut } = loadHouse(join(manifests, "base/sluice.yaml"), {}, seed);
+  const { file, leftOut } = loadConfig(join(manifests, "base/sluice.yaml"), {}, seed);
   expect(file.models.map(({ id }) => id)).toContain("sluice/echo");
   expect(leftOut.length).toBeGreaterThan(0);
 });

@@ -4,13 +4,13 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
 import { afterEach, beforeEach, expect, test } from "@jest/globals";
-import { type House, startHouse } from "../support/house.ts";
+import { type Installation, startInstallation } from "../support/installation.ts";
 import { eventually, programIn, root } from "../support/processes.ts";
 import { type Upstream, chatChunk, startUpstream } from "../support/providers/upstream.ts";
 
 let folder: string;
 let upstream: Upstream;
-let house: House;
+let installation: Installation;
 
 /** A project with our npm script; its program is the supervisor without the preparation of the checkout. */
 function writeProject(): void {
@@ -25,7 +25,7 @@ beforeEach(async () => {
   folder = mkdtempSync(join(tmpdir(), "sluice-test-npm-"));
   writeProject();
   upstream = await startUpstream([{ chunks: [{ sse: [chatChunk({ content: "begun" })] }], hang: true }]);
-  house = await startHouse({
+  installation = await startInstallation({
     prefix: ["/bin/sh", "-c", `cd "${folder}" && exec npm start`],
     environment: { SLUICE_DRAIN_LIMIT_MS: "240000", npm_config_update_notifier: "false" },
     config: `
@@ -35,16 +35,16 @@ models: [{id: acme/large, endpoints: [{provider: acme}]}]
   });
 }, 60_000);
 afterEach(async () => {
-  await house?.stop();
+  await installation?.stop();
   await upstream?.stop();
   rmSync(folder, { recursive: true, force: true });
 });
 
 async function openStream(): Promise<Response> {
   const asked = upstream.nextRequest();
-  const response = await fetch(`${house.baseUrl}/responses`, {
+  const response = await fetch(`${installation.baseUrl}/responses`, {
     method: "POST",
-    headers: { authorization: `Bearer ${house.apiKey}`, "content-type": "application/json" },
+    headers: { authorization: `Bearer ${installation.apiKey}`, "content-type": "application/json" },
     body: JSON.stringify({ model: "acme/large", input: "x", stream: true }),
   });
   expect(response.status).toBe(200);
@@ -54,14 +54,14 @@ async function openStream(): Promise<Response> {
 
 test("simultaneous signals count as one and let requests finish; a later one to npm itself reaches Sluice and ends them", async () => {
   const response = await openStream();
-  const pid = house.pids()["supervisor"] as number;
+  const pid = installation.pids()["supervisor"] as number;
   process.kill(pid, "SIGINT");
   process.kill(pid, "SIGTERM");
-  await eventually(() => house.output().includes("stopping once open requests have finished"));
+  await eventually(() => installation.output().includes("stopping once open requests have finished"));
   // Longer than the gap between signals of one key press.
   await delay(600);
   expect(upstream.openSockets).toBe(1);
   const closed = upstream.nextClose();
-  await Promise.all([closed, house.stop()]);
+  await Promise.all([closed, installation.stop()]);
   await response.text().catch(() => "");
 });

@@ -4,7 +4,7 @@ import { availableParallelism } from "node:os";
 import { afterEach, describe, expect, test } from "@jest/globals";
 import { chooseReplicas } from "@sluice/local/replicas.js";
 import { readSettings } from "@sluice/local/settings.js";
-import { type House, startHouse } from "../support/house.ts";
+import { type Installation, startInstallation } from "../support/installation.ts";
 import { eventually, root, runProgram } from "../support/processes.ts";
 import { freePort } from "../support/runner/free-ports.ts";
 
@@ -36,23 +36,23 @@ async function canPin(): Promise<boolean> {
 }
 
 ((await canPin()) ? describe : describe.skip)("npm start on one processor (needs taskset)", () => {
-  let house: House | undefined;
+  let installation: Installation | undefined;
   afterEach(async () => {
-    await house?.stop();
-    house = undefined;
+    await installation?.stop();
+    installation = undefined;
   });
 
   /** @param given SLUICE_INFERENCE_REPLICAS; unset when empty @param inferenceReplicas expected number */
-  async function start(given: string, inferenceReplicas: number, more: NodeJS.ProcessEnv = {}): Promise<House> {
-    house = await startHouse({
+  async function start(given: string, inferenceReplicas: number, more: NodeJS.ProcessEnv = {}): Promise<Installation> {
+    installation = await startInstallation({
       prefix: [...pinned, "/bin/sh", "-c", `cd "${root}" && exec npm start`],
       environment: { SLUICE_INFERENCE_REPLICAS: given, npm_config_update_notifier: "false", ...more },
       inferenceReplicas,
     });
-    return house;
+    return installation;
   }
 
-  async function statusesOf({ baseUrl, apiKey, ports }: House): Promise<number[]> {
+  async function statusesOf({ baseUrl, apiKey, ports }: Installation): Promise<number[]> {
     const answer = await fetch(`${baseUrl}/responses`, {
       method: "POST",
       headers: { authorization: `Bearer ${apiKey}`, "content-type": "application/json" },

@@ -4,31 +4,31 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, expect, test } from "@jest/globals";
 import { spoolFolder } from "@sluice/local/spools.js";
-import { type House, startHouse } from "../support/house.ts";
+import { type Installation, startInstallation } from "../support/installation.ts";
 import { eventually } from "../support/processes.ts";
 
 let dataDir: string;
-let house: House | undefined;
+let installation: Installation | undefined;
 
 beforeEach(() => {
   dataDir = mkdtempSync(join(tmpdir(), "sluice-test-spools-"));
 });
 
 afterEach(async () => {
-  await house?.stop();
+  await installation?.stop();
   rmSync(dataDir, { recursive: true, force: true });
 });
 
-async function start(inferenceReplicas: number): Promise<House> {
+async function start(inferenceReplicas: number): Promise<Installation> {
   const environment = { SLUICE_DRAIN_LIMIT_MS: "1000" };
-  house = await startHouse({ embeddedPostgres: true, dataDir, inferenceReplicas, environment });
-  return house;
+  installation = await startInstallation({ embeddedPostgres: true, dataDir, inferenceReplicas, environment });
+  return installation;
 }
 
-const authorized = ({ apiKey }: House) => ({ authorization: `Bearer ${apiKey}` });
+const authorized = ({ apiKey }: Installation) => ({ authorization: `Bearer ${apiKey}` });
 
 /** @returns the generation's id */
-async function ask(asked: House): Promise<string> {
+async function ask(asked: Installation): Promise<string> {
   const response = await fetch(`${asked.baseUrl}/responses`, {
     method: "POST",
     headers: { ...authorized(asked), "content-type": "application/json" },
@@ -38,12 +38,12 @@ async function ask(asked: House): Promise<string> {
   return response.headers.get("x-generation-id") as string;
 }
 
-const askMany = (asked: House): Promise<string[]> => Promise.all(Array.from({ length: 20 }, () => ask(asked)));
+const askMany = (asked: Installation): Promise<string[]> => Promise.all(Array.from({ length: 20 }, () => ask(asked)));
 
-const statusOf = async (asked: House, id: string): Promise<number> =>
+const statusOf = async (asked: Installation, id: string): Promise<number> =>
   (await fetch(`${asked.baseUrl}/generation?id=${id}`, { headers: authorized(asked) })).status;
 
-const areStored = async (asked: House, ids: readonly string[]): Promise<boolean> =>
+const areStored = async (asked: Installation, ids: readonly string[]): Promise<boolean> =>
   (await Promise.all(ids.map((id) => statusOf(asked, id)))).every((status) => status === 200);
 
 const bytesOf = (folder: string): number =>

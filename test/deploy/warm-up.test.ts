@@ -18,7 +18,7 @@ import { encodeSessionResponse } from "@sluice/proto/lib/lane/encode-response.js
 import { warmBeforeReady } from "@sluice/proto/lib/warm-up/before-ready.js";
 import { createWarmUpParts } from "@sluice/proto/lib/warm-up/parts.js";
 import { type Peer, openPeer } from "@sluice/proto/lib/warm-up/peer.js";
-import { type House, startHouse } from "../support/house.ts";
+import { type Installation, startInstallation } from "../support/installation.ts";
 import { samplesOf, scrape } from "../support/metrics.ts";
 
 const linesOf = (log: string): Record<string, unknown>[] =>
@@ -28,22 +28,22 @@ const linesOf = (log: string): Record<string, unknown>[] =>
     .map((line) => JSON.parse(line) as Record<string, unknown>);
 
 describe("an installation after its warm-up", () => {
-  let house: House;
+  let installation: Installation;
   beforeAll(async () => {
-    house = await startHouse({ environment: { SLUICE_WARM_UP_MS: "300" } });
+    installation = await startInstallation({ environment: { SLUICE_WARM_UP_MS: "300" } });
   });
-  afterAll(() => house?.stop());
+  afterAll(() => installation?.stop());
 
   test.each(["gateway", "inference-svc"])("has logged no request and no failure: %s", async (name) => {
-    await house.logged(name, '"msg":"ready"');
-    const unexpected = linesOf(house.logs(name)).filter(
+    await installation.logged(name, '"msg":"ready"');
+    const unexpected = linesOf(installation.logs(name)).filter(
       ({ level, msg }) => level !== 30 || msg === "request" || msg === "turn",
     );
     expect(unexpected).toEqual([]);
   });
 
   test("has counted nothing", async () => {
-    const counted = samplesOf(await scrape(house)).filter(
+    const counted = samplesOf(await scrape(installation)).filter(
       ({ name, value }) =>
         value > 0 && /^sluice_(http_requests|turns|turn_seconds|attempts|tokens|cost|ledger|open)/.test(name),
     );
@@ -51,11 +51,11 @@ describe("an installation after its warm-up", () => {
   });
 
   test("has neither usage nor files of it", async () => {
-    const answer = await fetch(`${house.baseUrl}/activity`, {
-      headers: { authorization: `Bearer ${house.managementKey}` },
+    const answer = await fetch(`${installation.baseUrl}/activity`, {
+      headers: { authorization: `Bearer ${installation.managementKey}` },
     });
     expect([answer.status, ((await answer.json()) as { data: unknown[] }).data]).toEqual([200, []]);
-    expect(existsSync(join(house.dataDir, "spool/0/warm-up"))).toBe(false);
+    expect(existsSync(join(installation.dataDir, "spool/0/warm-up"))).toBe(false);
   });
 });
 

@@ -1,5 +1,5 @@
 import { afterAll, afterEach, beforeAll, describe, expect, test } from "@jest/globals";
-import { type House, startHouse } from "../support/house.ts";
+import { type Installation, startInstallation } from "../support/installation.ts";
 import { type HttpAnswer, rawRequest, sendRaw } from "../support/raw-http.ts";
 
 const json = "Content-Type: application/json";
@@ -8,24 +8,29 @@ const bomb = "[".repeat(1_000_000);
 const valid = '{"model":"sluice/echo","input":"x"}';
 
 describe("bad input gets the documented status and error object, and the service keeps running", () => {
-  let house: House;
+  let installation: Installation;
   let pids: Readonly<Record<string, number>>;
 
   beforeAll(async () => {
-    house = await startHouse({});
-    pids = house.pids();
+    installation = await startInstallation({});
+    pids = installation.pids();
   });
-  afterAll(() => house?.stop());
+  afterAll(() => installation?.stop());
 
   // After every single case: the same processes, and a good request is served.
   afterEach(async () => {
-    expect(house.pids()).toEqual(pids);
-    const answer = await send("POST", "/api/v1/responses", [`Authorization: Bearer ${house.apiKey}`, json], valid);
+    expect(installation.pids()).toEqual(pids);
+    const answer = await send(
+      "POST",
+      "/api/v1/responses",
+      [`Authorization: Bearer ${installation.apiKey}`, json],
+      valid,
+    );
     expect(answer.status).toBe(200);
   });
 
   const send = (method: string, path: string, headers: readonly string[], body: string | Uint8Array) =>
-    sendRaw(house.ports.gateway, rawRequest(method, path, headers, body));
+    sendRaw(installation.ports.gateway, rawRequest(method, path, headers, body));
 
   function expectFault(answer: HttpAnswer, status: number, text: RegExp = /./): void {
     expect([answer.status, answer.headers["content-type"]]).toEqual([status, "application/json; charset=utf-8"]);
@@ -37,7 +42,7 @@ describe("bad input gets the documented status and error object, and the service
   }
 
   const respond = (body: string | Uint8Array, headers: readonly string[] = [json]) =>
-    send("POST", "/api/v1/responses", [`Authorization: Bearer ${house.apiKey}`, ...headers], body);
+    send("POST", "/api/v1/responses", [`Authorization: Bearer ${installation.apiKey}`, ...headers], body);
 
   const bodies: [string, string | Uint8Array, number][] = [
     ["no body", "", 400],
@@ -96,18 +101,28 @@ describe("bad input gets the documented status and error object, and the service
   ])("content type: %s", async (_, headers) => expectFault(await respond(valid, headers), 400));
 
   test("a body over the limit is refused by its length, before it is read", async () => {
-    const head = ["POST /api/v1/responses HTTP/1.1", "Host: house", `Authorization: Bearer ${house.apiKey}`, json];
+    const head = [
+      "POST /api/v1/responses HTTP/1.1",
+      "Host: sluice",
+      `Authorization: Bearer ${installation.apiKey}`,
+      json,
+    ];
     const oversize = `${[...head, "Content-Length: 40000000"].join("\r\n")}\r\n\r\n`;
-    expectFault(await sendRaw(house.ports.gateway, oversize), 413);
+    expectFault(await sendRaw(installation.ports.gateway, oversize), 413);
   });
 
   test("a chunked body over the limit is refused when it passes it", async () => {
-    const head = ["POST /api/v1/responses HTTP/1.1", "Host: house", `Authorization: Bearer ${house.apiKey}`, json];
+    const head = [
+      "POST /api/v1/responses HTTP/1.1",
+      "Host: sluice",
+      `Authorization: Bearer ${installation.apiKey}`,
+      json,
+    ];
     const chunk = Buffer.alloc(1024 * 1024, "a");
     const part = Buffer.concat([Buffer.from(`${chunk.length.toString(16)}\r\n`), chunk, Buffer.from("\r\n")]);
     const begin = Buffer.from(`${[...head, "Transfer-Encoding: chunked"].join("\r\n")}\r\n\r\n`);
     const whole = Buffer.concat([begin, ...Array.from({ length: 34 }, () => part)]);
-    expectFault(await sendRaw(house.ports.gateway, whole), 413);
+    expectFault(await sendRaw(installation.ports.gateway, whole), 413);
   });
 
   const authorizations: [string, (key: string) => string[], number, RegExp][] = [
@@ -120,7 +135,7 @@ describe("bad input gets the documented status and error object, and the service
     ["doubled", (key) => [`Authorization: Bearer ${key}`, `Authorization: Bearer ${key}`], 400, /./],
   ];
   test.each(authorizations)("authorization: %s", async (_, headers, status, text) => {
-    const answer = await send("POST", "/api/v1/responses", [...headers(house.apiKey), json], valid);
+    const answer = await send("POST", "/api/v1/responses", [...headers(installation.apiKey), json], valid);
     expectFault(answer, status, text);
   });
 
@@ -161,7 +176,7 @@ describe("bad input gets the documented status and error object, and the service
     [encodeURIComponent("𝒳".repeat(513)), 400],
   ];
   test.each(paths)("end user path: %s", async (path, status) => {
-    const headers = [`Authorization: Bearer ${house.managementKey}`, json];
+    const headers = [`Authorization: Bearer ${installation.managementKey}`, json];
     expectFault(await send("PATCH", `/api/v1/end-users/${path}`, headers, '{"is_active":true}'), status);
   });
 
@@ -177,7 +192,7 @@ describe("bad input gets the documented status and error object, and the service
   ];
   test.each(bulks)("key hashes: %s", async (_, body, status) => {
     const path = "/api/v1/guardrails/550e8400-e29b-41d4-a716-446655440000/assignments/keys";
-    const management = [`Authorization: Bearer ${house.managementKey}`, json];
+    const management = [`Authorization: Bearer ${installation.managementKey}`, json];
     expectFault(await send("POST", path, management, body), status);
     expectFault(await send("POST", `${path}/remove`, management, body), status);
   });
@@ -189,35 +204,35 @@ describe("bad input gets the documented status and error object, and the service
     ["POST", "/api/v1/responses/", "/api/v1/responses"],
     ["GET", "/v1/models", "/api/v1/models"],
   ])("%s %s names the operation's path", async (method, path, meant) => {
-    const answer = await send(method, path, [`Authorization: Bearer ${house.apiKey}`, json], valid);
+    const answer = await send(method, path, [`Authorization: Bearer ${installation.apiKey}`, json], valid);
     expectFault(answer, 404, new RegExp(`^Resource not found: ${method} ${path}; it is at ${meant}$`));
   });
 
   test("an unknown operation is reported as not found", async () => {
-    const answer = await send("POST", "/v1/moderations", [`Authorization: Bearer ${house.apiKey}`, json], valid);
+    const answer = await send("POST", "/v1/moderations", [`Authorization: Bearer ${installation.apiKey}`, json], valid);
     expectFault(answer, 404, /^Resource not found: POST \/v1\/moderations$/);
   });
 
   test("a key of the other kind is refused", async () => {
     const path = "/api/v1/guardrails/550e8400-e29b-41d4-a716-446655440000/assignments/keys";
-    const inference = [`Authorization: Bearer ${house.apiKey}`, json];
+    const inference = [`Authorization: Bearer ${installation.apiKey}`, json];
     expectFault(await send("POST", path, inference, keys(["a"])), 403, /Only management keys/);
     expectFault(await send("PATCH", "/api/v1/end-users/bob", inference, '{"is_active":true}'), 403, /Only management/);
-    const management = [`Authorization: Bearer ${house.managementKey}`, json];
+    const management = [`Authorization: Bearer ${installation.managementKey}`, json];
     expectFault(await send("POST", "/api/v1/responses", management, valid), 403);
   });
 
   test.each(["{}", '{"is_active":"true"}', '{"is_active":null}', '{"is_active":true,"x":1}'])(
     "end user body: %s",
     async (body) => {
-      const headers = [`Authorization: Bearer ${house.managementKey}`, json];
+      const headers = [`Authorization: Bearer ${installation.managementKey}`, json];
       expectFault(await send("PATCH", "/api/v1/end-users/bob", headers, body), 400);
     },
   );
 
   test("malformed HTTP requests are answered with the contract's error object", async () => {
     for (const bytes of ["HELLO\r\n\r\n", `GET / HTTP/1.1\r\nHost: x\r\nX: ${"a".repeat(20_000)}\r\n\r\n`]) {
-      const answer = await sendRaw(house.ports.gateway, bytes);
+      const answer = await sendRaw(installation.ports.gateway, bytes);
       expect([answer.status, JSON.parse(answer.body)]).toMatchObject([400, { error: { code: 400 } }]);
     }
   });

@@ -1,6 +1,6 @@
 /** The lists of the catalogue over HTTP: what they show of models, endpoints and providers, and what they must not show. */
 import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
-import { type House, startHouse } from "../support/house.ts";
+import { type Installation, startInstallation } from "../support/installation.ts";
 import { validate } from "../support/answers/published.ts";
 import { type Upstream, chatStream, startUpstream } from "../support/providers/upstream.ts";
 
@@ -31,12 +31,12 @@ const overrides = [
 describe("the lists", () => {
   let upstream: Upstream;
   let failing: Upstream;
-  let house: House;
+  let installation: Installation;
 
   beforeAll(async () => {
     upstream = await startUpstream([chatStream("One ", "two ", "three.")]);
     failing = await startUpstream([{ status: 500 }]);
-    house = await startHouse({
+    installation = await startInstallation({
       config: `
 providers:
   - id: acme
@@ -76,13 +76,13 @@ models:
     });
   });
   afterAll(async () => {
-    await house?.stop();
+    await installation?.stop();
     await upstream?.stop();
     await failing?.stop();
   });
 
   const get = (path: string) =>
-    fetch(`${house.baseUrl}${path}`, { headers: { authorization: `Bearer ${house.apiKey}` } });
+    fetch(`${installation.baseUrl}${path}`, { headers: { authorization: `Bearer ${installation.apiKey}` } });
 
   async function read<Body>(path: string, schema: string): Promise<Body> {
     const answer = await get(path);
@@ -327,9 +327,9 @@ models:
     expect(before.data[2]).toMatchObject({ name: "idle", tiers: [], models: 0, data_policy: { training: null } });
 
     const ask = (only: string) =>
-      fetch(`${house.baseUrl}/responses`, {
+      fetch(`${installation.baseUrl}/responses`, {
         method: "POST",
-        headers: { authorization: `Bearer ${house.apiKey}`, "content-type": "application/json" },
+        headers: { authorization: `Bearer ${installation.apiKey}`, "content-type": "application/json" },
         body: JSON.stringify({ model: "acme/large", input: "Hi", stream: true, provider: { order: [only, "acme"] } }),
       }).then((answer) => answer.text());
     // Five failures in a row make an outage.
@@ -365,7 +365,7 @@ models:
 
   test("no list is readable without a key", async () => {
     for (const path of ["/models", "/models/acme/large/endpoints", "/providers"]) {
-      expect((await fetch(`${house.baseUrl}${path}`)).status).toBe(401);
+      expect((await fetch(`${installation.baseUrl}${path}`)).status).toBe(401);
     }
   });
 });

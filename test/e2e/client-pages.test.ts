@@ -4,14 +4,14 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
 import {
-  type Installation,
+  type InstalledToolchain,
   type ToolchainName,
   install,
   offline,
   programsFolder,
   toolchains,
 } from "../support/clients/languages.ts";
-import { type House, startHouse } from "../support/house.ts";
+import { type Installation, startInstallation } from "../support/installation.ts";
 import { bareEnvironment, root, runProgram } from "../support/processes.ts";
 
 /** Address in the pages. */
@@ -61,11 +61,11 @@ const fileNames: Readonly<Record<Language, string>> = {
   java: "Main.java",
 };
 
-let house: House;
+let installation: Installation;
 beforeAll(async () => {
-  house = await startHouse();
+  installation = await startInstallation();
 }, 300_000);
-afterAll(() => house?.stop());
+afterAll(() => installation?.stop());
 
 test("the pages have blocks in all languages", () => {
   expect(new Set(blocks.map(({ language }) => language))).toEqual(new Set(languages));
@@ -74,7 +74,7 @@ test("the pages have blocks in all languages", () => {
 for (const block of blocks) {
   const { page, language, code } = block;
   const set = setOf(block);
-  const found: Installation = set === undefined ? { folder: "" } : await install(toolchains[set]);
+  const found: InstalledToolchain = set === undefined ? { folder: "" } : await install(toolchains[set]);
   const missing = "missing" in found ? found.missing : undefined;
   const packages = "folder" in found ? found.folder : "";
   (missing === undefined ? describe : describe.skip)(
@@ -83,10 +83,10 @@ for (const block of blocks) {
       test(`runs as it stands, and prints an answer: ${/^.*(?:import|require).*$/m.exec(code)?.[0] ?? ""}`, async () => {
         const folder = mkdtempSync(join(tmpdir(), "sluice-page-"));
         try {
-          const asHere = { ...block, code: code.replaceAll(printed, new URL(house.baseUrl).origin) };
+          const asHere = { ...block, code: code.replaceAll(printed, new URL(installation.baseUrl).origin) };
           const file = join(folder, fileNames[language]);
           writeFileSync(file, asHere.code);
-          const { code: exit, stdout, stderr } = await run(asHere, packages, file, { SLUICE_KEY: house.apiKey });
+          const { code: exit, stdout, stderr } = await run(asHere, packages, file, { SLUICE_KEY: installation.apiKey });
           // Java packages warn about missing logging.
           const warnings = stderr.replaceAll(/^SLF4J.*\n/gm, "");
           expect({ exit, stderr: warnings }).toEqual({ exit: 0, stderr: "" });

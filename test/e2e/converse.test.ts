@@ -13,19 +13,19 @@ import {
   thoughtBlock,
 } from "../inference-svc/dialects/converse-translation.ts";
 import { exceptionFrame } from "../support/answers/event-stream.ts";
-import { type House, startHouse } from "../support/house.ts";
+import { type Installation, startInstallation } from "../support/installation.ts";
 import { checkLadder } from "../support/answers/ladder-rules.ts";
 import { parseSse } from "../support/answers/sse.ts";
 import { type Reply, type Upstream, startUpstream } from "../support/providers/upstream.ts";
 
 let upstream: Upstream;
-let house: House;
+let installation: Installation;
 
 const secret = "wJalrXUtnFEMI/K7MDENG+bPxRfiCYEXAMPLEKEY";
 
 beforeAll(async () => {
   upstream = await startUpstream();
-  house = await startHouse({
+  installation = await startInstallation({
     config: `
 providers:
   - id: bedrock
@@ -38,14 +38,14 @@ models:
   });
 });
 afterAll(async () => {
-  await house?.stop();
+  await installation?.stop();
   await upstream?.stop();
 });
 
 const post = (body: object) =>
-  fetch(`${house.baseUrl}/responses`, {
+  fetch(`${installation.baseUrl}/responses`, {
     method: "POST",
-    headers: { authorization: `Bearer ${house.apiKey}`, "content-type": "application/json" },
+    headers: { authorization: `Bearer ${installation.apiKey}`, "content-type": "application/json" },
     body: JSON.stringify({ model: "anthropic/sonnet", ...body }),
   });
 
@@ -180,11 +180,11 @@ test("a damaged frame is never taken for words", async () => {
 });
 
 test("no log holds a credential", async () => {
-  const folder = join(house.dataDir, "logs");
+  const folder = join(installation.dataDir, "logs");
   const read = () => readdirSync(folder).map((name) => readFileSync(join(folder, name), "utf8"));
-  await house.logged("inference-svc", "AccessDeniedException");
-  await house.allLogged();
-  for (const text of [...read(), house.output()]) {
+  await installation.logged("inference-svc", "AccessDeniedException");
+  await installation.allLogged();
+  for (const text of [...read(), installation.output()]) {
     expect(text).not.toContain("AKIDEXAMPLE");
     expect(text).not.toContain(secret);
   }

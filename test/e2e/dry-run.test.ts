@@ -10,7 +10,7 @@ import pg from "pg";
 import { Fault } from "@sluice/proto/lib/faults/fault.js";
 import { hashKey } from "@sluice/proto/lib/ids/key.js";
 import { call, dial } from "@sluice/proto/lib/rpc/dial.js";
-import { type House, startHouse } from "../support/house.ts";
+import { type Installation, startInstallation } from "../support/installation.ts";
 import { eventually } from "../support/processes.ts";
 import { validate, validateError } from "../support/answers/published.ts";
 import { turnRequest } from "../support/answers/run-turn.ts";
@@ -18,7 +18,7 @@ import { turnRequest } from "../support/answers/run-turn.ts";
 /** A server in place of the providers that counts its connections. */
 let door: Server;
 let connections = 0;
-let house: House;
+let installation: Installation;
 let client: Client;
 let guarded: string;
 let guardrail: string;
@@ -30,7 +30,7 @@ beforeAll(async () => {
   }).listen(0, "127.0.0.1");
   await once(door, "listening");
   const url = `http://127.0.0.1:${(door.address() as AddressInfo).port}/v1`;
-  house = await startHouse({
+  installation = await startInstallation({
     config: `
 providers:
   - {id: acme, name: Acme, dialect: chat, base_url: "${url}", api_keys: [upstream-key]}
@@ -47,29 +47,37 @@ models:
 limits: {body_bytes: 5000}
 `,
   });
-  client = dial(`127.0.0.1:${house.ports.inference}`);
-  const created = await house.admin("guardrails", "create", "--name", "no codes", "--block", "code red", "--json");
+  client = dial(`127.0.0.1:${installation.ports.inference}`);
+  const created = await installation.admin(
+    "guardrails",
+    "create",
+    "--name",
+    "no codes",
+    "--block",
+    "code red",
+    "--json",
+  );
   guardrail = (JSON.parse(created.stdout) as { id: string }).id;
-  const key = await house.admin("keys", "create", "--name", "guarded", "--json");
+  const key = await installation.admin("keys", "create", "--name", "guarded", "--json");
   guarded = (JSON.parse(key.stdout) as { key: string }).key;
   const assigned = await post(
     `/guardrails/${guardrail}/assignments/keys`,
     { key_hashes: [hashKey(guarded)] },
-    house.managementKey,
+    installation.managementKey,
   );
   expect(assigned.status).toBe(200);
 });
 afterAll(async () => {
   client?.close();
-  await house?.stop();
+  await installation?.stop();
   door?.close();
 });
 beforeEach(() => {
   connections = 0;
 });
 
-const post = (path: string, body: unknown, key = house.apiKey) =>
-  fetch(`${house.baseUrl}${path}`, {
+const post = (path: string, body: unknown, key = installation.apiKey) =>
+  fetch(`${installation.baseUrl}${path}`, {
     method: "POST",
     headers: { authorization: `Bearer ${key}`, "content-type": "application/json" },
     body: JSON.stringify(body),
@@ -205,9 +213,9 @@ describe("a guardrail", () => {
 test("the body for the provider is shown only on request", async () => {
   const parameters = '{"type":"object","maximum":12345678901234567890}';
   const body = `{"model":"acme/large","input":"Hi","provider":{"order":["acme"]},"tools":[{"type":"function","name":"f","parameters":${parameters}}],"debug":{"echo_upstream_body":true}}`;
-  const answer = await fetch(`${house.baseUrl}/responses/dry-run`, {
+  const answer = await fetch(`${installation.baseUrl}/responses/dry-run`, {
     method: "POST",
-    headers: { authorization: `Bearer ${house.apiKey}`, "content-type": "application/json" },
+    headers: { authorization: `Bearer ${installation.apiKey}`, "content-type": "application/json" },
     body,
   });
   const text = await answer.text();
@@ -234,10 +242,10 @@ describe("fails as the request would", () => {
   });
 
   test("with a management key or without a key", async () => {
-    expect((await dryRun({}, house.managementKey)).status).toBe(403);
+    expect((await dryRun({}, installation.managementKey)).status).toBe(403);
     expect((await dryRun({}, "sk-sl-wrong")).status).toBe(401);
-    const got = await fetch(`${house.baseUrl}/responses/dry-run`, {
-      headers: { authorization: `Bearer ${house.apiKey}` },
+    const got = await fetch(`${installation.baseUrl}/responses/dry-run`, {
+      headers: { authorization: `Bearer ${installation.apiKey}` },
     });
     expect([got.status, got.headers.get("allow")]).toEqual([404, "POST"]);
   });
@@ -258,16 +266,16 @@ describe("a dry run over gRPC", () => {
   };
 
   test("gives the same receipt", async () => {
-    const { receiptJson } = await over(house.apiKey);
+    const { receiptJson } = await over(installation.apiKey);
     const wire = await receiptOf(await dryRun({ model: "sluice/echo", input: "Hi" }));
     expect(JSON.parse(Buffer.from(receiptJson).toString())).toEqual(wire);
   });
 
   test.each<[string, () => Promise<unknown>, number]>([
     ["no key", () => over(undefined), 401],
-    ["a management key", () => over(house.managementKey), 403],
-    ["a wrong scalar", () => over(house.apiKey, turnRequest("sluice/echo", "Hi", { temperature: 3 })), 400],
-    ["what is not JSON", () => over(house.apiKey, turnRequest("m", "", { inputJson: Buffer.from("{") })), 400],
+    ["a management key", () => over(installation.managementKey), 403],
+    ["a wrong scalar", () => over(installation.apiKey, turnRequest("sluice/echo", "Hi", { temperature: 3 })), 400],
+    ["what is not JSON", () => over(installation.apiKey, turnRequest("m", "", { inputJson: Buffer.from("{") })), 400],
   ])("fails for %s", async (_, wrong, status) => {
     const fault = await wrong().catch((error: unknown) => Fault.from(error));
     expect([fault instanceof Fault && fault.status, connections]).toEqual([status, 0]);
@@ -279,7 +287,7 @@ test("a dry run leaves no record: the only record is the following turn's", asyn
   await receiptOf(await dryRun(ask));
   const turn = await post("/responses", ask);
   expect(turn.status).toBe(200);
-  const database = new pg.Client({ connectionString: house.databaseUrl });
+  const database = new pg.Client({ connectionString: installation.databaseUrl });
   await database.connect();
   try {
     const ids = async () =>
@@ -295,7 +303,7 @@ test("a dry run leaves no record: the only record is the following turn's", asyn
 
 test("a dry run is no turn: neither counted nor logged as a turn", async () => {
   const turns = async () => {
-    const metrics = await (await fetch(`http://127.0.0.1:${house.ports.inference_health}/metrics`)).text();
+    const metrics = await (await fetch(`http://127.0.0.1:${installation.ports.inference_health}/metrics`)).text();
     return metrics.split("\n").filter((line) => line.startsWith("sluice_turns_total{"));
   };
   const before = await turns();
@@ -303,8 +311,8 @@ test("a dry run is no turn: neither counted nor logged as a turn", async () => {
   await receiptOf(answer);
   const ofIt = `"request_id":"${answer.headers.get("x-request-id")}"`;
   expect(await turns()).toEqual(before);
-  await house.allLogged();
-  const lines = house.logs("inference-svc").split("\n");
+  await installation.allLogged();
+  const lines = installation.logs("inference-svc").split("\n");
   expect(lines.filter((line) => line.includes(ofIt)).map((line) => JSON.parse(line) as object)).toMatchObject([
     { msg: "dry run", outcome: "allowed" },
   ]);

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
 import { maskVolatile, sampleJson } from "../support/contract.ts";
-import { type House, startHouse } from "../support/house.ts";
+import { type Installation, startInstallation } from "../support/installation.ts";
 import { type SseEvent, parseSse } from "../support/answers/sse.ts";
 import { type Upstream, chatAnswer, chatStream, startUpstream } from "../support/providers/upstream.ts";
 
@@ -9,11 +9,11 @@ const filled = "21-compat-filled.response.json";
 
 describe("an installation with settings for clients of other formats", () => {
   let upstream: Upstream;
-  let house: House;
+  let installation: Installation;
 
   beforeAll(async () => {
     upstream = await startUpstream([chatAnswer({ role: "assistant", content: "Filled." })]);
-    house = await startHouse({
+    installation = await startInstallation({
       config: `
 providers:
   - {id: acme, name: Acme, dialect: chat, base_url: "${upstream.url}/v1"}
@@ -25,19 +25,19 @@ cors: {allow_origins: ["${page}/"]}
     });
   });
   afterAll(async () => {
-    await house?.stop();
+    await installation?.stop();
     await upstream?.stop();
   });
 
   const post = (body: object, headers: Readonly<Record<string, string>> = {}) =>
-    fetch(`${house.baseUrl}/responses`, {
+    fetch(`${installation.baseUrl}/responses`, {
       method: "POST",
-      headers: { authorization: `Bearer ${house.apiKey}`, "content-type": "application/json", ...headers },
+      headers: { authorization: `Bearer ${installation.apiKey}`, "content-type": "application/json", ...headers },
       body: JSON.stringify({ model: "acme/large-2", input: "Hi", ...body }),
     });
 
   test("the main port reports liveness and readiness", async () => {
-    const { origin } = new URL(house.baseUrl);
+    const { origin } = new URL(installation.baseUrl);
     const answers = await Promise.all(["/livez", "/readyz"].map((path) => fetch(origin + path)));
     expect(await Promise.all(answers.map(async (answer) => [answer.status, await answer.text()]))).toEqual([
       [200, "ok\n"],
@@ -117,7 +117,7 @@ cors: {allow_origins: ["${page}/"]}
 
   describe("pages of an allowed origin", () => {
     const preflight = (path: string, origin: string) =>
-      fetch(`${house.baseUrl}${path}`, {
+      fetch(`${installation.baseUrl}${path}`, {
         method: "OPTIONS",
         headers: {
           origin,
@@ -154,7 +154,7 @@ cors: {allow_origins: ["${page}/"]}
         await post({ stream: true }, { origin: page }),
         await post({}, { origin: page }),
         await post({}, { origin: page, authorization: "Bearer wrong" }),
-        await fetch(`${house.baseUrl}/nowhere`, { headers: { origin: page } }),
+        await fetch(`${installation.baseUrl}/nowhere`, { headers: { origin: page } }),
       ];
       expect(answers.map((answer) => answer.status)).toEqual([200, 200, 502, 401, 404]);
       for (const { headers } of answers) {
@@ -176,10 +176,12 @@ cors: {allow_origins: ["${page}/"]}
         expect([asked.status, asked.headers.get("access-control-allow-origin")]).toEqual([401, null]);
         expect(asked.headers.get("vary")).toBe("origin");
       }
-      const plain = await fetch(`${house.baseUrl}/models`, { headers: { authorization: `Bearer ${house.apiKey}` } });
+      const plain = await fetch(`${installation.baseUrl}/models`, {
+        headers: { authorization: `Bearer ${installation.apiKey}` },
+      });
       expect([plain.status, plain.headers.get("access-control-allow-origin")]).toEqual([200, null]);
       // An OPTIONS request without access-control-request-method is no preflight.
-      const bare = await fetch(`${house.baseUrl}/responses`, { method: "OPTIONS", headers: { origin: page } });
+      const bare = await fetch(`${installation.baseUrl}/responses`, { method: "OPTIONS", headers: { origin: page } });
       expect(bare.status).toBe(401);
     });
   });

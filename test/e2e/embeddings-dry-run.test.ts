@@ -8,15 +8,15 @@ import {
 } from "@sluice/proto/gen/sluice/inference/v1/inference_service_pb.js";
 import { call, dial } from "@sluice/proto/lib/rpc/dial.js";
 import { validate } from "../support/answers/published.ts";
-import { type House, startHouse } from "../support/house.ts";
+import { type Installation, startInstallation } from "../support/installation.ts";
 import { type Upstream, startUpstream } from "../support/providers/upstream.ts";
 
 let upstream: Upstream;
-let house: House;
+let installation: Installation;
 
 beforeAll(async () => {
   upstream = await startUpstream();
-  house = await startHouse({
+  installation = await startInstallation({
     config: `
 providers:
   - {id: first, dialect: chat, base_url: "${upstream.url}/v1"}
@@ -36,7 +36,7 @@ models:
 });
 afterAll(async () => {
   expect(upstream?.requests).toEqual([]);
-  await house?.stop();
+  await installation?.stop();
   await upstream?.stop();
 });
 
@@ -46,8 +46,8 @@ interface Receipt {
   readonly candidates: readonly { readonly provider: string; readonly estimate: Readonly<Record<string, number>> }[];
 }
 
-const post = (body: object, key = house.apiKey) =>
-  fetch(`${house.baseUrl}/embeddings/dry-run`, {
+const post = (body: object, key = installation.apiKey) =>
+  fetch(`${installation.baseUrl}/embeddings/dry-run`, {
     method: "POST",
     headers: { authorization: `Bearer ${key}`, "content-type": "application/json" },
     body: JSON.stringify(body),
@@ -78,11 +78,11 @@ test("a dry run of embeddings names the endpoints in their order, and the maximu
 });
 
 test("a dry run of embeddings shows what a guardrail would refuse", async () => {
-  const made = await house.admin("keys", "create", "--name", "guarded", "--json");
+  const made = await installation.admin("keys", "create", "--name", "guarded", "--json");
   const { key, hash } = JSON.parse(made.stdout) as { key: string; hash: string };
   const named = ["--name", "no secrets", "--block", "secret", "--json"];
-  const { id } = JSON.parse((await house.admin("guardrails", "create", ...named)).stdout) as { id: string };
-  await house.admin("guardrails", "assign", id, hash);
+  const { id } = JSON.parse((await installation.admin("guardrails", "create", ...named)).stdout) as { id: string };
+  await installation.admin("guardrails", "assign", id, hash);
   expect(await receiptOf({ model: "near/two", input: ["fine", "a secret"] }, key)).toMatchObject({
     blocked: true,
     error: { code: 403, metadata: { patterns: ["secret"] } },
@@ -99,9 +99,9 @@ test.each<[string, object, number, string]>([
   ["an unknown model", { model: "near/three", input: "x" }, 404, "near/three is not in the catalogue"],
   ["a model that gives no vectors", { model: "near/chat", input: "x" }, 400, "near/chat"],
 ])("a dry run of embeddings fails like the request for %s", async (_, body, status, message) => {
-  const embedded = await fetch(`${house.baseUrl}/embeddings`, {
+  const embedded = await fetch(`${installation.baseUrl}/embeddings`, {
     method: "POST",
-    headers: { authorization: `Bearer ${house.apiKey}`, "content-type": "application/json" },
+    headers: { authorization: `Bearer ${installation.apiKey}`, "content-type": "application/json" },
     body: JSON.stringify(body),
   });
   const dry = await post(body);
@@ -111,7 +111,7 @@ test.each<[string, object, number, string]>([
 });
 
 test("a dry run of embeddings serves gRPC clients with a key, and refuses them without", async () => {
-  const client = dial(`127.0.0.1:${house.ports.inference}`);
+  const client = dial(`127.0.0.1:${installation.ports.inference}`);
   const request = { model: "near/two", inputJson: Buffer.from('"Hi"') };
   const dry = (fields: Readonly<Record<string, string>>) => {
     const metadata = new Metadata();
@@ -120,7 +120,7 @@ test("a dry run of embeddings serves gRPC clients with a key, and refuses them w
     return call(client, InferenceService.method.dryRunEmbed, input, metadata, 10_000);
   };
   try {
-    const { receiptJson } = await dry({ authorization: `Bearer ${house.apiKey}` });
+    const { receiptJson } = await dry({ authorization: `Bearer ${installation.apiKey}` });
     expect(JSON.parse(Buffer.from(receiptJson).toString())).toMatchObject({ object: "embeddings.dry_run" });
     await expect(dry({})).rejects.toMatchObject({ status: 401 });
   } finally {

@@ -7,13 +7,13 @@ import { InferenceService } from "@sluice/proto/gen/sluice/inference/v1/inferenc
 import { hashKey } from "@sluice/proto/lib/ids/key.js";
 import { call, dial } from "@sluice/proto/lib/rpc/dial.js";
 import pg from "pg";
-import { type House, startHouse } from "../support/house.ts";
+import { type Installation, startInstallation } from "../support/installation.ts";
 import { eventually } from "../support/processes.ts";
 import { type Reply, type Upstream, startUpstream } from "../support/providers/upstream.ts";
 
 let upstream: Upstream;
 let second: Upstream;
-let house: House;
+let installation: Installation;
 let database: pg.Client;
 const serviceToken = "t".repeat(64);
 
@@ -34,7 +34,7 @@ beforeAll(async () => {
   upstream = await startUpstream();
   second = await startUpstream();
   const urlOf = (id: string) => (id === "second" ? second.url : upstream.url);
-  house = await startHouse({
+  installation = await startInstallation({
     environment: { SLUICE_SERVICE_TOKEN: serviceToken },
     config: `
 providers:
@@ -55,12 +55,12 @@ ${model("cohere/bedrock", endpoint("bedrock", "cohere.embed-v4:0"))}
 ${model("amazon/other", endpoint("bedrock", "amazon.other-embed"))}
 `,
   });
-  database = new pg.Client({ connectionString: house.databaseUrl });
+  database = new pg.Client({ connectionString: installation.databaseUrl });
   await database.connect();
 });
 afterAll(async () => {
   await database?.end();
-  await house?.stop();
+  await installation?.stop();
   await second?.stop();
   await upstream?.stop();
 });
@@ -72,8 +72,8 @@ const vectors = (...embeddings: readonly unknown[]): Reply =>
     usage: { prompt_tokens: 3, total_tokens: 3 },
   });
 
-const embed = (body: object, { key = house.apiKey, headers = {} }: { key?: string; headers?: object } = {}) =>
-  fetch(`${house.baseUrl}/embeddings`, {
+const embed = (body: object, { key = installation.apiKey, headers = {} }: { key?: string; headers?: object } = {}) =>
+  fetch(`${installation.baseUrl}/embeddings`, {
     method: "POST",
     headers: { authorization: `Bearer ${key}`, "content-type": "application/json", ...headers },
     body: JSON.stringify(body),
@@ -241,7 +241,7 @@ describe("a failing endpoint of an embedding model", () => {
 });
 
 test("embeddings over gRPC work with an API key or as a service for a key", async () => {
-  const client = dial(`127.0.0.1:${house.ports.inference}`);
+  const client = dial(`127.0.0.1:${installation.ports.inference}`);
   try {
     upstream.script([vectors([0.5])]);
     const embedAs = (fields: Readonly<Record<string, string>>) => {
@@ -252,8 +252,8 @@ test("embeddings over gRPC work with an API key or as a service for a key", asyn
     };
     const token = { "x-sluice-service-token": serviceToken };
     for (const fields of [
-      { authorization: `Bearer ${house.apiKey}` },
-      { ...token, "x-sluice-key-hash": hashKey(house.apiKey) },
+      { authorization: `Bearer ${installation.apiKey}` },
+      { ...token, "x-sluice-key-hash": hashKey(installation.apiKey) },
     ]) {
       const answer = await embedAs(fields);
       expect(answer.embeddingsJson.map((json) => Buffer.from(json).toString())).toEqual(["[0.5]"]);
@@ -262,23 +262,25 @@ test("embeddings over gRPC work with an API key or as a service for a key", asyn
     }
     await expect(embedAs({})).rejects.toMatchObject({ status: 401 });
     await expect(embedAs(token)).rejects.toMatchObject({ status: 401 });
-    await expect(embedAs({ ...token, "x-sluice-key-hash": hashKey(house.managementKey) })).rejects.toMatchObject({
-      status: 403,
-    });
+    await expect(embedAs({ ...token, "x-sluice-key-hash": hashKey(installation.managementKey) })).rejects.toMatchObject(
+      {
+        status: 403,
+      },
+    );
   } finally {
     client.close();
   }
 });
 
 const newKey = async (...options: readonly string[]): Promise<string> => {
-  const { stdout } = await house.admin("keys", "create", "--name", "k", "--json", ...options);
+  const { stdout } = await installation.admin("keys", "create", "--name", "k", "--json", ...options);
   return (JSON.parse(stdout) as { key: string }).key;
 };
 
 /** USD spent by the key. */
 async function usageOf(key: string): Promise<number> {
-  const response = await fetch(`${house.baseUrl}/keys/${hashKey(key)}`, {
-    headers: { authorization: `Bearer ${house.managementKey}` },
+  const response = await fetch(`${installation.baseUrl}/keys/${hashKey(key)}`, {
+    headers: { authorization: `Bearer ${installation.managementKey}` },
   });
   return ((await response.json()) as { data: { usage: number } }).data.usage;
 }
@@ -286,11 +288,11 @@ async function usageOf(key: string): Promise<number> {
 describe("a key with", () => {
   const guarded = async (...options: readonly string[]): Promise<string> => {
     const key = await newKey();
-    const { stdout } = await house.admin("guardrails", "create", "--name", "g", "--json", ...options);
+    const { stdout } = await installation.admin("guardrails", "create", "--name", "g", "--json", ...options);
     const { id } = JSON.parse(stdout) as { id: string };
-    const assigned = await fetch(`${house.baseUrl}/guardrails/${id}/assignments/keys`, {
+    const assigned = await fetch(`${installation.baseUrl}/guardrails/${id}/assignments/keys`, {
       method: "POST",
-      headers: { authorization: `Bearer ${house.managementKey}`, "content-type": "application/json" },
+      headers: { authorization: `Bearer ${installation.managementKey}`, "content-type": "application/json" },
       body: JSON.stringify({ key_hashes: [hashKey(key)] }),
     });
     expect(assigned.status).toBe(200);

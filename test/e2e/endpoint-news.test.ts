@@ -4,7 +4,7 @@ import { type Client, type ServiceError, status } from "@grpc/grpc-js";
 import { dial } from "@sluice/proto/lib/rpc/dial.js";
 import { afterAll, beforeAll, expect, test } from "@jest/globals";
 import { runTurn, turnRequest } from "../support/answers/run-turn.ts";
-import { type House, startHouse } from "../support/house.ts";
+import { type Installation, startInstallation } from "../support/installation.ts";
 import { samplesOf } from "../support/metrics.ts";
 import { eventually } from "../support/processes.ts";
 import { type Upstream, chatStream, startUpstream } from "../support/providers/upstream.ts";
@@ -19,13 +19,13 @@ const broken = { status: 500, chunks: [{ json: { error: { message: "broken" } } 
 let failing: Upstream;
 let moody: Upstream;
 let steady: Upstream;
-let house: House;
+let installation: Installation;
 let clients: readonly [Client, Client];
 beforeAll(async () => {
   failing = await startUpstream([broken]);
   moody = await startUpstream();
   steady = await startUpstream([chatStream("steady")]);
-  house = await startHouse({
+  installation = await startInstallation({
     inferenceReplicas: 2,
     config: `
 providers:
@@ -36,11 +36,14 @@ models:
 ${tries.flatMap((n) => ["failing", "moody"].map((id) => `  - {id: acme/${id}-${n}, endpoints: [{provider: ${id}}, {provider: steady}]}`)).join("\n")}
 `,
   });
-  clients = [dial(`127.0.0.1:${house.ports.inference}`), dial(`127.0.0.1:${house.ports.inference + 100}`)];
+  clients = [
+    dial(`127.0.0.1:${installation.ports.inference}`),
+    dial(`127.0.0.1:${installation.ports.inference + 100}`),
+  ];
 });
 afterAll(async () => {
   for (const client of clients ?? []) client.close();
-  await house?.stop();
+  await installation?.stop();
   for (const upstream of [failing, moody, steady]) await upstream?.stop();
 });
 
@@ -48,7 +51,7 @@ afterAll(async () => {
 async function ask(process: 0 | 1, model: string): Promise<void> {
   for (;;) {
     try {
-      return await runTurn(clients[process], house.apiKey, turnRequest(model, "Hello", { stream: true })).over;
+      return await runTurn(clients[process], installation.apiKey, turnRequest(model, "Hello", { stream: true })).over;
     } catch (error) {
       if ((error as ServiceError).code !== status.UNAVAILABLE) throw error;
       await delay(100);
@@ -61,7 +64,7 @@ async function figure(
   name: string,
   labels: Readonly<Record<string, string>>,
 ): Promise<number | undefined> {
-  const port = house.ports.inference_health + process * 100;
+  const port = installation.ports.inference_health + process * 100;
   const samples = samplesOf(await (await fetch(`http://127.0.0.1:${port}/metrics`)).text());
   const fits = (found: Readonly<Record<string, string>>) =>
     Object.entries(labels).every(([label, value]) => found[label] === value);

@@ -1,19 +1,19 @@
 /** A conversation with a Gemini provider through running services: its texts and signatures come back to the provider unchanged. */
 import { afterAll, beforeAll, expect, test } from "@jest/globals";
-import { type House, startHouse } from "../support/house.ts";
+import { type Installation, startInstallation } from "../support/installation.ts";
 import { checkLadder } from "../support/answers/ladder-rules.ts";
 import { parseSse } from "../support/answers/sse.ts";
 import { type Reply, type Upstream, sse, startUpstream } from "../support/providers/upstream.ts";
 
 let upstream: Upstream;
-let house: House;
+let installation: Installation;
 
 beforeAll(async () => {
   upstream = await startUpstream();
   const address = `base_url: "${upstream.url}/v1beta", api_keys: [upstream-key]`;
   // A rate-limited key rests, so the limited cases use other providers.
   const ids = ["google", "limited-true", "limited-false"];
-  house = await startHouse({
+  installation = await startInstallation({
     config: `
 providers:
 ${ids.map((id) => `  - {id: ${id}, dialect: gemini, ${address}}\n`).join("")}
@@ -23,14 +23,14 @@ ${ids.map((id) => `  - {id: ${id}/flash, endpoints: [{provider: ${id}, upstream_
   });
 });
 afterAll(async () => {
-  await house?.stop();
+  await installation?.stop();
   await upstream?.stop();
 });
 
 const post = (body: object) =>
-  fetch(`${house.baseUrl}/responses`, {
+  fetch(`${installation.baseUrl}/responses`, {
     method: "POST",
-    headers: { authorization: `Bearer ${house.apiKey}`, "content-type": "application/json" },
+    headers: { authorization: `Bearer ${installation.apiKey}`, "content-type": "application/json" },
     body: JSON.stringify({ model: "google/flash", ...body }),
   });
 

@@ -3,7 +3,7 @@ import { randomUUID } from "node:crypto";
 import { connect } from "node:net";
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "@jest/globals";
 import { waitUntilStable } from "../support/clock.ts";
-import { type House, startHouse } from "../support/house.ts";
+import { type Installation, startInstallation } from "../support/installation.ts";
 import { eventually } from "../support/processes.ts";
 import { validateError } from "../support/answers/published.ts";
 import { rawRequest, sendRaw } from "../support/raw-http.ts";
@@ -11,11 +11,11 @@ import { parseSse } from "../support/answers/sse.ts";
 import { type Upstream, chatAnswer, chatChunk, chatStream, startUpstream } from "../support/providers/upstream.ts";
 
 let upstream: Upstream;
-let house: House;
+let installation: Installation;
 
 beforeAll(async () => {
   upstream = await startUpstream();
-  house = await startHouse({
+  installation = await startInstallation({
     config: `
 providers:
   - {id: acme, dialect: chat, base_url: "${upstream.url}/v1"}
@@ -26,7 +26,7 @@ limits: {streams_per_key: 8, status_gate_ms: 60000}
   });
 });
 afterAll(async () => {
-  await house?.stop();
+  await installation?.stop();
   await upstream?.stop();
 });
 beforeEach(() => upstream.script([chatAnswer({ role: "assistant", content: "Hi" })]));
@@ -37,8 +37,8 @@ interface Asking {
   readonly signal?: AbortSignal;
 }
 
-const ask = (body: object, { idempotencyKey = randomUUID(), key = house.apiKey, signal }: Asking = {}) =>
-  fetch(`${house.baseUrl}/responses`, {
+const ask = (body: object, { idempotencyKey = randomUUID(), key = installation.apiKey, signal }: Asking = {}) =>
+  fetch(`${installation.baseUrl}/responses`, {
     method: "POST",
     headers: {
       authorization: `Bearer ${key}`,
@@ -50,9 +50,9 @@ const ask = (body: object, { idempotencyKey = randomUUID(), key = house.apiKey, 
   });
 
 async function manage(method: string, path: string, body: object) {
-  const answer = await fetch(`${house.baseUrl}${path}`, {
+  const answer = await fetch(`${installation.baseUrl}${path}`, {
     method,
-    headers: { authorization: `Bearer ${house.managementKey}`, "content-type": "application/json" },
+    headers: { authorization: `Bearer ${installation.managementKey}`, "content-type": "application/json" },
     body: JSON.stringify(body),
   });
   expect(answer.ok).toBe(true);
@@ -66,7 +66,7 @@ async function newKey(settings: object = {}): Promise<{ key: string; hash: strin
 
 /** A figure of the gateway. */
 async function figure(name: string): Promise<number> {
-  const text = await (await fetch(`http://127.0.0.1:${house.ports.gateway_health}/metrics`)).text();
+  const text = await (await fetch(`http://127.0.0.1:${installation.ports.gateway_health}/metrics`)).text();
   return Number(new RegExp(`^${name}\\{[^}]*\\} (\\S+)$`, "m").exec(text)?.[1] ?? Number.NaN);
 }
 
@@ -95,8 +95,8 @@ async function readUntil(reader: ReadableStreamDefaultReader<Uint8Array>, word: 
 async function taken(): Promise<void> {
   for (let n = 0; n < 2; n++) {
     const { status } = await sendRaw(
-      house.ports.gateway,
-      "GET /livez HTTP/1.1\r\nHost: house\r\nConnection: close\r\n\r\n",
+      installation.ports.gateway,
+      "GET /livez HTTP/1.1\r\nHost: sluice\r\nConnection: close\r\n\r\n",
     );
     expect(status).toBe(200);
   }
@@ -137,8 +137,8 @@ describe("a thousand at once", () => {
   );
 
   async function requestsOf(hash: string): Promise<number> {
-    const answer = await fetch(`${house.baseUrl}/activity?api_key_hash=${hash}`, {
-      headers: { authorization: `Bearer ${house.managementKey}` },
+    const answer = await fetch(`${installation.baseUrl}/activity?api_key_hash=${hash}`, {
+      headers: { authorization: `Bearer ${installation.managementKey}` },
     });
     const { data } = (await answer.json()) as { data: { requests: number }[] };
     return data.reduce((sum, row) => sum + row.requests, 0);
@@ -263,10 +263,14 @@ describe("a leaving client", () => {
     const head = rawRequest(
       "POST",
       "/api/v1/responses",
-      [`Authorization: Bearer ${house.apiKey}`, "Content-Type: application/json", `Idempotency-Key: ${idempotencyKey}`],
+      [
+        `Authorization: Bearer ${installation.apiKey}`,
+        "Content-Type: application/json",
+        `Idempotency-Key: ${idempotencyKey}`,
+      ],
       body,
     );
-    const socket = connect(house.ports.gateway, "127.0.0.1");
+    const socket = connect(installation.ports.gateway, "127.0.0.1");
     await new Promise((resolve) => socket.write(Buffer.from(head).subarray(0, head.length - 5), resolve));
     await eventually(async () => (await figure("sluice_open_turns")) === 1);
     const second = ask({}, { idempotencyKey });
@@ -358,12 +362,12 @@ describe("the header", () => {
 
   test("may be sent only once", async () => {
     const answer = await new Promise<string>((resolve) => {
-      const socket = connect(house.ports.gateway, "127.0.0.1");
+      const socket = connect(installation.ports.gateway, "127.0.0.1");
       socket.once("data", (bytes) => {
         resolve(bytes.toString());
         socket.destroy();
       });
-      const headers = [`Authorization: Bearer ${house.apiKey}`, "Idempotency-Key: a", "Idempotency-Key: b"];
+      const headers = [`Authorization: Bearer ${installation.apiKey}`, "Idempotency-Key: a", "Idempotency-Key: b"];
       socket.write(rawRequest("POST", "/api/v1/responses", headers, "{}"));
     });
     expect(answer).toContain("HTTP/1.1 400");

@@ -4,7 +4,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, test } from "@jest/globals";
 import { answer } from "../inference-svc/dialects/converse-translation.ts";
-import { type House, startHouse } from "../support/house.ts";
+import { type Installation, startInstallation } from "../support/installation.ts";
 import { eventually } from "../support/processes.ts";
 import { type Reply, type Upstream, startUpstream } from "../support/providers/upstream.ts";
 
@@ -33,13 +33,13 @@ const denial = xml(
 const folder = mkdtempSync(join(tmpdir(), "sluice-test-identities-"));
 let bedrock: Upstream;
 let sts: Upstream;
-let house: House;
+let installation: Installation;
 
 beforeAll(async () => {
   bedrock = await startUpstream([{ chunks: [{ json: answer([{ text: "Hi" }]) }] }]);
   sts = await startUpstream();
   writeFileSync(join(folder, "token"), podToken);
-  house = await startHouse({
+  installation = await startInstallation({
     environment: {
       AWS_ENDPOINT_URL_STS: sts.url,
       AWS_ROLE_ARN: "arn:aws:iam::123456789012:role/sluice",
@@ -54,16 +54,16 @@ models: [{id: anthropic/sonnet, endpoints: [{provider: bedrock, upstream_model: 
   });
 });
 afterAll(async () => {
-  await house?.stop();
+  await installation?.stop();
   await bedrock?.stop();
   await sts?.stop();
   rmSync(folder, { recursive: true });
 });
 
 const post = () =>
-  fetch(`${house.baseUrl}/responses`, {
+  fetch(`${installation.baseUrl}/responses`, {
     method: "POST",
-    headers: { authorization: `Bearer ${house.apiKey}`, "content-type": "application/json" },
+    headers: { authorization: `Bearer ${installation.apiKey}`, "content-type": "application/json" },
     body: JSON.stringify({ model: "anthropic/sonnet", input: "Hi" }),
   });
 
@@ -76,8 +76,8 @@ test("a token service's refusal is a failure of the provider, with its reason on
     { error: { metadata: { provider_name: "bedrock" } } },
   ]);
   expect(body).not.toContain("authorized");
-  await house.logged("inference-svc", "the cloud gave no credentials for a provider");
-  expect(house.logs("inference-svc")).toContain("no credentials: Not authorized with [redacted]");
+  await installation.logged("inference-svc", "the cloud gave no credentials for a provider");
+  expect(installation.logs("inference-svc")).toContain("no credentials: Not authorized with [redacted]");
 });
 
 test("once it answers, requests are signed with the role, and one call was enough for all of them", async () => {
@@ -95,8 +95,8 @@ test("once it answers, requests are signed with the role, and one call was enoug
 });
 
 test("no log holds a credential", async () => {
-  await house.allLogged();
-  const logs = join(house.dataDir, "logs");
+  await installation.allLogged();
+  const logs = join(installation.dataDir, "logs");
   const texts = readdirSync(logs).map((name) => readFileSync(join(logs, name), "utf8"));
-  for (const text of [...texts, house.output()]) for (const word of secrets) expect(text).not.toContain(word);
+  for (const text of [...texts, installation.output()]) for (const word of secrets) expect(text).not.toContain(word);
 });

@@ -8,7 +8,7 @@ import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
 import { Stream as MessagesStream } from "@anthropic-ai/sdk/streaming";
 import { EventSourceParserStream } from "eventsource-parser/stream";
 import { Stream as OpenAiStream } from "openai/streaming";
-import { type House, startHouse } from "../support/house.ts";
+import { type Installation, startInstallation } from "../support/installation.ts";
 import { root, runProgram } from "../support/processes.ts";
 import { type Upstream, chatChunk, startUpstream } from "../support/providers/upstream.ts";
 
@@ -26,7 +26,7 @@ let bytesUrl: string;
 
 beforeAll(async () => {
   const upstream = await startUpstream();
-  const house = await startHouse({
+  const installation = await startInstallation({
     config: `
 providers:
   - {id: acme, dialect: chat, base_url: "${upstream.url}/v1"}
@@ -36,9 +36,9 @@ limits: {status_gate_ms: 100, keep_alive_ms: 100}
 `,
   });
   try {
-    for (const path of paths) streams.set(path, await recordStream(house, upstream, path));
+    for (const path of paths) streams.set(path, await recordStream(installation, upstream, path));
   } finally {
-    await house.stop();
+    await installation.stop();
     await upstream.stop();
   }
   bytes = createServer((request, response) => {
@@ -61,16 +61,16 @@ function step() {
   return { taken, take: () => take() };
 }
 
-async function recordStream(house: House, upstream: Upstream, path: keyof typeof doors): Promise<string> {
+async function recordStream(installation: Installation, upstream: Upstream, path: keyof typeof doors): Promise<string> {
   const steps = [step(), step()] as const;
   const words = (content: string) => ({ sse: [chatChunk({ content })] });
   const end = { sse: [chatChunk({}, "stop"), "[DONE]"] };
   upstream.script([
     { chunks: [{ after: steps[0].taken, ...words("One") }, { after: steps[1].taken, ...words(" two") }, end] },
   ]);
-  const response = await fetch(`${house.baseUrl}${path}`, {
+  const response = await fetch(`${installation.baseUrl}${path}`, {
     method: "POST",
-    headers: { authorization: `Bearer ${house.apiKey}`, "content-type": "application/json" },
+    headers: { authorization: `Bearer ${installation.apiKey}`, "content-type": "application/json" },
     body: JSON.stringify(doors[path]),
   });
   let text = "";

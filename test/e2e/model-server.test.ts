@@ -1,7 +1,7 @@
 /** A real model server behind Sluice: llama.cpp in three formats, and the embedding model all-MiniLM-L6-v2. */
 import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
 import { install } from "../support/clients/languages.ts";
-import { type House, startHouse } from "../support/house.ts";
+import { type Installation, startInstallation } from "../support/installation.ts";
 import { type ModelServer, modelServer, startModelServer } from "../support/model-server/model-server.ts";
 import { eventually } from "../support/processes.ts";
 
@@ -42,10 +42,10 @@ if ("missing" in installation) {
 function testModelServer(folder: string): void {
   let chat: ModelServer;
   let embeddings: ModelServer;
-  let house: House;
+  let installation: Installation;
   beforeAll(async () => {
     [chat, embeddings] = await Promise.all([startModelServer(folder, "chat"), startModelServer(folder, "embeddings")]);
-    house = await startHouse({
+    installation = await startInstallation({
       config: `
 providers:
 ${dialects.map((dialect) => `  - {id: ${dialect}, dialect: ${dialect}, base_url: "${chat.url}/v1"}\n`).join("")}
@@ -57,15 +57,15 @@ ${dialects.map((dialect) => `  - {id: own/${dialect}, context_length: 32768, end
     });
   });
   afterAll(async () => {
-    await house?.stop();
+    await installation?.stop();
     await chat?.stop();
     await embeddings?.stop();
   });
 
   const post = (path: string, body: object, signal?: AbortSignal) =>
-    fetch(`${house.baseUrl}${path}`, {
+    fetch(`${installation.baseUrl}${path}`, {
       method: "POST",
-      headers: { authorization: `Bearer ${house.apiKey}`, "content-type": "application/json" },
+      headers: { authorization: `Bearer ${installation.apiKey}`, "content-type": "application/json" },
       body: JSON.stringify(body),
       ...(signal && { signal }),
     });

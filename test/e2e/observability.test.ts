@@ -4,7 +4,7 @@ import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { parse } from "yaml";
 import { type Collector, startCollector } from "../support/collector.ts";
-import { type House, startHouse } from "../support/house.ts";
+import { type Installation, startInstallation } from "../support/installation.ts";
 import { readPage } from "../support/pages.ts";
 import { eventually, root } from "../support/processes.ts";
 import { metricNames, samplesOf, scrape } from "../support/metrics.ts";
@@ -50,28 +50,29 @@ const expressions = [
 ];
 
 let collector: Collector;
-let house: House;
+let installation: Installation;
 let text: string;
 beforeAll(async () => {
   collector = await startCollector();
-  house = await startHouse({
+  installation = await startInstallation({
     environment: { OTEL_EXPORTER_OTLP_ENDPOINT: collector.url, OTEL_BSP_SCHEDULE_DELAY: "50" },
   });
   const ask = (key: string, stream: boolean) =>
-    fetch(`${house.baseUrl}/responses`, {
+    fetch(`${installation.baseUrl}/responses`, {
       method: "POST",
       headers: { authorization: `Bearer ${key}`, "content-type": "application/json" },
       body: JSON.stringify({ model: "sluice/echo", input: "Hi", stream }),
     });
-  for (const stream of [false, true]) expect(await (await ask(house.apiKey, stream)).text()).toContain("completed");
-  const headers = { authorization: `Bearer ${house.managementKey}` };
-  expect((await fetch(`${house.baseUrl}/keys`, { headers })).status).toBe(200);
+  for (const stream of [false, true])
+    expect(await (await ask(installation.apiKey, stream)).text()).toContain("completed");
+  const headers = { authorization: `Bearer ${installation.managementKey}` };
+  expect((await fetch(`${installation.baseUrl}/keys`, { headers })).status).toBe(200);
   await eventually(async () =>
-    /^sluice_trace_spans_total\{result="delivered",room="inference-svc"\}/m.test((text = await scrape(house))),
+    /^sluice_trace_spans_total\{result="delivered",room="inference-svc"\}/m.test((text = await scrape(installation))),
   );
 });
 afterAll(async () => {
-  await house?.stop();
+  await installation?.stop();
   await collector?.stop();
 });
 

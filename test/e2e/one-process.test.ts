@@ -4,7 +4,7 @@ import pg from "pg";
 import { dial } from "@sluice/proto/lib/rpc/dial.js";
 import { runTurn, turnRequest } from "../support/answers/run-turn.ts";
 import { parseSse } from "../support/answers/sse.ts";
-import { type House, startHouse } from "../support/house.ts";
+import { type Installation, startInstallation } from "../support/installation.ts";
 import { eventually } from "../support/processes.ts";
 import {
   type Reply,
@@ -16,8 +16,8 @@ import {
 } from "../support/providers/upstream.ts";
 
 let upstream: Upstream;
-let together: House;
-let apart: House;
+let together: Installation;
+let apart: Installation;
 
 beforeAll(async () => {
   upstream = await startUpstream();
@@ -27,7 +27,7 @@ models: [{id: acme/large, endpoints: [{provider: acme, pricing: {prompt: "1", co
 limits: {streams_per_key: 1000}
 `;
   const open = (inferenceReplicas: number) =>
-    startHouse({ config, inferenceReplicas, environment: { SLUICE_DRAIN_LIMIT_MS: "6000" } });
+    startInstallation({ config, inferenceReplicas, environment: { SLUICE_DRAIN_LIMIT_MS: "6000" } });
   [together, apart] = await Promise.all([open(0), open(1)]);
 });
 afterAll(async () => {
@@ -35,11 +35,11 @@ afterAll(async () => {
   await upstream?.stop();
 });
 
-const post = (house: House, body: object, init: RequestInit = {}) =>
-  fetch(`${house.baseUrl}/responses`, {
+const post = (installation: Installation, body: object, init: RequestInit = {}) =>
+  fetch(`${installation.baseUrl}/responses`, {
     ...init,
     method: "POST",
-    headers: { authorization: `Bearer ${house.apiKey}`, "content-type": "application/json" },
+    headers: { authorization: `Bearer ${installation.apiKey}`, "content-type": "application/json" },
     body: JSON.stringify({ model: "acme/large", input: "Hi", ...body }),
   });
 
@@ -79,8 +79,8 @@ const said: Readonly<Record<string, readonly [Reply, Reply]>> = {
 };
 
 /** An answer without the ids and times, which differ between any two answers. */
-async function answerOf(house: House, body: object): Promise<unknown> {
-  const response = await post(house, body);
+async function answerOf(installation: Installation, body: object): Promise<unknown> {
+  const response = await post(installation, body);
   const text = (await response.text())
     .replaceAll(/(resp|msg|fc|rs|req)_\w+/g, "$1_")
     .replaceAll(/"(created_at|completed_at)":\d+/g, '"$1":0');

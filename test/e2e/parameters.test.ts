@@ -3,7 +3,7 @@ import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
 import { type Parameter, parameterList } from "@sluice/proto/contract/request/parameters.js";
 import { dial } from "@sluice/proto/lib/rpc/dial.js";
 import { runTurn, turnRequest } from "../support/answers/run-turn.ts";
-import { type House, startHouse } from "../support/house.ts";
+import { type Installation, startInstallation } from "../support/installation.ts";
 import { parameterValues } from "../support/probes/parameters.ts";
 import { type Upstream, chatAnswer, startUpstream } from "../support/providers/upstream.ts";
 
@@ -11,8 +11,8 @@ const passed = { chat_template_kwargs: { enable_thinking: false }, num_ctx: 8_19
 const rare = parameterList.flatMap(({ name, isRare }) => (isRare ? [name] : []));
 
 let upstream: Upstream;
-let together: House;
-let apart: House;
+let together: Installation;
+let apart: Installation;
 beforeAll(async () => {
   upstream = await startUpstream([chatAnswer({ role: "assistant", content: "Fine." })]);
   const config = `
@@ -24,7 +24,7 @@ models:
   - {id: own/declared, endpoints: [{provider: own, upstream_model: m, supported_parameters: [temperature]}]}
   - {id: vendor/model, endpoints: [{provider: vendor, upstream_model: m}]}
 `;
-  const open = (inferenceReplicas: number) => startHouse({ config, inferenceReplicas });
+  const open = (inferenceReplicas: number) => startInstallation({ config, inferenceReplicas });
   [together, apart] = await Promise.all([open(0), open(1)]);
 });
 afterAll(async () => {
@@ -39,12 +39,12 @@ interface Outcome {
   readonly params: { readonly not_sent?: readonly { readonly path: string }[]; readonly unknown_fields?: unknown };
 }
 
-async function post(house: House, path: string, body: object): Promise<Outcome> {
+async function post(installation: Installation, path: string, body: object): Promise<Outcome> {
   const received = upstream.nextRequest();
-  const response = await fetch(`${house.baseUrl}/${path}`, {
+  const response = await fetch(`${installation.baseUrl}/${path}`, {
     method: "POST",
     headers: {
-      authorization: `Bearer ${house.apiKey}`,
+      authorization: `Bearer ${installation.apiKey}`,
       "content-type": "application/json",
       "x-service-metadata": "enabled",
     },
@@ -95,28 +95,30 @@ const wireName = ({ name }: Parameter) => (name === "max_output_tokens" ? "max_t
 describe.each([
   ["one process", () => together],
   ["two processes", () => apart],
-] as const)("a request in %s", (_, house) => {
+] as const)("a request in %s", (_, installation) => {
   describe.each(Object.entries(doors))("%s", (door, ask) => {
     test.each(parameterList.filter(({ messages: field }) => door !== "/messages" || field))(
       "$name reaches a server with support for it",
       async (row) => {
         for (const isRich of [false, true]) {
           const { path, body } = ask(row, "own/model", {}, isRich);
-          expect((await post(house(), path, body)).sent).toMatchObject({ [wireName(row)]: parameterValues[row.name] });
+          expect((await post(installation(), path, body)).sent).toMatchObject({
+            [wireName(row)]: parameterValues[row.name],
+          });
         }
       },
     );
 
     test("fields on the provider's pass list are sent as written, without a warning", async () => {
       const { path, body } = ask(parameterList[0] as Parameter, "own/model", passed, false);
-      const outcome = await post(house(), path, body);
+      const outcome = await post(installation(), path, body);
       expect(outcome.sent).toMatchObject(passed);
       expect([outcome.warning, outcome.params.unknown_fields]).toEqual([null, undefined]);
     });
 
     test("fields on no pass list are left out, with a warning and an entry in the receipt", async () => {
       const { path, body } = ask(parameterList[0] as Parameter, "vendor/model", passed, false);
-      const outcome = await post(house(), path, body);
+      const outcome = await post(installation(), path, body);
       for (const name of Object.keys(passed)) {
         expect(outcome.sent).not.toHaveProperty(name);
         expect(outcome.warning).toContain(`unknown field ${name}`);
@@ -127,19 +129,19 @@ describe.each([
     test("a field written by Sluice is not replaced", async () => {
       const foreign = door === "/responses" ? { messages: [] } : {};
       const { path, body } = ask(parameterList[0] as Parameter, "own/model", { ...foreign, model: "own/model" }, false);
-      expect((await post(house(), path, body)).sent).toMatchObject({ model: "m", messages });
+      expect((await post(installation(), path, body)).sent).toMatchObject({ model: "m", messages });
     });
   });
 
   test.each(parameterList)(
     "RunTurn: $name reaches a server with support for it",
     async ({ field, form, name, ...row }) => {
-      const client = dial(`127.0.0.1:${house().ports.inference}`);
+      const client = dial(`127.0.0.1:${installation().ports.inference}`);
       try {
         for (const metadata of [{}, ticket]) {
           const received = upstream.nextRequest();
           const value = { [field]: form.toField(parameterValues[name] as never) };
-          await runTurn(client, house().apiKey, turnRequest("own/model", "Hi", { ...value, metadata })).over;
+          await runTurn(client, installation().apiKey, turnRequest("own/model", "Hi", { ...value, metadata })).over;
           const { json: sent } = await received;
           expect(sent).toMatchObject({ [wireName({ field, form, name, ...row })]: parameterValues[name] });
         }
@@ -150,17 +152,17 @@ describe.each([
   );
 
   test("RunTurn: extra fields on the pass list reach the provider", async () => {
-    const client = dial(`127.0.0.1:${house().ports.inference}`);
+    const client = dial(`127.0.0.1:${installation().ports.inference}`);
     const received = upstream.nextRequest();
     const extraJson = Buffer.from(JSON.stringify({ ...passed, messages: [] }));
-    await runTurn(client, house().apiKey, turnRequest("own/model", "Hi", { extraJson })).over;
+    await runTurn(client, installation().apiKey, turnRequest("own/model", "Hi", { extraJson })).over;
     client.close();
     expect((await received).json).toMatchObject({ ...passed, messages });
   });
 
   test("a parameter unknown to the vendor is in not_sent", async () => {
     for (const name of ["top_k", ...rare] as const) {
-      const outcome = await post(house(), "responses", {
+      const outcome = await post(installation(), "responses", {
         model: "vendor/model",
         input: "Hi",
         [name]: parameterValues[name],
@@ -173,7 +175,7 @@ describe.each([
   test("a pass list counts together with supported_parameters", async () => {
     for (const name of rare) {
       const body = { model: "own/declared", input: "Hi", [name]: parameterValues[name] };
-      expect((await post(house(), "responses", body)).sent).toMatchObject({ [name]: parameterValues[name] });
+      expect((await post(installation(), "responses", body)).sent).toMatchObject({ [name]: parameterValues[name] });
     }
   });
 });

@@ -3,7 +3,7 @@ import { afterAll, beforeAll, beforeEach, describe, expect, test } from "@jest/g
 import { hashKey } from "@sluice/proto/lib/ids/key.js";
 import { dial } from "@sluice/proto/lib/rpc/dial.js";
 import { preferring } from "../inference-svc/plugins/deciding.ts";
-import { type House, startHouse } from "../support/house.ts";
+import { type Installation, startInstallation } from "../support/installation.ts";
 import { validateError, validateEvents } from "../support/answers/published.ts";
 import { faultOf, runTurn, turnRequest } from "../support/answers/run-turn.ts";
 import { parseSse } from "../support/answers/sse.ts";
@@ -12,14 +12,14 @@ import { type Reply, type Upstream, chatChunk, chatStream, startUpstream } from 
 let acme: Upstream;
 let borealis: Upstream;
 let cumulus: Upstream;
-let house: House;
+let installation: Installation;
 let guardrail: string;
 
 beforeAll(async () => {
   acme = await startUpstream();
   borealis = await startUpstream();
   cumulus = await startUpstream();
-  house = await startHouse({
+  installation = await startInstallation({
     environment: { SLUICE_REGION: "eu-1" },
     config: `
 providers:
@@ -41,11 +41,19 @@ models:
 limits: {stream_ms: 6000}
 `,
   });
-  const created = await house.admin("guardrails", "create", "--name", "no codes", "--block", "code red", "--json");
+  const created = await installation.admin(
+    "guardrails",
+    "create",
+    "--name",
+    "no codes",
+    "--block",
+    "code red",
+    "--json",
+  );
   guardrail = (JSON.parse(created.stdout) as { id: string }).id;
 });
 afterAll(async () => {
-  await house?.stop();
+  await installation?.stop();
   await acme?.stop();
   await borealis?.stop();
   await cumulus?.stop();
@@ -67,8 +75,8 @@ const failing = (status: number): Reply => ({
   chunks: [{ json: { error: { message: "no" } } }],
 });
 
-const respond = (body: object, key = house.apiKey) =>
-  fetch(`${house.baseUrl}/responses`, {
+const respond = (body: object, key = installation.apiKey) =>
+  fetch(`${installation.baseUrl}/responses`, {
     method: "POST",
     headers: {
       authorization: `Bearer ${key}`,
@@ -155,11 +163,11 @@ test("served by another model with fewer settings", async () => {
 
 describe("refused", () => {
   test("by a guardrail: without attempts", async () => {
-    const created = await house.admin("keys", "create", "--name", "guarded", "--json");
+    const created = await installation.admin("keys", "create", "--name", "guarded", "--json");
     const { key } = JSON.parse(created.stdout) as { key: string };
-    await fetch(`${house.baseUrl}/guardrails/${guardrail}/assignments/keys`, {
+    await fetch(`${installation.baseUrl}/guardrails/${guardrail}/assignments/keys`, {
       method: "POST",
-      headers: { authorization: `Bearer ${house.managementKey}`, "content-type": "application/json" },
+      headers: { authorization: `Bearer ${installation.managementKey}`, "content-type": "application/json" },
       body: JSON.stringify({ key_hashes: [hashKey(key)] }),
     });
     expect(await failed(await respond({ input: "a code red" }, key), 403)).toEqual(
@@ -248,15 +256,15 @@ describe("a receipt over gRPC", () => {
   const json = (bytes: Uint8Array | undefined): unknown => JSON.parse(Buffer.from(bytes ?? []).toString());
 
   test("is in the end of a turn, and in the fault of a failed turn", async () => {
-    const client = dial(`127.0.0.1:${house.ports.inference}`);
+    const client = dial(`127.0.0.1:${installation.ports.inference}`);
     try {
       acme.script([failing(503)]);
-      const turn = runTurn(client, house.apiKey, turnRequest("acme/large", "Hi", ask));
+      const turn = runTurn(client, installation.apiKey, turnRequest("acme/large", "Hi", ask));
       await turn.over;
       const end = turn.batches.flat().at(-1)?.event;
       expect(end?.case === "end" && json(end.value.serviceMetadataJson)).toEqual(served);
       for (const upstream of [acme, borealis]) upstream.script([{ hang: true }]);
-      const { fault } = await faultOf(runTurn(client, house.apiKey, turnRequest("acme/large", "Hi", ask)));
+      const { fault } = await faultOf(runTurn(client, installation.apiKey, turnRequest("acme/large", "Hi", ask)));
       expect([fault.status, json(fault.serviceMetadataJson)]).toMatchObject([
         408,
         {
@@ -300,9 +308,9 @@ test("a rate-limited endpoint is listed as resting, in a dry run as well", async
   });
   expect(await served()).toMatchObject({ attempt: 2, endpoints: endpoints(true) });
   expect(await served()).toMatchObject({ attempt: 1, endpoints: endpoints(true, "limited") });
-  const dryRun = await fetch(`${house.baseUrl}/responses/dry-run`, {
+  const dryRun = await fetch(`${installation.baseUrl}/responses/dry-run`, {
     method: "POST",
-    headers: { authorization: `Bearer ${house.apiKey}`, "content-type": "application/json" },
+    headers: { authorization: `Bearer ${installation.apiKey}`, "content-type": "application/json" },
     body: JSON.stringify({ ...asking, input: "Hi" }),
   });
   expect(await dryRun.json()).toMatchObject({ service_metadata: { endpoints: endpoints(false, "limited") } });

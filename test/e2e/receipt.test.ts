@@ -1,18 +1,18 @@
 /** The receipt, and the bodies sent to providers: samples 12 and 14 of the contract, over two providers. */
 import { afterAll, beforeAll, beforeEach, expect, test } from "@jest/globals";
 import { maskVolatile, sampleJson, sampleStream } from "../support/contract.ts";
-import { type House, startHouse } from "../support/house.ts";
+import { type Installation, startInstallation } from "../support/installation.ts";
 import { parseSse } from "../support/answers/sse.ts";
 import { type Upstream, chatAnswer, chatChunk, startUpstream } from "../support/providers/upstream.ts";
 
 let acme: Upstream;
 let borealis: Upstream;
-let house: House;
+let installation: Installation;
 
 beforeAll(async () => {
   acme = await startUpstream();
   borealis = await startUpstream();
-  house = await startHouse({
+  installation = await startInstallation({
     config: `
 providers:
   - {id: acme, name: Acme, dialect: chat, base_url: "${acme.url}/v1", api_keys: [upstream-key]}
@@ -26,7 +26,7 @@ models:
   });
 });
 afterAll(async () => {
-  await house?.stop();
+  await installation?.stop();
   await acme?.stop();
   await borealis?.stop();
 });
@@ -50,9 +50,9 @@ beforeEach(() => {
 });
 
 const post = (body: unknown, headers: Record<string, string> = {}) =>
-  fetch(`${house.baseUrl}/responses`, {
+  fetch(`${installation.baseUrl}/responses`, {
     method: "POST",
-    headers: { authorization: `Bearer ${house.apiKey}`, "content-type": "application/json", ...headers },
+    headers: { authorization: `Bearer ${installation.apiKey}`, "content-type": "application/json", ...headers },
     body: JSON.stringify(body),
   });
 
@@ -187,9 +187,9 @@ test("unknown fields are named within items, tools and settings too, also in a r
 });
 
 test("unknown fields are named by a dry run and by a refusal", async () => {
-  const dryRun = await fetch(`${house.baseUrl}/responses/dry-run`, {
+  const dryRun = await fetch(`${installation.baseUrl}/responses/dry-run`, {
     method: "POST",
-    headers: { authorization: `Bearer ${house.apiKey}`, "content-type": "application/json" },
+    headers: { authorization: `Bearer ${installation.apiKey}`, "content-type": "application/json" },
     body: JSON.stringify(misspelled),
   });
   expect(dryRun.status).toBe(200);

@@ -9,7 +9,7 @@ import { converseDelta, converseStart } from "../inference-svc/dialects/converse
 import { messagesBlockStart, messagesDelta, messagesStart } from "../inference-svc/dialects/messages-translation.ts";
 import { inUseVariables } from "../bench/measure/in-use.ts";
 import { type ProcessReading, look } from "../soak/readings.ts";
-import { type House, services, startHouse } from "../support/house.ts";
+import { type Installation, services, startInstallation } from "../support/installation.ts";
 import { samplesOf, scrape } from "../support/metrics.ts";
 import { eventually } from "../support/processes.ts";
 import { type Reply, type Upstream, chatChunk, startUpstream } from "../support/providers/upstream.ts";
@@ -52,7 +52,7 @@ const dialects = Object.keys(beginnings);
 
 let folder: string;
 let upstreams: readonly Upstream[];
-let house: House;
+let installation: Installation;
 /** A key under a guardrail for answers. */
 let guarded: string;
 
@@ -63,7 +63,7 @@ beforeAll(async () => {
     dialect === "converse" ? "aws: {region: eu-central-1, access_key_id: A, secret_access_key: s}" : "api_keys: [k]";
   const provider = (dialect: string, n: number) =>
     `  - {id: ${dialect}, dialect: ${dialect}, base_url: "${upstreams[n]?.url}", ${access(dialect)}}`;
-  house = await startHouse({
+  installation = await startInstallation({
     environment: inUseVariables(folder),
     config: `
 providers:
@@ -72,13 +72,13 @@ models:
 ${dialects.map((dialect) => `  - {id: ${dialect}/model, endpoints: [{provider: ${dialect}, upstream_model: m}]}`).join("\n")}
 `,
   });
-  const made = await house.admin("guardrails", "create", "--name", "g", "--block", "never said", "--json");
-  const created = await house.admin("keys", "create", "--name", "guarded", "--json");
+  const made = await installation.admin("guardrails", "create", "--name", "g", "--block", "never said", "--json");
+  const created = await installation.admin("keys", "create", "--name", "guarded", "--json");
   guarded = (JSON.parse(created.stdout) as { key: string }).key;
-  await house.admin("guardrails", "assign", (JSON.parse(made.stdout) as { id: string }).id, hashKey(guarded));
+  await installation.admin("guardrails", "assign", (JSON.parse(made.stdout) as { id: string }).id, hashKey(guarded));
 });
 afterAll(async () => {
-  await house?.stop();
+  await installation?.stop();
   await Promise.all(upstreams.map((upstream) => upstream.stop()));
   rmSync(folder, { recursive: true, force: true });
 });
@@ -112,7 +112,7 @@ const cases: readonly Case[] = [
 
 async function begin({ path = "/responses", headers, fields }: Asking, model: string, key: string, prompt: string) {
   const leaving = new AbortController();
-  const response = await fetch(`${house.baseUrl}${path}`, {
+  const response = await fetch(`${installation.baseUrl}${path}`, {
     method: "POST",
     headers: { authorization: `Bearer ${key}`, "content-type": "application/json", ...headers },
     body: JSON.stringify({ model, stream: true, ...fields(prompt) }),
@@ -129,7 +129,10 @@ async function begin({ path = "/responses", headers, fields }: Asking, model: st
 }
 
 /** Streams with different prompts, because equal items are in memory once. @returns a function that leaves them */
-async function open({ model = "chat/model", key = () => house.apiKey, headers = {}, ...asking }: Case, salt: string) {
+async function open(
+  { model = "chat/model", key = () => installation.apiKey, headers = {}, ...asking }: Case,
+  salt: string,
+) {
   const leave: (() => void)[] = [];
   for (let n = 0; n < streams; n++) {
     const prompt = `${salt}${n} `.padEnd(8, "-").repeat(promptBytes / 8);
@@ -143,7 +146,7 @@ async function open({ model = "chat/model", key = () => house.apiKey, headers = 
 const used = ({ heapKib, externalKib }: ProcessReading) => heapKib + externalKib;
 
 async function metric(name: string): Promise<number> {
-  const samples = samplesOf(await scrape(house)).filter((sample) => sample.name === name);
+  const samples = samplesOf(await scrape(installation)).filter((sample) => sample.name === name);
   expect(samples).not.toEqual([]);
   return Math.max(...samples.map(({ value }) => value));
 }
@@ -158,9 +161,9 @@ test.each(cases)(
   "a stream $name keeps no memory for its request once it has begun",
   async (asked) => {
     await end(await open(asked, "a"));
-    const before = await look(house.pids(), folder);
+    const before = await look(installation.pids(), folder);
     const leave = await open(asked, "b");
-    const after = await look(house.pids(), folder);
+    const after = await look(installation.pids(), folder);
     const reserved = await metric("sluice_byte_budget_reserved_bytes");
     await end(leave);
     const kept = services.map((name) => [name, (used(after[name]) - used(before[name])) / streams] as const);

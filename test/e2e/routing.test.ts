@@ -1,18 +1,18 @@
 /** Provider preferences on their way through both processes. */
 import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
 import { defaultWorkspaceId } from "@sluice/admin-svc/store/database.js";
-import { type House, startHouse } from "../support/house.ts";
+import { type Installation, startInstallation } from "../support/installation.ts";
 import { validateError } from "../support/answers/published.ts";
 import { type Upstream, chatAnswer, chatStream, startUpstream } from "../support/providers/upstream.ts";
 
 let acme: Upstream;
 let borealis: Upstream;
-let house: House;
+let installation: Installation;
 
 beforeAll(async () => {
   acme = await startUpstream([chatStream("acme")]);
   borealis = await startUpstream([chatStream("borealis")]);
-  house = await startHouse({
+  installation = await startInstallation({
     config: `
 providers:
   - {id: acme, name: Acme, dialect: chat, base_url: "${acme.url}/v1"}
@@ -29,16 +29,16 @@ model_aliases:
   });
 });
 afterAll(async () => {
-  await house?.stop();
+  await installation?.stop();
   await acme?.stop();
   await borealis?.stop();
 });
 
 const post = (body: object, headers: Record<string, string> = {}) =>
-  fetch(`${house.baseUrl}/responses`, {
+  fetch(`${installation.baseUrl}/responses`, {
     method: "POST",
     headers: {
-      authorization: `Bearer ${house.apiKey}`,
+      authorization: `Bearer ${installation.apiKey}`,
       "content-type": "application/json",
       "x-service-metadata": "enabled",
       ...headers,
@@ -133,15 +133,15 @@ describe("other names of models", () => {
 });
 
 test("an alias of a workspace is only for its keys", async () => {
-  await house.admin("workspaces", "create", "--name", "others");
-  const made = await house.admin("keys", "create", "--workspace", "others", "--name", "theirs", "--json");
+  await installation.admin("workspaces", "create", "--name", "others");
+  const made = await installation.admin("keys", "create", "--workspace", "others", "--name", "theirs", "--json");
   const { key } = JSON.parse(made.stdout) as { key: string };
   const theirs = { authorization: `Bearer ${key}` };
   for (const path of ["/responses", "/responses/dry-run"]) {
     const ask = (headers: Record<string, string>) =>
-      fetch(`${house.baseUrl}${path}`, {
+      fetch(`${installation.baseUrl}${path}`, {
         method: "POST",
-        headers: { authorization: `Bearer ${house.apiKey}`, "content-type": "application/json", ...headers },
+        headers: { authorization: `Bearer ${installation.apiKey}`, "content-type": "application/json", ...headers },
         body: JSON.stringify({ model: "ours-best", input: "Hi" }),
       });
     acme.script([chatAnswer({ role: "assistant", content: "acme" })]);

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
 import { type Socket, connect } from "node:net";
 import { findShortest } from "../support/clock.ts";
-import { type House, startHouse } from "../support/house.ts";
+import { type Installation, startInstallation } from "../support/installation.ts";
 import { eventually } from "../support/processes.ts";
 import { rawRequest } from "../support/raw-http.ts";
 import { parseSse } from "../support/answers/sse.ts";
@@ -12,11 +12,11 @@ const open = { chunks: [{ sse: [begun] }], hang: true };
 
 describe("streams and their clients", () => {
   let upstream: Upstream;
-  let house: House;
+  let installation: Installation;
 
   beforeAll(async () => {
     upstream = await startUpstream();
-    house = await startHouse({
+    installation = await startInstallation({
       config: `
 providers:
   - {id: acme, dialect: chat, base_url: "${upstream.url}/v1", timeouts: {idle_ms: 600000}}
@@ -27,22 +27,22 @@ limits: {streams_per_key: 200, status_gate_ms: 300, keep_alive_ms: 1000, turn_ms
     });
   });
   afterAll(async () => {
-    await house?.stop();
+    await installation?.stop();
     await upstream?.stop();
   });
 
   const post = (stream: boolean, signal?: AbortSignal) =>
-    fetch(`${house.baseUrl}/responses`, {
+    fetch(`${installation.baseUrl}/responses`, {
       method: "POST",
-      headers: { authorization: `Bearer ${house.apiKey}`, "content-type": "application/json" },
+      headers: { authorization: `Bearer ${installation.apiKey}`, "content-type": "application/json" },
       body: JSON.stringify({ model: "acme/large-2", input: "x", stream }),
       ...(signal && { signal }),
     });
 
   /** A stream over a separate socket that is never read. */
   function openSocket(): Socket {
-    const headers = [`Authorization: Bearer ${house.apiKey}`, "Content-Type: application/json"];
-    const socket = connect(house.ports.gateway, "127.0.0.1");
+    const headers = [`Authorization: Bearer ${installation.apiKey}`, "Content-Type: application/json"];
+    const socket = connect(installation.ports.gateway, "127.0.0.1");
     socket.on("error", () => {});
     socket.write(
       rawRequest("POST", "/api/v1/responses", headers, '{"model":"acme/large-2","input":"x","stream":true}'),

@@ -7,19 +7,19 @@ import { afterAll, beforeAll, expect, test } from "@jest/globals";
 import { InferenceService } from "@sluice/proto/gen/sluice/inference/v1/inference_service_pb.js";
 import { call, dial } from "@sluice/proto/lib/rpc/dial.js";
 import { validate } from "../support/answers/published.ts";
-import { type House, makeManager, startHouse } from "../support/house.ts";
+import { type Installation, makeManager, startInstallation } from "../support/installation.ts";
 import { eventually } from "../support/processes.ts";
 import { type Upstream, chatAnswer, startUpstream } from "../support/providers/upstream.ts";
 
 const secret = "sk-acme-s3cret";
-let house: House;
+let installation: Installation;
 let acme: Upstream;
 let accountKey: string;
 
 beforeAll(async () => {
   acme = await startUpstream();
   const gone = await startUpstream();
-  house = await startHouse({
+  installation = await startInstallation({
     config: `
 providers:
   - {id: acme, dialect: chat, base_url: "${acme.url}/v1", api_keys: ["${secret}"]}
@@ -34,15 +34,16 @@ models:
   });
   await gone.stop();
   const options = ["--management", "--account", "--name", "account", "--json"];
-  accountKey = (JSON.parse((await house.admin("keys", "create", ...options)).stdout) as { readonly key: string }).key;
+  accountKey = (JSON.parse((await installation.admin("keys", "create", ...options)).stdout) as { readonly key: string })
+    .key;
 });
 afterAll(async () => {
-  await house?.stop();
+  await installation?.stop();
   await acme?.stop();
 });
 
 async function tryProvider(id: string, body: object = {}, key = accountKey) {
-  const response = await fetch(`${house.baseUrl}/providers/${id}/test`, {
+  const response = await fetch(`${installation.baseUrl}/providers/${id}/test`, {
     method: "POST",
     headers: { authorization: `Bearer ${key}`, "content-type": "application/json" },
     body: JSON.stringify(body),
@@ -101,16 +102,16 @@ test("runs one test of a provider at a time", async () => {
 });
 
 test("a test is allowed only to management keys of the account", async () => {
-  expect(await tryProvider("acme", {}, await makeManager(house))).toMatchObject({
+  expect(await tryProvider("acme", {}, await makeManager(installation))).toMatchObject({
     status: 403,
     error: { message: expect.stringContaining("`keys create --management --account` makes one") },
   });
-  expect((await tryProvider("acme", {}, house.apiKey)).status).toBe(403);
+  expect((await tryProvider("acme", {}, installation.apiKey)).status).toBe(403);
 });
 
 test("left-out providers are reported with the reason to management keys, from the present configuration file", async () => {
-  const list = async (key = house.managementKey) => {
-    const response = await fetch(`${house.baseUrl}/providers/left-out`, {
+  const list = async (key = installation.managementKey) => {
+    const response = await fetch(`${installation.baseUrl}/providers/left-out`, {
       headers: { authorization: `Bearer ${key}` },
     });
     return {
@@ -123,8 +124,8 @@ test("left-out providers are reported with the reason to management keys, from t
   const { status, answer } = await list();
   expect([status, answer.data]).toEqual([200, [far, odd]]);
   expect(validate("LeftOutProviderList", answer)).toEqual([]);
-  expect((await list(house.apiKey)).status).toBe(403);
-  const file = join(house.dataDir, "sluice.yaml");
+  expect((await list(installation.apiKey)).status).toBe(403);
+  const file = join(installation.dataDir, "sluice.yaml");
   writeFileSync(file, readFileSync(file, "utf8").replace("FAR_KEY", "NEAR_KEY"));
   await eventually(async () => (await list()).answer.data[0]?.reason === "NEAR_KEY is not set");
 });
@@ -138,7 +139,7 @@ test.each<[string, object, number, string]>([
 });
 
 test("gRPC answers alike, and needs the same key", async () => {
-  const client = dial(`127.0.0.1:${house.ports.inference}`);
+  const client = dial(`127.0.0.1:${installation.ports.inference}`);
   const run = (key: string) => {
     const metadata = new Metadata();
     metadata.set("authorization", `Bearer ${key}`);
@@ -148,8 +149,8 @@ test("gRPC answers alike, and needs the same key", async () => {
   try {
     acme.script([chatAnswer({ content: "Yes." })]);
     expect(await run(accountKey)).toMatchObject({ ok: true, model: "acme/small" });
-    await expect(run(await makeManager(house))).rejects.toThrow("management keys of the account");
-    await expect(run(house.apiKey)).rejects.toThrow("management keys");
+    await expect(run(await makeManager(installation))).rejects.toThrow("management keys of the account");
+    await expect(run(installation.apiKey)).rejects.toThrow("management keys");
   } finally {
     client.close();
   }

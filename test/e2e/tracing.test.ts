@@ -3,7 +3,7 @@ import { afterAll, beforeAll, beforeEach, describe, expect, test } from "@jest/g
 import { randomBytes } from "node:crypto";
 import { dial } from "@sluice/proto/lib/rpc/dial.js";
 import { type CollectedSpan, type Collector, startCollector } from "../support/collector.ts";
-import { type House, startHouse } from "../support/house.ts";
+import { type Installation, startInstallation } from "../support/installation.ts";
 import { eventually } from "../support/processes.ts";
 import { runTurn, turnRequest } from "../support/answers/run-turn.ts";
 import { type Upstream, chatAnswer, chatChunk, chatStream, startUpstream } from "../support/providers/upstream.ts";
@@ -11,7 +11,7 @@ import { type Upstream, chatAnswer, chatChunk, chatStream, startUpstream } from 
 let first: Upstream;
 let second: Upstream;
 let collector: Collector;
-let house: House;
+let installation: Installation;
 /** A key with a budget, so admin-svc is called before every provider call. */
 let key: string;
 
@@ -19,7 +19,7 @@ beforeAll(async () => {
   first = await startUpstream();
   second = await startUpstream();
   collector = await startCollector();
-  house = await startHouse({
+  installation = await startInstallation({
     config: `
 providers:
   - {id: first, dialect: chat, base_url: "${first.url}/v1"}
@@ -42,13 +42,13 @@ models:
       OTEL_BSP_SCHEDULE_DELAY: "50",
     },
   });
-  const made = await house.admin("keys", "create", "--name", "traced", "--limit", "10", "--json");
+  const made = await installation.admin("keys", "create", "--name", "traced", "--limit", "10", "--json");
   key = (JSON.parse(made.stdout) as { key: string }).key;
   // From now on the key is known.
   await (await ask({}, { model: "no/such" })).text();
 });
 afterAll(async () => {
-  await house?.stop();
+  await installation?.stop();
   await collector?.stop();
   await first?.stop();
   await second?.stop();
@@ -65,7 +65,7 @@ const newTrace = () => {
 };
 
 const ask = (headers: Record<string, string>, body: object, signal?: AbortSignal) =>
-  fetch(`${house.baseUrl}/responses`, {
+  fetch(`${installation.baseUrl}/responses`, {
     method: "POST",
     headers: { authorization: `Bearer ${key}`, "content-type": "application/json", ...headers },
     body: JSON.stringify({ model: "acme/large", provider: { order: ["first", "second"] }, input: "Hi", ...body }),
@@ -221,11 +221,11 @@ describe("a request", () => {
   });
 
   test("has its guardrail's decision, without the text", async () => {
-    const made = await house.admin("guardrails", "create", "--name", "g", "--block", "hush-[0-9]+", "--json");
+    const made = await installation.admin("guardrails", "create", "--name", "g", "--block", "hush-[0-9]+", "--json");
     const { id } = JSON.parse(made.stdout) as { id: string };
-    const guarded = await house.admin("keys", "create", "--name", "guarded", "--json");
+    const guarded = await installation.admin("keys", "create", "--name", "guarded", "--json");
     const { key: guardedKey, hash } = JSON.parse(guarded.stdout) as { key: string; hash: string };
-    await house.admin("guardrails", "assign", id, hash);
+    await installation.admin("guardrails", "assign", id, hash);
     const trace = newTrace();
     const headers = { traceparent: trace.traceparent, authorization: `Bearer ${guardedKey}` };
     expect((await ask(headers, { input: "hush-12345" })).status).toBe(403);
@@ -238,7 +238,7 @@ describe("a request", () => {
 
   test("over gRPC begins with its turn", async () => {
     const trace = newTrace();
-    const client = dial(`127.0.0.1:${house.ports.inference}`);
+    const client = dial(`127.0.0.1:${installation.ports.inference}`);
     const { traceparent } = trace;
     try {
       await runTurn(client, key, turnRequest("acme/large", "Hi", { stream: false }), 60_000, { traceparent }).over;
@@ -257,7 +257,7 @@ describe("a request", () => {
     const trace = newTrace();
     await (await ask({ traceparent: trace.traceparent }, {})).text();
     for (const service of ["gateway", "inference-svc"]) {
-      await house.logged(service, `"trace_id":"${trace.traceId}"`);
+      await installation.logged(service, `"trace_id":"${trace.traceId}"`);
     }
   });
 });
@@ -266,8 +266,8 @@ describe("the administration", () => {
   test("is traced down to its statements", async () => {
     const trace = newTrace();
     const path = "/end-users/alice%40example.com";
-    const response = await fetch(`${house.baseUrl}${path}`, {
-      headers: { authorization: `Bearer ${house.managementKey}`, traceparent: trace.traceparent },
+    const response = await fetch(`${installation.baseUrl}${path}`, {
+      headers: { authorization: `Bearer ${installation.managementKey}`, traceparent: trace.traceparent },
     });
     expect(response.status).toBe(404);
     const spans = await traced(trace, [
@@ -395,7 +395,7 @@ test("every span has ended exactly once, without any text of the turn", async ()
   const ids = collector.spans.map(({ traceId, spanId }) => `${traceId}${spanId}`);
   expect(new Set(ids).size).toBe(ids.length);
   const everything = Buffer.concat([...collector.bodies]).toString();
-  for (const secret of ["canary-", "hush-12345", key, house.managementKey, "alice"]) {
+  for (const secret of ["canary-", "hush-12345", key, installation.managementKey, "alice"]) {
     expect(everything).not.toContain(secret);
   }
   expect(collector.headers.every((headers) => headers["x-collector-key"] === "s3cret")).toBe(true);

@@ -1,6 +1,6 @@
 /** The body sent to a provider depends on its vendor: the vendor of its host, regional hosts and clouds included, or the one named in the configuration. */
 import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
-import { type House, startHouse } from "../support/house.ts";
+import { type Installation, startInstallation } from "../support/installation.ts";
 
 /** Providers by dialect, with whether the vendor of the format answers there. */
 const hosts = {
@@ -37,9 +37,9 @@ const rows = Object.entries(hosts).flatMap(([dialect, places]) =>
   places.map(([settings, isVendor], index) => ({ id: `${dialect}-${index}`, dialect, settings, isVendor })),
 );
 
-let house: House;
+let installation: Installation;
 beforeAll(async () => {
-  house = await startHouse({
+  installation = await startInstallation({
     config: [
       "providers:",
       ...rows.map(({ id, dialect, settings }) => `  - {id: ${id}, dialect: ${dialect}, ${settings}}`),
@@ -51,7 +51,7 @@ beforeAll(async () => {
     ].join("\n"),
   });
 });
-afterAll(() => house?.stop());
+afterAll(() => installation?.stop());
 
 interface Sent {
   readonly body: Record<string, unknown>;
@@ -59,9 +59,9 @@ interface Sent {
 }
 
 async function send(id: string, request: object): Promise<Sent> {
-  const response = await fetch(`${house.baseUrl}/responses/dry-run`, {
+  const response = await fetch(`${installation.baseUrl}/responses/dry-run`, {
     method: "POST",
-    headers: { authorization: `Bearer ${house.apiKey}`, "content-type": "application/json" },
+    headers: { authorization: `Bearer ${installation.apiKey}`, "content-type": "application/json" },
     body: JSON.stringify({ model: `t/${id}`, input: "Hi", debug: { echo_upstream_body: true }, ...request }),
   });
   const receipt = (await response.json()) as {

@@ -58,7 +58,7 @@ const note = (method: string, request: unknown, context: { requestHeader: Header
 /** The router of the gateway behind a management key, in front of an admin-svc. */
 function serveOperations(client: Client): Server {
   const limiter = new Limiter({
-    house: () => ({ streams_per_key: 1, requests_per_minute: null, tokens_per_minute: null }),
+    config: () => ({ streams_per_key: 1, requests_per_minute: null, tokens_per_minute: null }),
     origin: FaultOrigin.GATEWAY,
     registry: openMetrics("test"),
     shared: undefined,

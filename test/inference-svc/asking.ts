@@ -34,7 +34,7 @@ import { meterServices } from "@sluice/inference-svc/ledger/metered.js";
 import { recordedService } from "@sluice/inference-svc/ledger/recorded-service.js";
 import { newUuid } from "@sluice/proto/lib/ids/id.js";
 import { Fault } from "@sluice/proto/lib/faults/fault.js";
-import { type HouseFile, houseSchema } from "@sluice/proto/config/config-file.js";
+import { type ConfigFile, configSchema } from "@sluice/proto/config/config-file.js";
 import { heldBytes } from "@sluice/proto/lib/load/held-bytes.js";
 
 export const asking = (request: Partial<TurnRequest> & { text?: string } = {}): TurnRequest => {
@@ -81,15 +81,15 @@ export function newScope(caller: Partial<Caller> = {}): Asked {
 }
 
 /** A configuration with a single provider and a single model, unless the settings list more. */
-export const house = (settings: {
+export const testConfig = (settings: {
   readonly url?: string;
   readonly dialect?: string;
   readonly providers?: readonly unknown[];
   readonly models?: readonly unknown[];
   readonly aliases?: readonly unknown[];
   readonly provider?: object;
-}): HouseFile =>
-  houseSchema.parse({
+}): ConfigFile =>
+  configSchema.parse({
     model_aliases: settings.aliases,
     providers: settings.providers ?? [
       {
@@ -166,7 +166,7 @@ export function openEngine(...given: Parameters<typeof openParts>): Engine {
 }
 
 export function openParts(
-  file: HouseFile,
+  file: ConfigFile,
   records = new EndpointRecords(),
   packages = noPackages,
   budgets: Pick<Budgets, "reserve"> = unlimited,

@@ -14,7 +14,7 @@ import {
   startUpstream,
 } from "../support/providers/upstream.ts";
 import { answering, calling, callingStream, toolCalls } from "../support/tool-replies.ts";
-import { type Engine, asking, functionTool, house, newScope, openEngine, run } from "./asking.ts";
+import { type Engine, asking, functionTool, testConfig, newScope, openEngine, run } from "./asking.ts";
 import { guardrailOf, redact } from "./guardrails/gating.ts";
 import { cohereCall, cohereEnd, cohereStart, wholeCohere, wholeCohereCall } from "./dialects/cohere-translation.ts";
 import { answer, callBlock, converseStart, ended } from "./dialects/converse-translation.ts";
@@ -114,7 +114,7 @@ beforeAll(async () => {
   upstream = await startUpstream();
   const dialects = [...Object.keys(speakers), "native"];
   engine = openEngine(
-    house({
+    testConfig({
       providers: dialects.map((id) => ({
         id,
         dialect: id === "native" ? "responses" : id,

@@ -4,7 +4,7 @@ import { EndpointRecords } from "@sluice/inference-svc/routing/records/endpoint-
 import { RetryBudget } from "@sluice/inference-svc/routing/attempt/retry-budget.js";
 import { Fault, FaultReason } from "@sluice/proto/lib/faults/fault.js";
 import { type Reply, type Upstream, chatStream, startUpstream } from "../support/providers/upstream.js";
-import { type Engine, asking, house, newScope, openEngine, run } from "./asking.js";
+import { type Engine, asking, testConfig, newScope, openEngine, run } from "./asking.js";
 
 let one: Upstream;
 let two: Upstream;
@@ -22,7 +22,7 @@ beforeEach(async () => {
     ...more,
   });
   engine = openEngine(
-    house({
+    testConfig({
       providers: [
         provider("keyed", one, { api_keys: ["a", "b"] }),
         provider("single", one, { api_keys: ["a"] }),

@@ -8,7 +8,7 @@ import { CurrentConfig } from "@sluice/inference-svc/current-config.js";
 import { Runtime } from "@sluice/inference-svc/runtime.js";
 import { eventually } from "../support/processes.ts";
 import { type Upstream, chatStream, startUpstream } from "../support/providers/upstream.ts";
-import { asking, house, noHold, run } from "./asking.ts";
+import { asking, testConfig, noHold, run } from "./asking.ts";
 
 describe("a replaced configuration file", () => {
   let upstream: Upstream;
@@ -19,7 +19,7 @@ describe("a replaced configuration file", () => {
   const file = (changes: { apiKey?: string; prompt?: string; tier?: string; second?: boolean } = {}) => {
     const { apiKey = "k1", prompt = "1", tier = "default", second = false } = changes;
     const endpoints = [{ provider: "acme", tier, pricing: { prompt, completion: "4" } }];
-    return house({
+    return testConfig({
       providers: [{ id: "acme", dialect: "chat", base_url: `${upstream.url}/v1`, api_keys: [apiKey] }],
       models: [{ id: "acme/large-2", endpoints }, ...(second ? [{ id: "acme/more", endpoints }] : [])],
     });

@@ -6,7 +6,7 @@ import type { FunctionTool, NamespaceTool, Tool, TurnRequest } from "@sluice/inf
 import { create } from "@bufbuild/protobuf";
 import { GuardrailSchema, RoutingPolicySchema } from "@sluice/proto/gen/sluice/admin/v1/access_service_pb.js";
 import { type Upstream, responsesAnswer, startUpstream } from "../support/providers/upstream.ts";
-import { type Engine, asking, functionTool, house, newScope, openEngine, run } from "./asking.ts";
+import { type Engine, asking, functionTool, testConfig, newScope, openEngine, run } from "./asking.ts";
 import { answering, calling, datetime, hosted } from "../support/tool-replies.ts";
 
 let acme: Upstream;
@@ -15,7 +15,7 @@ let engine: Engine;
 beforeAll(async () => {
   acme = await startUpstream();
   engine = openEngine(
-    house({
+    testConfig({
       url: acme.url,
       models: [
         {
@@ -278,7 +278,7 @@ describe("service:tool_search", () => {
 
   describe("a choice of some tools", () => {
     const openTurn = async (names: readonly string[], mode: "auto" | "required" = "auto") => {
-      const vendor = openEngine(house({ url: acme.url, dialect: "responses" }));
+      const vendor = openEngine(testConfig({ url: acme.url, dialect: "responses" }));
       const choice = names.map((name) => (name === "tool_search" ? { type: search.kind } : { type: "function", name }));
       const input = [
         { type: "message", role: "user", content: "Give it back." },

@@ -5,7 +5,7 @@ import { AlignmentPluginSchema } from "@sluice/proto/gen/sluice/inference/v1/tur
 import { AppliesTo } from "@sluice/proto/gen/sluice/admin/v1/access_service_pb.js";
 import type { TurnRequest } from "@sluice/inference-svc/turn/request.js";
 import { type Upstream, chatAnswer, chatStream, startUpstream } from "../support/providers/upstream.ts";
-import { type Engine, asking, functionTool, house, itemsOf, newScope, openEngine, run } from "./asking.ts";
+import { type Engine, asking, functionTool, testConfig, itemsOf, newScope, openEngine, run } from "./asking.ts";
 import { type Filter, block, guardrailOf, redact } from "./guardrails/gating.ts";
 import { answering, calling, callingStream, datetime, hosted, toolCalls } from "../support/tool-replies.ts";
 
@@ -14,7 +14,7 @@ let engine: Engine;
 
 beforeAll(async () => {
   acme = await startUpstream();
-  engine = openEngine(house({ url: acme.url }));
+  engine = openEngine(testConfig({ url: acme.url }));
 });
 afterAll(async () => {
   await engine?.upstreams.close();
@@ -258,7 +258,7 @@ describe("guardrails of the key", () => {
     },
   ];
   const guarded = async (filters: readonly Filter[], appliesTo: AppliesTo, fields: Partial<TurnRequest> = {}) => {
-    const { turn: guardedTurn, upstreams } = openEngine(house({ url: acme.url, models }));
+    const { turn: guardedTurn, upstreams } = openEngine(testConfig({ url: acme.url, models }));
     const tools = [hosted("service:search_models"), datetime({ timezone: "Europe/Oslo" })];
     const asked = newScope({ guardrail: guardrailOf(filters, { appliesTo }) });
     const ending = await run(guardedTurn, asking({ tools, stream: false, ...fields }), asked);
@@ -351,7 +351,7 @@ describe("tools under the alignment plugin", () => {
 
 describe("a failing provider", () => {
   const both = (backup: Upstream) =>
-    house({
+    testConfig({
       providers: [
         { id: "acme", dialect: "chat", base_url: `${acme.url}/v1` },
         { id: "backup", dialect: "chat", base_url: `${backup.url}/v1` },
@@ -397,7 +397,7 @@ describe("a failing provider", () => {
 });
 
 test("the built-in model calls a tool of Sluice, and answers", async () => {
-  const file = house({
+  const file = testConfig({
     providers: [{ id: "sluice", dialect: "echo" }],
     models: [{ id: "sluice/echo", endpoints: [{ provider: "sluice" }] }],
   });

@@ -16,7 +16,7 @@ import { builtServerTools } from "@sluice/proto/contract/tools/service-tools.js"
 import { Fault, FaultReason } from "@sluice/proto/lib/faults/fault.js";
 import { object, string } from "@sluice/proto/lib/validation/shape.js";
 import { hosted } from "../support/tool-replies.ts";
-import { asking, house, newScope, run } from "./asking.ts";
+import { asking, testConfig, newScope, run } from "./asking.ts";
 
 afterEach(() => {
   jest.useRealTimers();
@@ -172,7 +172,7 @@ test.each([
 );
 
 test("the contract names the existing tools", () => {
-  const catalog = new Catalog(house({ url: "http://127.0.0.1:9" }));
+  const catalog = new Catalog(testConfig({ url: "http://127.0.0.1:9" }));
   const nothing = {
     web: {} as Web,
     files: {} as FileReader,

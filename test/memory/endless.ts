@@ -3,7 +3,7 @@ import { type ChildProcess, fork } from "node:child_process";
 import { once } from "node:events";
 import { fileURLToPath } from "node:url";
 import { hashKey } from "@sluice/proto/lib/ids/key.js";
-import { type House, startHouse } from "../support/house.ts";
+import { type Installation, startInstallation } from "../support/installation.ts";
 import { samplesOf } from "../support/metrics.ts";
 import { eventually } from "../support/processes.ts";
 import { type Limited, type Limits, startLimited } from "./limited.ts";
@@ -76,14 +76,14 @@ export async function startEndless(
 ): Promise<Endless> {
   const provider: ChildProcess = fork(fileURLToPath(new URL("endless-provider.js", import.meta.url)));
   const [port] = (await once(provider, "message")) as [number];
-  const house = await startHouse({ ...options, config: configOf(port) });
-  const inference = await startLimited(house, "inference-svc", limits.inference);
-  const gateway = await startLimited(house, "gateway", {
+  const installation = await startInstallation({ ...options, config: configOf(port) });
+  const inference = await startLimited(installation, "inference-svc", limits.inference);
+  const gateway = await startLimited(installation, "gateway", {
     ...limits.gateway,
     environment: { SLUICE_INFERENCE_ADDRESSES: `127.0.0.1:${inference.port}` },
   });
-  const [key, other] = await Promise.all(["endless", "other"].map((name) => makeKey(house, name)));
-  await guard(house, key as string);
+  const [key, other] = await Promise.all(["endless", "other"].map((name) => makeKey(installation, name)));
+  await guard(installation, key as string);
   return {
     gateway,
     inference,
@@ -98,27 +98,35 @@ export async function startEndless(
     stop: async () => {
       await gateway.stop();
       await inference.stop();
-      await house.stop();
+      await installation.stop();
       provider.disconnect();
     },
   };
 }
 
-async function manage({ baseUrl, managementKey }: House, path: string, body: object): Promise<unknown> {
+async function manage({ baseUrl, managementKey }: Installation, path: string, body: object): Promise<unknown> {
   const headers = { authorization: `Bearer ${managementKey}`, "content-type": "application/json" };
   const answer = await fetch(`${baseUrl}${path}`, { method: "POST", headers, body: JSON.stringify(body) });
   if (!answer.ok) throw new Error(`${path}: ${answer.status} ${await answer.text()}`);
   return answer.json();
 }
 
-const makeKey = async (house: House, name: string): Promise<string> =>
-  ((await manage(house, "/keys", { name })) as { readonly key: string }).key;
+const makeKey = async (installation: Installation, name: string): Promise<string> =>
+  ((await manage(installation, "/keys", { name })) as { readonly key: string }).key;
 
 /** A guardrail holds arguments and events back until they are complete. */
-async function guard(house: House, key: string): Promise<void> {
-  const { stdout } = await house.admin("guardrails", "create", "--name", "held", "--block", "plutonium", "--json");
+async function guard(installation: Installation, key: string): Promise<void> {
+  const { stdout } = await installation.admin(
+    "guardrails",
+    "create",
+    "--name",
+    "held",
+    "--block",
+    "plutonium",
+    "--json",
+  );
   const { id } = JSON.parse(stdout) as { readonly id: string };
-  await manage(house, `/guardrails/${id}/assignments/keys`, { key_hashes: [hashKey(key)] });
+  await manage(installation, `/guardrails/${id}/assignments/keys`, { key_hashes: [hashKey(key)] });
 }
 
 async function post(port: number, key: string, path: string, body: object, signal?: AbortSignal): Promise<Response> {

@@ -5,7 +5,7 @@ import { tmpdir } from "node:os";
 import { basename, join } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
 import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
-import { type House, startHouse } from "../support/house.ts";
+import { type Installation, startInstallation } from "../support/installation.ts";
 import { root } from "../support/processes.ts";
 import { isolation } from "../support/providers/namespace.ts";
 import { type MemoryGroup, makeMemoryGroup } from "./limited.ts";
@@ -50,7 +50,7 @@ function copyPackages(from: string, to: string): void {
 
 inGroup("a first start in 1 GiB without a network (needs root, and control groups of version 1)", () => {
   let folder: string;
-  let house: House;
+  let installation: Installation;
   let peakBytes = 0;
 
   beforeAll(async () => {
@@ -65,7 +65,7 @@ inGroup("a first start in 1 GiB without a network (needs root, and control group
     // The program instead of the one appended by startHouse.
     const program = ["/bin/sh", "-c", `exec "${process.execPath}" "${join(checkout, "deploy/local/start.mjs")}"`];
     try {
-      house = await startHouse({
+      installation = await startInstallation({
         checkout,
         dataDir: join(folder, "data"),
         embeddedPostgres: true,
@@ -78,13 +78,13 @@ inGroup("a first start in 1 GiB without a network (needs root, and control group
   }, 600_000);
 
   afterAll(async () => {
-    await house?.stop();
+    await installation?.stop();
     rmSync(folder, { recursive: true, force: true });
   }, 60_000);
 
   test("compiles, builds and bundles", () => {
     for (const step of ["building: tsc -b", "building the console", "bundling the services", "\nready "]) {
-      expect(house.output()).toContain(step);
+      expect(installation.output()).toContain(step);
     }
   });
 
@@ -95,7 +95,7 @@ inGroup("a first start in 1 GiB without a network (needs root, and control group
   });
 
   test("leaves at most 120 MB to the supervisor", () => {
-    const status = readFileSync(`/proc/${house.pids()["supervisor"]}/status`, "utf8");
+    const status = readFileSync(`/proc/${installation.pids()["supervisor"]}/status`, "utf8");
     const resident = Number(/^VmRSS:\s+(\d+) kB$/m.exec(status)?.[1]) * 1024;
     process.stderr.write(`supervisor after a first start: ${Math.round(resident / megabyte)} MB\n`);
     expect(resident).toBeLessThanOrEqual(120 * megabyte);

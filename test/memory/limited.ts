@@ -4,7 +4,7 @@ import { mkdirSync, mkdtempSync, readFileSync, rmSync, rmdirSync, writeFileSync 
 import { join } from "node:path";
 import { isAlive, tie } from "@sluice/local/processes.js";
 import { freePorts } from "../support/runner/free-ports.ts";
-import type { House } from "../support/house.ts";
+import type { Installation } from "../support/installation.ts";
 import { eventually, programIn, root } from "../support/processes.ts";
 
 export type Room = "gateway" | "inference-svc" | "admin-svc";
@@ -34,14 +34,19 @@ const portVariables: Record<Room, readonly [string, string]> = {
 };
 
 /** Settles when the process is ready. */
-export async function startLimited(house: House, room: Room, limits: Limits, checkout = root): Promise<Limited> {
+export async function startLimited(
+  installation: Installation,
+  room: Room,
+  limits: Limits,
+  checkout = root,
+): Promise<Limited> {
   const [port = 0, healthPort = 0] = await freePorts(2);
   const [portVariable, healthVariable] = portVariables[room];
-  const spool = mkdtempSync(join(house.dataDir, "spool-"));
+  const spool = mkdtempSync(join(installation.dataDir, "spool-"));
   const { prefix = [] } = limits;
   const [command, ...args] = [...prefix, process.execPath, ...(limits.nodeOptions ?? []), programIn(checkout, room)];
   const env = {
-    ...environmentOf(house.pids()[room] as number),
+    ...environmentOf(installation.pids()[room] as number),
     SLUICE_SPOOL_DIR: spool,
     [portVariable]: String(port),
     [healthVariable]: String(healthPort),

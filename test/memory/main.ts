@@ -24,7 +24,7 @@ const groups = {
 };
 const pressed = await startPressed(groups, { embeddedPostgres: true });
 const storms: readonly Omit<Storm, "port">[] = [
-  { kind: "bodies", count: given.bodies, bytes: 31 * mib, key: pressed.house.apiKey },
+  { kind: "bodies", count: given.bodies, bytes: 31 * mib, key: pressed.installation.apiKey },
   { kind: "messages", count: given.messages, bytes: 48 * mib - 1_000 },
 ];
 for (const storm of storms) print(storm.kind, await pressed.press(storm));

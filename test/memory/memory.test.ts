@@ -1,7 +1,7 @@
 /** Processes with little memory and few descriptors. At full size, with the default limits: npm run memory. */
 import { type Socket, connect } from "node:net";
 import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
-import { type House, startHouse } from "../support/house.ts";
+import { type Installation, startInstallation } from "../support/installation.ts";
 import { eventually } from "../support/processes.ts";
 import { type Room, startLimited } from "./limited.ts";
 import { type Pressed, type PressedTogether, peakMib, startPressed, startPressedTogether } from "./pressing.ts";
@@ -25,7 +25,7 @@ onLinux("one client that sends more than there is memory", () => {
       kind: "bodies",
       count: 14,
       bytes: 31 * mib,
-      key: pressed.house.apiKey,
+      key: pressed.installation.apiKey,
     });
     expect(Object.keys(outcomes).filter((outcome) => !["200", "503"].includes(outcome))).toEqual([]);
     expect(small.filter(([status]) => status === 200).length).toBeGreaterThan(0);
@@ -53,24 +53,24 @@ onLinux("one client that sends more than there is memory for gateway and inferen
       kind: "bodies",
       count: 28,
       bytes: 15 * mib,
-      key: pressed.house.apiKey,
+      key: pressed.installation.apiKey,
     });
     expect(Object.keys(outcomes).filter((outcome) => !["200", "503"].includes(outcome))).toEqual([]);
     expect(outcomes["200"]).toBeGreaterThan(0);
     expect(small.filter(([status]) => status === 200).length).toBeGreaterThan(0);
     const refused = await pressed.press({ kind: "messages", count: 40, bytes: 48 * mib - 1_000 });
     expect(refused.outcomes).toEqual({ 16: 40 });
-    expect(pressed.house.pids()["gateway"]).toBe(pressed.pid);
+    expect(pressed.installation.pids()["gateway"]).toBe(pressed.pid);
     expect(peakMib(pressed)).toBeLessThan(maxPeakMib);
   }, 600_000);
 });
 
 onLinux("more connections than there are descriptors", () => {
-  let house: House;
+  let installation: Installation;
   beforeAll(async () => {
-    house = await startHouse();
+    installation = await startInstallation();
   }, 300_000);
-  afterAll(() => house?.stop());
+  afterAll(() => installation?.stop());
 
   test.each<[Room, number]>([
     ["gateway", 256],
@@ -80,7 +80,7 @@ onLinux("more connections than there are descriptors", () => {
   ])(
     "%s with %i of them survives, and serves others after their end",
     async (room, descriptors) => {
-      const limited = await startLimited(house, room, { prefix: ["prlimit", `--nofile=${descriptors}`] });
+      const limited = await startLimited(installation, room, { prefix: ["prlimit", `--nofile=${descriptors}`] });
       const isReady = () =>
         fetch(`http://127.0.0.1:${limited.healthPort}/readyz`).then(
           ({ ok }) => ok,
@@ -107,9 +107,9 @@ onLinux("more connections than there are descriptors", () => {
   );
 
   test("a gateway with 256 descriptors answers 500 concurrent clients", async () => {
-    const limited = await startLimited(house, "gateway", { prefix: ["prlimit", "--nofile=256"] });
+    const limited = await startLimited(installation, "gateway", { prefix: ["prlimit", "--nofile=256"] });
     const body = '{"model":"sluice/echo","input":"x"}';
-    const head = `POST /api/v1/responses HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer ${house.apiKey}\r\nContent-Type: application/json\r\nContent-Length: ${body.length}\r\n\r\n`;
+    const head = `POST /api/v1/responses HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer ${installation.apiKey}\r\nContent-Type: application/json\r\nContent-Length: ${body.length}\r\n\r\n`;
     const answers = await Promise.all(
       Array.from(
         { length: 500 },

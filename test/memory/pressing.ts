@@ -2,13 +2,13 @@
 import { readFileSync } from "node:fs";
 import { setTimeout as delay } from "node:timers/promises";
 import { Worker } from "node:worker_threads";
-import { type House, startHouse } from "../support/house.ts";
+import { type Installation, startInstallation } from "../support/installation.ts";
 import { type Upstream, chatAnswer, startUpstream } from "../support/providers/upstream.ts";
 import { type Limited, type Limits, startLimited } from "./limited.ts";
 import type { Outcomes, Storm } from "./storm.ts";
 
 export interface Pressed {
-  readonly house: House;
+  readonly installation: Installation;
   readonly gateway: Limited;
   readonly inference: Limited;
   /** Sends what is too much, while another key asks for something small again and again. */
@@ -25,10 +25,10 @@ export interface Pressing {
 
 export async function startPressed(
   limits: { readonly gateway: Limits; readonly inference: Limits },
-  house: { readonly embeddedPostgres?: boolean } = {},
+  installation: { readonly embeddedPostgres?: boolean } = {},
 ): Promise<Pressed> {
   const upstream = await startUpstream([chatAnswer({ role: "assistant", content: "Yes." })]);
-  const started = await startHouse({ ...house, config: configOf(upstream) });
+  const started = await startInstallation({ ...installation, config: configOf(upstream) });
   const inference = await startLimited(started, "inference-svc", limits.inference);
   const gateway = await startLimited(started, "gateway", {
     ...limits.gateway,
@@ -38,7 +38,7 @@ export async function startPressed(
   const ask = () => askSmall(gateway.port, otherKey);
   await ask();
   return {
-    house: started,
+    installation: started,
     gateway,
     inference,
     press: (storm) => press({ ...storm, port: storm.kind === "bodies" ? gateway.port : inference.port }, ask),
@@ -51,7 +51,7 @@ export async function startPressed(
   };
 }
 
-export interface PressedTogether extends Pick<Pressed, "house" | "press" | "stop"> {
+export interface PressedTogether extends Pick<Pressed, "installation" | "press" | "stop"> {
   /** Process id. */
   readonly pid: number;
 }
@@ -60,17 +60,17 @@ export interface PressedTogether extends Pick<Pressed, "house" | "press" | "stop
 export async function startPressedTogether({ nodeOptions = [] }: Limits): Promise<PressedTogether> {
   const upstream = await startUpstream([chatAnswer({ role: "assistant", content: "Yes." })]);
   const environment = { NODE_OPTIONS: nodeOptions.join(" ") };
-  const house = await startHouse({ config: configOf(upstream), environment, inferenceReplicas: 0 });
-  const { gateway, inference } = house.ports;
-  const otherKey = await makeKey(house);
+  const installation = await startInstallation({ config: configOf(upstream), environment, inferenceReplicas: 0 });
+  const { gateway, inference } = installation.ports;
+  const otherKey = await makeKey(installation);
   const ask = () => askSmall(gateway, otherKey);
   await ask();
   return {
-    house,
-    pid: house.pids()["gateway"] as number,
+    installation,
+    pid: installation.pids()["gateway"] as number,
     press: (storm) => press({ ...storm, port: storm.kind === "bodies" ? gateway : inference }, ask),
     stop: async () => {
-      await house.stop();
+      await installation.stop();
       await upstream.stop();
     },
   };
@@ -86,7 +86,7 @@ models:
 limits: {streams_per_key: 1000}
 `;
 
-async function makeKey({ baseUrl, managementKey }: House): Promise<string> {
+async function makeKey({ baseUrl, managementKey }: Installation): Promise<string> {
   const headers = { authorization: `Bearer ${managementKey}`, "content-type": "application/json" };
   const made = await fetch(`${baseUrl}/keys`, { method: "POST", headers, body: '{"name":"other"}' });
   return ((await made.json()) as { key: string }).key;

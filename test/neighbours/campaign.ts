@@ -3,7 +3,7 @@ import { type ChildProcess, fork } from "node:child_process";
 import { once } from "node:events";
 import { readFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
-import { type House, startHouse } from "../support/house.ts";
+import { type Installation, startInstallation } from "../support/installation.ts";
 import type { Crowd } from "./crowd.ts";
 
 export interface NeighboursOptions {
@@ -42,8 +42,8 @@ export interface CampaignReport {
 }
 
 /** Resident memory of the two processes in KiB. */
-const residentOf = (house: House): readonly [gateway: number, inference: number] => {
-  const pids = house.pids();
+const residentOf = (installation: Installation): readonly [gateway: number, inference: number] => {
+  const pids = installation.pids();
   const read = (name: string) =>
     Number(/^VmRSS:\s+(\d+)/m.exec(readFileSync(`/proc/${pids[name]}/status`, "utf8"))?.[1] ?? 0);
   return [read("gateway"), read("inference-svc")];
@@ -55,12 +55,12 @@ export async function runNeighboursCampaign(options: NeighboursOptions): Promise
   // Two providers, because a provider flooding a thousand connections is late for others.
   const providers = [child("./provider.js"), child("./provider.js")];
   const ports = await Promise.all(providers.map(async (provider) => (await once(provider, "message"))[0] as number));
-  const house = await startHouse({ config: configFor(ports, options), embeddedPostgres: true });
+  const installation = await startInstallation({ config: configFor(ports, options), embeddedPostgres: true });
   try {
-    return await measure(house, options);
+    return await measure(installation, options);
   } finally {
     for (const provider of providers) provider.disconnect();
-    await house.stop();
+    await installation.stop();
   }
 }
 
@@ -74,34 +74,34 @@ models:
 limits: {streams_per_key: ${Math.ceil(slowReaders / slowKeys) + 1}}
 `;
 
-async function measure(house: House, options: NeighboursOptions): Promise<CampaignReport> {
+async function measure(installation: Installation, options: NeighboursOptions): Promise<CampaignReport> {
   const { turns, progress = () => {} } = options;
-  await timed(house, turns);
+  await timed(installation, turns);
   const said = (name: string, timing: Timing) => {
     const { p50, p99, refused } = timing;
     progress(`${name}: first byte p50 ${p50.toFixed(1)} ms, p99 ${p99.toFixed(1)} ms, ${refused} refused`);
     return timing;
   };
-  const port = Number(new URL(house.baseUrl).port);
+  const port = Number(new URL(installation.baseUrl).port);
   const documents = { port, clients: options.documentClients, requests: [documentRequest], bytesPerSecond: 0 };
-  const aloneAgain = said("alone", await timed(house, turns));
-  const [besideDocuments] = await beside(documents, () => timed(house, turns));
+  const aloneAgain = said("alone", await timed(installation, turns));
+  const [besideDocuments] = await beside(documents, () => timed(installation, turns));
   said(`beside ${options.documentClients} clients that ask for /docs`, besideDocuments);
-  const refusedKey = await newKey(house, "refused", { requests_per_minute: 600 });
+  const refusedKey = await newKey(installation, "refused", { requests_per_minute: 600 });
   const refused = { port, clients: options.refusedClients, requests: [modelsRequest(refusedKey)], bytesPerSecond: 0 };
   const begunAt = performance.now();
-  const [besideRefusals, answered] = await beside(refused, () => timed(house, turns));
+  const [besideRefusals, answered] = await beside(refused, () => timed(installation, turns));
   const refusals = { answered, ms: Math.round(performance.now() - begunAt) };
   said(`beside ${options.refusedClients} clients that go on when they are refused`, besideRefusals);
   progress(`  ${answered} of their requests were answered in ${refusals.ms} ms`);
-  const alone = said("alone", await timed(house, turns));
-  const before = residentOf(house);
-  const keys = await Promise.all(Array.from({ length: options.slowKeys }, (_, n) => newKey(house, `slow ${n}`)));
+  const alone = said("alone", await timed(installation, turns));
+  const before = residentOf(installation);
+  const keys = await Promise.all(Array.from({ length: options.slowKeys }, (_, n) => newKey(installation, `slow ${n}`)));
   const slow = { port, clients: options.slowReaders, requests: keys.map(turnRequest), bytesPerSecond: 4_096 };
-  const both = () => Promise.all([timed(house, turns), timed(house, turns, keys[0])]);
+  const both = () => Promise.all([timed(installation, turns), timed(installation, turns, keys[0])]);
   const [[besideSlowReaders, ofSlowKey, after], slowAnswered] = await beside(slow, async () => {
     const timings = await both();
-    return [...timings, residentOf(house)] as const;
+    return [...timings, residentOf(installation)] as const;
   });
   const [gateway, inference] = after.map((kib, at) => Math.round((kib - (before[at] ?? 0)) / options.slowReaders));
   const grown = { gateway: gateway ?? 0, inference: inference ?? 0 };
@@ -155,21 +155,21 @@ async function beside<Result>(crowd: Crowd, run: () => Promise<Result>): Promise
   }
 }
 
-async function newKey(house: House, name: string, limits: object = {}): Promise<string> {
-  const answer = await fetch(`${house.baseUrl}/keys`, {
+async function newKey(installation: Installation, name: string, limits: object = {}): Promise<string> {
+  const answer = await fetch(`${installation.baseUrl}/keys`, {
     method: "POST",
-    headers: { authorization: `Bearer ${house.managementKey}`, "content-type": "application/json" },
+    headers: { authorization: `Bearer ${installation.managementKey}`, "content-type": "application/json" },
     body: JSON.stringify({ name, ...limits }),
   });
   return ((await answer.json()) as { readonly key: string }).key;
 }
 
-async function timed(house: House, turns: number, key = house.apiKey): Promise<Timing> {
+async function timed(installation: Installation, turns: number, key = installation.apiKey): Promise<Timing> {
   const times: number[] = [];
   let refused = 0;
   for (let count = 0; count < turns; count++) {
     const began = performance.now();
-    const answer = await fetch(`${house.baseUrl}/responses`, {
+    const answer = await fetch(`${installation.baseUrl}/responses`, {
       method: "POST",
       headers: { authorization: `Bearer ${key}`, "content-type": "application/json" },
       body: JSON.stringify({ model: "mock/word", input: "Hi", stream: true }),

@@ -1,10 +1,10 @@
 /** Administration and requests of the measured installation. */
 import { hashKey } from "@sluice/proto/lib/ids/key.js";
-import { type House, startHouse } from "../support/house.ts";
+import { type Installation, startInstallation } from "../support/installation.ts";
 import { serviceSecrets } from "./members.ts";
 
-export const startPolicyHouse = (models = "", providers = ""): Promise<House> =>
-  startHouse({
+export const startPolicyInstallation = (models = "", providers = ""): Promise<Installation> =>
+  startInstallation({
     embeddedPostgres: true,
     inferenceReplicas: 2,
     environment: serviceSecrets,
@@ -20,10 +20,10 @@ limits: {streams_per_key: 100000}
   });
 
 export class Administrator {
-  readonly #house: Pick<House, "baseUrl" | "managementKey">;
+  readonly #installation: Pick<Installation, "baseUrl" | "managementKey">;
 
-  constructor(house: Pick<House, "baseUrl" | "managementKey">) {
-    this.#house = house;
+  constructor(installation: Pick<Installation, "baseUrl" | "managementKey">) {
+    this.#installation = installation;
   }
 
   async makeKey(settings: object = {}): Promise<string> {
@@ -45,7 +45,7 @@ export class Administrator {
   }
 
   async #send(method: string, path: string, body: object): Promise<unknown> {
-    const { baseUrl, managementKey } = this.#house;
+    const { baseUrl, managementKey } = this.#installation;
     const answer = await fetch(`${baseUrl}${path}`, {
       method,
       headers: { authorization: `Bearer ${managementKey}`, "content-type": "application/json" },

@@ -1,7 +1,7 @@
 /** 500 keys in one call, compared with a minimal transaction: both in turn, singly and eight at a time. */
 import { hashKey, mintKey, KeyKind } from "@sluice/proto/lib/ids/key.js";
 import pg from "pg";
-import type { House } from "../support/house.ts";
+import type { Installation } from "../support/installation.ts";
 import { Administrator } from "./administrator.ts";
 import { type Figure, quantile, spread } from "./figure.ts";
 
@@ -42,9 +42,12 @@ async function makeKeys(database: pg.Client): Promise<string[]> {
   return hashes;
 }
 
-export async function measureBulk(house: House, rounds: number): Promise<Figure[]> {
-  const administrator = new Administrator(house);
-  const connections = Array.from({ length: clients }, () => new pg.Client({ connectionString: house.databaseUrl }));
+export async function measureBulk(installation: Installation, rounds: number): Promise<Figure[]> {
+  const administrator = new Administrator(installation);
+  const connections = Array.from(
+    { length: clients },
+    () => new pg.Client({ connectionString: installation.databaseUrl }),
+  );
   await Promise.all(connections.map((client) => client.connect()));
   const keyHashes = await makeKeys(connections[0] as pg.Client);
   const guardrails = [await administrator.makeGuardrail("one"), await administrator.makeGuardrail("other")];

@@ -1,18 +1,18 @@
 /** A gateway and an inference process without change messages, first with and then without access to admin-svc. */
 import { setTimeout as delay } from "node:timers/promises";
 import { hashKey } from "@sluice/proto/lib/ids/key.js";
-import type { House } from "../support/house.ts";
+import type { Installation } from "../support/installation.ts";
 import { startRpcProxy } from "../support/rpc-proxy.ts";
 import { Administrator, postBlockedTurn } from "./administrator.ts";
 import { type Figure, spread } from "./figure.ts";
 import { startGateway, startInference } from "./members.ts";
 
 /** @param limitMs maximum time of service on the old policy; higher on a machine with other work */
-export async function measureCutOff(house: House, rounds: number, limitMs = 5_000): Promise<Figure[]> {
-  const administrator = new Administrator(house);
-  const proxy = await startRpcProxy(house.ports.admin);
-  const inference = await startInference(house, proxy.port);
-  const gateway = await startGateway(house, proxy.port, [inference.port]);
+export async function measureCutOff(installation: Installation, rounds: number, limitMs = 5_000): Promise<Figure[]> {
+  const administrator = new Administrator(installation);
+  const proxy = await startRpcProxy(installation.ports.admin);
+  const inference = await startInference(installation, proxy.port);
+  const gateway = await startGateway(installation, proxy.port, [inference.port]);
   const guardrail = await administrator.makeGuardrail();
   const key = await administrator.makeKey();
   const staleMs: number[] = [];

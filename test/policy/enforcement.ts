@@ -1,7 +1,7 @@
 /** Time from an assignment to the first blocked request: at three gateways, and at both inference processes without a gateway. */
 import { hashKey } from "@sluice/proto/lib/ids/key.js";
 import { dial } from "@sluice/proto/lib/rpc/dial.js";
-import type { House } from "../support/house.ts";
+import type { Installation } from "../support/installation.ts";
 import { runTurn, turnRequest } from "../support/answers/run-turn.ts";
 import { Administrator, postBlockedTurn } from "./administrator.ts";
 import { type Figure, quantile, spread } from "./figure.ts";
@@ -26,19 +26,19 @@ async function untilBlocked(door: Door, from: { at: number }): Promise<number> {
   return lastPassed;
 }
 
-export async function measureEnforcement(house: House, rounds: number): Promise<Figure[]> {
-  const administrator = new Administrator(house);
-  const inference = [house.ports.inference, house.ports.inference + 100];
+export async function measureEnforcement(installation: Installation, rounds: number): Promise<Figure[]> {
+  const administrator = new Administrator(installation);
+  const inference = [installation.ports.inference, installation.ports.inference + 100];
   const gateways = [
-    await startGateway(house, house.ports.admin, inference),
-    await startGateway(house, house.ports.admin, inference),
+    await startGateway(installation, installation.ports.admin, inference),
+    await startGateway(installation, installation.ports.admin, inference),
   ];
   const clients = inference.map((port) => dial(`127.0.0.1:${port}`));
   const key = await administrator.makeKey();
   const guardrail = await administrator.makeGuardrail();
   const turn = turnRequest("sluice/echo", "forbidden");
   const doors: Door[] = [
-    ...[house.ports.gateway, ...gateways.map(({ port }) => port)].map((port): Door => {
+    ...[installation.ports.gateway, ...gateways.map(({ port }) => port)].map((port): Door => {
       let session = 0;
       // Sessions spread over the processes.
       return async () => (await postBlockedTurn(port, key, `s${session++ % 8}`)) === 403;

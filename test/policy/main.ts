@@ -1,8 +1,8 @@
 /** npm run policy -- [--only NAMES] [--rounds N] [--asked N]: how soon a change of policy holds, and the cost of administration. */
 import { parseArgs } from "node:util";
 import { parseNumber, readOrExit } from "../support/runner/campaign-options.ts";
-import type { House } from "../support/house.ts";
-import { startPolicyHouse } from "./administrator.ts";
+import type { Installation } from "../support/installation.ts";
+import { startPolicyInstallation } from "./administrator.ts";
 import { measureBulk } from "./bulk.ts";
 import { measureCutOff } from "./cut-off.ts";
 import { measureEnforcement } from "./enforcement.ts";
@@ -16,14 +16,14 @@ interface Effort {
   readonly asked: number;
 }
 
-type Measure = (house: House, effort: Effort) => Promise<Figure[]>;
+type Measure = (installation: Installation, effort: Effort) => Promise<Figure[]>;
 
 const measures: Readonly<Record<string, Measure>> = {
-  enforcement: (house, { rounds }) => measureEnforcement(house, rounds),
-  "cut-off": (house, { rounds }) => measureCutOff(house, Math.ceil(rounds / 10)),
-  bulk: (house, { rounds }) => measureBulk(house, rounds),
+  enforcement: (installation, { rounds }) => measureEnforcement(installation, rounds),
+  "cut-off": (installation, { rounds }) => measureCutOff(installation, Math.ceil(rounds / 10)),
+  bulk: (installation, { rounds }) => measureBulk(installation, rounds),
   "many-keys": ({ databaseUrl }) => measureManyKeys(databaseUrl, 2_000),
-  overshoot: (house, { asked }) => measureOvershoot(house, asked),
+  overshoot: (installation, { asked }) => measureOvershoot(installation, asked),
 };
 
 const usage = `usage: npm run policy -- [--only ${Object.keys(measures).join()}] [--rounds N] [--asked N]`;
@@ -40,14 +40,14 @@ function read(): { readonly names: readonly string[]; readonly effort: Effort } 
 }
 
 const { names, effort } = readOrExit(read, usage);
-const house = await startPolicyHouse(flatModel);
+const installation = await startPolicyInstallation(flatModel);
 try {
   for (const take of names.map((name) => measures[name] as Measure)) {
-    for (const { measure, found, goal, reached } of await take(house, effort)) {
+    for (const { measure, found, goal, reached } of await take(installation, effort)) {
       console.log(`${reached ? "reached" : "MISSED "}  ${measure}\n         ${found}  (goal: ${goal})`);
       if (!reached) process.exitCode = 1;
     }
   }
 } finally {
-  await house.stop();
+  await installation.stop();
 }

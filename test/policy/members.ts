@@ -6,7 +6,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { tie } from "@sluice/local/processes.js";
 import { freePorts } from "../support/runner/free-ports.ts";
-import type { House } from "../support/house.ts";
+import type { Installation } from "../support/installation.ts";
 import { bareEnvironment, eventually, programIn, root } from "../support/processes.ts";
 
 /** Also in the environment of the installation. */
@@ -22,15 +22,19 @@ export interface Member {
 }
 
 /** @param inference ports of the processes for its turns */
-export async function startGateway(house: House, admin: number, inference: readonly number[]): Promise<Member> {
-  const gateway = await spawnGateway(house, admin, inference);
+export async function startGateway(
+  installation: Installation,
+  admin: number,
+  inference: readonly number[],
+): Promise<Member> {
+  const gateway = await spawnGateway(installation, admin, inference);
   await gateway.ready;
   return gateway;
 }
 
 /** Starts a gateway without waiting until it is ready. */
-export function spawnGateway(house: House, admin: number, inference: readonly number[]): Promise<Member> {
-  return start(house, "gateway", ([port, health]) => ({
+export function spawnGateway(installation: Installation, admin: number, inference: readonly number[]): Promise<Member> {
+  return start(installation, "gateway", ([port, health]) => ({
     SLUICE_PORT: String(port),
     SLUICE_GATEWAY_HEALTH_PORT: String(health),
     SLUICE_INFERENCE_ADDRESSES: inference.map((to) => `127.0.0.1:${to}`).join(","),
@@ -40,11 +44,11 @@ export function spawnGateway(house: House, admin: number, inference: readonly nu
 
 /** @param own its own configuration file instead of the installation's, and a folder for its records */
 export async function startInference(
-  house: House,
+  installation: Installation,
   admin: number,
   own?: OwnFiles,
 ): Promise<Member & { readonly spool: string }> {
-  const inference = await spawnInference(house, admin, own);
+  const inference = await spawnInference(installation, admin, own);
   await inference.ready;
   return inference;
 }
@@ -58,13 +62,13 @@ interface OwnFiles {
 
 /** Starts an inference process without waiting until it is ready. */
 export async function spawnInference(
-  house: House,
+  installation: Installation,
   admin: number,
   own: OwnFiles = {},
 ): Promise<Member & { readonly spool: string }> {
-  const { config = configOf(house), folder = tmpdir(), environment } = own;
+  const { config = configOf(installation), folder = tmpdir(), environment } = own;
   const spool = mkdtempSync(join(folder, "sluice-policy-spool-"));
-  const member = await start(house, "inference-svc", ([port, health]) => ({
+  const member = await start(installation, "inference-svc", ([port, health]) => ({
     SLUICE_INFERENCE_PORT: String(port),
     SLUICE_INFERENCE_HEALTH_PORT: String(health),
     SLUICE_ADMIN_ADDRESS: `127.0.0.1:${admin}`,
@@ -79,15 +83,15 @@ export async function spawnInference(
   return { ...member, spool, stop };
 }
 
-const configOf = (house: House): string => join(house.dataDir, "sluice.yaml");
+const configOf = (installation: Installation): string => join(installation.dataDir, "sluice.yaml");
 
 async function start(
-  house: House,
+  installation: Installation,
   room: string,
   environment: (ports: readonly number[]) => NodeJS.ProcessEnv,
 ): Promise<Member> {
   const [port, health] = (await freePorts(2)) as [number, number];
-  const secrets = { ...serviceSecrets, SLUICE_CONFIG: configOf(house) };
+  const secrets = { ...serviceSecrets, SLUICE_CONFIG: configOf(installation) };
   const settings = { ...secrets, SLUICE_WARM_UP_MS: "0", ...environment([port, health]) };
   const child = spawn(process.execPath, [programIn(root, room)], {
     env: { ...bareEnvironment(), ...settings },

@@ -1,7 +1,7 @@
 /** A budget for a number of requests, under a hundred times as many at once. */
 import { Agent, request } from "node:http";
 import { setTimeout as delay } from "node:timers/promises";
-import type { House } from "../support/house.ts";
+import type { Installation } from "../support/installation.ts";
 import { Administrator } from "./administrator.ts";
 import type { Figure } from "./figure.ts";
 
@@ -10,8 +10,8 @@ const admitted = 100;
 /** Costs a cent for any answer. */
 export const flatModel = `  - {id: sluice/flat, endpoints: [{provider: sluice, pricing: {prompt: "0", completion: "0", request: "0.01"}}]}`;
 
-export async function measureOvershoot(house: House, asked: number): Promise<Figure[]> {
-  const key = await new Administrator(house).makeKey({ limit: admitted / 100 });
+export async function measureOvershoot(installation: Installation, asked: number): Promise<Figure[]> {
+  const key = await new Administrator(installation).makeKey({ limit: admitted / 100 });
   const agent = new Agent({ keepAlive: true, maxSockets: asked });
   const statuses = new Map<number, number>();
   let refused = 0;
@@ -20,7 +20,7 @@ export async function measureOvershoot(house: House, asked: number): Promise<Fig
       let status = 0;
       // An overloaded installation answers with a retryable status.
       while (status !== 200 && status !== 402) {
-        status = await answered(agent, house.ports.gateway, key);
+        status = await answered(agent, installation.ports.gateway, key);
         if (status !== 200 && status !== 402) await delay(1_000 + 4_000 * Math.random(), refused++);
       }
       statuses.set(status, (statuses.get(status) ?? 0) + 1);

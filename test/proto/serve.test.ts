@@ -128,9 +128,9 @@ test("a JSON field unknown to this build is refused, not left out", async () => 
 });
 
 describe("an invalid host", () => {
-  test.each(["[", "%", "house:port"])("is refused, and the server goes on: %s", async (authority) => {
+  test.each(["[", "%", "host:port"])("is refused, and the server goes on: %s", async (authority) => {
     expect(await statusFor(authority)).toBe(400);
-    expect(await statusFor("house")).toBe(200);
+    expect(await statusFor("sluice")).toBe(200);
   });
 
   test.each(["HTTP/1.1\r\nHost: [", "HTTP/1.1\r\nHost: %", "HTTP/1.1", "HTTP/1.0"])(
@@ -141,7 +141,7 @@ describe("an invalid host", () => {
         return (await sendRaw(server.http1Port as number, `${head}\r\n\r\n{}`)).status;
       };
       expect(await post(rest)).toBe(400);
-      expect(await post("HTTP/1.1\r\nHost: house")).toBe(200);
+      expect(await post("HTTP/1.1\r\nHost: sluice")).toBe(200);
     },
   );
 });

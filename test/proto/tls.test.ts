@@ -127,7 +127,7 @@ test("a connection without TLS ends only itself", async () => {
 
 describe("a folder is refused at the start", () => {
   test.each([
-    ["without a name of the house", () => mounted("x", "", { ids: ["https://gateway"] }), /no SAN of the form/],
+    ["without a name of the installation", () => mounted("x", "", { ids: ["https://gateway"] }), /no SAN of the form/],
     ["with nothing in it", async () => open("nowhere"), /ENOENT/],
     [
       "with the key of another certificate",

@@ -1,5 +1,5 @@
 /** Sends recorded exchanges through a whole installation, in front of a provider replaying the recordings. */
-import { type House, startHouse } from "../support/house.ts";
+import { type Installation, startInstallation } from "../support/installation.ts";
 import type { Exchange } from "./corpus.ts";
 import { type Difference, differencesOf, abridged } from "./differences.ts";
 import { embeddingDifferences, inputOf } from "./embeddings.ts";
@@ -23,11 +23,11 @@ export interface DoorResult {
 const atOnce = 6;
 
 export class Replay {
-  readonly #house: House;
+  readonly #installation: Installation;
   readonly #provider: RecordedProvider;
 
-  private constructor(house: House, provider: RecordedProvider) {
-    this.#house = house;
+  private constructor(installation: Installation, provider: RecordedProvider) {
+    this.#installation = installation;
     this.#provider = provider;
   }
 
@@ -35,12 +35,16 @@ export class Replay {
     const provider = new RecordedProvider(exchanges);
     const port = await provider.listen();
     const config = JSON.stringify(configOf(exchanges, port));
-    const house = await startHouse({ config, inferenceReplicas: 0, ...(vendorNames && { prefix: vendorNames }) });
-    return new Replay(house, provider);
+    const installation = await startInstallation({
+      config,
+      inferenceReplicas: 0,
+      ...(vendorNames && { prefix: vendorNames }),
+    });
+    return new Replay(installation, provider);
   }
 
   async stop(): Promise<void> {
-    await this.#house.stop();
+    await this.#installation.stop();
     this.#provider.stop();
   }
 
@@ -108,11 +112,11 @@ export class Replay {
   }
 
   async #post(path: string, body: JsonRecord, id: string, headers: Record<string, string> = {}) {
-    const response = await fetch(`${this.#house.baseUrl}${path}`, {
+    const response = await fetch(`${this.#installation.baseUrl}${path}`, {
       method: "POST",
       headers: {
         "content-type": "application/json",
-        authorization: `Bearer ${this.#house.apiKey}`,
+        authorization: `Bearer ${this.#installation.apiKey}`,
         "x-service-metadata": "enabled",
         ...headers,
       },

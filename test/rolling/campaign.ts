@@ -6,7 +6,7 @@ import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { spawnChild } from "@sluice/local/child.js";
 import { freePorts } from "../support/runner/free-ports.ts";
-import { type House, startHouse, untilAllServe } from "../support/house.ts";
+import { type Installation, startInstallation, untilAllServe } from "../support/installation.ts";
 import { bareEnvironment, eventually, programIn, root } from "../support/processes.ts";
 import { type Reply, type Upstream, chatChunk, startUpstream } from "../support/providers/upstream.ts";
 import { type Backend, Balancer, isReady } from "./balancer.ts";
@@ -53,27 +53,32 @@ export async function runRollingCampaign(options: RollingOptions): Promise<Rolli
   const acme = await startUpstream([reply]);
   const environment = { SLUICE_DRAIN_DELAY_MS: String(drainDelayMs), SLUICE_DRAIN_LIMIT_MS: "60000" };
   const config = configOf(acme);
-  const house = await startHouse({ embeddedPostgres: true, inferenceReplicas: replicas.length, config, environment });
+  const installation = await startInstallation({
+    embeddedPostgres: true,
+    inferenceReplicas: replicas.length,
+    config,
+    environment,
+  });
   const balancer = await Balancer.start();
-  const gateways = new Gateways(house, balancer);
+  const gateways = new Gateways(installation, balancer);
   try {
     for (let n = 0; n < 2; n++) await gateways.start();
-    const counts = await restartAll(house, gateways, balancer.port, options);
-    if (counts.failures.size > 0) for (const line of warningsOf(house)) options.progress?.(line);
-    const wasOverloaded = ["gateways", ...replicas].some((name) => house.logs(name).includes("overloaded: "));
+    const counts = await restartAll(installation, gateways, balancer.port, options);
+    if (counts.failures.size > 0) for (const line of warningsOf(installation)) options.progress?.(line);
+    const wasOverloaded = ["gateways", ...replicas].some((name) => installation.logs(name).includes("overloaded: "));
     return { ...counts, wasOverloaded };
   } finally {
     balancer.stop();
     await gateways.kill();
-    await house.stop();
+    await installation.stop();
     await acme.stop();
   }
 }
 
 /** The first warning of each kind in the logs, printed when clients have noticed a failure. */
-function warningsOf(house: House): string[] {
+function warningsOf(installation: Installation): string[] {
   const kinds = new Map<string, string>();
-  for (const line of ["gateways", "admin-svc", ...replicas].flatMap((name) => house.logs(name).split("\n"))) {
+  for (const line of ["gateways", "admin-svc", ...replicas].flatMap((name) => installation.logs(name).split("\n"))) {
     if (!/^\{"level":[456]0/.test(line)) continue;
     const { room, msg } = JSON.parse(line) as { room: string; msg: string };
     const kind = `${room} ${msg}`;
@@ -83,16 +88,16 @@ function warningsOf(house: House): string[] {
 }
 
 async function restartAll(
-  house: House,
+  installation: Installation,
   gateways: Gateways,
   port: number,
   { restarts, progress = () => {}, ...load }: RollingOptions,
 ): Promise<RollingCounts> {
-  const clients = new RollingLoad({ ...load, port, key: house.apiKey });
+  const clients = new RollingLoad({ ...load, port, key: installation.apiKey });
   const roll: readonly (readonly [string, () => Promise<void>])[] = [
-    ...replicas.map((name) => [name, () => restart(house, name).then(() => gateways.knowAll())] as const),
+    ...replicas.map((name) => [name, () => restart(installation, name).then(() => gateways.knowAll())] as const),
     ["gateway", () => gateways.replace()],
-    ["admin-svc", () => restart(house, "admin-svc")],
+    ["admin-svc", () => restart(installation, "admin-svc")],
   ];
   for (let n = 1; n <= restarts; n++) {
     for (const [name, once] of roll) {
@@ -103,14 +108,14 @@ async function restartAll(
   return clients.stop();
 }
 
-async function restart(house: House, name: string): Promise<void> {
-  const before = house.pids()[name] as number;
+async function restart(installation: Installation, name: string): Promise<void> {
+  const before = installation.pids()[name] as number;
   process.kill(before, "SIGTERM");
-  await eventually(() => ![before, undefined].includes(house.pids()[name]), 90_000);
-  await eventually(() => isReady(healthPortOf(house, name)));
+  await eventually(() => ![before, undefined].includes(installation.pids()[name]), 90_000);
+  await eventually(() => isReady(healthPortOf(installation, name)));
 }
 
-const healthPortOf = ({ ports }: House, name: string): number =>
+const healthPortOf = ({ ports }: Installation, name: string): number =>
   name === "admin-svc" ? ports.admin_health : ports.inference_health + replicas.indexOf(name) * 100;
 
 interface Gateway extends Backend {
@@ -119,17 +124,17 @@ interface Gateway extends Backend {
 
 /** Gateways in addition to the supervisor's own, which gets no load. */
 class Gateways {
-  readonly #house: House;
+  readonly #installation: Installation;
   readonly #balancer: Balancer;
   readonly #running: Gateway[] = [];
 
-  constructor(house: House, balancer: Balancer) {
-    this.#house = house;
+  constructor(installation: Installation, balancer: Balancer) {
+    this.#installation = installation;
     this.#balancer = balancer;
   }
 
   async start(): Promise<void> {
-    const { dataDir, ports } = this.#house;
+    const { dataDir, ports } = this.#installation;
     const [port, healthPort] = (await freePorts(2)) as [number, number];
     const secrets = JSON.parse(readFileSync(join(dataDir, "secrets.json"), "utf8")) as { service_token: string };
     const child = await spawnChild(process.execPath, [programIn(root, "gateway")], {
@@ -162,7 +167,7 @@ class Gateways {
     const response = await fetch(`http://127.0.0.1:${port}/api/v1/responses`, {
       method: "POST",
       headers: {
-        authorization: `Bearer ${this.#house.apiKey}`,
+        authorization: `Bearer ${this.#installation.apiKey}`,
         "content-type": "application/json",
         connection: "close",
       },

@@ -1,8 +1,8 @@
 /** Runs rows of the contract against whole installations, one after the other. */
-import { type House, startHouse } from "../support/house.ts";
+import { type Installation, startInstallation } from "../support/installation.ts";
 import { bareConfiguration, fullConfiguration } from "./installation.ts";
 import { type RowOutcome, type Row, type RowVerdict, rowDialects, isWorse, verdictOf } from "./row.ts";
-import { type RowHouses, runCase } from "./run-case.ts";
+import { type RowInstallations, runCase } from "./run-case.ts";
 import { startRowServices } from "./services.ts";
 
 export interface RowResult {
@@ -18,11 +18,11 @@ export interface RowsOptions {
 
 export async function runRows(rows: readonly Row[], options: RowsOptions = {}): Promise<readonly RowResult[]> {
   const services = await startRowServices();
-  const started: House[] = [];
-  const start = async (config: string): Promise<House> => {
-    const house = await startHouse({ config, embeddedPostgres: options.embeddedPostgres === true });
-    started.push(house);
-    return house;
+  const started: Installation[] = [];
+  const start = async (config: string): Promise<Installation> => {
+    const installation = await startInstallation({ config, embeddedPostgres: options.embeddedPostgres === true });
+    started.push(installation);
+    return installation;
   };
   try {
     const full = await start(fullConfiguration(services.origin));
@@ -35,15 +35,15 @@ export async function runRows(rows: readonly Row[], options: RowsOptions = {}): 
     }
     return results;
   } finally {
-    await Promise.all(started.map((house) => house.stop()));
+    await Promise.all(started.map((installation) => installation.stop()));
     await services.stop();
   }
 }
 
-async function runRow(row: Row, houses: RowHouses): Promise<RowResult> {
+async function runRow(row: Row, installations: RowInstallations): Promise<RowResult> {
   const outcomes: RowOutcome[] = [];
   for (const tried of row.cases)
-    for (const on of tried.on ?? rowDialects) outcomes.push(await runCase(tried, on, houses));
+    for (const on of tried.on ?? rowDialects) outcomes.push(await runCase(tried, on, installations));
   const verdict = verdictOf(outcomes);
   return { row, outcomes, verdict: row.final === undefined ? verdict : finalVerdict(row, verdict) };
 }

@@ -2,16 +2,16 @@
 import { checkLadder } from "../support/answers/ladder-rules.ts";
 import { validateError, validateEvents, validateResponse } from "../support/answers/published.ts";
 import { parseSse } from "../support/answers/sse.ts";
-import type { House } from "../support/house.ts";
+import type { Installation } from "../support/installation.ts";
 import { isKey, namedKeys } from "../support/named-keys.ts";
 import { type RowOutcome, type Pattern, type RowCase, type RowDialect, findMissing } from "./row.ts";
 import type { RowServices } from "./services.ts";
 import { servicesOrigin, uniqueWord } from "./table/asks.ts";
 
-export interface RowHouses {
+export interface RowInstallations {
   readonly services: RowServices;
-  readonly full: House;
-  readonly bare: House;
+  readonly full: Installation;
+  readonly bare: Installation;
 }
 
 interface Answered {
@@ -25,11 +25,11 @@ interface Answered {
 
 type Finding = Pick<RowOutcome, "verdict" | "says">;
 
-export async function runCase(tried: RowCase, on: string, houses: RowHouses): Promise<RowOutcome> {
-  const { services } = houses;
+export async function runCase(tried: RowCase, on: string, installations: RowInstallations): Promise<RowOutcome> {
+  const { services } = installations;
   const placed = (says: RowCase["says"] = [{}]) => JSON.parse(place(says, services)) as typeof says;
   services.script(placed(tried.says), placed(tried.otherSays));
-  const answered = await ask(tried, on, tried.bare ? houses.bare : houses.full, services);
+  const answered = await ask(tried, on, tried.bare ? installations.bare : installations.full, services);
   return { on, ...findingOf(tried, on, answered, services) };
 }
 
@@ -39,12 +39,12 @@ let requests = 0;
 const place = (value: unknown, { origin }: RowServices): string =>
   JSON.stringify(value).replaceAll(servicesOrigin, origin).replaceAll(uniqueWord, `u${requests++}`);
 
-async function ask(tried: RowCase, on: string, house: House, services: RowServices): Promise<Answered> {
+async function ask(tried: RowCase, on: string, installation: Installation, services: RowServices): Promise<Answered> {
   const model = on.includes("/") ? on : `t/${on}`;
-  const response = await fetch(`${house.baseUrl}/responses`, {
+  const response = await fetch(`${installation.baseUrl}/responses`, {
     method: "POST",
     headers: {
-      authorization: `Bearer ${house.apiKey}`,
+      authorization: `Bearer ${installation.apiKey}`,
       "content-type": "application/json",
       "x-service-metadata": "enabled",
       ...tried.headers,

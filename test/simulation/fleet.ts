@@ -16,7 +16,7 @@ import { TurnState } from "@sluice/inference-svc/turn/state.js";
 import { Trace } from "@sluice/inference-svc/turn/trace.js";
 import type { Turn } from "@sluice/inference-svc/turn/turn.js";
 import { type Caller, CallerSchema } from "@sluice/proto/gen/sluice/admin/v1/access_service_pb.js";
-import { houseSchema } from "@sluice/proto/config/config-file.js";
+import { configSchema } from "@sluice/proto/config/config-file.js";
 import { heldBytes } from "@sluice/proto/lib/load/held-bytes.js";
 import type { SimulatedProvider } from "./provider.ts";
 import type { VirtualTime } from "./virtual-time.ts";
@@ -40,7 +40,7 @@ const log = { info: () => {}, warn: () => {} };
 export function buildCatalog(left: readonly number[] = [0, 1, 2]): Catalog {
   const ids = left.map((place) => `provider-${place}`);
   return new Catalog(
-    houseSchema.parse({
+    configSchema.parse({
       providers: ids.map((id) => ({ id, dialect: "chat", base_url: "http://127.0.0.1:1/v1" })),
       models: [
         {

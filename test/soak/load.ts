@@ -1,13 +1,13 @@
 /** A fixed number of streams a second, independent of their outcomes; keeps only counts of outcomes. */
 import { setTimeout as wait } from "node:timers/promises";
 import type { Random } from "../fuzz/random.ts";
-import type { House } from "../support/house.ts";
+import type { Installation } from "../support/installation.ts";
 import { type ClientBehaviour, runClient } from "./client.ts";
 import { type SoakCase, faulty, good, isExpected, isLate, large } from "./cases.ts";
 import type { Provider } from "./provider.ts";
 
 export interface SoakLoadOptions {
-  readonly house: Pick<House, "baseUrl" | "apiKey">;
+  readonly installation: Pick<Installation, "baseUrl" | "apiKey">;
   readonly provider: Provider;
   readonly random: Random;
   readonly streamsPerSecond: number;
@@ -67,11 +67,11 @@ export class SoakLoad {
   }
 
   async #one(tag: string): Promise<void> {
-    const { house, provider } = this.#options;
+    const { installation, provider } = this.#options;
     const { asked, manner } = this.#choose();
     const told = await runClient({
-      baseUrl: house.baseUrl,
-      key: house.apiKey,
+      baseUrl: installation.baseUrl,
+      key: installation.apiKey,
       model: asked.model,
       tag,
       manner,

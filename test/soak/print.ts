@@ -1,6 +1,6 @@
 /** The words of a soak. */
 import type { OutcomeCounts } from "./load.ts";
-import { services } from "../support/house.ts";
+import { services } from "../support/installation.ts";
 import type { ProcessReading, Readings } from "./readings.ts";
 import type { SoakReport } from "./soak.ts";
 import { slopeOf } from "./verdict.ts";

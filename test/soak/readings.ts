@@ -5,7 +5,7 @@
 import { readdirSync } from "node:fs";
 import { readInUse } from "../bench/measure/in-use.ts";
 import { residentBytes } from "../bench/measure/machine.ts";
-import { type Service, services } from "../support/house.ts";
+import { type Service, services } from "../support/installation.ts";
 
 export interface ProcessReading {
   readonly heapKib: number;

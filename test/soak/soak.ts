@@ -8,7 +8,7 @@ import { join } from "node:path";
 import { setTimeout as wait } from "node:timers/promises";
 import { inUseVariables } from "../bench/measure/in-use.ts";
 import { Random } from "../fuzz/random.ts";
-import { type House, startHouse } from "../support/house.ts";
+import { type Installation, startInstallation } from "../support/installation.ts";
 import { samplesOf, scrape } from "../support/metrics.ts";
 import { eventually } from "../support/processes.ts";
 import { acts, buildSoakConfig } from "./cases.ts";
@@ -56,11 +56,15 @@ export async function soak(options: SoakOptions): Promise<SoakReport> {
   const provider = await startSoakProvider(acts);
   try {
     const config = buildSoakConfig(provider.url);
-    const house = await startHouse({ embeddedPostgres: true, config, environment: inUseVariables(folder) });
+    const installation = await startInstallation({
+      embeddedPostgres: true,
+      config,
+      environment: inUseVariables(folder),
+    });
     try {
-      return await new Soak(house, provider, folder, options).run();
+      return await new Soak(installation, provider, folder, options).run();
     } finally {
-      await house.stop();
+      await installation.stop();
     }
   } finally {
     await provider.stop();
@@ -69,7 +73,7 @@ export async function soak(options: SoakOptions): Promise<SoakReport> {
 }
 
 class Soak {
-  readonly #house: House;
+  readonly #installation: Installation;
   readonly #provider: Provider;
   readonly #folder: string;
   readonly #options: SoakOptions;
@@ -77,8 +81,8 @@ class Soak {
   readonly #looks: Look[] = [];
   readonly #complaints: string[] = [];
 
-  constructor(house: House, provider: Provider, folder: string, options: SoakOptions) {
-    this.#house = house;
+  constructor(installation: Installation, provider: Provider, folder: string, options: SoakOptions) {
+    this.#installation = installation;
     this.#provider = provider;
     this.#folder = folder;
     this.#options = options;
@@ -86,7 +90,7 @@ class Soak {
   }
 
   async run(): Promise<SoakReport> {
-    const pids = JSON.stringify(this.#house.pids());
+    const pids = JSON.stringify(this.#installation.pids());
     const warmUp = this.#load();
     await wait(this.#options.warmUpMs);
     await this.#end(warmUp);
@@ -97,7 +101,8 @@ class Soak {
     await this.#end(load);
     const after = await this.#afterReturn(before);
     this.#complaints.push(...notBack(before, after), ...(await this.#ledger()));
-    if (JSON.stringify(this.#house.pids()) !== pids) this.#complaints.push("a process ended and was started again");
+    if (JSON.stringify(this.#installation.pids()) !== pids)
+      this.#complaints.push("a process ended and was started again");
     const { requests, outcomes } = load;
     const looks = this.#looks;
     const heapComplaints = heapNotBack(before, after, looks);
@@ -106,13 +111,13 @@ class Soak {
 
   #load(): SoakLoad {
     const { streamsPerSecond, faults } = this.#options;
-    const { apiKey, baseUrl } = this.#house;
-    const house = { apiKey, baseUrl };
-    return new SoakLoad({ house, provider: this.#provider, random: this.#random, streamsPerSecond, faults });
+    const { apiKey, baseUrl } = this.#installation;
+    const installation = { apiKey, baseUrl };
+    return new SoakLoad({ installation, provider: this.#provider, random: this.#random, streamsPerSecond, faults });
   }
 
   #look(): Promise<Readings> {
-    return look(this.#house.pids(), this.#folder);
+    return look(this.#installation.pids(), this.#folder);
   }
 
   async #watch(load: SoakLoad): Promise<void> {
@@ -146,7 +151,7 @@ class Soak {
   /** Turns, calls to the provider, undelivered records, connections to the provider. */
   async #underWay(): Promise<number> {
     const names = ["sluice_open_turns", "sluice_ledger_open_attempts", "sluice_ledger_undelivered_records"];
-    const samples = samplesOf(await scrape(this.#house)).filter(({ name }) => names.includes(name));
+    const samples = samplesOf(await scrape(this.#installation)).filter(({ name }) => names.includes(name));
     return samples.reduce((sum, { value }) => sum + value, this.#provider.sockets);
   }
 
@@ -162,7 +167,7 @@ class Soak {
   }
 
   async #ledger(): Promise<readonly string[]> {
-    return this.#house.admin("ledger", "check").then(
+    return this.#installation.admin("ledger", "check").then(
       () => [],
       (error: Error) => [error.message],
     );

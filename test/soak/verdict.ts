@@ -1,5 +1,5 @@
 /** Whether everything was released: resources at the end compared with those after the warm-up, and the course of the heap in between. */
-import { type Service, services } from "../support/house.ts";
+import { type Service, services } from "../support/installation.ts";
 import type { ProcessReading, Readings } from "./readings.ts";
 
 /** A reading under load. */

@@ -1,5 +1,5 @@
 /** Reads the metrics of an installation like Prometheus. */
-import type { House } from "./house.ts";
+import type { Installation } from "./installation.ts";
 
 export interface Sample {
   readonly name: string;
@@ -8,7 +8,7 @@ export interface Sample {
 }
 
 /** The text of all three services. */
-export async function scrape({ ports }: Pick<House, "ports">): Promise<string> {
+export async function scrape({ ports }: Pick<Installation, "ports">): Promise<string> {
   const read = async (port: number) => (await fetch(`http://127.0.0.1:${port}/metrics`)).text();
   const texts = await Promise.all([ports.gateway_health, ports.inference_health, ports.admin_health].map(read));
   return texts.join("\n");

@@ -39,7 +39,7 @@ export function rawRequest(
   body: string | Uint8Array,
 ): Buffer {
   const bytes = Buffer.from(body);
-  const lines = [`${method} ${path} HTTP/1.1`, "Host: house", `Content-Length: ${bytes.length}`, ...headers];
+  const lines = [`${method} ${path} HTTP/1.1`, "Host: sluice", `Content-Length: ${bytes.length}`, ...headers];
   return Buffer.concat([Buffer.from(`${lines.join("\r\n")}\r\n\r\n`), bytes]);
 }
 

@@ -3,7 +3,7 @@ import { mkdirSync, mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { buildEarlier } from "./earlier.ts";
-import { type Service, services } from "../support/house.ts";
+import { type Service, services } from "../support/installation.ts";
 import { type SuiteResult, hold, mix } from "./mixed.ts";
 
 /** Every way to have upgraded some services, and not all of them. */

@@ -5,7 +5,7 @@
 import { parseArgs } from "node:util";
 import { readOrExit } from "../support/runner/campaign-options.ts";
 import { runUpgradeCampaign, halves, withEarlier } from "./campaign.ts";
-import { type Service, services } from "../support/house.ts";
+import { type Service, services } from "../support/installation.ts";
 import { conformance } from "./conformance.ts";
 import { earlierRevision, hashOf } from "./earlier.ts";
 import { upgradeOwnDatabase } from "./past.ts";
@@ -51,9 +51,9 @@ if (from === undefined) {
 }
 const files = values.files.split(",");
 const wanted = upgraded ? [upgraded] : halves;
-const houses = await withEarlier(from, (earlier) =>
+const installations = await withEarlier(from, (earlier) =>
   runUpgradeCampaign(earlier, wanted, files, (line) => console.log(line)),
 );
-const failed = houses.filter(({ verdict }) => verdict.failures !== "");
-console.log(`${houses.length} half upgraded houses, ${failed.length} of them with failures`);
+const failed = installations.filter(({ verdict }) => verdict.failures !== "");
+console.log(`${installations.length} half upgraded installations, ${failed.length} of them with failures`);
 if (failed.length > 0) process.exitCode = 1;

@@ -5,7 +5,7 @@ import { changedOnPurpose } from "./conformance.ts";
 import { serverVariable } from "../support/database.ts";
 import { bareEnvironment, root, runProgram } from "../support/processes.ts";
 import { linkPackages } from "./packages.ts";
-import type { Service } from "../support/house.ts";
+import type { Service } from "../support/installation.ts";
 
 /** Programs and tests find their checkout by where they are, so these are copied; of a service only its code counts. */
 const copied = ["deploy", "test"];

@@ -1,7 +1,7 @@
 /** Parses requests for the engine, using data known only to this process: aliases of tool types, and keyed hashes to replace names. */
 import type { Caller } from "@sluice/proto/gen/sluice/admin/v1/access_service_pb.js";
 import type { RunTurnRequest } from "@sluice/proto/gen/sluice/inference/v1/turn_pb.js";
-import type { HouseFile } from "@sluice/proto/config/config-file.js";
+import type { ConfigFile } from "@sluice/proto/config/config-file.js";
 import type { Identities } from "../identity.ts";
 import type { TurnRequest } from "../request.ts";
 import type { Requester } from "../requester.ts";
@@ -9,7 +9,7 @@ import { type SlugLookup, parseTurn } from "./turn-request.ts";
 
 /** Configuration read for each request, because a reload replaces it. */
 export interface ParserConfig {
-  readonly file: Pick<HouseFile, "compat">;
+  readonly file: Pick<ConfigFile, "compat">;
   readonly catalog: { namesOf(workspaceId: string): SlugLookup };
 }
 

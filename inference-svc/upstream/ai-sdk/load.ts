@@ -6,7 +6,7 @@ import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { pathToFileURL } from "node:url";
 import { ConfigError } from "@sluice/proto/lib/process/environment.js";
-import { type LoadedHouse, type ProviderSettings, leaveOut } from "@sluice/proto/config/config-file.js";
+import { type LoadedConfig, type ProviderSettings, leaveOut } from "@sluice/proto/config/config-file.js";
 import type { LanguageModelV3, LanguageModelV4, ProviderV3, ProviderV4 } from "@ai-sdk/provider";
 import { isObject } from "../json.ts";
 import { fromVersion3 } from "./version-3.ts";
@@ -70,13 +70,13 @@ async function load(name: string, provider: ProviderSettings, folder: string | u
  * The configuration without the providers whose packages failed to load.
  * @throws ConfigError when nothing is left to serve
  */
-export function leaveOutBroken(house: LoadedHouse, packages: SdkPackages, path: string): LoadedHouse {
+export function leaveOutBroken(loaded: LoadedConfig, packages: SdkPackages, path: string): LoadedConfig {
   const broken = new Map<string, string>();
-  for (const provider of house.file.providers) {
+  for (const provider of loaded.file.providers) {
     const found = isSdk(provider) ? packages.get(packageOf(provider)) : undefined;
     if (typeof found === "string") broken.set(provider.id, found);
   }
-  return leaveOut(house, broken, path);
+  return leaveOut(loaded, broken, path);
 }
 
 /**

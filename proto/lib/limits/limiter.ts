@@ -13,11 +13,11 @@ import {
 } from "./decision.ts";
 import { type KeyUse, KeyUses, charge, decide } from "./local.ts";
 import { SharedLimits, type SharedOptions } from "./shared.ts";
-import { type HouseLimits, type KeyLimits, limitsOf } from "./settings.ts";
+import { type ConfigLimits, type KeyLimits, limitsOf } from "./settings.ts";
 
 export interface LimiterOptions {
   /** Current limits of the configuration file. */
-  readonly house: () => HouseLimits;
+  readonly config: () => ConfigLimits;
   readonly origin: FaultOrigin.GATEWAY | FaultOrigin.INFERENCE;
   readonly registry: Registry;
   /** Redis; without it this process counts by itself. */
@@ -58,7 +58,7 @@ export class Limiter {
   }
 
   enter(caller: Pick<Caller, "keyHash" | "rateLimits">, ask: Ask = openTurn): Admission | Promise<Admission> {
-    const limits = limitsOf(caller, this.#options.house());
+    const limits = limitsOf(caller, this.#options.config());
     const use = this.#uses.of(caller.keyHash, performance.now());
     const asks = ask.turn || hasRate(limits);
     if (!this.#shared?.up || !asks) return this.#enterAlone(caller.keyHash, use, limits, ask);

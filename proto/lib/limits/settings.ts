@@ -14,15 +14,15 @@ export interface KeyLimits {
 }
 
 /** Limits for keys in the section `limits` of the configuration file. */
-export interface HouseLimits {
+export interface ConfigLimits {
   readonly streams_per_key: number;
   readonly requests_per_minute: number | null;
   readonly tokens_per_minute: number | null;
 }
 
 /** A key's own limits take precedence over those of the configuration file. */
-export const limitsOf = ({ rateLimits: own }: Pick<Caller, "rateLimits">, house: HouseLimits): KeyLimits => ({
-  requestsPerMinute: own?.requestsPerMinute ?? house.requests_per_minute ?? undefined,
-  tokensPerMinute: own?.tokensPerMinute ?? house.tokens_per_minute ?? undefined,
-  concurrentRequests: own?.concurrentRequests ?? house.streams_per_key,
+export const limitsOf = ({ rateLimits: own }: Pick<Caller, "rateLimits">, config: ConfigLimits): KeyLimits => ({
+  requestsPerMinute: own?.requestsPerMinute ?? config.requests_per_minute ?? undefined,
+  tokensPerMinute: own?.tokensPerMinute ?? config.tokens_per_minute ?? undefined,
+  concurrentRequests: own?.concurrentRequests ?? config.streams_per_key,
 });

@@ -10,7 +10,7 @@ import { ConfigError } from "../process/environment.ts";
 import { lookOf } from "../process/file-look.ts";
 import type { Logger } from "../log/log.ts";
 import { type Registry, gauge } from "../metrics/metrics.ts";
-import { houseOf } from "./identity.ts";
+import { servicePrefixOf } from "./identity.ts";
 
 /** File names of cert-manager and `kubectl create secret tls`. */
 const files = { cert: "tls.crt", key: "tls.key", ca: "ca.crt" } as const;
@@ -24,7 +24,7 @@ export interface Credentials {
   /** Authorities accepted as signers of peer certificates; several while an authority is being replaced. */
   readonly ca: Buffer;
   /** Prefix of all service names in this trust domain and namespace. */
-  readonly house: string;
+  readonly servicePrefix: string;
   readonly expiresAt: Date;
 }
 
@@ -107,6 +107,6 @@ export class Certificates {
     // Throws when key and certificate do not match, as between two writes.
     createSecureContext(pem);
     const { validTo } = new X509Certificate(pem.cert);
-    return { ...pem, house: houseOf(pem.cert), expiresAt: new Date(validTo) };
+    return { ...pem, servicePrefix: servicePrefixOf(pem.cert), expiresAt: new Date(validTo) };
   }
 }

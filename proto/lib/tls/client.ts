@@ -14,9 +14,9 @@ export interface TlsPeer {
 /** The service name in the certificate counts, not the address: certificates contain no pod addresses. */
 export function tlsPeer(certificates: Certificates, service: ServiceName): TlsPeer {
   const checkServerIdentity = (_host: string, { subjectaltname }: PeerCertificate) =>
-    isOneOf([service], certificates.current.house, subjectaltname)
+    isOneOf([service], certificates.current.servicePrefix, subjectaltname)
       ? undefined
-      : new Error(`not ${service} of this house`);
+      : new Error(`not ${service} of this installation`);
   const verify: VerifyOptions = { checkServerIdentity };
   const provider = new Provider(certificates);
   return {

@@ -13,7 +13,7 @@ const urisOf = (subjectAltName: string | undefined): string[] =>
     .map((name) => name.slice("URI:".length));
 
 /** Prefix of the service names, from the certificate of a process. @throws when it has no service name */
-export function houseOf(certificate: Buffer): string {
+export function servicePrefixOf(certificate: Buffer): string {
   const uris = urisOf(new X509Certificate(certificate).subjectAltName);
   const prefix = uris.map((uri) => form.exec(uri)?.[1]).find((found) => found !== undefined);
   if (prefix === undefined) throw new Error("no SAN of the form spiffe://<trust domain>/ns/<namespace>/sa/<service>");
@@ -21,7 +21,11 @@ export function houseOf(certificate: Buffer): string {
 }
 
 /** True when a verified certificate belongs to one of these services. */
-export function isOneOf(services: readonly ServiceName[], house: string, subjectAltName: string | undefined): boolean {
+export function isOneOf(
+  services: readonly ServiceName[],
+  servicePrefix: string,
+  subjectAltName: string | undefined,
+): boolean {
   const uris = urisOf(subjectAltName);
-  return services.some((service) => uris.includes(`${house}${service}`));
+  return services.some((service) => uris.includes(`${servicePrefix}${service}`));
 }

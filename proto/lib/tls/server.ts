@@ -39,7 +39,7 @@ export function createTlsServer(
   );
   server.on("session", (session: ServerHttp2Session) => {
     const { subjectaltname } = (session.socket as TLSSocket).getPeerCertificate();
-    if (isOneOf(clients, certificates.current.house, subjectaltname)) return;
+    if (isOneOf(clients, certificates.current.servicePrefix, subjectaltname)) return;
     log.warn({ name: subjectaltname }, "a connection was refused: the service in its certificate may not call");
     session.destroy();
   });

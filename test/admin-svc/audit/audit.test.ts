@@ -14,22 +14,22 @@ import { KeyService } from "@sluice/proto/gen/sluice/admin/v1/key_service_pb.js"
 import { KeyKind, hashKey, mintKey } from "@sluice/proto/lib/ids/key.js";
 import { sql } from "kysely";
 import {
-  type AdminHouse,
+  type AdminInstallation,
   addGuardrail,
   addKeys,
   administrate,
   assign,
   bearer,
-  openHouse,
+  openInstallation,
   operator,
   patiently,
-} from "../house.ts";
+} from "../installation.ts";
 
-let house: AdminHouse;
+let installation: AdminInstallation;
 beforeAll(async () => {
-  house = await openHouse();
+  installation = await openInstallation();
 });
-afterAll(() => house?.close());
+afterAll(() => installation?.close());
 
 interface Entry {
   readonly sequence: number;
@@ -46,7 +46,7 @@ async function admin(...args: string[]) {
   let stdout = "";
   let stderr = "";
   const code = await runCli(args, {
-    databaseUrl: house.databaseUrl,
+    databaseUrl: installation.databaseUrl,
     stdout: { write: (text: string) => (stdout += text) },
     stderr: { write: (text: string) => (stderr += text) },
   });
@@ -60,22 +60,24 @@ async function entries(target: string): Promise<Entry[]> {
 }
 
 const own = async (): Promise<AuditState> => {
-  const state = (await auditStates(house.database)).find(({ workspaceId }) => workspaceId === defaultWorkspaceId);
+  const state = (await auditStates(installation.database)).find(
+    ({ workspaceId }) => workspaceId === defaultWorkspaceId,
+  );
   if (!state) throw new Error("the default workspace is gone");
   return state;
 };
 
 describe("entries", () => {
   test("an entry of a key has author, action, values before and after, request and generation", async () => {
-    const caller = hashKey(house.managementKey);
-    const metadata = bearer(house.managementKey);
+    const caller = hashKey(installation.managementKey);
+    const metadata = bearer(installation.managementKey);
     metadata.set("x-request-id", "req_audit");
-    const made = await administrate(house, KeyService.method.createKey, { name: "k", limitUsd: "5" }, metadata);
+    const made = await administrate(installation, KeyService.method.createKey, { name: "k", limitUsd: "5" }, metadata);
     const hash = made.key?.hash ?? "";
     const change = { key: { hash, name: "l", limitUsd: "7" }, updateMask: { paths: ["name", "limit_usd"] } };
-    await administrate(house, KeyService.method.updateKey, change);
-    const { generation } = await administrate(house, KeyService.method.deleteKey, { keyHash: hash });
-    await administrate(house, KeyService.method.deleteKey, { keyHash: hash });
+    await administrate(installation, KeyService.method.updateKey, change);
+    const { generation } = await administrate(installation, KeyService.method.deleteKey, { keyHash: hash });
+    await administrate(installation, KeyService.method.deleteKey, { keyHash: hash });
     expect(await entries(hash)).toMatchObject([
       {
         actor: caller,
@@ -97,23 +99,26 @@ describe("entries", () => {
   });
 
   test("a bulk's entry lists its keys, grouped by their previous guardrail", async () => {
-    const [first, second] = [await addGuardrail(house.database), await addGuardrail(house.database)];
-    const [held, free, there] = (await addKeys(house.database, 3)) as [string, string, string];
-    await assign(house.client, first, [held], bearer(house.managementKey));
-    await assign(house.client, second, [there], bearer(house.managementKey));
-    await assign(house.client, second, [held, free, there], bearer(house.managementKey));
+    const [first, second] = [await addGuardrail(installation.database), await addGuardrail(installation.database)];
+    const [held, free, there] = (await addKeys(installation.database, 3)) as [string, string, string];
+    await assign(installation.client, first, [held], bearer(installation.managementKey));
+    await assign(installation.client, second, [there], bearer(installation.managementKey));
+    await assign(installation.client, second, [held, free, there], bearer(installation.managementKey));
     expect((await entries(second)).at(-1)).toMatchObject({
       action: "guardrails.assign",
       before: { [first]: [held], none: [free] },
       after: { count: 3 },
     });
-    await administrate(house, GuardrailService.method.unassignKeys, { guardrailId: second, keyHashes: [free, "x"] });
+    await administrate(installation, GuardrailService.method.unassignKeys, {
+      guardrailId: second,
+      keyHashes: [free, "x"],
+    });
     expect((await entries(second)).at(-1)).toMatchObject({
       action: "guardrails.unassign",
       before: { [second]: [free] },
       after: { count: 1 },
     });
-    await administrate(house, GuardrailService.method.deleteGuardrail, { guardrailId: second });
+    await administrate(installation, GuardrailService.method.deleteGuardrail, { guardrailId: second });
     const deleted = (await entries(second)).at(-1);
     expect(deleted).toMatchObject({ action: "guardrails.delete", after: null });
     expect(new Set(deleted?.before?.["key_hashes"] as string[])).toEqual(new Set([held, there]));
@@ -121,7 +126,7 @@ describe("entries", () => {
 
   test("guardrails and end users have entries, over RPC and from the command line", async () => {
     const contentFilters = [{ pattern: "x", label: "", action: FilterAction.BLOCK }];
-    const { guardrail } = await administrate(house, GuardrailService.method.createGuardrail, {
+    const { guardrail } = await administrate(installation, GuardrailService.method.createGuardrail, {
       name: "g",
       contentFilters,
     });
@@ -132,7 +137,7 @@ describe("entries", () => {
       { actor: "cli", action: "guardrails.update", before: { name: "g" }, after: { name: "h" }, request_id: null },
     ]);
     await admin("end-users", "create", "alice");
-    await administrate(house, EndUserService.method.updateEndUser, { user: "alice", isActive: false });
+    await administrate(installation, EndUserService.method.updateEndUser, { user: "alice", isActive: false });
     expect(await entries("alice")).toMatchObject([
       { actor: "cli", action: "end-users.create", after: { is_active: true } },
       { action: "end-users.update", before: { is_active: true }, after: { is_active: false } },
@@ -140,7 +145,7 @@ describe("entries", () => {
   });
 
   test("the first start, a rotation and a separate workspace have entries", async () => {
-    const [first] = await entries(hashKey(house.managementKey));
+    const [first] = await entries(hashKey(installation.managementKey));
     expect(first).toMatchObject({ sequence: 1, actor: "bootstrap", action: "keys.create" });
     const { stdout } = await admin("keys", "create", "--name", "r", "--json");
     const { hash } = JSON.parse(stdout) as { hash: string };
@@ -170,18 +175,21 @@ describe("entries", () => {
 
   test("entries contain no key, and appear together with the change or not at all", async () => {
     const key = mintKey(KeyKind.INFERENCE);
-    await createKey(house.database, operator(), { name: "secret", key });
+    await createKey(installation.database, operator(), { name: "secret", key });
     const rotated = JSON.parse((await admin("keys", "rotate", hashKey(key), "--json")).stdout) as { key: string };
-    const { rows } = await sql<{ text: string }>`select audit_log::text as text from audit_log`.execute(house.database);
+    const { rows } = await sql<{ text: string }>`select audit_log::text as text from audit_log`.execute(
+      installation.database,
+    );
     const log = rows.map(({ text }) => text).join("\n");
-    for (const secret of [key, rotated.key, house.managementKey]) expect(log).not.toContain(secret.slice(10, -4));
+    for (const secret of [key, rotated.key, installation.managementKey])
+      expect(log).not.toContain(secret.slice(10, -4));
     await sql`alter table audit_log add constraint refused check (action <> 'keys.create') not valid`.execute(
-      house.database,
+      installation.database,
     );
     const refused = mintKey(KeyKind.INFERENCE);
-    await expect(createKey(house.database, operator(), { name: "n", key: refused })).rejects.toThrow("refused");
-    await sql`alter table audit_log drop constraint refused`.execute(house.database);
-    const found = await house.database
+    await expect(createKey(installation.database, operator(), { name: "n", key: refused })).rejects.toThrow("refused");
+    await sql`alter table audit_log drop constraint refused`.execute(installation.database);
+    const found = await installation.database
       .selectFrom("api_keys")
       .where("hash", "=", hashKey(refused))
       .selectAll()
@@ -192,13 +200,18 @@ describe("entries", () => {
 
 describe("verify", () => {
   test("a log with many concurrent writers passes", async () => {
-    const guardrails = await Promise.all(Array.from({ length: 4 }, () => addGuardrail(house.database)));
-    const keyHashes = await addKeys(house.database, 40);
+    const guardrails = await Promise.all(Array.from({ length: 4 }, () => addGuardrail(installation.database)));
+    const keyHashes = await addKeys(installation.database, 40);
     const before = await own();
     await Promise.all(
       Array.from({ length: 40 }, (_, n) =>
         patiently(() =>
-          assign(house.client, guardrails[n % 4] as string, keyHashes.slice(n % 20), bearer(house.managementKey)),
+          assign(
+            installation.client,
+            guardrails[n % 4] as string,
+            keyHashes.slice(n % 20),
+            bearer(installation.managementKey),
+          ),
         ),
       ),
     );
@@ -222,7 +235,7 @@ describe("verify", () => {
       ["5", "6"],
     ],
   ])("detects %s", async (_, tampering, wrong) => {
-    await house.database
+    await installation.database
       .transaction()
       .execute(async (transaction) => {
         await tampering.execute(transaction);
@@ -237,7 +250,7 @@ describe("verify", () => {
   test("a truncated log fails with exit code 1", async () => {
     const { sequence } = await own();
     await sql`delete from audit_log where workspace_id = ${defaultWorkspaceId} and sequence = ${sequence}`.execute(
-      house.database,
+      installation.database,
     );
     const { code, stdout, stderr } = await admin("audit", "verify", "--json");
     expect(code).toBe(1);

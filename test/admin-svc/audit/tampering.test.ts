@@ -11,7 +11,7 @@ import { migrationLimits, openDatabase } from "@sluice/admin-svc/store/postgres/
 import { openLog } from "@sluice/proto/lib/log/log.js";
 import { type Kysely, type RawBuilder, type Transaction, sql } from "kysely";
 import { type TestDatabase, createDatabase } from "../../support/database.ts";
-import { addWorkspace, operator } from "../house.ts";
+import { addWorkspace, operator } from "../installation.ts";
 
 let created: TestDatabase;
 let database: Kysely<Database>;

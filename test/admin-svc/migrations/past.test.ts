@@ -9,7 +9,7 @@ import { migrationLimits, openDatabase } from "@sluice/admin-svc/store/postgres/
 import { type Kysely, Migrator, sql } from "kysely";
 import { type TestDatabase, createDatabase } from "../../support/database.ts";
 import { eventually } from "../../support/processes.ts";
-import { openHouse } from "../house.ts";
+import { openInstallation } from "../installation.ts";
 import { fillPast, insertCallsOfBefore } from "../../support/ledger/past.ts";
 
 const calls = 3_000;
@@ -153,7 +153,7 @@ test("past records are filled into turns and sums batch by batch, and match them
 });
 
 test("a running admin-svc fills the past by itself", async () => {
-  const house = await openHouse(async (url) => {
+  const installation = await openInstallation(async (url) => {
     const own = openDatabase(url, migrationLimits, () => {});
     await migrateTo("0018_fusion_calls", own);
     await insertCallsOfBefore(own, 300);
@@ -161,10 +161,10 @@ test("a running admin-svc fills the past by itself", async () => {
     return url;
   });
   try {
-    await eventually(async () => (await pendingBackfills(house.database)).length === 0);
-    await eventually(async () => (await ledgerState(house.database)).turns === 100);
-    expect((await ledgerState(house.database)).wrongSums).toEqual([]);
+    await eventually(async () => (await pendingBackfills(installation.database)).length === 0);
+    await eventually(async () => (await ledgerState(installation.database)).turns === 100);
+    expect((await ledgerState(installation.database)).wrongSums).toEqual([]);
   } finally {
-    await house.close();
+    await installation.close();
   }
 });

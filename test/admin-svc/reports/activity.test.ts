@@ -15,7 +15,7 @@ import { CallOperation, CallPayer, type UsageRecord } from "@sluice/proto/gen/sl
 import { type Kysely, Migrator, sql } from "kysely";
 import { type TestDatabase, createDatabase } from "../../support/database.ts";
 import { Random } from "../../fuzz/random.ts";
-import { addKeys, addWorkspace } from "../house.ts";
+import { addKeys, addWorkspace } from "../installation.ts";
 import { usageRecord } from "../usage.ts";
 
 let created: TestDatabase;

@@ -10,24 +10,24 @@ import { hashKey } from "@sluice/proto/lib/ids/key.js";
 import { sql } from "kysely";
 import pg from "pg";
 import { eventually } from "../../support/processes.ts";
-import { type AdminHouse, addKey, administrate, openHouse, resolveKey } from "../house.ts";
+import { type AdminInstallation, addKey, administrate, openInstallation, resolveKey } from "../installation.ts";
 
-let house: AdminHouse;
+let installation: AdminInstallation;
 let holder: pg.Client;
 beforeAll(async () => {
-  house = await openHouse();
-  holder = new pg.Client({ connectionString: house.databaseUrl });
+  installation = await openInstallation();
+  holder = new pg.Client({ connectionString: installation.databaseUrl });
   await holder.connect();
 });
 afterAll(async () => {
   await holder.end();
-  await house.close();
+  await installation.close();
 });
 
 const waitingStatements = async (): Promise<number> => {
   const { rows } = await sql<{ count: number }>`
     select count(*)::int as count from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`.execute(
-    house.database,
+    installation.database,
   );
   return rows[0]?.count ?? 0;
 };
@@ -35,7 +35,8 @@ const waitingStatements = async (): Promise<number> => {
 /** Makes reports of turns wait for the end of the work. */
 async function whileReportsWait(work: () => Promise<void>): Promise<void> {
   await holder.query("begin; lock table turns in access exclusive mode");
-  const reload = () => administrate(house, UsageService.method.listGenerations, {}).catch((error: unknown) => error);
+  const reload = () =>
+    administrate(installation, UsageService.method.listGenerations, {}).catch((error: unknown) => error);
   const reloading = Array.from({ length: 8 }, reload);
   try {
     await eventually(async () => (await waitingStatements()) >= 2);
@@ -47,11 +48,11 @@ async function whileReportsWait(work: () => Promise<void>): Promise<void> {
 }
 
 test("keys are resolved and administered while a console reloads slow reports", async () => {
-  const keys = await Promise.all(Array.from({ length: 20 }, () => addKey(house.database)));
+  const keys = await Promise.all(Array.from({ length: 20 }, () => addKey(installation.database)));
   await whileReportsWait(async () => {
-    const resolved = await Promise.all(keys.map((key) => resolveKey(house.client, hashKey(key))));
+    const resolved = await Promise.all(keys.map((key) => resolveKey(installation.client, hashKey(key))));
     expect(resolved.map(({ caller }) => caller?.keyHash)).toEqual(keys.map(hashKey));
-    await expect(administrate(house, UsageService.method.getCredits, {})).resolves.toBeDefined();
+    await expect(administrate(installation, UsageService.method.getCredits, {})).resolves.toBeDefined();
   });
 });
 
@@ -66,7 +67,7 @@ test("every list, search and sum takes a slot, and is refused with a Retry-After
     const answers = await Promise.all(
       reports.map(async (method) => [
         method.name,
-        await administrate(house, method, {}).catch((error: unknown) => error),
+        await administrate(installation, method, {}).catch((error: unknown) => error),
       ]),
     );
     const refused = {
@@ -86,7 +87,7 @@ const report = (workspaceId: string) => ({
 });
 
 test("a slow report is refused with advice to shorten it, and frees its slot", async () => {
-  const database = openDatabase(house.databaseUrl, reportLimits, () => {});
+  const database = openDatabase(installation.databaseUrl, reportLimits, () => {});
   const gate = new Reports(database);
   try {
     const slow = () => gate.run(report("one"), (connection) => sql`select pg_sleep(60)`.execute(connection));

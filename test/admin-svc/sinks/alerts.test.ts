@@ -9,7 +9,7 @@ import { TurnOutcome, type TurnRecord, TurnRecordSchema } from "@sluice/proto/ge
 import { type AlertSettings, alerts as alertsSchema } from "@sluice/proto/config/sinks/alerts.js";
 import { noSinks } from "@sluice/proto/config/sinks/sinks.js";
 import type { JsonObject } from "@sluice/proto/lib/validation/fields.js";
-import { addGuardrail } from "../house.ts";
+import { addGuardrail } from "../installation.ts";
 import { usageRecord } from "../usage.ts";
 import { Replicas } from "./replicas.ts";
 import { ScriptedSink, type Taken, accept, refuse } from "./scripted-sink.ts";

@@ -12,7 +12,7 @@ import { noSinks } from "@sluice/proto/config/sinks/sinks.js";
 import type { JsonObject } from "@sluice/proto/lib/validation/fields.js";
 import { version } from "@sluice/proto/lib/process/version.js";
 import { validate } from "../../support/answers/published.ts";
-import { addWorkspace } from "../house.ts";
+import { addWorkspace } from "../installation.ts";
 import { usageRecord } from "../usage.ts";
 import { Replicas } from "./replicas.ts";
 import { isSignedForS3 } from "./s3-signature.ts";

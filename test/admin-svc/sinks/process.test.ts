@@ -16,7 +16,7 @@ import { runCli } from "@sluice/admin-svc/cli.js";
 import { loadSinks } from "@sluice/proto/config/sinks/sinks.js";
 import { call, dial, serviceMetadata } from "@sluice/proto/lib/rpc/dial.js";
 import { eventually, programIn, root } from "../../support/processes.ts";
-import { serviceToken, timeoutMs } from "../house.ts";
+import { serviceToken, timeoutMs } from "../installation.ts";
 import { usageRecord } from "../usage.ts";
 import { Replicas } from "./replicas.ts";
 import { ScriptedSink, type Taken, accept, hang } from "./scripted-sink.ts";

@@ -15,7 +15,7 @@ import { openLog } from "@sluice/proto/lib/log/log.js";
 import { Registry } from "@sluice/proto/lib/metrics/metrics.js";
 import type { Kysely } from "kysely";
 import { createDatabase } from "../../support/database.ts";
-import { operator } from "../house.ts";
+import { operator } from "../installation.ts";
 
 const limits = { ...writeLimits, connectTimeoutMs: 60_000, statementTimeoutMs: 0, lockTimeoutMs: 0 };
 

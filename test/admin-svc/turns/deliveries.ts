@@ -13,7 +13,7 @@ import {
   UsageRecordSchema,
 } from "@sluice/proto/gen/sluice/admin/v1/ledger_service_pb.js";
 import { call, serviceMetadata } from "@sluice/proto/lib/rpc/dial.js";
-import { type AdminHouse, patiently, serviceToken, timeoutMs } from "../house.ts";
+import { type AdminInstallation, patiently, serviceToken, timeoutMs } from "../installation.ts";
 import { usageRecord } from "../usage.ts";
 
 export interface Delivery {
@@ -21,7 +21,7 @@ export interface Delivery {
   readonly turns: readonly TurnRecord[];
 }
 
-export const deliver = ({ client }: AdminHouse, { calls, turns }: Delivery): Promise<unknown> => {
+export const deliver = ({ client }: AdminInstallation, { calls, turns }: Delivery): Promise<unknown> => {
   const request = create(RecordUsageRequestSchema, {
     recordsJson: calls.map((each) => Buffer.from(toJsonString(UsageRecordSchema, each))),
     turnsJson: turns.map((each) => Buffer.from(toJsonString(TurnRecordSchema, each))),

@@ -10,26 +10,27 @@ import { TurnOutcome } from "@sluice/proto/gen/sluice/admin/v1/ledger_service_pb
 import { seriesUnits } from "@sluice/proto/contract/records/usage-series.js";
 import { type Transaction, sql } from "kysely";
 import { eventually } from "../../support/processes.ts";
-import { type AdminHouse, addWorkspace, openHouse, operator } from "../house.ts";
+import { type AdminInstallation, addWorkspace, openInstallation, operator } from "../installation.ts";
 import { Process, deliver, startMs } from "./deliveries.ts";
 
-let house: AdminHouse;
+let installation: AdminInstallation;
 beforeAll(async () => {
-  house = await openHouse();
+  installation = await openInstallation();
 });
-afterAll(() => house?.close());
+afterAll(() => installation?.close());
 
-const changes = async (): Promise<number> => (await sql`select from usage_changes`.execute(house.database)).rows.length;
+const changes = async (): Promise<number> =>
+  (await sql`select from usage_changes`.execute(installation.database)).rows.length;
 const hasNone = async (): Promise<boolean> => (await changes()) === 0;
 const stateOf = async () => {
-  const { gaps, wrongSums } = await ledgerState(house.database);
+  const { gaps, wrongSums } = await ledgerState(installation.database);
   return { gaps, wrongSums };
 };
 const whole = { gaps: [], wrongSums: [] };
 
 async function deliverTurns(process: Process, count: number, fields: object = {}): Promise<void> {
   const ids = Array.from({ length: count }, () => `gen-${randomUUID()}`);
-  await deliver(house, {
+  await deliver(installation, {
     calls: ids.map((generationId) => process.call({ generationId, openedAtMs: BigInt(startMs), ...fields })),
     turns: ids.map((generationId) => process.turn({ generationId, ...fields })),
   });
@@ -70,12 +71,12 @@ test("series equal the ledger while batches land and several processes add to th
   ).finally(() => (progress.over = true));
   const folding = Promise.all(
     [1, 2].map(async () => {
-      while (!progress.over) await tryFold(house.database);
+      while (!progress.over) await tryFold(installation.database);
     }),
   );
   let moments = 0;
   while (!progress.over || moments < 3) {
-    const { series, ledger } = await house.database
+    const { series, ledger } = await installation.database
       .transaction()
       .setIsolationLevel("repeatable read")
       .execute(figuresOf);
@@ -94,15 +95,15 @@ test("two processes folding one turn at once count it once", async () => {
     await Promise.all([
       ...Array.from({ length: 3 }, () => {
         const process = new Process();
-        return deliver(house, { calls: [process.call({ ...common, turnId: randomUUID() })], turns: [] });
+        return deliver(installation, { calls: [process.call({ ...common, turnId: randomUUID() })], turns: [] });
       }),
-      deliver(house, {
+      deliver(installation, {
         calls: [],
         turns: [new Process().turn({ ...common, outcome: TurnOutcome.FAILED, httpStatus: 502 })],
       }),
     ]);
   }
-  await house.database.transaction().execute(foldAll);
+  await installation.database.transaction().execute(foldAll);
   expect(await stateOf()).toEqual(whole);
 });
 
@@ -114,7 +115,7 @@ test("a batch with a late commit is counted, and a rolled-back batch is not", as
         'input_tokens', 0, 'cached_tokens', 0, 'output_tokens', 0, 'reasoning_tokens', 0))).*
       from (select turns as turn from turns limit 1) as one`.execute(transaction);
   await eventually(hasNone);
-  const late = house.database.transaction().execute(async (transaction) => {
+  const late = installation.database.transaction().execute(async (transaction) => {
     await copy(transaction);
     await deliverTurns(new Process(), 2);
     await eventually(hasNone);
@@ -122,7 +123,7 @@ test("a batch with a late commit is counted, and a rolled-back batch is not", as
   await late;
   expect(await stateOf()).toEqual(whole);
   await expect(
-    house.database.transaction().execute(async (transaction) => {
+    installation.database.transaction().execute(async (transaction) => {
       await copy(transaction);
       throw new Error("rolled back");
     }),
@@ -132,26 +133,26 @@ test("a batch with a late commit is counted, and a rolled-back batch is not", as
 });
 
 test("an end user is erased during deliveries, and the sums equal the records", async () => {
-  const workspaceId = await addWorkspace(house.database);
+  const workspaceId = await addWorkspace(installation.database);
   const fields = { workspaceId, user: "u-9", openedAtMs: BigInt(Date.now()) };
   const process = new Process();
   await deliverTurns(process, 5, fields);
   const landing = (async () => {
     for (let batch = 0; batch < 6; batch++) await deliverTurns(process, 5, fields);
   })();
-  await eraseEndUser(house.database, operator(workspaceId), "u-9", () => {});
+  await eraseEndUser(installation.database, operator(workspaceId), "u-9", () => {});
   await landing;
-  const { records } = await eraseEndUser(house.database, operator(workspaceId), "u-9", () => {});
+  const { records } = await eraseEndUser(installation.database, operator(workspaceId), "u-9", () => {});
   expect(records).toBeLessThanOrEqual(30);
   expect(await stateOf()).toEqual(whole);
   const { rows } = await sql`select from usage_sums where value = 'u-9' and workspace_id = ${workspaceId}`.execute(
-    house.database,
+    installation.database,
   );
   expect(rows).toEqual([]);
 });
 
 test("unfinished work of a dead process is added by the next one", async () => {
-  const dying = house.database.transaction().execute(async (transaction) => {
+  const dying = installation.database.transaction().execute(async (transaction) => {
     await foldAll(transaction);
     await deliverTurns(new Process(), 2);
     await foldAll(transaction);

@@ -15,19 +15,19 @@ import {
 import { decimal, pico } from "@sluice/proto/lib/ledger/money.js";
 import fc from "../../support/properties.ts";
 import { sql } from "kysely";
-import { type AdminHouse, openHouse } from "../house.ts";
+import { type AdminInstallation, openInstallation } from "../installation.ts";
 import { usageRecord } from "../usage.ts";
 import { type Delivery, Process, deliver, startMs, turnRecord } from "./deliveries.ts";
 
-let house: AdminHouse;
+let installation: AdminInstallation;
 beforeAll(async () => {
-  house = await openHouse();
+  installation = await openInstallation();
 });
-afterAll(() => house.close());
+afterAll(() => installation.close());
 
 const hourMs = 3_600_000;
 const stateOf = async () => {
-  const { gaps, wrongSums } = await ledgerState(house.database);
+  const { gaps, wrongSums } = await ledgerState(installation.database);
   return { gaps, wrongSums };
 };
 
@@ -93,10 +93,10 @@ test("calls and turns are accepted in any order, repeated, and in parts", async 
         }
         for (const [index, batch] of batches.entries()) {
           // Sent twice at once, like after a slow first call, and again with the batch before.
-          await Promise.all([deliver(house, batch), deliver(house, batch)]);
+          await Promise.all([deliver(installation, batch), deliver(installation, batch)]);
           const before = batches[index - 1];
           if (before)
-            await deliver(house, {
+            await deliver(installation, {
               calls: [...before.calls, ...batch.calls],
               turns: [...before.turns, ...batch.turns],
             });
@@ -104,7 +104,11 @@ test("calls and turns are accepted in any order, repeated, and in parts", async 
         expect(await stateOf()).toEqual({ gaps: [], wrongSums: [] });
         for (const key of ["a", "b"] as const) {
           const own = turns.filter((turn) => turn.key === key);
-          const rows = await listTurns(house.database, { workspaceId: defaultWorkspaceId, keyHash: keys[key] }, 100);
+          const rows = await listTurns(
+            installation.database,
+            { workspaceId: defaultWorkspaceId, keyHash: keys[key] },
+            100,
+          );
           const spent = rows.reduce((sum, { cost_usd: cost }) => sum + pico(cost), 0n);
           expect([rows.length, spent]).toEqual([
             own.length,
@@ -119,13 +123,13 @@ test("calls and turns are accepted in any order, repeated, and in parts", async 
 });
 
 test("processes deliver at the same time", async () => {
-  const before = (await ledgerState(house.database)).turns;
+  const before = (await ledgerState(installation.database)).turns;
   const processes = Array.from({ length: 6 }, () => new Process());
   await Promise.all(
     processes.map(async (process) => {
       for (let batch = 0; batch < 5; batch++) {
         const ids = Array.from({ length: 20 }, () => `gen-${randomUUID()}`);
-        await deliver(house, {
+        await deliver(installation, {
           calls: ids.map((generationId) => process.call({ generationId })),
           turns: ids.map((generationId) => process.turn({ generationId })),
         });
@@ -133,7 +137,7 @@ test("processes deliver at the same time", async () => {
     }),
   );
   expect(await stateOf()).toEqual({ gaps: [], wrongSums: [] });
-  expect((await ledgerState(house.database)).turns - before).toBe(600);
+  expect((await ledgerState(installation.database)).turns - before).toBe(600);
 });
 
 test("a lost call gives its turn's outcome until a record of the turn arrives", async () => {
@@ -141,12 +145,12 @@ test("a lost call gives its turn's outcome until a record of the turn arrives", 
   const generationId = `gen-${randomUUID()}`;
   const keyHash = "e".repeat(64);
   const common = { generationId, keyHash };
-  await deliver(house, {
+  await deliver(installation, {
     calls: [process.call({ ...common, status: AttemptStatus.LOST, httpStatus: 502 })],
     turns: [],
   });
   const shown = async () => {
-    const [row] = await listTurns(house.database, { workspaceId: defaultWorkspaceId, keyHash }, 1);
+    const [row] = await listTurns(installation.database, { workspaceId: defaultWorkspaceId, keyHash }, 1);
     return row;
   };
   expect(await shown()).toMatchObject({
@@ -156,7 +160,7 @@ test("a lost call gives its turn's outcome until a record of the turn arrives", 
     requested_model: null,
   });
   const { FAILED } = TurnOutcome;
-  await deliver(house, {
+  await deliver(installation, {
     calls: [],
     turns: [process.turn({ ...common, outcome: FAILED, httpStatus: 503, errorType: "provider_unavailable" })],
   });
@@ -170,9 +174,11 @@ test("a process given up on does not change a turn answered by another one, in e
     const answered = new Process().turn({ ...common, durationMs: 700 });
     const left = new Process().turn({ ...common, durationMs: 9_000, outcome: TurnOutcome.CANCELLED, httpStatus: 499 });
     for (const turn of isEarly ? [left, answered] : [answered, left])
-      await deliver(house, { calls: [], turns: [turn] });
+      await deliver(installation, { calls: [], turns: [turn] });
     const { rows } = await sql<{ outcome: string; duration_ms: string }>`
-      select outcome, duration_ms from turns where generation_id = ${common.generationId}`.execute(house.database);
+      select outcome, duration_ms from turns where generation_id = ${common.generationId}`.execute(
+      installation.database,
+    );
     expect(rows).toEqual([{ outcome: "completed", duration_ms: "700" }]);
   }
 });
@@ -182,15 +188,15 @@ test("the operator's own cost is no part of a turn", async () => {
   const generationId = `gen-${randomUUID()}`;
   const keyHash = "f".repeat(64);
   const judged = { generationId, keyHash, operation: CallOperation.JUDGE, payer: CallPayer.OPERATOR };
-  await deliver(house, { calls: [process.call(judged), process.call({ generationId, keyHash })], turns: [] });
-  const rows = await listTurns(house.database, { workspaceId: defaultWorkspaceId, keyHash }, 2);
+  await deliver(installation, { calls: [process.call(judged), process.call({ generationId, keyHash })], turns: [] });
+  const rows = await listTurns(installation.database, { workspaceId: defaultWorkspaceId, keyHash }, 2);
   expect(rows).toMatchObject([{ attempts: 1, cost_usd: "0.000123456789", operation: "turn" }]);
 });
 
 test("calls stored by an admin-svc older than turns are added by a repair, once", async () => {
   const keyHash = "d".repeat(64);
   const stored = usageRecord({ keyHash });
-  await deliver(house, { calls: [stored], turns: [] });
+  await deliver(installation, { calls: [stored], turns: [] });
   // An earlier build names neither turns nor the column, and adds to the sums of key and workspace.
   await sql`
     insert into usage_records (
@@ -199,20 +205,20 @@ test("calls stored by an admin-svc older than turns are added by a repair, once"
     )
     select turn_id, 2, gen_random_uuid(), 1, instance, workspace_id, key_hash, generation_id, request_id, opened_at, duration_ms, model,
       provider, upstream_model, service_tier, status, http_status, is_estimated, cost_usd, streamed
-    from usage_records where turn_id = ${stored.turnId}`.execute(house.database);
+    from usage_records where turn_id = ${stored.turnId}`.execute(installation.database);
   await sql`update key_days set cost_usd = 2 * cost_usd, attempts = 2 where key_hash = ${keyHash}`.execute(
-    house.database,
+    installation.database,
   );
   await sql`update workspace_days set cost_usd = cost_usd + 0.000123456789, attempts = attempts + 1
-    where day = (select day from key_days where key_hash = ${keyHash})`.execute(house.database);
+    where day = (select day from key_days where key_hash = ${keyHash})`.execute(installation.database);
   expect((await stateOf()).wrongSums).not.toEqual([]);
-  expect([await addCallsApart(house.database), await addCallsApart(house.database)]).toEqual([1, 0]);
+  expect([await addCallsApart(installation.database), await addCallsApart(installation.database)]).toEqual([1, 0]);
   expect(await stateOf()).toEqual({ gaps: [], wrongSums: [] });
 });
 
 test("a missing record of a turn is reported", async () => {
   const lost = turnRecord({ sequence: 4n });
-  await deliver(house, { calls: [], turns: [lost] });
+  await deliver(installation, { calls: [], turns: [lost] });
   expect((await stateOf()).gaps).toMatchObject([{ bootId: lost.bootId, missing: 3 }]);
 });
 
@@ -220,7 +226,7 @@ test("values beyond the limit are summed together, and percentiles are near the 
   const process = new Process();
   const openedAtMs = BigInt(Date.parse("2025-01-01T00:00:00Z"));
   const latencies = Array.from({ length: 100 }, (_, index) => 10 * (index + 1));
-  await deliver(house, {
+  await deliver(installation, {
     calls: [],
     turns: latencies.map((durationMs, index) =>
       process.turn({
@@ -233,7 +239,7 @@ test("values beyond the limit are summed together, and percentiles are near the 
   });
   const period = { from: new Date("2025-01-01T00:00:00Z"), to: new Date("2025-01-02T00:00:00Z") };
   const ask = (by: "door" | undefined, limit: number) =>
-    usageSeries(house.database, { workspaceId: defaultWorkspaceId, step: "day", by, limit, ...period });
+    usageSeries(installation.database, { workspaceId: defaultWorkspaceId, step: "day", by, limit, ...period });
   const [, , ...totals] = await ask("door", 1);
   expect(totals.map(({ value, requests }) => [value, requests])).toEqual([
     ["chat", "34"],

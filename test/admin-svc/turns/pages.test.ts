@@ -6,15 +6,15 @@ import { type TurnFilter, listTurns, turnsQuery } from "@sluice/admin-svc/store/
 import { seriesUnits } from "@sluice/proto/contract/records/usage-series.js";
 import { usageSeries } from "@sluice/admin-svc/store/ledger/series.js";
 import { type RawBuilder, sql } from "kysely";
-import { type AdminHouse, openHouse } from "../house.ts";
+import { type AdminInstallation, openInstallation } from "../installation.ts";
 
 const rows = 100_000;
 /** Page limit for rows that each lie on a separate page of the table, plus as many index steps. */
 const maxPages = 500;
 
-let house: AdminHouse;
+let installation: AdminInstallation;
 beforeAll(async () => {
-  house = await openHouse();
+  installation = await openInstallation();
   await sql`
     insert into turns
     select 'gen-' || lpad(n::text, 7, '0'), md5((n % 50)::text) || md5((n % 50)::text), ${defaultWorkspaceId}, 'req_' || n,
@@ -25,10 +25,10 @@ beforeAll(async () => {
       case when n % 500 = 0 then 'refused' else 'completed' end, case when n % 500 = 0 then 403 else 200 end, null,
       case when n % 500 = 0 then 'g-' || (n % 3) end, null, 'stop', false, case when n % 7 = 0 then 'u-' || (n % 900) end,
       case when n % 7 = 0 then 's-' || (n % 9000) end, null, 1, 1, 0.000123456789, 10, 0, 20, 0, false, 1, true
-    from generate_series(1, ${sql.lit(rows)}) as n`.execute(house.database);
-  await sql`vacuum analyze turns`.execute(house.database);
+    from generate_series(1, ${sql.lit(rows)}) as n`.execute(installation.database);
+  await sql`vacuum analyze turns`.execute(installation.database);
 }, 300_000);
-afterAll(() => house?.close());
+afterAll(() => installation?.close());
 
 interface Plan {
   readonly "Shared Hit Blocks": number;
@@ -56,7 +56,7 @@ const filters: readonly [string, Omit<TurnFilter, "workspaceId">][] = [
 
 async function pagesRead(query: RawBuilder<unknown>): Promise<number> {
   const { rows: explained } = await sql<{ "QUERY PLAN": readonly { Plan: Plan }[] }>`
-    explain (analyze, buffers, format json) ${query}`.execute(house.database);
+    explain (analyze, buffers, format json) ${query}`.execute(installation.database);
   const plans = explained.flatMap((row) => row["QUERY PLAN"]).map(({ Plan }) => Plan);
   expect(plans).toHaveLength(1);
   return plans.reduce((sum, plan) => sum + plan["Shared Hit Blocks"] + plan["Shared Read Blocks"], 0);
@@ -73,10 +73,13 @@ test.each(filters)("a page by %s reads a bounded number of table pages", async (
 test("consecutive pages show every turn once", async () => {
   const filter = { workspaceId: defaultWorkspaceId, status: 403 };
   const seen: string[] = [];
-  for (let page = await listTurns(house.database, filter, 30); page.length > 0; ) {
+  for (let page = await listTurns(installation.database, filter, 30); page.length > 0; ) {
     seen.push(...page.map(({ generation_id: id }) => id));
     const last = page.at(-1) as (typeof page)[number];
-    page = await listTurns(house.database, filter, 30, { openedAt: last.opened_at, generationId: last.generation_id });
+    page = await listTurns(installation.database, filter, 30, {
+      openedAt: last.opened_at,
+      generationId: last.generation_id,
+    });
   }
   expect([seen.length, new Set(seen).size]).toEqual([rows / 500, rows / 500]);
   expect(seen).toEqual(seen.toSorted((a, b) => (a < b ? 1 : -1)));
@@ -95,9 +98,9 @@ test("a series reads sums, and no turn", async () => {
     insert into usage_sums
     select ${workspaceId}, unit, step, timestamptz '2026-01-01 00:00Z' + start * interval '1 hour', value, 5 * count(*) * values, 1, 5, 0.5, 1, 1, 1, 1, 0, 0
     from hours cross join lateral (values ('hour', h), ('day', ${day})) as steps (step, start)
-    group by unit, step, start, value, values`.execute(house.database);
+    group by unit, step, start, value, values`.execute(installation.database);
   for (const by of seriesUnits) {
-    const series = await usageSeries(house.database, {
+    const series = await usageSeries(installation.database, {
       workspaceId,
       step: "hour",
       by,

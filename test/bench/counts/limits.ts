@@ -4,7 +4,7 @@
  * counts are higher than under load. A request's counts do not depend on how busy the machine is, but the deliveries of usage
  * records follow the clock: ten times as slow, they add up to 3 promises and 3 KB to a request.
  */
-import type { CountedService } from "./counted-house.ts";
+import type { CountedService } from "./counted-installation.ts";
 import { type CountedLoad, countedLoads } from "./measure.ts";
 
 export interface CountLimits {

@@ -5,7 +5,7 @@ import type { LoadCommands } from "../roles/load.ts";
 import type { MockCommands } from "../roles/mock.ts";
 import { Role } from "../roles/role.ts";
 import { type Script, modelOf } from "../script.ts";
-import { type ByService, type CountedHouse, startCountedHouse } from "./counted-house.ts";
+import { type ByService, type CountedInstallation, startCountedInstallation } from "./counted-installation.ts";
 import type { Quantity } from "./channel.ts";
 
 export interface CountedLoad {
@@ -129,18 +129,18 @@ export interface LoadCounts {
 export class CountBench {
   readonly #mock: Role<MockCommands>;
   readonly #load: Role<LoadCommands>;
-  readonly #house: CountedHouse;
+  readonly #installation: CountedInstallation;
   readonly #direct: LoadTarget;
 
   private constructor(parts: {
     readonly mock: Role<MockCommands>;
     readonly load: Role<LoadCommands>;
-    readonly house: CountedHouse;
+    readonly installation: CountedInstallation;
     readonly direct: LoadTarget;
   }) {
     this.#mock = parts.mock;
     this.#load = parts.load;
-    this.#house = parts.house;
+    this.#installation = parts.installation;
     this.#direct = parts.direct;
   }
 
@@ -154,8 +154,11 @@ export class CountBench {
     const load = new Role<LoadCommands>("./load.js");
     try {
       const port = await mock.call("listen");
-      const house = await startCountedHouse({ ...options, config: houseFile(port) }, options.nodeOptions);
-      return new CountBench({ mock, load, house, direct: { port, format: "chat", key: "none" } });
+      const installation = await startCountedInstallation(
+        { ...options, config: configFile(port) },
+        options.nodeOptions,
+      );
+      return new CountBench({ mock, load, installation, direct: { port, format: "chat", key: "none" } });
     } catch (error) {
       await Promise.all([mock.stop(), load.stop()]);
       throw error;
@@ -178,7 +181,7 @@ export class CountBench {
 
   #countOnce(load: CountedLoad, places: number): Promise<LoadCounts> {
     return this.warm(load, async (run) => {
-      const counted = (quantity: Quantity, named: number) => this.#house.count(quantity, named, run);
+      const counted = (quantity: Quantity, named: number) => this.#installation.count(quantity, named, run);
       const bytes = await counted("bytes", places);
       // Promises come second: their hook makes V8 recompile the code.
       const promises = await counted("promises", 0);
@@ -189,13 +192,13 @@ export class CountBench {
 
   /** Microseconds of both processes by kind of code while the load runs, as Node's own profiler sees them. */
   kinds(load: CountedLoad): Promise<ByService> {
-    return this.warm(load, (run) => this.#house.count("kinds", 100, run));
+    return this.warm(load, (run) => this.#installation.count("kinds", 100, run));
   }
 
   /** @param measure receives the load, and may run it any number of times once the processes are warm */
   async warm<Measured>(load: CountedLoad, measure: (run: () => Promise<void>) => Promise<Measured>): Promise<Measured> {
     const stepped = load.script.kind === "stepped";
-    const target = load.guarded ? this.#house.guarded : this.#house.target;
+    const target = load.guarded ? this.#installation.guarded : this.#installation.target;
     const run = (count: number): Promise<void> =>
       stepped ? this.#load.call("step", count) : this.#load.call("exchangeAll", { ...load, target, count });
     try {
@@ -208,16 +211,16 @@ export class CountBench {
   }
 
   get pids(): Readonly<Record<string, number>> {
-    return this.#house.pids;
+    return this.#installation.pids;
   }
 
   async stop(): Promise<void> {
-    await this.#house.stop();
+    await this.#installation.stop();
     await Promise.all([this.#mock.stop(), this.#load.stop()]);
   }
 }
 
-function houseFile(upstreamPort: number): string {
+function configFile(upstreamPort: number): string {
   const models = [...new Set(Object.values(countedLoads).map(({ script }) => modelOf(script)))];
   return JSON.stringify({
     providers: [{ id: "mock", dialect: "chat", base_url: `http://127.0.0.1:${upstreamPort}/v1` }],

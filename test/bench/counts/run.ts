@@ -18,7 +18,7 @@ export async function runCounts(
   const results: CountedBuild[] = [];
   for (const path of checkouts.length === 0 ? [undefined] : checkouts) {
     const checkout = await openCheckout(path, say);
-    say(`starting the house of ${checkout.name}`);
+    say(`starting the installation of ${checkout.name}`);
     const bench = await CountBench.open({ checkout: checkout.path, embeddedPostgres: true });
     try {
       for (const id of loads) {

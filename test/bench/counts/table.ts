@@ -1,5 +1,5 @@
 /** The counts as a Markdown table, and on request their places. */
-import { type ByService, countedServices } from "./counted-house.ts";
+import { type ByService, countedServices } from "./counted-installation.ts";
 import type { LoadCounts } from "./measure.ts";
 
 export interface CountedBuild {

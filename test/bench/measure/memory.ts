@@ -1,7 +1,7 @@
 /** Memory of streams: an installation's memory while they are open, minus its memory before. */
 
 /** Bytes of each process, in the order of the pids, once its garbage has been collected. */
-export interface HouseMemory {
+export interface InstallationMemory {
   /** Heap and buffers, exactly; what C++ keeps for sockets is unknown to V8. */
   readonly inUse: readonly number[];
   /** All memory in whole pages; filling pages that were free before adds nothing. */
@@ -9,8 +9,12 @@ export interface HouseMemory {
 }
 
 /** KiB per stream in each process. */
-export function memoryOfStream(before: HouseMemory, open: HouseMemory, streams: number): HouseMemory {
-  const each = (kind: keyof HouseMemory) =>
+export function memoryOfStream(
+  before: InstallationMemory,
+  open: InstallationMemory,
+  streams: number,
+): InstallationMemory {
+  const each = (kind: keyof InstallationMemory) =>
     open[kind].map((bytes, index) => (bytes - (before[kind][index] ?? Number.NaN)) / 1_024 / streams);
   return { inUse: each("inUse"), resident: each("resident") };
 }

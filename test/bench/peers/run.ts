@@ -32,7 +32,7 @@ export function runPeers(
       head: head(bench, measured, loadBefore),
       columns: [...gateways, { title: "a pipe of node:http", subject: bench.pipe, kind: "pipe" }],
       rows,
-      described: [{ ...sluice, version: bench.house.name }, ...measured],
+      described: [{ ...sluice, version: bench.installation.name }, ...measured],
       absent: new Map([...[...bench.absent].map(named), ...Object.entries(absent)]),
     });
   });
@@ -40,12 +40,12 @@ export function runPeers(
 
 const named = ([id, why]: readonly [string, string]): [string, string] => [peers[id as PeerId].name, why];
 
-function gatewayColumns({ house, references }: Bench): Column[] {
+function gatewayColumns({ installation, references }: Bench): Column[] {
   const door = (format: "chat" | "responses"): LoadSubject => ({
     name: `Sluice ${format}`,
-    target: { ...house.target, format },
+    target: { ...installation.target, format },
     get pids() {
-      return house.family();
+      return installation.family();
     },
   });
   return [
@@ -58,12 +58,12 @@ function gatewayColumns({ house, references }: Bench): Column[] {
   ];
 }
 
-function head({ house, pace }: Bench, measured: readonly Described[], loadBefore: number): string {
+function head({ installation, pace }: Bench, measured: readonly Described[], loadBefore: number): string {
   const placement = pinning
     ? "each gateway with all its processes on processor 0, upstream and clients on processor 1"
     : "processes placed by the kernel";
   return (
-    `\`npm run bench -- --peers\`, ${new Date().toISOString().slice(0, 10)}: ${house.name}, ` +
+    `\`npm run bench -- --peers\`, ${new Date().toISOString().slice(0, 10)}: ${installation.name}, ` +
     `${measured.map(({ name, version }) => `${name} ${version}`).join(", ")}; Node ${process.versions.node}; ` +
     `${cpus().length} x ${processorModel()}, ${placement}, in a network of loopback alone; load of the machine before it ${loadBefore.toFixed(1)}. ` +
     "Processor time is that of all processes of a gateway, Sluice's with admin-svc and Postgres. Less is better in every row. " +

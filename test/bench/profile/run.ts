@@ -1,6 +1,6 @@
 /** `npm run bench -- --profile`: the processor time of gateway and inference-svc by kind of code, once both are warm. */
 import { openCheckout } from "../checkouts.ts";
-import { type CountedService, countedServices } from "../counts/counted-house.ts";
+import { type CountedService, countedServices } from "../counts/counted-installation.ts";
 import { CountBench, type CountedLoad, type CountedLoadId, countedLoads } from "../counts/measure.ts";
 import { kindOf } from "./kinds.ts";
 import { type PerfSample, perfDenial, perfNodeOptions, removeNames, samplesDuring } from "./perf.ts";
@@ -35,7 +35,7 @@ export async function runProfile(
   const tables: string[] = [];
   for (const path of checkouts.length === 0 ? [undefined] : checkouts) {
     const checkout = await openCheckout(path, say);
-    say(`starting the house of ${checkout.name}`);
+    say(`starting the installation of ${checkout.name}`);
     const nodeOptions = denial === undefined ? perfNodeOptions : [];
     const bench = await CountBench.open({ checkout: checkout.path, embeddedPostgres: true, nodeOptions });
     const pids = Object.values(bench.pids);

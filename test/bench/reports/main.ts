@@ -4,7 +4,7 @@
  */
 import { loadavg } from "node:os";
 import { migrationLimits, openDatabase } from "@sluice/admin-svc/store/postgres/postgres.js";
-import { type House, startHouse } from "../../support/house.ts";
+import { type Installation, startInstallation } from "../../support/installation.ts";
 import { fillTurns } from "../../support/ledger/many-turns.ts";
 import { fillPast } from "../../support/ledger/past.ts";
 import { median } from "../measure/rounds.ts";
@@ -24,7 +24,7 @@ const reports = [
 
 const say = (line: string): void => void process.stdout.write(`${line}\n`);
 
-async function fill({ databaseUrl }: House): Promise<void> {
+async function fill({ databaseUrl }: Installation): Promise<void> {
   const database = openDatabase(databaseUrl, migrationLimits, () => {});
   try {
     await fillTurns(database, { turns, days: 40, keys: 1_000, users: 10_000 });
@@ -34,9 +34,9 @@ async function fill({ databaseUrl }: House): Promise<void> {
   }
 }
 
-const ask = async (house: House, path: string, key: string, body?: object) => {
+const ask = async (installation: Installation, path: string, key: string, body?: object) => {
   const began = performance.now();
-  const response = await fetch(`${house.baseUrl}/${path}`, {
+  const response = await fetch(`${installation.baseUrl}/${path}`, {
     ...(body && { method: "POST", body: JSON.stringify(body) }),
     headers: { authorization: `Bearer ${key}`, "content-type": "application/json" },
   });
@@ -44,23 +44,23 @@ const ask = async (house: House, path: string, key: string, body?: object) => {
 };
 
 /** Reloads until `stop`. @returns how often each status was answered */
-async function reload(house: House, path: string, stop: AbortSignal): Promise<Record<number, number>> {
+async function reload(installation: Installation, path: string, stop: AbortSignal): Promise<Record<number, number>> {
   const statuses: Record<number, number> = {};
   while (!stop.aborted) {
-    const { status } = await ask(house, path, house.managementKey);
+    const { status } = await ask(installation, path, installation.managementKey);
     statuses[status] = (statuses[status] ?? 0) + 1;
   }
   return statuses;
 }
 
-async function useNewKeys(house: House): Promise<void> {
+async function useNewKeys(installation: Installation): Promise<void> {
   const took: number[] = [];
   const refused: string[] = [];
   for (let n = 0; n < newKeys; n++) {
-    const made = await ask(house, "keys", house.managementKey, { name: `new ${n}` });
+    const made = await ask(installation, "keys", installation.managementKey, { name: `new ${n}` });
     const { key } = JSON.parse(made.answer) as { key?: string };
     if (key === undefined) throw new Error(made.answer);
-    const { status, answer, ms } = await ask(house, "responses", key, { model: "sluice/echo", input: "Hi" });
+    const { status, answer, ms } = await ask(installation, "responses", key, { model: "sluice/echo", input: "Hi" });
     took.push(ms);
     if (status !== 200) refused.push(`${status}: ${answer.slice(0, 200)}`);
   }
@@ -72,22 +72,22 @@ async function useNewKeys(house: House): Promise<void> {
 }
 
 say(`load average ${loadavg()[0]?.toFixed(1)}`);
-const house = await startHouse({ embeddedPostgres: true });
+const installation = await startInstallation({ embeddedPostgres: true });
 try {
   say(`filling ${turns.toLocaleString("en")} turns`);
-  await fill(house);
+  await fill(installation);
   for (const path of reports) {
-    const { status, ms } = await ask(house, path, house.managementKey);
+    const { status, ms } = await ask(installation, path, installation.managementKey);
     say(`${path}: ${status} in ${Math.round(ms)} ms`);
   }
   const stop = new AbortController();
-  const reloading = reports.map((path) => reload(house, path, stop.signal));
-  await useNewKeys(house);
+  const reloading = reports.map((path) => reload(installation, path, stop.signal));
+  await useNewKeys(installation);
   stop.abort();
   for (const [n, statuses] of (await Promise.all(reloading)).entries()) {
     say(`${reports[n]}: ${JSON.stringify(statuses)}`);
     if ("500" in statuses) process.exitCode = 1;
   }
 } finally {
-  await house.stop();
+  await installation.stop();
 }

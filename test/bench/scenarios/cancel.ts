@@ -24,17 +24,17 @@ export interface CancelDelays {
 
 export async function measureCancel(bench: Bench): Promise<Finding> {
   // Not counted: the first cancellations of a process are slow.
-  await cancelDelays(bench, bench.house.target, batches);
+  await cancelDelays(bench, bench.installation.target, batches);
   const pipe = await cancelDelays(bench, bench.pipe.target, batches);
-  const house = await cancelDelays(bench, bench.house.target, batches);
-  const p99 = percentile(house.ms, 99);
+  const installation = await cancelDelays(bench, bench.installation.target, batches);
+  const p99 = percentile(installation.ms, 99);
   return {
     measure: `cancel: client closes until upstream sees it, ${batches.open} open, ${batches.batch} at a time, ${batches.batch * batches.batches} in all, p50 / p99`,
-    house: cancelText(house),
+    installation: cancelText(installation),
     pipe: cancelText(pipe),
     ratio: "",
     gate: `p99 <= ${limitMs} ms`,
-    verdict: house.never === 0 && p99 <= limitMs ? "pass" : "FAIL",
+    verdict: installation.never === 0 && p99 <= limitMs ? "pass" : "FAIL",
   };
 }
 

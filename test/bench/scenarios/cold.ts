@@ -16,12 +16,12 @@ const goal = 2.0;
 type Course = readonly number[];
 
 export async function measureCold(bench: Bench): Promise<readonly Finding[]> {
-  const { pace, houses } = bench;
+  const { pace, installations } = bench;
   const rounds: (readonly Course[])[] = [];
   for (let round = 0; round < pace.coldRounds; round++) {
     const fresh = await bench.startFresh();
     try {
-      rounds.push(await courses(bench, [fresh.pipe, ...fresh.houses]));
+      rounds.push(await courses(bench, [fresh.pipe, ...fresh.installations]));
     } finally {
       await fresh.stop();
     }
@@ -30,7 +30,7 @@ export async function measureCold(bench: Bench): Promise<readonly Finding[]> {
       `  pipe ${mean(pipe).toFixed(0)} us, ${others.map((course) => `${mean(course).toFixed(0)} us`).join(", ")}`,
     );
   }
-  return houses.map((house, index) => finding(bench, house.name, rounds, index + 1));
+  return installations.map((installation, index) => finding(bench, installation.name, rounds, index + 1));
 }
 
 async function courses({ load, pace }: Bench, subjects: readonly LoadSubject[]): Promise<readonly Course[]> {
@@ -58,8 +58,8 @@ function finding(bench: Bench, name: string, rounds: readonly (readonly Course[]
   return {
     measure:
       `cold: 1 KB requests one at a time, the first ${coldRequests} of a process, per request` +
-      (bench.houses.length === 1 ? "" : ` [${name}]`),
-    house: `${median(means(index)).toFixed(0)} us (first ${part} ${at(0)}, last ${part} ${at(100)})`,
+      (bench.installations.length === 1 ? "" : ` [${name}]`),
+    installation: `${median(means(index)).toFixed(0)} us (first ${part} ${at(0)}, last ${part} ${at(100)})`,
     pipe: `${median(means(0)).toFixed(0)} us (${spreadText(spread)})`,
     ratio: `median ${ratio.toFixed(2)} (${rounds.length} rounds)`,
     gate: `<= ${limit.toFixed(1)} (goal ${goal.toFixed(1)})`,

@@ -71,18 +71,19 @@ export interface CostResult {
 }
 
 export async function measureCost(bench: Bench, scenario: CostScenario): Promise<CostResult> {
-  const { houses, house } = bench;
+  const { installations, installation } = bench;
   const references: LoadSubject[] = [];
   for (const reference of bench.references) {
     const problem = await findProblem(bench, scenario, reference);
     if (problem === undefined) references.push(reference);
     else bench.say(`  ${reference.name} is left out: ${problem}`);
   }
-  const { rounds, problems } = await measureRounds(bench, scenario, [...references, ...houses]);
-  const findings = [...references, ...houses].map((subject) => costFinding(bench, scenario, subject, rounds));
-  for (const reference of references) findings.push(comparison(scenario, house, reference, rounds));
-  for (const other of houses.slice(1)) findings.push(comparison(scenario, house, other, rounds));
-  if (scenario.parsing) findings.push(measureParsing(buildRequestBody(house.target, scenario.script, scenario.form)));
+  const { rounds, problems } = await measureRounds(bench, scenario, [...references, ...installations]);
+  const findings = [...references, ...installations].map((subject) => costFinding(bench, scenario, subject, rounds));
+  for (const reference of references) findings.push(comparison(scenario, installation, reference, rounds));
+  for (const other of installations.slice(1)) findings.push(comparison(scenario, installation, other, rounds));
+  if (scenario.parsing)
+    findings.push(measureParsing(buildRequestBody(installation.target, scenario.script, scenario.form)));
   return { findings, problems };
 }
 
@@ -158,18 +159,18 @@ export const spreadText = ({ leastUs, mostUs, fold }: Spread): string =>
 
 function costFinding(bench: Bench, scenario: CostScenario, subject: LoadSubject, rounds: Rounds<CostRound>): Finding {
   const { used, rejected, spread, inconclusive } = rounds;
-  const isHouse = bench.houses.some((house) => house === subject);
+  const isInstallation = bench.installations.some((installation) => installation === subject);
   const middle = (pick: (window: SubjectWindow) => number, whose = subject) =>
     median(used.map(({ windows }) => pick(windowOf(windows, whose))));
   const ratios = used.map(({ windows, referenceUs }) => windowOf(windows, subject).us / referenceUs);
   const ratio = median(ratios);
-  const gate: number | undefined = isHouse ? scenario.gate : undefined;
+  const gate: number | undefined = isInstallation ? scenario.gate : undefined;
   const each = (process: number) => us(middle(({ eachUs }) => eachUs[process] ?? Number.NaN));
-  const parts = isHouse && subject.pids.length > 1 ? ` (gateway ${each(0)}, inference-svc ${each(1)})` : "";
-  const named = isHouse && bench.houses.length === 1 ? "" : ` [${subject.name}]`;
+  const parts = isInstallation && subject.pids.length > 1 ? ` (gateway ${each(0)}, inference-svc ${each(1)})` : "";
+  const named = isInstallation && bench.installations.length === 1 ? "" : ` [${subject.name}]`;
   return {
     measure: scenario.title + named,
-    house: `${us(middle((window) => window.us))}${parts} at ${thousand(middle(({ perSecond }) => perSecond))}`,
+    installation: `${us(middle((window) => window.us))}${parts} at ${thousand(middle(({ perSecond }) => perSecond))}`,
     pipe: `${us(median(used.map(({ referenceUs }) => referenceUs)))} (${spreadText(spread)}) at ${thousand(middle(({ perSecond }) => perSecond, bench.pipe))}`,
     ratio: `median ${ratio.toFixed(2)}, min ${Math.min(...ratios).toFixed(2)} (${used.length} rounds${rejected > 0 ? `, ${rejected} rejected` : ""})`,
     gate: gate === undefined ? "" : `<= ${gate.toFixed(1)} (goal ${scenario.goal?.toFixed(1)})`,
@@ -187,7 +188,7 @@ function comparison(
   const ratios = used.map(({ windows }) => windowOf(windows, other).us / windowOf(windows, first).us);
   return {
     measure: `${scenario.title}: ${other.name} against ${first.name}`,
-    house: "",
+    installation: "",
     pipe: "",
     ratio: `median ${median(ratios).toFixed(2)} (${Math.min(...ratios).toFixed(2)} to ${Math.max(...ratios).toFixed(2)})`,
     gate: "",

@@ -15,23 +15,23 @@ const goalsMs = { 50: 0.4, 99: 4 };
 type Percent = keyof typeof limitsMs;
 
 export async function measureFirstEvent(bench: Bench): Promise<readonly Finding[]> {
-  const { direct, pipe, houses, pace } = bench;
+  const { direct, pipe, installations, pace } = bench;
   const windows = new SubjectWindows(bench, load);
   const starts = new Map<LoadSubject, number>();
-  for (const subject of [pipe, direct, ...houses]) {
+  for (const subject of [pipe, direct, ...installations]) {
     starts.set(subject, await windows.warmUp(subject, pace.warmUpStarts, (window) => window.firstMs.length));
   }
-  const rounds = await costRounds(bench, windows, [direct, ...houses]);
+  const rounds = await costRounds(bench, windows, [direct, ...installations]);
   for (const [problem, count] of windows.problems) bench.say(`  ${count} x ${problem}`);
-  return houses.flatMap((house) =>
-    ([50, 99] as const).map((percent) => finding(bench, house, percent, rounds, starts.get(house) ?? 0)),
+  return installations.flatMap((installation) =>
+    ([50, 99] as const).map((percent) => finding(bench, installation, percent, rounds, starts.get(installation) ?? 0)),
   );
 }
 
 /** Medians of the rounds, because the percentiles of all their streams together would be those of the most disturbed round. */
 function finding(
-  { direct, pipe, houses }: Bench,
-  house: LoadSubject,
+  { direct, pipe, installations }: Bench,
+  installation: LoadSubject,
   percent: Percent,
   { used, inconclusive }: Rounds<CostRound>,
   starts: number,
@@ -39,15 +39,15 @@ function finding(
   const at = ({ windows }: CostRound, subject: LoadSubject) => percentile(windowOf(windows, subject).firstMs, percent);
   const withoutMs = median(used.map((round) => at(round, direct)));
   const addedMs = (subject: LoadSubject) => median(used.map((round) => at(round, subject) - at(round, direct)));
-  const [houseMs, pipeMs] = [addedMs(house), addedMs(pipe)];
+  const [installationMs, pipeMs] = [addedMs(installation), addedMs(pipe)];
   return {
     measure:
       `first event, p${percent}, added to ${withoutMs.toFixed(2)} ms without a proxy, after ${starts} stream starts` +
-      (houses.length === 1 ? "" : ` [${house.name}]`),
-    house: `${houseMs.toFixed(2)} ms`,
+      (installations.length === 1 ? "" : ` [${installation.name}]`),
+    installation: `${installationMs.toFixed(2)} ms`,
     pipe: `${pipeMs.toFixed(2)} ms`,
-    ratio: (houseMs / pipeMs).toFixed(1),
+    ratio: (installationMs / pipeMs).toFixed(1),
     gate: `<= ${limitsMs[percent].toFixed(1)} ms (goal ${goalsMs[percent].toFixed(1)})`,
-    verdict: inconclusive ? "inconclusive" : houseMs <= limitsMs[percent] ? "pass" : "MISS",
+    verdict: inconclusive ? "inconclusive" : installationMs <= limitsMs[percent] ? "pass" : "MISS",
   };
 }

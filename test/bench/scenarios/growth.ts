@@ -1,7 +1,7 @@
 /** Cost of an event and of a stream as streams become more, and whether many may be opened at once. */
 import { setTimeout as delay } from "node:timers/promises";
 import type { Bench, Finding } from "../bench.ts";
-import { type HouseMemory, kibText, memoryOfStream, sum } from "../measure/memory.ts";
+import { type InstallationMemory, kibText, memoryOfStream, sum } from "../measure/memory.ts";
 import { percentile } from "../measure/rounds.ts";
 import { SubjectWindows } from "../measure/subject-windows.ts";
 import type { Script } from "../script.ts";
@@ -52,18 +52,22 @@ function windowsOf(bench: Bench, streams: number): SubjectWindows {
 
 async function measureCost(bench: Bench, streams: number): Promise<Cost> {
   const windows = windowsOf(bench, streams);
-  const { us, units } = await windows.of(bench.house, windowMs);
+  const { us, units } = await windows.of(bench.installation, windowMs);
   for (const [problem, count] of windows.problems) bench.say(`  ${count} x ${problem}`);
   bench.say(`  ${streams} streams: ${us.toFixed(1)} us per event, ${units} events`);
   return { us, refused: sum([...windows.problems.values()]) };
 }
 
 /** @returns KiB of a stream in each process */
-async function measureMemory(bench: Bench, streams: number): Promise<HouseMemory> {
-  const { house } = bench;
-  const before = await house.readMemory();
+async function measureMemory(bench: Bench, streams: number): Promise<InstallationMemory> {
+  const { installation } = bench;
+  const before = await installation.readMemory();
   let open = before;
-  await windowsOf(bench, streams).of(house, memoryWindowMs, async () => (open = await house.readMemory()));
+  await windowsOf(bench, streams).of(
+    installation,
+    memoryWindowMs,
+    async () => (open = await installation.readMemory()),
+  );
   const memory = memoryOfStream(before, open, streams);
   bench.say(`  ${streams} streams: ${kibText(memory.inUse)} in use, ${kibText(memory.resident)} resident`);
   return memory;
@@ -76,7 +80,7 @@ function costFinding(costs: readonly Cost[]): Finding {
   const isFalling = us.every((value, index) => value <= (us[index - 1] ?? value));
   return {
     measure: `growth: ${sizes.join(" / ")} streams x 1 event / s, processor time per event`,
-    house: `${inOrder(us)} us, ${costs.map(({ refused }) => refused).join(" / ")} times refused while they opened`,
+    installation: `${inOrder(us)} us, ${costs.map(({ refused }) => refused).join(" / ")} times refused while they opened`,
     pipe: "",
     ratio: "",
     gate: "falling",
@@ -84,13 +88,13 @@ function costFinding(costs: readonly Cost[]): Finding {
   };
 }
 
-function memoryFinding(memory: readonly HouseMemory[]): Finding {
+function memoryFinding(memory: readonly InstallationMemory[]): Finding {
   const inUse = memory.map((streams) => sum(streams.inUse));
   const resident = memory.map((streams) => sum(streams.resident));
   const [, middle = Number.NaN, last = Number.NaN] = inUse;
   return {
     measure: `growth: memory of a stream, ${sizes.join(" / ")} open, garbage collected`,
-    house: `${inOrder(inUse)} KiB in use, ${inOrder(resident)} KiB resident`,
+    installation: `${inOrder(inUse)} KiB in use, ${inOrder(resident)} KiB resident`,
     pipe: "",
     ratio: "",
     gate: `in use: the last <= ${linear} x the one before`,
@@ -102,7 +106,7 @@ async function measureOpening(bench: Bench): Promise<Finding> {
   const { perSecond, forMs } = openings;
   const connections = (perSecond * forMs) / 1_000;
   const offered = await bench.load.call("offer", {
-    target: bench.house.target,
+    target: bench.installation.target,
     script: growthScript,
     ...openings,
     connections,
@@ -113,7 +117,7 @@ async function measureOpening(bench: Bench): Promise<Finding> {
   const [p50, p99] = [50, 99].map((percent) => percentile(offered.firstMs, percent).toFixed(0));
   return {
     measure: `growth: ${perSecond} streams opened a second, for ${forMs / 1_000} s, which stay open`,
-    house: `${offered.sent} opened, ${refused} refused, ${offered.firstMs.length} with their first event (p50 / p99 ${p50} / ${p99} ms)`,
+    installation: `${offered.sent} opened, ${refused} refused, ${offered.firstMs.length} with their first event (p50 / p99 ${p50} / ${p99} ms)`,
     pipe: "",
     ratio: "",
     gate: "0 refused",

@@ -2,7 +2,7 @@
 import { setTimeout as delay } from "node:timers/promises";
 import type { Bench, Finding } from "../bench.ts";
 import { idleScript } from "../client/idle.ts";
-import { type HouseMemory, kibText, memoryOfStream, sum } from "../measure/memory.ts";
+import { type InstallationMemory, kibText, memoryOfStream, sum } from "../measure/memory.ts";
 
 export { idleScript };
 
@@ -18,11 +18,11 @@ const settleMs = 5_000;
 /** Longer than limits.keep_alive_ms, so that comments have been sent. Less than timeouts.idle_ms of a provider, which ends the first streams, too. */
 const quietMs = 20_000;
 
-async function open(bench: Bench, count: number, waitMs: number): Promise<HouseMemory> {
-  const { load, house } = bench;
-  await load.call("openIdle", { target: house.target, count });
+async function open(bench: Bench, count: number, waitMs: number): Promise<InstallationMemory> {
+  const { load, installation } = bench;
+  await load.call("openIdle", { target: installation.target, count });
   await delay(waitMs);
-  const memory = await house.readMemory();
+  const memory = await installation.readMemory();
   const mib = (bytes: readonly number[]) => bytes.map((each) => (each / 1_048_576).toFixed(1)).join(" + ");
   bench.say(`  ${count} streams: ${mib(memory.inUse)} MiB in use, ${mib(memory.resident)} MiB resident`);
   return memory;
@@ -36,7 +36,7 @@ export async function measureIdle(bench: Bench): Promise<Finding> {
   const kib = Math.max(sum(inUse), sum(resident));
   return {
     measure: `idle: memory of a stream, ${streams} open for more than ${quietMs / 1_000} s, garbage collected`,
-    house: `${kibText(inUse)} in use, ${kibText(resident)} resident${ended === 0 ? "" : `, ${ended} ended`}`,
+    installation: `${kibText(inUse)} in use, ${kibText(resident)} resident${ended === 0 ? "" : `, ${ended} ended`}`,
     pipe: "",
     ratio: "",
     gate: `both <= ${limitKib} KiB`,

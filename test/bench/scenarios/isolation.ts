@@ -11,12 +11,12 @@ const gapMs = 50;
 export const stormScript: Script = { kind: "paced", deltas: endless, gapMs };
 
 export async function measureIsolation(bench: Bench): Promise<Finding> {
-  const { load, house } = bench;
-  const result = await load.call("storm", { target: house.target, innocent, gapMs, cancels, atOnce });
+  const { load, installation } = bench;
+  const result = await load.call("storm", { target: installation.target, innocent, gapMs, cancels, atOnce });
   for (const [problem, count] of result.problems) bench.say(`  ${count} x ${problem}`);
   return {
     measure: `isolation: ${innocent} streams beside ${cancels} that are opened and cancelled, ${atOnce} at a time`,
-    house: shown(result),
+    installation: shown(result),
     pipe: "",
     ratio: "",
     gate: "0 killed, every new stream opens",

@@ -9,9 +9,19 @@ const halfOpenMs = 36_000;
 
 export const outageScript: Script = { kind: "outage" };
 
-export async function measureOutage({ load, mock, house, pace }: Bench, quick: boolean): Promise<readonly Finding[]> {
+export async function measureOutage(
+  { load, mock, installation, pace }: Bench,
+  quick: boolean,
+): Promise<readonly Finding[]> {
   const offer = (forMs: number, settleMs: number) =>
-    load.call("offer", { target: house.target, script: outageScript, perSecond, connections: 200, forMs, settleMs });
+    load.call("offer", {
+      target: installation.target,
+      script: outageScript,
+      perSecond,
+      connections: 200,
+      forMs,
+      settleMs,
+    });
   const forMs = quick ? 5_000 : 50_000;
   await offer(2_000, 0);
   await mock.call("fail", true);
@@ -36,14 +46,15 @@ export async function measureOutage({ load, mock, house, pace }: Bench, quick: b
     {
       ...common,
       measure: `outage: attempts for each request while all three endpoints fail, ${perSecond} a second, from the tenth second to the ${10 + forMs / 1_000}th`,
-      house: ratio.toFixed(2),
+      installation: ratio.toFixed(2),
       gate: `<= ${mostAttempts}`,
       verdict: ratio <= mostAttempts ? "pass" : "FAIL",
     },
     {
       ...common,
       measure: "outage: from its end until all are served",
-      house: recoveredMs === Number.POSITIVE_INFINITY ? "never" : `less than ${(recoveredMs / 1_000).toFixed(1)} s`,
+      installation:
+        recoveredMs === Number.POSITIVE_INFINITY ? "never" : `less than ${(recoveredMs / 1_000).toFixed(1)} s`,
       gate: `<= ${halfOpenMs / 1_000} s`,
       verdict: recoveredMs <= halfOpenMs ? "pass" : "FAIL",
     },

@@ -13,8 +13,8 @@ const shedLimitMs = 100;
 export const overloadScript: Script = { kind: "json" };
 
 export async function measureOverload(bench: Bench): Promise<readonly Finding[]> {
-  const { load, house, pace } = bench;
-  const { target } = house;
+  const { load, installation, pace } = bench;
+  const { target } = installation;
   const windows: number[] = [];
   for (let round = 0; round < 3; round++) {
     const { units, durationMs } = await load.call("window", {
@@ -47,15 +47,15 @@ export async function measureOverload(bench: Bench): Promise<readonly Finding[]>
   return [
     {
       ...common,
-      measure: `overload: requests served of ${factor} times as many as the house can (${Math.round(peak)} a second), for ${forMs / 1_000} s`,
-      house: `${Math.round(share * 100)} % of its peak, ${offered.shedMs.length} refused, ${offered.away} found no connection`,
+      measure: `overload: requests served of ${factor} times as many as the installation can (${Math.round(peak)} a second), for ${forMs / 1_000} s`,
+      installation: `${Math.round(share * 100)} % of its peak, ${offered.shedMs.length} refused, ${offered.away} found no connection`,
       gate: `>= ${leastShare * 100} %`,
       verdict: share >= leastShare ? "pass" : "MISS",
     },
     {
       ...common,
       measure: "overload: until a refused client hears of it, p50 / p99",
-      house: `${percentile(offered.shedMs, 50).toFixed(0)} / ${p99.toFixed(0)} ms`,
+      installation: `${percentile(offered.shedMs, 50).toFixed(0)} / ${p99.toFixed(0)} ms`,
       gate: `p99 <= ${shedLimitMs} ms`,
       verdict: p99 <= shedLimitMs ? "pass" : "MISS",
     },

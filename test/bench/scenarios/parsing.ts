@@ -17,7 +17,7 @@ export function measureParsing(body: string): Finding {
   parseUs();
   return {
     measure: `parsing ${(text.length / 1_000).toFixed(1)} KB of that body once, from bytes`,
-    house: `${median(Array.from({ length: rounds }, parseUs)).toFixed(1)} us`,
+    installation: `${median(Array.from({ length: rounds }, parseUs)).toFixed(1)} us`,
     pipe: "",
     ratio: "",
     gate: "",

@@ -27,25 +27,25 @@ interface Look {
 
 const mb = (bytes: number) => bytes / 1e6;
 
-async function look({ mock, house }: Bench): Promise<Look> {
+async function look({ mock, installation }: Bench): Promise<Look> {
   const accepted = await mock.call("accepted");
   return {
     acceptedMb: mb(accepted.reduce((sum, bytes) => sum + bytes, 0)) / readers,
-    gatewayMb: mb(residentBytes(house.gatewayPid)),
-    inferenceMb: mb(residentBytes(house.inferencePid)),
+    gatewayMb: mb(residentBytes(installation.gatewayPid)),
+    inferenceMb: mb(residentBytes(installation.inferencePid)),
   };
 }
 
 export async function measureSlowReaders(bench: Bench): Promise<readonly Finding[]> {
-  const { load, house } = bench;
+  const { load, installation } = bench;
   const before = await look(bench);
   const beganMs = performance.now();
   const until = (ms: number) => delay(Math.max(0, beganMs + ms - performance.now()));
-  await load.call("openUnread", { target: house.target, count: readers });
+  await load.call("openUnread", { target: installation.target, count: readers });
   await until(firstLookMs);
   const first = await look(bench);
   const healthy = await load.call("timeStream", {
-    target: house.target,
+    target: installation.target,
     script: healthyScript,
     limitMs: healthyLimitMs,
   });
@@ -57,7 +57,7 @@ export async function measureSlowReaders(bench: Bench): Promise<readonly Finding
     memoryFinding(before, first, second),
     {
       measure: `slow readers: a healthy stream of ${healthyScript.deltas} events beside them`,
-      house: healthy.problem ?? `complete in ${healthy.durationMs.toFixed(0)} ms`,
+      installation: healthy.problem ?? `complete in ${healthy.durationMs.toFixed(0)} ms`,
       pipe: "",
       ratio: "",
       gate: `complete within ${healthyLimitMs} ms`,
@@ -70,7 +70,7 @@ function acceptedFinding(first: Look, second: Look): Finding {
   const growth = second.acceptedMb / first.acceptedMb - 1;
   return {
     measure: `slow readers: ${readers} endless streams that nobody reads, accepted per stream at 2.0 s -> 4.5 s`,
-    house: `${first.acceptedMb.toFixed(1)} -> ${second.acceptedMb.toFixed(1)} MB`,
+    installation: `${first.acceptedMb.toFixed(1)} -> ${second.acceptedMb.toFixed(1)} MB`,
     pipe: "",
     ratio: "",
     gate: "<= +5 %",
@@ -88,7 +88,7 @@ function memoryFinding(before: Look, first: Look, second: Look): Finding {
   const bounded = late.gateway <= limitMb && late.inference <= limitMb;
   return {
     measure: "slow readers: resident memory added at 2.0 s -> 4.5 s",
-    house: `gateway ${early.gateway.toFixed(0)} -> ${late.gateway.toFixed(0)} MB, inference-svc ${early.inference.toFixed(0)} -> ${late.inference.toFixed(0)} MB`,
+    installation: `gateway ${early.gateway.toFixed(0)} -> ${late.gateway.toFixed(0)} MB, inference-svc ${early.inference.toFixed(0)} -> ${late.inference.toFixed(0)} MB`,
     pipe: "",
     ratio: "",
     gate: `<= ${limitMb} MB each`,

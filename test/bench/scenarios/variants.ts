@@ -4,7 +4,7 @@
  */
 import type { Bench, Finding } from "../bench.ts";
 import type { LoadTarget } from "../client/target.ts";
-import type { BenchHouse } from "../house.ts";
+import type { BenchInstallation } from "../installation.ts";
 import { type Round as PairedRound, type Rounds, median, pairedRounds } from "../measure/rounds.ts";
 import type { SubjectLoad } from "../measure/subject-windows.ts";
 import type { LoadWindow } from "../roles/load.ts";
@@ -22,8 +22,8 @@ export interface VariantScenario extends SubjectLoad {
   readonly goal?: number;
 }
 
-interface VariantHouse {
-  readonly house: BenchHouse;
+interface VariantInstallation {
+  readonly installation: BenchInstallation;
   readonly plain: Variant;
   readonly variants: readonly Variant[];
 }
@@ -37,34 +37,34 @@ interface Round extends PairedRound {
 export async function measureVariants(
   bench: Bench,
   scenarios: readonly VariantScenario[],
-  open: (house: BenchHouse) => Promise<readonly [Variant, ...Variant[]]>,
+  open: (installation: BenchInstallation) => Promise<readonly [Variant, ...Variant[]]>,
 ): Promise<readonly Finding[]> {
-  const houses: VariantHouse[] = [];
-  for (const house of bench.houses) {
-    const [plain, ...variants] = await open(house);
-    houses.push({ house, plain, variants });
+  const installations: VariantInstallation[] = [];
+  for (const installation of bench.installations) {
+    const [plain, ...variants] = await open(installation);
+    installations.push({ installation, plain, variants });
   }
   const findings: Finding[] = [];
-  for (const scenario of scenarios) findings.push(...(await measure(bench, scenario, houses)));
+  for (const scenario of scenarios) findings.push(...(await measure(bench, scenario, installations)));
   return findings;
 }
 
 async function measure(
   bench: Bench,
   scenario: VariantScenario,
-  houses: readonly VariantHouse[],
+  installations: readonly VariantInstallation[],
 ): Promise<readonly Finding[]> {
   const { pace } = bench;
-  for (const { house, plain, variants } of houses)
-    for (const { target } of [plain, ...variants]) await load(bench, scenario, { house, target }, pace.warmUpMs);
+  for (const { installation, plain, variants } of installations)
+    for (const { target } of [plain, ...variants]) await load(bench, scenario, { installation, target }, pace.warmUpMs);
   const rounds = await pairedRounds(
     pace.rounds,
-    (round) => measureRound(bench, scenario, round % 2 === 0 ? houses : houses.toReversed()),
+    (round) => measureRound(bench, scenario, round % 2 === 0 ? installations : installations.toReversed()),
     () => performance.now() < pace.repeatUntilMs,
   );
-  return houses.flatMap((subject, place) =>
+  return installations.flatMap((subject, place) =>
     subject.variants.flatMap((variant, index) => {
-      const first = place === 0 ? undefined : houses[0]?.variants[index];
+      const first = place === 0 ? undefined : installations[0]?.variants[index];
       const found = finding(bench, scenario, { subject, variant }, rounds);
       return first === undefined ? [found] : [found, comparison(scenario, { subject, variant, first }, rounds)];
     }),
@@ -72,27 +72,33 @@ async function measure(
 }
 
 /** @param houses in the order of this round: the second of two finds warm caches */
-async function measureRound(bench: Bench, scenario: VariantScenario, houses: readonly VariantHouse[]): Promise<Round> {
+async function measureRound(
+  bench: Bench,
+  scenario: VariantScenario,
+  installations: readonly VariantInstallation[],
+): Promise<Round> {
   const costs = new Map<Variant, number>();
   const foreignShares: number[] = [];
-  for (const { house, plain, variants } of houses) {
+  for (const { installation, plain, variants } of installations) {
     const all = [plain, ...variants];
     for (const variant of all) {
-      const window = await load(bench, scenario, { house, target: variant.target }, bench.pace.windowMs);
+      const window = await load(bench, scenario, { installation, target: variant.target }, bench.pace.windowMs);
       foreignShares.push(window.foreignShare);
       for (const [problem, count] of window.problems) bench.say(`  ${count} x ${problem}`);
       costs.set(variant, costOf(window));
     }
-    bench.say(`  ${house.name}: ${all.map((each) => `${each.name} ${us(costs.get(each) ?? Number.NaN)}`).join(", ")}`);
+    bench.say(
+      `  ${installation.name}: ${all.map((each) => `${each.name} ${us(costs.get(each) ?? Number.NaN)}`).join(", ")}`,
+    );
   }
-  const plain = houses.map((house) => costs.get(house.plain) ?? Number.NaN);
+  const plain = installations.map((installation) => costs.get(installation.plain) ?? Number.NaN);
   return { referenceUs: Math.min(...plain), foreignShare: Math.max(...foreignShares), costs };
 }
 
 function load(
   bench: Bench,
   { script, connections, spreadMs, form }: VariantScenario,
-  { house, target }: { readonly house: BenchHouse; readonly target: LoadTarget },
+  { installation, target }: { readonly installation: BenchInstallation; readonly target: LoadTarget },
   windowMs: number,
 ): Promise<LoadWindow> {
   return bench.load.call("window", {
@@ -103,7 +109,7 @@ function load(
     ...(form && { form }),
     rampMs: spreadMs + 300,
     windowMs,
-    watched: house.pids,
+    watched: installation.pids,
     root: process.pid,
   });
 }
@@ -120,7 +126,7 @@ function costIn({ costs }: Round, variant: Variant): number {
 }
 
 interface Measured {
-  readonly subject: VariantHouse;
+  readonly subject: VariantInstallation;
   readonly variant: Variant;
 }
 
@@ -128,20 +134,20 @@ const titleOf = ({ title }: VariantScenario, { subject: { plain }, variant }: Me
   `${title}, ${variant.name} against ${plain.name}`;
 
 function finding(
-  { houses }: Bench,
+  { installations }: Bench,
   scenario: VariantScenario,
   measured: Measured,
   { used, inconclusive }: Rounds<Round>,
 ): Finding {
-  const { house, plain } = measured.subject;
+  const { installation, plain } = measured.subject;
   const { variant } = measured;
   const middle = (pick: (round: Round) => number) => median(used.map(pick));
   const ratio = middle((round) => costIn(round, variant) / costIn(round, plain));
   const gate = scenario.gates[variant.name];
   const goal = scenario.goal === undefined ? "" : `(goal ${scenario.goal.toFixed(1)})`;
   return {
-    measure: titleOf(scenario, measured) + (houses.length === 1 ? "" : ` [${house.name}]`),
-    house: `${us(middle((round) => costIn(round, variant)))}, ${plain.name} ${us(middle((round) => costIn(round, plain)))}`,
+    measure: titleOf(scenario, measured) + (installations.length === 1 ? "" : ` [${installation.name}]`),
+    installation: `${us(middle((round) => costIn(round, variant)))}, ${plain.name} ${us(middle((round) => costIn(round, plain)))}`,
     pipe: "",
     ratio: `median ${ratio.toFixed(2)} (${used.length} rounds)`,
     gate: gate === undefined ? goal : `<= ${gate}`,
@@ -157,8 +163,8 @@ function comparison(
 ): Finding {
   const ratio = median(used.map((round) => costIn(round, measured.variant) / costIn(round, first)));
   return {
-    measure: `${titleOf(scenario, measured)}: ${measured.subject.house.name} against the first build`,
-    house: "",
+    measure: `${titleOf(scenario, measured)}: ${measured.subject.installation.name} against the first build`,
+    installation: "",
     pipe: "",
     ratio: `median ${ratio.toFixed(2)} (${used.length} rounds)`,
     gate: "",

@@ -41,10 +41,10 @@ export function inContainers(folder: string, found: Podman | undefined): void {
   let cache: string;
   let pods: Pods;
   const manifest = join(folder, "pods.yaml");
-  const house = join(folder, "sluice.yaml");
+  const configPath = join(folder, "sluice.yaml");
 
   beforeAll(async () => {
-    cpSync(join(root, "deploy/kubernetes/base/sluice.yaml"), house);
+    cpSync(join(root, "deploy/kubernetes/base/sluice.yaml"), configPath);
     cache = (await runProgram("npm", ["config", "get", "cache"])).stdout.trim();
     node = await nodeImage(podman, folder);
   });
@@ -112,7 +112,7 @@ export function inContainers(folder: string, found: Podman | undefined): void {
       SLUICE_SERVICE_TOKEN: secrets.sluice["service-token"],
     };
     const variables = Object.entries(settings).map(([name, value]) => `--env=${name}=${value}`);
-    const files = ["--security-opt=label=disable", `--volume=${house}:/etc/sluice.yaml:ro`];
+    const files = ["--security-opt=label=disable", `--volume=${configPath}:/etc/sluice.yaml:ro`];
     await podman.do("run", "--detach", "--name=waiting", ...files, ...variables, "sluice/gateway");
     const { healthCheck } = imageOf("gateway");
     await eventually(async () => (await podman.run("exec", "waiting", ...healthCheck)).code === 0, startLimitMs);

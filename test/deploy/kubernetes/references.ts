@@ -7,44 +7,47 @@ export type GivenSecrets = ReadonlyMap<string, ReadonlySet<string>>;
 
 export function danglingReferences(resources: readonly Resource[], secrets: GivenSecrets): string[] {
   const workloads = workloadsOf(resources);
-  const house = { resources, secrets, workloads };
+  const manifests = { resources, secrets, workloads };
   return [
-    ...workloads.flatMap((workload) => ofWorkload(workload, house).map((problem) => `${workload.name}: ${problem}`)),
+    ...workloads.flatMap((workload) =>
+      ofWorkload(workload, manifests).map((problem) => `${workload.name}: ${problem}`),
+    ),
     ...resources.flatMap((resource) =>
-      ofResource(resource, house).map((problem) => `${resource.kind} ${resource.metadata.name}: ${problem}`),
+      ofResource(resource, manifests).map((problem) => `${resource.kind} ${resource.metadata.name}: ${problem}`),
     ),
   ];
 }
 
-interface House {
+interface Manifests {
   readonly resources: readonly Resource[];
   readonly secrets: GivenSecrets;
   readonly workloads: readonly Workload[];
 }
 
-const find = ({ resources }: House, kind: string, name: string): Resource | undefined =>
+const find = ({ resources }: Manifests, kind: string, name: string): Resource | undefined =>
   resources.find((resource) => resource.kind === kind && resource.metadata.name === name);
 
-function ofWorkload(workload: Workload, house: House): string[] {
+function ofWorkload(workload: Workload, manifests: Manifests): string[] {
   const { account, selector, serviceName, spread, labels } = workload;
   const problems: string[] = [];
-  if (account !== undefined && !find(house, "ServiceAccount", account)) problems.push(`no service account ${account}`);
+  if (account !== undefined && !find(manifests, "ServiceAccount", account))
+    problems.push(`no service account ${account}`);
   for (const own of [...(selector ? [selector] : []), ...spread]) {
     if (!matches(own, labels)) problems.push(`a selector that its own pods do not match: ${JSON.stringify(own)}`);
   }
-  const service = serviceName === undefined ? undefined : find(house, "Service", serviceName);
+  const service = serviceName === undefined ? undefined : find(manifests, "Service", serviceName);
   if (serviceName !== undefined && !service) problems.push(`no service ${serviceName}`);
-  return [...problems, ...ofVolumes(workload, house), ...ofVariables(workload, house)];
+  return [...problems, ...ofVolumes(workload, manifests), ...ofVariables(workload, manifests)];
 }
 
-function ofVolumes({ volumes, containers }: Workload, house: House): string[] {
+function ofVolumes({ volumes, containers }: Workload, manifests: Manifests): string[] {
   const mounted = new Set(containers.flatMap(({ volumeMounts = [] }) => volumeMounts.map(({ name }) => name)));
   const missing = [...mounted].filter((name) => !volumes.some((volume) => volume.name === name));
   const sources = volumes.flatMap(({ configMap, secret }) => [
-    ...(configMap && !find(house, "ConfigMap", configMap.name) ? [`no config map ${configMap.name}`] : []),
-    ...(secret && !isThere(secret.secretName, house) ? [`no secret ${secret.secretName}`] : []),
+    ...(configMap && !find(manifests, "ConfigMap", configMap.name) ? [`no config map ${configMap.name}`] : []),
+    ...(secret && !isThere(secret.secretName, manifests) ? [`no secret ${secret.secretName}`] : []),
     ...(secret?.items ?? [])
-      .filter(({ key }) => house.secrets.get(secret?.secretName ?? "")?.has(key) !== true)
+      .filter(({ key }) => manifests.secrets.get(secret?.secretName ?? "")?.has(key) !== true)
       .map(({ key }) => `no secret ${secret?.secretName} with the key ${key}`),
   ]);
   const unused = volumes.filter(({ name }) => !mounted.has(name)).map(({ name }) => `nobody mounts volume ${name}`);
@@ -52,17 +55,17 @@ function ofVolumes({ volumes, containers }: Workload, house: House): string[] {
 }
 
 /** Made by the operator, or by cert-manager from a Certificate. */
-const isThere = (secret: string, { secrets, resources }: House): boolean =>
+const isThere = (secret: string, { secrets, resources }: Manifests): boolean =>
   secrets.has(secret) ||
   resources.some(({ kind, spec }) => kind === "Certificate" && (spec as { secretName: string }).secretName === secret);
 
-function ofVariables({ containers }: Workload, { secrets, ...house }: House): string[] {
+function ofVariables({ containers }: Workload, { secrets, ...manifests }: Manifests): string[] {
   return containers.flatMap(({ env = [], envFrom = [] }) => [
     ...env.flatMap(({ name, valueFrom }) => {
       const secret = valueFrom?.secretKeyRef;
       const map = valueFrom?.configMapKeyRef;
       if (secret && !secrets.get(secret.name)?.has(secret.key)) return `${name}: ${missing("secret", secret)}`;
-      const data = map && (find({ ...house, secrets }, "ConfigMap", map.name)?.["data"] as object | undefined);
+      const data = map && (find({ ...manifests, secrets }, "ConfigMap", map.name)?.["data"] as object | undefined);
       return map && !(data && map.key in data) ? `${name}: ${missing("config map", map)}` : [];
     }),
     ...envFrom.flatMap(({ secretRef }) => (secrets.has(secretRef.name) ? [] : `no secret ${secretRef.name}`)),
@@ -71,21 +74,21 @@ function ofVariables({ containers }: Workload, { secrets, ...house }: House): st
 
 const missing = (what: string, { name, key }: Reference): string => `no ${what} ${name} with the key ${key}`;
 
-function ofResource({ kind, spec }: Resource, house: House): string[] {
+function ofResource({ kind, spec }: Resource, manifests: Manifests): string[] {
   if (kind === "Certificate") {
     const { name } = (spec as { issuerRef: { name: string } }).issuerRef;
-    return find(house, "Issuer", name) ? [] : [`no issuer ${name}`];
+    return find(manifests, "Issuer", name) ? [] : [`no issuer ${name}`];
   }
   if (kind === "Issuer") {
     const secret = (spec as { ca?: { secretName: string } }).ca?.secretName;
-    return secret === undefined || isThere(secret, house) ? [] : [`no secret ${secret}`];
+    return secret === undefined || isThere(secret, manifests) ? [] : [`no secret ${secret}`];
   }
-  if (kind === "Service") return ofService(spec as ServiceSpec, house);
-  if (kind === "PodDisruptionBudget") return ofBudget((spec as { selector: Selector }).selector, house);
-  if (kind === "NetworkPolicy") return ofPolicy(spec as PolicySpec, house);
+  if (kind === "Service") return ofService(spec as ServiceSpec, manifests);
+  if (kind === "PodDisruptionBudget") return ofBudget((spec as { selector: Selector }).selector, manifests);
+  if (kind === "NetworkPolicy") return ofPolicy(spec as PolicySpec, manifests);
   if (kind !== "HorizontalPodAutoscaler") return [];
   const { scaleTargetRef: target } = spec as { scaleTargetRef: { kind: string; name: string } };
-  return find(house, target.kind, target.name) ? [] : [`no ${target.kind} ${target.name}`];
+  return find(manifests, target.kind, target.name) ? [] : [`no ${target.kind} ${target.name}`];
 }
 
 interface ServiceSpec {
@@ -93,7 +96,7 @@ interface ServiceSpec {
   readonly ports: readonly { readonly targetPort: number | string }[];
 }
 
-function ofService({ selector, ports }: ServiceSpec, { workloads }: House): string[] {
+function ofService({ selector, ports }: ServiceSpec, { workloads }: Manifests): string[] {
   const behind = workloads.filter(({ labels }) => matches({ matchLabels: selector }, labels));
   if (behind.length === 0) return [`nothing matches ${JSON.stringify(selector)}`];
   return ports
@@ -101,7 +104,7 @@ function ofService({ selector, ports }: ServiceSpec, { workloads }: House): stri
     .map(({ targetPort }) => `no port ${targetPort}`);
 }
 
-const ofBudget = (selector: Selector, { workloads }: House): string[] =>
+const ofBudget = (selector: Selector, { workloads }: Manifests): string[] =>
   workloads.some((workload) => serves(workload) && matches(selector, workload.labels))
     ? []
     : [`nothing matches ${JSON.stringify(selector)}`];
@@ -124,7 +127,7 @@ interface PolicySpec {
 }
 
 /** Selectors of other namespaces are theirs to match. */
-function ofPolicy({ podSelector, ingress = [], egress = [] }: PolicySpec, { workloads }: House): string[] {
+function ofPolicy({ podSelector, ingress = [], egress = [] }: PolicySpec, { workloads }: Manifests): string[] {
   const problems: string[] = [];
   const select = (selector: Selector): Workload[] => {
     const found = workloads.filter(({ labels }) => matches(selector, labels));

@@ -3,7 +3,7 @@ import { cpSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { availableParallelism, tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
-import { type House, startHouse } from "../../support/house.ts";
+import { type Installation, startInstallation } from "../../support/installation.ts";
 import { readPage } from "../../support/pages.ts";
 import { bareEnvironment, root, runProgram } from "../../support/processes.ts";
 
@@ -41,15 +41,23 @@ const missing = await findMissing();
 (missing === undefined ? describe : describe.skip)(
   `the provider${missing === undefined ? "" : ` (${missing})`}`,
   () => {
-    let house: House;
+    let installation: Installation;
     let environment: NodeJS.ProcessEnv;
     const folder = mkdtempSync(join(tmpdir(), "sluice-terraform-"));
     const work = join(folder, "work");
     const configuration = block("hcl");
 
     beforeAll(async () => {
-      house = await startHouse();
-      const made = await house.admin("keys", "create", "--management", "--account", "--name", "terraform", "--json");
+      installation = await startInstallation();
+      const made = await installation.admin(
+        "keys",
+        "create",
+        "--management",
+        "--account",
+        "--name",
+        "terraform",
+        "--json",
+      );
       const goCaches = await runProgram("go", ["env", "GOCACHE", "GOMODCACHE"]);
       const [GOCACHE, GOMODCACHE] = goCaches.stdout.split("\n");
       environment = {
@@ -62,13 +70,13 @@ const missing = await findMissing();
         CHECKPOINT_DISABLE: "1",
         // Compiling takes longer than all of the provider's work here.
         GOFLAGS: "'-gcflags=all=-N -l' '-ldflags=-s -w'",
-        SLUICE_URL: new URL(house.baseUrl).origin,
+        SLUICE_URL: new URL(installation.baseUrl).origin,
         SLUICE_MANAGEMENT_KEY: (JSON.parse(made.stdout) as { key: string }).key,
       };
       mkdirSync(work);
     });
     afterAll(async () => {
-      await house?.stop();
+      await installation?.stop();
       rmSync(folder, { recursive: true, force: true });
     });
 
@@ -91,7 +99,7 @@ const missing = await findMissing();
 
     async function shown(path: string): Promise<Readonly<Record<string, unknown>> | number> {
       const headers = { authorization: `Bearer ${environment["SLUICE_MANAGEMENT_KEY"]}` };
-      const answer = await fetch(`${house.baseUrl}/${path}`, { headers });
+      const answer = await fetch(`${installation.baseUrl}/${path}`, { headers });
       const { data } = (await answer.json()) as { data: Readonly<Record<string, unknown>> };
       return answer.ok ? data : answer.status;
     }
@@ -123,7 +131,7 @@ const missing = await findMissing();
         values: { root_module: { resources: { type: string; values: { key?: string } }[] } };
       };
       const key = state.values.root_module.resources.find(({ type }) => type === "sluice_key")?.values.key;
-      const answer = await fetch(`${house.baseUrl}/models`, { headers: { authorization: `Bearer ${key}` } });
+      const answer = await fetch(`${installation.baseUrl}/models`, { headers: { authorization: `Bearer ${key}` } });
       expect([key, answer.status]).toEqual([expect.stringMatching(/^sk-sl-/), 200]);
     });
 
@@ -159,7 +167,7 @@ const missing = await findMissing();
 
     test("detects changes and deletions made outside of Terraform", async () => {
       await apply(configuration);
-      await house.admin(
+      await installation.admin(
         "keys",
         "update",
         ((await shown("keys/by-external-id/billing-prod")) as { hash: string }).hash,
@@ -167,7 +175,7 @@ const missing = await findMissing();
         "30",
       );
       expect(await apply(configuration)).toContain("0 added, 1 changed, 0 destroyed");
-      await house.admin(
+      await installation.admin(
         "guardrails",
         "delete",
         ((await shown("guardrails/by-external-id/rules")) as { id: string }).id,

@@ -1,6 +1,6 @@
 /** A running installation under attack: requests are raw bytes, and after every case the same processes serve a good request. */
 import { expect } from "@jest/globals";
-import { type House, type HouseOptions, startHouse } from "../../support/house.ts";
+import { type Installation, type InstallationOptions, startInstallation } from "../../support/installation.ts";
 import { eventually } from "../../support/processes.ts";
 import { type HttpAnswer, rawRequest, sendRaw } from "../../support/raw-http.ts";
 import { type Upstream, chatStream, startUpstream } from "../../support/providers/upstream.ts";
@@ -15,19 +15,19 @@ export const chatModel = "mart/large-2";
 export const providerKey = "pk-9f1c27aa";
 
 export class Attacked {
-  readonly house: House;
+  readonly installation: Installation;
   readonly upstream: Upstream;
   readonly #pids: Readonly<Record<string, number>>;
 
-  private constructor(house: House, upstream: Upstream) {
-    this.house = house;
+  private constructor(installation: Installation, upstream: Upstream) {
+    this.installation = installation;
     this.upstream = upstream;
-    this.#pids = house.pids();
+    this.#pids = installation.pids();
   }
 
-  static async start(options: Pick<HouseOptions, "inferenceReplicas"> = {}): Promise<Attacked> {
+  static async start(options: Pick<InstallationOptions, "inferenceReplicas"> = {}): Promise<Attacked> {
     const upstream = await startUpstream([chatStream("Hello")]);
-    const house = await startHouse({
+    const installation = await startInstallation({
       ...options,
       config: `
 providers:
@@ -45,26 +45,26 @@ models:
       - {provider: twin, pricing: {prompt: "1", completion: "1"}}
 `,
     });
-    return new Attacked(house, upstream);
+    return new Attacked(installation, upstream);
   }
 
   async stop(): Promise<void> {
-    await this.house.stop();
+    await this.installation.stop();
     await this.upstream.stop();
   }
 
   send(method: string, path: string, headers: readonly string[], body: string | Uint8Array = ""): Promise<HttpAnswer> {
-    return sendRaw(this.house.ports.gateway, rawRequest(method, path, headers, body));
+    return sendRaw(this.installation.ports.gateway, rawRequest(method, path, headers, body));
   }
 
   /** POST /responses with the installation's key. */
-  respond(body: object | string | Uint8Array, headers: readonly string[] = [], key = this.house.apiKey) {
+  respond(body: object | string | Uint8Array, headers: readonly string[] = [], key = this.installation.apiKey) {
     const bytes = typeof body === "string" || body instanceof Uint8Array ? body : JSON.stringify(body);
     return this.send("POST", "/api/v1/responses", [`Authorization: Bearer ${key}`, json, ...headers], bytes);
   }
 
   /** Calls an administration operation with the management key. */
-  manage(method: string, path: string, body?: unknown, key = this.house.managementKey): Promise<HttpAnswer> {
+  manage(method: string, path: string, body?: unknown, key = this.installation.managementKey): Promise<HttpAnswer> {
     const text = typeof body === "string" ? body : JSON.stringify(body);
     return this.send(method, `/api/v1${path}`, [`Authorization: Bearer ${key}`, json], text);
   }
@@ -75,7 +75,7 @@ models:
 
   /** Must be called after every case. */
   async stands(): Promise<void> {
-    expect(this.house.pids()).toEqual(this.#pids);
+    expect(this.installation.pids()).toEqual(this.#pids);
     let status = 503;
     // After an overload a process may go on refusing for a while.
     await eventually(

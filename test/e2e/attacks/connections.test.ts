@@ -23,7 +23,7 @@ afterEach(async () => {
 });
 afterAll(() => attacked?.stop());
 
-async function open(port = attacked.house.ports.gateway): Promise<Socket> {
+async function open(port = attacked.installation.ports.gateway): Promise<Socket> {
   const socket = connect(port, "127.0.0.1");
   socket.on("error", () => {});
   sockets.push(socket);
@@ -39,7 +39,7 @@ async function heard(socket: Socket): Promise<string> {
   return said;
 }
 const posting = (length: number) =>
-  `POST /api/v1/responses HTTP/1.1\r\nHost: house\r\nAuthorization: Bearer ${key}\r\n${json}\r\nContent-Length: ${length}\r\n\r\n`;
+  `POST /api/v1/responses HTTP/1.1\r\nHost: sluice\r\nAuthorization: Bearer ${key}\r\n${json}\r\nContent-Length: ${length}\r\n\r\n`;
 
 test("81 endless request heads are closed after a while", async () => {
   const slow = await openMany(300);
@@ -73,7 +73,7 @@ test("84 a thousand silent connections delay no other client", async () => {
 
 /** The port of the turns, called without a key. */
 async function openHttp2(): Promise<ClientHttp2Session> {
-  const session = connectHttp2(`http://127.0.0.1:${attacked.house.ports.inference}`);
+  const session = connectHttp2(`http://127.0.0.1:${attacked.installation.ports.inference}`);
   session.on("error", () => {});
   sessions.push(session);
   await once(session, "connect");
@@ -143,7 +143,7 @@ const floods: [number, string, () => Buffer[]][] = [
 ];
 const repeated = (one: Buffer): Buffer[] => Array.from({ length: 20_000 }, () => one);
 test.each(floods)("%i a flood of %s ends its own connection at most", async (_, __, frames) => {
-  const socket = await open(attacked.house.ports.inference);
+  const socket = await open(attacked.installation.ports.inference);
   const bytes = Buffer.concat([Buffer.from("PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n"), settings, ...frames()]);
   await new Promise<void>((resolve) => {
     socket.on("close", () => resolve());
@@ -155,7 +155,7 @@ test.each(floods)("%i a flood of %s ends its own connection at most", async (_, 
 test("89 a message of four gigabytes is refused by its declared length", async () => {
   // UNAUTHENTICATED: a message without a key is refused before its length is read.
   expect(statusOf(await call(grpc, message(0, 0xffff_ffff), false))).toBe("16");
-  const keyed = { ...grpc, authorization: `Bearer ${attacked.house.apiKey}` };
+  const keyed = { ...grpc, authorization: `Bearer ${attacked.installation.apiKey}` };
   // RESOURCE_EXHAUSTED
   expect(statusOf(await call(keyed, message(0, 0xffff_ffff), false))).toBe("8");
 });

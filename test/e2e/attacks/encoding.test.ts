@@ -72,7 +72,7 @@ test("32 an override of the direction stays out of the logs", async () => {
   expect((await register("\u202egnp.exe")).status).toBe(201);
   expect((await attacked.respond({ ...echo, user: "\u202egnp.exe", metadata: { a: "\u202eb" } })).status).toBe(200);
   expectFault(await attacked.respond({ ...echo, model: "\u202eohce/eciuls" }), 404);
-  expect(await attacked.house.allLogged()).not.toContain("\u202e");
+  expect(await attacked.installation.allLogged()).not.toContain("\u202e");
 });
 
 test("33 letters that some case rules map to k and i stay different", async () => {

@@ -17,13 +17,13 @@ afterEach(() => attacked.stands());
 afterAll(() => attacked?.stop());
 
 const echo = '{"model":"sluice/echo","input":"x"}';
-const bearer = () => `Authorization: Bearer ${attacked.house.apiKey}`;
+const bearer = () => `Authorization: Bearer ${attacked.installation.apiKey}`;
 const head = (lines: readonly string[], first = "POST /api/v1/responses HTTP/1.1") =>
   `${[first, ...lines].join("\r\n")}\r\n\r\n`;
-const raw = (bytes: string | Uint8Array) => sendRaw(attacked.house.ports.gateway, bytes);
+const raw = (bytes: string | Uint8Array) => sendRaw(attacked.installation.ports.gateway, bytes);
 /** A request with these header lines after host, key, type and length. */
 const withHeaders = (...lines: readonly string[]) =>
-  raw(head(["Host: house", bearer(), json, `Content-Length: ${echo.length}`, ...lines]) + echo);
+  raw(head(["Host: sluice", bearer(), json, `Content-Length: ${echo.length}`, ...lines]) + echo);
 
 const chunked = "Transfer-Encoding: chunked";
 const framings: [number, string, (good: readonly string[]) => string][] = [
@@ -48,16 +48,16 @@ const framings: [number, string, (good: readonly string[]) => string][] = [
   [73, "the preface of HTTP/2", () => "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n"],
 ];
 test.each(framings)("%i %s is 400", async (_, __, bytes) => {
-  expectFault(await raw(bytes(["Host: house", bearer(), json])), 400);
+  expectFault(await raw(bytes(["Host: sluice", bearer(), json])), 400);
 });
 
 test("66 20 kB of extensions of a chunk are 413", async () => {
-  const good = ["Host: house", bearer(), json, chunked];
+  const good = ["Host: sluice", bearer(), json, chunked];
   expectFault(await raw(`${head(good)}1;${"a".repeat(20_000)}\r\n{\r\n0\r\n\r\n`), 413);
 });
 
 test("70 a key other than one scheme, one space and one word is refused", async () => {
-  const { apiKey } = attacked.house;
+  const { apiKey } = attacked.installation;
   const values = [
     `Bearer\t${apiKey}`,
     `Bearer  ${apiKey}`,
@@ -97,9 +97,9 @@ test("72 a host with a path in it leads nowhere else", async () => {
 });
 
 test("73 CONNECT is no tunnel", async () => {
-  const socket = connect(attacked.house.ports.gateway, "127.0.0.1");
+  const socket = connect(attacked.installation.ports.gateway, "127.0.0.1");
   socket.on("error", () => {});
-  socket.write(`CONNECT 127.0.0.1:${attacked.house.ports.admin} HTTP/1.1\r\nHost: x\r\n\r\n`);
+  socket.write(`CONNECT 127.0.0.1:${attacked.installation.ports.admin} HTTP/1.1\r\nHost: x\r\n\r\n`);
   let text = "";
   socket.on("data", (bytes: Buffer) => (text += bytes.toString()));
   await once(socket, "close");
@@ -107,12 +107,12 @@ test("73 CONNECT is no tunnel", async () => {
 });
 
 test("74 a key in a trailer counts for nothing", async () => {
-  const lines = ["Host: house", json, chunked, "Trailer: Authorization"];
+  const lines = ["Host: sluice", json, chunked, "Trailer: Authorization"];
   expectFault(await raw(`${head(lines)}2\r\n{}\r\n0\r\n${bearer()}\r\n\r\n`), 401, /Missing Authentication header/);
 });
 
 test('75 a bad key is refused before "100 Continue" is sent', async () => {
-  const lines = ["Host: house", json, "Content-Length: 1000000", "Expect: 100-continue", "Authorization: Bearer x"];
+  const lines = ["Host: sluice", json, "Content-Length: 1000000", "Expect: 100-continue", "Authorization: Bearer x"];
   expectFault(await raw(head(lines)), 401);
 });
 
@@ -177,8 +177,8 @@ test("80 a hundred requests on one socket have no more turns open than the key m
   ]);
   const before = attacked.upstream.requests.length;
   const body = JSON.stringify({ model, input: "x" });
-  const one = head(["Host: house", bearer(), json, `Content-Length: ${body.length}`]) + body;
-  const socket = connect(attacked.house.ports.gateway, "127.0.0.1");
+  const one = head(["Host: sluice", bearer(), json, `Content-Length: ${body.length}`]) + body;
+  const socket = connect(attacked.installation.ports.gateway, "127.0.0.1");
   let text = "";
   socket.on("data", (bytes: Buffer) => (text += bytes.toString()));
   socket.write(one.repeat(100));

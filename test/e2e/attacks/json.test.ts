@@ -64,7 +64,7 @@ const types: [string, string[]][] = [
   ["two in one", ["Content-Type: application/json, text/html"]],
 ];
 test.each(types)("21 content type: %s is 400", async (_, headers) => {
-  const lines = [`Authorization: Bearer ${attacked.house.apiKey}`, ...headers];
+  const lines = [`Authorization: Bearer ${attacked.installation.apiKey}`, ...headers];
   const answer = await attacked.send("POST", "/api/v1/responses", lines, '{"model":"sluice/echo","input":"x"}');
   expectFault(answer, 400, /content-type/i);
 });
@@ -87,7 +87,7 @@ test.each(poisons)("%i a prototype is data: %s", async (_, member) => {
   const patch = await attacked.send(
     "PATCH",
     "/api/v1/end-users/bob",
-    [`Authorization: Bearer ${attacked.house.apiKey}`, json],
+    [`Authorization: Bearer ${attacked.installation.apiKey}`, json],
     '{"is_active":true}',
   );
   expectFault(patch, 403, /Only management keys/);

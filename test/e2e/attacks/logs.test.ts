@@ -14,7 +14,7 @@ const echo = { model: "sluice/echo", input: "x" };
 
 /** Names and label sets of all metrics; buckets are not counted as separate series. */
 async function series(): Promise<Set<string>> {
-  const { gateway_health, inference_health, admin_health } = attacked.house.ports;
+  const { gateway_health, inference_health, admin_health } = attacked.installation.ports;
   const found = new Set<string>();
   for (const port of [gateway_health, inference_health, admin_health]) {
     const text = await (await fetch(`http://127.0.0.1:${port}/metrics`)).text();
@@ -35,7 +35,7 @@ test("160 line breaks, colours, formulas and templates stay text in every line o
     }
   }
   await attacked.respond({ ...echo, model: `nobody/${"x".repeat(1_000_000)}` });
-  const logs = await attacked.house.allLogged();
+  const logs = await attacked.installation.allLogged();
   for (const line of logs.split("\n").filter((text) => text !== "")) {
     expect(() => JSON.parse(line) as unknown).not.toThrow();
     expect(line.length).toBeLessThan(4_096);
@@ -47,7 +47,7 @@ test("161 names invented by clients become no labels", async () => {
   const ask = async (n: number) => {
     await attacked.respond({ ...echo, model: `nobody/model-${n}`, user: `user-${n}`, session_id: `session-${n}` });
     await attacked.respond({ ...echo, user: `user-${n}`, service_tier: "flex" });
-    await attacked.send("GET", `/api/v1/nothing/${n}`, [`Authorization: Bearer ${attacked.house.apiKey}`]);
+    await attacked.send("GET", `/api/v1/nothing/${n}`, [`Authorization: Bearer ${attacked.installation.apiKey}`]);
     await attacked.manage("GET", `/end-users/user-${n}`);
   };
   await ask(0);
@@ -78,7 +78,7 @@ test("163 a client's valid request id is kept in addition to ours, never instead
   const logged = async (id: string) => {
     const { "x-request-id": ours } = (await attacked.respond(echo, [`X-Request-Id: ${id}`])).headers;
     expect(ours).toMatch(/^req_\w{22}$/);
-    const own = await attacked.house.logged("gateway", ours as string);
+    const own = await attacked.installation.logged("gateway", ours as string);
     return (JSON.parse(own) as { client_request_id?: string }).client_request_id;
   };
   expect(await logged("mine-1_A")).toBe("mine-1_A");

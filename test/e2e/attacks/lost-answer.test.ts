@@ -9,7 +9,7 @@ let attacked: Attacked;
 let database: pg.Client;
 beforeAll(async () => {
   attacked = await Attacked.start({ inferenceReplicas: 1 });
-  database = new pg.Client({ connectionString: attacked.house.databaseUrl });
+  database = new pg.Client({ connectionString: attacked.installation.databaseUrl });
   await database.connect();
 });
 afterAll(async () => {
@@ -17,7 +17,7 @@ afterAll(async () => {
   await attacked?.stop();
 });
 
-const pidOf = (name: string) => attacked.house.pids()[name] ?? Number.NaN;
+const pidOf = (name: string) => attacked.installation.pids()[name] ?? Number.NaN;
 
 test("158 the answer is a retryable failure, and a retry gives the same state", async () => {
   const made = await attacked.manage("POST", "/guardrails", { name: "mine" });

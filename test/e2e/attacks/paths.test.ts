@@ -66,22 +66,22 @@ test("48 line breaks in a user end no header and no line of a log", async () => 
     undefined,
     { data: { user: "a\r\nX-Y:1" } },
   ]);
-  expect(await attacked.house.allLogged()).not.toMatch(/^X-Y:1/m);
+  expect(await attacked.installation.allLogged()).not.toMatch(/^X-Y:1/m);
 });
 
 test("51 another case is another path", async () => {
   for (const path of ["/API/v1/end-users/a", "/api/v1/END-USERS/a", "/api/V1/end-users/a"]) {
-    const headers = [`Authorization: Bearer ${attacked.house.managementKey}`, json];
+    const headers = [`Authorization: Bearer ${attacked.installation.managementKey}`, json];
     expectFault(await attacked.send("PATCH", path, headers, '{"is_active":true}'), 404);
   }
 });
 
 test("52 no path is made shorter, and an absolute one names this host", async () => {
-  const { managementKey, ports } = attacked.house;
+  const { managementKey, ports } = attacked.installation;
   const lines = (target: string) =>
     [
       `PATCH ${target} HTTP/1.1`,
-      "Host: house",
+      "Host: sluice",
       `Authorization: Bearer ${managementKey}`,
       json,
       "Content-Length: 18",
@@ -92,7 +92,7 @@ test("52 no path is made shorter, and an absolute one names this host", async ()
     expectFault(await sendRaw(ports.gateway, lines(target)), 404);
   }
   expectFault(await sendRaw(ports.gateway, lines("http://evil/api/v1/end-users/a")), 400, /host/);
-  expect((await sendRaw(ports.gateway, lines("http://house/api/v1/end-users/a"))).status).toBe(200);
+  expect((await sendRaw(ports.gateway, lines("http://sluice/api/v1/end-users/a"))).status).toBe(200);
 });
 
 test("55 guardrail ids with paths, of extreme length, or in another case name no guardrail", async () => {

@@ -14,9 +14,9 @@ afterAll(() => attacked?.stop());
 
 const ask = (reply: Reply, more: object = {}): Promise<Response> => {
   attacked.upstream.script([reply]);
-  return fetch(`${attacked.house.baseUrl}/responses`, {
+  return fetch(`${attacked.installation.baseUrl}/responses`, {
     method: "POST",
-    headers: { authorization: `Bearer ${attacked.house.apiKey}`, "content-type": "application/json" },
+    headers: { authorization: `Bearer ${attacked.installation.apiKey}`, "content-type": "application/json" },
     body: JSON.stringify({ model: chatModel, input: "x", stream: true, ...more }),
   });
 };
@@ -120,7 +120,7 @@ test.each(failing)("98 an error %s shows neither key nor address", async (_, rep
   const text = await response.text();
   expect([401, 402]).not.toContain(response.status);
   for (const secret of [providerKey, "10.0.0.7", "main.py"]) expect(text).not.toContain(secret);
-  expect(await attacked.house.allLogged()).not.toContain(providerKey);
+  expect(await attacked.installation.allLogged()).not.toContain(providerKey);
 });
 
 test("99 headers of the provider stay there", async () => {

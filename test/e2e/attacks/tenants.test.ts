@@ -11,7 +11,7 @@ let attacked: Attacked;
 let database: pg.Client;
 beforeAll(async () => {
   attacked = await Attacked.start();
-  database = new pg.Client({ connectionString: attacked.house.databaseUrl });
+  database = new pg.Client({ connectionString: attacked.installation.databaseUrl });
   await database.connect();
 });
 beforeEach(() => attacked.upstream.script([responsesAnswer()]));
@@ -26,7 +26,7 @@ const guardrail = async (): Promise<string> => {
   const made = await attacked.manage("POST", "/guardrails", { name: "mine" });
   return (parseBody(made) as { data: { id: string } }).data.id;
 };
-const assign = (id: string, keyHashes: readonly unknown[], remove = "", key = attacked.house.managementKey) =>
+const assign = (id: string, keyHashes: readonly unknown[], remove = "", key = attacked.installation.managementKey) =>
   attacked.manage("POST", `/guardrails/${id}/assignments/keys${remove}`, { key_hashes: keyHashes }, key);
 const numbers = (answer: HttpAnswer) => [answer.status, Object.values(parseBody(answer) as object)];
 const holderOf = async (keyHash: string): Promise<string | undefined> => {
@@ -145,7 +145,7 @@ test("157 concurrent updates differ in their time", async () => {
 
 test("159 revoking a management key while its bulk waits: all or nothing, and nothing afterwards", async () => {
   const made = JSON.parse(
-    (await attacked.house.admin("keys", "create", "--name", "short", "--management", "--json")).stdout,
+    (await attacked.installation.admin("keys", "create", "--name", "short", "--management", "--json")).stdout,
   ) as { key: string };
   const id = await guardrail();
   const keyHashes: string[] = [];
@@ -157,7 +157,7 @@ test("159 revoking a management key while its bulk waits: all or nothing, and no
     const { rowCount } = await database.query("select 1 from pg_locks where not granted");
     return (rowCount ?? 0) > 0;
   });
-  await attacked.house.admin("keys", "revoke", hashKey(made.key));
+  await attacked.installation.admin("keys", "revoke", hashKey(made.key));
   await database.query("commit");
   const answer = await waiting;
   let held = 0;

@@ -10,7 +10,7 @@ const stage = clientStage();
 
 const turnTests = ({ Agent, OpenAIProvider, Runner, tool }: typeof Agents, useResponses: boolean) => {
   const runner = () => {
-    const { baseUrl: baseURL, apiKey } = stage.house;
+    const { baseUrl: baseURL, apiKey } = stage.installation;
     // Traces of this client go to a fixed address on the internet, so they are turned off.
     return new Runner({ modelProvider: new OpenAIProvider({ baseURL, apiKey, useResponses }), tracingDisabled: true });
   };

@@ -11,7 +11,7 @@ import {
 } from "ai7";
 import { createOpenAI } from "ai-sdk-openai-4";
 import { z } from "zod";
-import { type House, startHouse } from "../../support/house.ts";
+import { type Installation, startInstallation } from "../../support/installation.ts";
 
 globalThis.AI_SDK_LOG_WARNINGS = false;
 
@@ -31,16 +31,17 @@ models: [{id: sluice/echo, endpoints: [{provider: sluice}]}]
 responses: {remember_items: 1h}
 `;
 
-let house: House;
-let remembering: House;
+let installation: Installation;
+let remembering: Installation;
 
 beforeAll(async () => {
-  [house, remembering] = await Promise.all([startHouse(), startHouse({ config })]);
+  [installation, remembering] = await Promise.all([startInstallation(), startInstallation({ config })]);
 });
-afterAll(() => Promise.all([house?.stop(), remembering?.stop()]));
+afterAll(() => Promise.all([installation?.stop(), remembering?.stop()]));
 
-const modelOf = ({ baseUrl, apiKey }: House) => createOpenAI({ baseURL: baseUrl, apiKey }).responses("sluice/echo");
-const plain = () => modelOf(house);
+const modelOf = ({ baseUrl, apiKey }: Installation) =>
+  createOpenAI({ baseURL: baseUrl, apiKey }).responses("sluice/echo");
+const plain = () => modelOf(installation);
 
 /** The one setting needed by a client of a server without storage, made once for every call. */
 const model = () =>

@@ -42,7 +42,7 @@ const majors = [
   },
 ];
 const stage = clientStage();
-const settings = () => ({ baseURL: stage.house.baseUrl, apiKey: stage.house.apiKey });
+const settings = () => ({ baseURL: stage.installation.baseUrl, apiKey: stage.installation.apiKey });
 
 const Moon = z.object({ name: z.string(), planet: z.enum(["Mars", "Jupiter"]) });
 
@@ -182,7 +182,7 @@ testCoverage(
   "ai,@ai-sdk/open-responses",
   "responses",
   turnTests(installedAi, (model) => {
-    const url = `${stage.house.baseUrl}/responses`;
-    return createOpen({ name: "sluice", url, apiKey: stage.house.apiKey })(model);
+    const url = `${stage.installation.baseUrl}/responses`;
+    return createOpen({ name: "sluice", url, apiKey: stage.installation.apiKey })(model);
   }),
 );

@@ -15,7 +15,7 @@ import {
 } from "ai";
 import { z } from "zod";
 import { sample, sampleStream } from "../../support/contract.ts";
-import { type House, startHouse } from "../../support/house.ts";
+import { type Installation, startInstallation } from "../../support/installation.ts";
 import { type Upstream, chatChunk, responsesAnswer, startUpstream } from "../../support/providers/upstream.ts";
 
 const Moon = z.object({ name: z.string(), planet: z.enum(["Mars", "Jupiter"]), radius_km: z.number() });
@@ -32,31 +32,33 @@ globalThis.AI_SDK_LOG_WARNINGS = false;
 /** Nothing is stored here, so items are sent whole and not by reference. */
 const providerOptions = {
   openai: { store: false, reasoningEffort: "low", reasoningSummary: "auto", forceReasoning: true },
-  house: { reasoningEffort: "low", reasoningSummary: "auto" },
+  sluice: { reasoningEffort: "low", reasoningSummary: "auto" },
 };
 
 const providers = [
   {
     name: "@ai-sdk/openai",
-    provider: (house: House, model: string): LanguageModel =>
-      createOpenAI({ baseURL: house.baseUrl, apiKey: house.apiKey }).responses(model),
+    provider: (installation: Installation, model: string): LanguageModel =>
+      createOpenAI({ baseURL: installation.baseUrl, apiKey: installation.apiKey }).responses(model),
     keepsThoughts: true,
   },
   {
     name: "@ai-sdk/open-responses",
-    provider: (house: House, model: string): LanguageModel =>
-      createOpenResponses({ name: "house", url: `${house.baseUrl}/responses`, apiKey: house.apiKey })(model),
+    provider: (installation: Installation, model: string): LanguageModel =>
+      createOpenResponses({ name: "sluice", url: `${installation.baseUrl}/responses`, apiKey: installation.apiKey })(
+        model,
+      ),
     // The requests of this package have no field for reasoning.
     keepsThoughts: false,
   },
 ];
 
 let upstream: Upstream;
-let house: House;
+let installation: Installation;
 
 beforeAll(async () => {
   upstream = await startUpstream();
-  house = await startHouse({
+  installation = await startInstallation({
     config: `
 providers:
   - {id: sluice, dialect: echo}
@@ -70,14 +72,14 @@ models:
   });
 });
 afterAll(async () => {
-  await house?.stop();
+  await installation?.stop();
   await upstream?.stop();
 });
 
 describe.each(providers)("the AI SDK with $name", ({ provider, keepsThoughts }) => {
   let model: LanguageModel;
   beforeAll(() => {
-    model = provider(house, "sluice/echo");
+    model = provider(installation, "sluice/echo");
   });
 
   test("generateText", async () => {
@@ -177,7 +179,7 @@ describe.each(providers)("the AI SDK with $name", ({ provider, keepsThoughts }) 
     const message = { type: "message", role: "assistant", content: [{ type: "output_text", text: "Fine." }] };
     upstream.script([responsesAnswer(thought, { ...call, id: "fc_1" }), responsesAnswer({ ...message, id: "msg_1" })]);
     const { text } = await generateText({
-      model: provider(house, "native/thinker"),
+      model: provider(installation, "native/thinker"),
       prompt: "Weather in Oslo?",
       tools: { weather },
       stopWhen: stepCountIs(2),
@@ -200,7 +202,7 @@ describe.each(providers)("the AI SDK with $name", ({ provider, keepsThoughts }) 
     [500, true],
   ])("a provider's %i is an APICallError marked as retryable or not", async (status, isRetryable) => {
     upstream.script([{ status }]);
-    const failing = { model: provider(house, "far/model"), prompt: "Hello", maxRetries: 0 };
+    const failing = { model: provider(installation, "far/model"), prompt: "Hello", maxRetries: 0 };
     const expected = { statusCode: status === 500 ? 502 : status, isRetryable, message: expect.stringMatching(/\w/) };
     const failure = await generateText(failing).catch((error: unknown) => error);
     expect(APICallError.isInstance(failure)).toBe(true);
@@ -213,7 +215,7 @@ describe.each(providers)("the AI SDK with $name", ({ provider, keepsThoughts }) 
 
   test("a failure is tried again by the client, until the provider answers", async () => {
     upstream.script([{ status: 500 }, { chunks: [{ sse: [chatChunk({ content: "Now." }, "stop"), "[DONE]"] }] }]);
-    const streamed = streamText({ model: provider(house, "far/model"), prompt: "Hello", maxRetries: 1 });
+    const streamed = streamText({ model: provider(installation, "far/model"), prompt: "Hello", maxRetries: 1 });
     expect(await streamed.text).toBe("Now.");
   });
 
@@ -221,7 +223,11 @@ describe.each(providers)("the AI SDK with $name", ({ provider, keepsThoughts }) 
     upstream.script([{ chunks: [{ sse: [chatChunk({ role: "assistant", content: "One" })] }], hang: true }]);
     const closed = upstream.nextClose();
     const abort = new AbortController();
-    const streamed = streamText({ model: provider(house, "far/model"), prompt: "Hello", abortSignal: abort.signal });
+    const streamed = streamText({
+      model: provider(installation, "far/model"),
+      prompt: "Hello",
+      abortSignal: abort.signal,
+    });
     const types = [];
     for await (const part of streamed.fullStream) {
       types.push(part.type);
@@ -236,7 +242,7 @@ test("@ai-sdk/openai shows the sources of a provider's search, whole and streame
   const name = "09-web-search-stream.sse";
   const response = sampleStream(name).events.at(-1)?.["response"];
   upstream.script([{ chunks: [{ json: response }] }, { chunks: [{ bytes: sample(name) }] }]);
-  const openai = createOpenAI({ baseURL: house.baseUrl, apiKey: house.apiKey });
+  const openai = createOpenAI({ baseURL: installation.baseUrl, apiKey: installation.apiKey });
   // The SDK's own two types for a tool contradict each other under exactOptionalPropertyTypes.
   const tools = { web_search: openai.tools.webSearch({ searchContextSize: "low" }) } as unknown as ToolSet;
   const request = { model: openai.responses("native/thinker"), prompt: "Latest Node LTS?", tools };

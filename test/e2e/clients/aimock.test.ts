@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
 import { LLMock } from "@copilotkit/aimock";
 import OpenAI from "openai";
-import { type House, startHouse } from "../../support/house.ts";
+import { type Installation, startInstallation } from "../../support/installation.ts";
 
 const tool = {
   type: "function" as const,
@@ -21,7 +21,7 @@ const formats = [
 ] as const;
 
 const provider = new LLMock({ port: 0 });
-let house: House;
+let installation: Installation;
 let client: OpenAI;
 
 beforeAll(async () => {
@@ -42,11 +42,11 @@ beforeAll(async () => {
     id: `${dialect}/model`,
     endpoints: [{ provider: dialect, upstream_model: "gpt-4o" }],
   }));
-  house = await startHouse({ config: JSON.stringify({ providers, models }) });
-  client = new OpenAI({ baseURL: house.baseUrl, apiKey: house.apiKey, maxRetries: 0 });
+  installation = await startInstallation({ config: JSON.stringify({ providers, models }) });
+  client = new OpenAI({ baseURL: installation.baseUrl, apiKey: installation.apiKey, maxRetries: 0 });
 });
 afterAll(async () => {
-  await house?.stop();
+  await installation?.stop();
   await provider.stop();
 });
 

@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { afterAll, beforeAll, expect, test } from "@jest/globals";
 import { testProgram } from "../../support/clients/coverage.ts";
 import { codexVersion, findCodex } from "../../support/providers/codex.ts";
-import { type House, startHouse } from "../../support/house.ts";
+import { type Installation, startInstallation } from "../../support/installation.ts";
 import { isolation, runIsolated } from "../../support/providers/namespace.ts";
 import { type Reply, type Upstream, chatChunk, startUpstream } from "../../support/providers/upstream.ts";
 
@@ -67,13 +67,13 @@ const dialects: [dialect: string, searches: boolean, replies: Reply[]][] = [
 ];
 
 let upstream: Upstream;
-let house: House;
+let installation: Installation;
 let folder: string;
 
 beforeAll(async () => {
   if (codex === undefined) return;
   upstream = await startUpstream();
-  house = await startHouse({
+  installation = await startInstallation({
     config: `
 providers:
   - {id: chat, dialect: chat, base_url: "${upstream.url}/v1"}
@@ -90,12 +90,12 @@ models:
     `model_provider = "sluice"
 [model_providers.sluice]
 name = "Sluice"
-base_url = "${house.baseUrl}"
+base_url = "${installation.baseUrl}"
 env_key = "SLUICE_API_KEY"
 wire_api = "responses"
 [model_providers.sluice-socket]
 name = "Sluice over a WebSocket"
-base_url = "${house.baseUrl}"
+base_url = "${installation.baseUrl}"
 env_key = "SLUICE_API_KEY"
 wire_api = "responses"
 supports_websockets = true
@@ -103,7 +103,7 @@ supports_websockets = true
   );
 });
 afterAll(async () => {
-  await house?.stop();
+  await installation?.stop();
   await upstream?.stop();
   if (folder !== undefined) rmSync(folder, { recursive: true, force: true });
 });
@@ -117,12 +117,12 @@ async function run(provider: string, dialect: string, replies: readonly Reply[])
     PATH: process.env["PATH"],
     HOME: folder,
     CODEX_HOME: folder,
-    SLUICE_API_KEY: house.apiKey,
+    SLUICE_API_KEY: installation.apiKey,
     RUST_LOG: "warn",
   };
   const { code, stdout, stderr } = await runIsolated(
     [codex ?? "", "exec", "-c", `model_provider="${provider}"`, ...flags, "Say from-the-shell with the shell."],
-    house.ports.gateway,
+    installation.ports.gateway,
     { cwd: join(folder, "work"), environment, limitMs },
   );
   expect([code, stdout, stderr]).toEqual([0, expect.stringContaining(done), expect.any(String)]);
@@ -159,8 +159,8 @@ testProgram("Codex", {
       async (dialect, _, replies) => {
         // Codex sends only new items: earlier items come from the memory of the connection.
         expectOutputs(await run("sluice-socket", dialect, replies));
-        await house.logged("gateway", '"method":"WEBSOCKET"', '"status":200');
-        expect(house.logs("gateway")).not.toContain("previous_response_not_found");
+        await installation.logged("gateway", '"method":"WEBSOCKET"', '"status":200');
+        expect(installation.logs("gateway")).not.toContain("previous_response_not_found");
       },
       limitMs + 60_000,
     );

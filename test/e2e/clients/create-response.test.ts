@@ -9,7 +9,7 @@ import type { RunTurnRequest } from "@sluice/proto/gen/sluice/inference/v1/turn_
 import { hashKey } from "@sluice/proto/lib/ids/key.js";
 import { scanObject } from "@sluice/proto/lib/json/scan.js";
 import { fetchGeneration } from "../../support/providers/generation.ts";
-import { type House, startHouse } from "../../support/house.ts";
+import { type Installation, startInstallation } from "../../support/installation.ts";
 import { eventually } from "../../support/processes.ts";
 import { freePort } from "../../support/runner/free-ports.ts";
 import { type Reply, type Upstream, chatAnswer, startUpstream } from "../../support/providers/upstream.ts";
@@ -21,13 +21,13 @@ const protocols = ["gRPC", "gRPC-Web", "Connect", "Connect with JSON"];
 
 let upstream: Upstream;
 let judge: Upstream;
-let house: House;
+let installation: Installation;
 const transports: Record<string, Transport> = {};
 
 beforeAll(async () => {
   upstream = await startUpstream();
   judge = await startUpstream();
-  house = await startHouse({
+  installation = await startInstallation({
     environment: { SLUICE_SERVICE_TOKEN: serviceToken, SLUICE_INFERENCE_HTTP_PORT: String(await freePort()) },
     config: `
 providers:
@@ -41,14 +41,14 @@ internal_models:
 compat: {fill_defaults: true, emit_metadata_alias: vendor_metadata}
 `,
   });
-  transports["gRPC"] = createGrpcTransport({ baseUrl: `http://127.0.0.1:${house.ports.inference}` });
-  const options = { baseUrl: `http://127.0.0.1:${house.ports.inference_http}`, httpVersion: "1.1" } as const;
+  transports["gRPC"] = createGrpcTransport({ baseUrl: `http://127.0.0.1:${installation.ports.inference}` });
+  const options = { baseUrl: `http://127.0.0.1:${installation.ports.inference_http}`, httpVersion: "1.1" } as const;
   transports["gRPC-Web"] = createGrpcWebTransport(options);
   transports["Connect"] = createConnectTransport(options);
   transports["Connect with JSON"] = createConnectTransport({ ...options, useBinaryFormat: false });
 });
 afterAll(async () => {
-  await house?.stop();
+  await installation?.stop();
   await Promise.all([upstream?.stop(), judge?.stop()]);
 });
 beforeEach(() => upstream.script([hello]));
@@ -63,8 +63,8 @@ function toRequest(body: object, serviceMetadata = false): RunTurnRequest {
   return parseRequest(bytes, scanObject(bytes, "body"), { serviceMetadata }).request;
 }
 
-const post = (body: object, key = house.apiKey, serviceMetadata = false) =>
-  fetch(`${house.baseUrl}/responses`, {
+const post = (body: object, key = installation.apiKey, serviceMetadata = false) =>
+  fetch(`${installation.baseUrl}/responses`, {
     method: "POST",
     headers: {
       ...bearer(key),
@@ -74,7 +74,7 @@ const post = (body: object, key = house.apiKey, serviceMetadata = false) =>
     body: JSON.stringify({ model: "acme/large-2", input: "Hi", ...body }),
   });
 
-async function createResponse(request: RunTurnRequest, key = house.apiKey, name = "gRPC") {
+async function createResponse(request: RunTurnRequest, key = installation.apiKey, name = "gRPC") {
   let headers = new Headers();
   const { responseJson, generationId } = await clientOf(name).createResponse(
     { request },
@@ -83,7 +83,7 @@ async function createResponse(request: RunTurnRequest, key = house.apiKey, name 
   return { text: Buffer.from(responseJson).toString(), generationId, headers };
 }
 
-async function failureOf(request: RunTurnRequest, key = house.apiKey, name = "gRPC") {
+async function failureOf(request: RunTurnRequest, key = installation.apiKey, name = "gRPC") {
   const error = await createResponse(request, key, name).then(
     () => undefined,
     (failure: unknown) => ConnectError.from(failure),
@@ -102,9 +102,9 @@ const masked = (text: string): string =>
 const json = (bytes: Uint8Array): unknown => JSON.parse(Buffer.from(bytes).toString());
 
 async function manage(method: string, path: string, body: object) {
-  const answer = await fetch(`${house.baseUrl}${path}`, {
+  const answer = await fetch(`${installation.baseUrl}${path}`, {
     method,
-    headers: { ...bearer(house.managementKey), "content-type": "application/json" },
+    headers: { ...bearer(installation.managementKey), "content-type": "application/json" },
     body: JSON.stringify(body),
   });
   expect(answer.ok).toBe(true);
@@ -138,17 +138,17 @@ describe("the response object", () => {
     ["an answer that is cut", cut, { max_output_tokens: 1 }, false],
   ])("equals the bytes of POST /responses: %s", async (_, reply, body, serviceMetadata) => {
     upstream.script([reply]);
-    const answer = await post(body, house.apiKey, serviceMetadata);
+    const answer = await post(body, installation.apiKey, serviceMetadata);
     expect(answer.status).toBe(200);
     const { text } = await createResponse(toRequest(body, serviceMetadata));
     expect(masked(text)).toBe(masked(await answer.text()));
   });
 
   test.each(protocols)("comes over %s, with its id in the ledger", async (name) => {
-    const { text, generationId, headers } = await createResponse(toRequest({}), house.apiKey, name);
+    const { text, generationId, headers } = await createResponse(toRequest({}), installation.apiKey, name);
     expect(JSON.parse(text)).toMatchObject({ object: "response", status: "completed", model: "acme/large-2" });
     expect(headers.get("x-generation-id")).toBe(generationId);
-    expect(await fetchGeneration(house, { headers })).toMatchObject({ id: generationId, model: "acme/large-2" });
+    expect(await fetchGeneration(installation, { headers })).toMatchObject({ id: generationId, model: "acme/large-2" });
   });
 
   test("comes to an internal service for a key by its hash, and only with the service token", async () => {
@@ -157,9 +157,9 @@ describe("the response object", () => {
         { request: toRequest({}) },
         { headers: { "x-sluice-service-token": token, "x-sluice-key-hash": keyHash } },
       );
-    const { responseJson } = await asService(hashKey(house.apiKey));
+    const { responseJson } = await asService(hashKey(installation.apiKey));
     expect(json(responseJson)).toMatchObject({ status: "completed" });
-    await expect(asService(hashKey(house.apiKey), "w".repeat(64))).rejects.toMatchObject({
+    await expect(asService(hashKey(installation.apiKey), "w".repeat(64))).rejects.toMatchObject({
       code: Code.Unauthenticated,
     });
     await expect(asService(hashKey("sk-sl-nonsense"))).rejects.toMatchObject({ code: Code.Unauthenticated });
@@ -171,7 +171,7 @@ describe("failures are those of RunTurn", () => {
     upstream.script([
       { status: 400, chunks: [{ json: { error: { message: "bad", type: "invalid_request_error" } } }] },
     ]);
-    const { code, fault } = await failureOf(toRequest({}), house.apiKey, name);
+    const { code, fault } = await failureOf(toRequest({}), installation.apiKey, name);
     expect(code).toBe(Code.InvalidArgument);
     expect(fault?.reason).toBe(FaultReason.INVALID_REQUEST);
   });
@@ -181,7 +181,7 @@ describe("failures are those of RunTurn", () => {
     expect(await refused({ ...toRequest({}), temperature: 3 })).toContain("temperature");
     expect(await refused({ ...toRequest({}), reasoningJson: Buffer.from("{") })).toContain("reasoning");
     expect(await refused({ ...toRequest({}), stream: true })).toContain("stream: must be false");
-    await expect(grpc().createResponse({}, { headers: bearer(house.apiKey) })).rejects.toMatchObject({
+    await expect(grpc().createResponse({}, { headers: bearer(installation.apiKey) })).rejects.toMatchObject({
       code: Code.InvalidArgument,
     });
   });
@@ -223,7 +223,7 @@ describe("failures are those of RunTurn", () => {
     const asked = upstream.nextRequest();
     const created = grpc().createResponse(
       { request: toRequest({}) },
-      { headers: bearer(house.apiKey), signal: abort.signal },
+      { headers: bearer(installation.apiKey), signal: abort.signal },
     );
     const outcome = expect(created).rejects.toMatchObject({ code: Code.Canceled });
     await asked;
@@ -236,7 +236,7 @@ describe("failures are those of RunTurn", () => {
     upstream.script([{ hang: true }]);
     const created = grpc().createResponse(
       { request: toRequest({}) },
-      { headers: bearer(house.apiKey), timeoutMs: 250 },
+      { headers: bearer(installation.apiKey), timeoutMs: 250 },
     );
     await expect(created).rejects.toMatchObject({ code: Code.DeadlineExceeded });
     await eventually(() => upstream.openSockets === 0);
@@ -252,8 +252,8 @@ test("a stopping process answers its running calls first", async () => {
   const asked = upstream.nextRequest();
   const created = createResponse(toRequest({}));
   await asked;
-  process.kill(house.pids()["inference-svc"] as number, "SIGTERM");
-  const readiness = `http://127.0.0.1:${house.ports.inference_health}/readyz`;
+  process.kill(installation.pids()["inference-svc"] as number, "SIGTERM");
+  const readiness = `http://127.0.0.1:${installation.ports.inference_health}/readyz`;
   await eventually(async () => (await fetch(readiness)).status === 503);
   release();
   expect(JSON.parse((await created).text)).toMatchObject({ status: "completed" });

@@ -3,15 +3,15 @@ import { afterAll, beforeAll, beforeEach, describe, expect, test } from "@jest/g
 import { createOpenAICompatible } from "@ai-sdk/openai-compatible";
 import { OpenAIEmbeddings } from "@langchain/openai";
 import { embed, embedMany } from "ai";
-import { type House, startHouse } from "../../support/house.ts";
+import { type Installation, startInstallation } from "../../support/installation.ts";
 import { type Upstream, startUpstream } from "../../support/providers/upstream.ts";
 
 let upstream: Upstream;
-let house: House;
+let installation: Installation;
 
 beforeAll(async () => {
   upstream = await startUpstream();
-  house = await startHouse({
+  installation = await startInstallation({
     config: `
 providers:
   - {id: near, dialect: chat, base_url: "${upstream.url}/v1"}
@@ -21,7 +21,7 @@ models:
   });
 });
 afterAll(async () => {
-  await house?.stop();
+  await installation?.stop();
   await upstream?.stop();
 });
 
@@ -47,8 +47,8 @@ describe("LangChain's OpenAIEmbeddings", () => {
   const embeddings = (more: object = {}) =>
     new OpenAIEmbeddings({
       model: "near/embed",
-      apiKey: house.apiKey,
-      configuration: { baseURL: house.baseUrl },
+      apiKey: installation.apiKey,
+      configuration: { baseURL: installation.baseUrl },
       maxRetries: 0,
       ...more,
     });
@@ -68,9 +68,11 @@ describe("LangChain's OpenAIEmbeddings", () => {
 
 describe("the AI SDK", () => {
   const model = () =>
-    createOpenAICompatible({ name: "sluice", baseURL: house.baseUrl, apiKey: house.apiKey }).embeddingModel(
-      "near/embed",
-    );
+    createOpenAICompatible({
+      name: "sluice",
+      baseURL: installation.baseUrl,
+      apiKey: installation.apiKey,
+    }).embeddingModel("near/embed");
 
   test("embed and embedMany", async () => {
     const { embeddings, usage } = await embedMany({ model: model(), values: ["a b", "c d"], maxRetries: 0 });

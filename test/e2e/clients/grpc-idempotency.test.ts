@@ -7,7 +7,7 @@ import { type Fault, FaultReason, FaultSchema } from "@sluice/proto/gen/sluice/c
 import { InferenceService } from "@sluice/proto/gen/sluice/inference/v1/inference_service_pb.js";
 import type { RunTurnRequest, TurnEvent } from "@sluice/proto/gen/sluice/inference/v1/turn_pb.js";
 import { hashKey } from "@sluice/proto/lib/ids/key.js";
-import { type House, startHouse } from "../../support/house.ts";
+import { type Installation, startInstallation } from "../../support/installation.ts";
 import { eventually } from "../../support/processes.ts";
 import { fetchGeneration } from "../../support/providers/generation.ts";
 import { turnRequest } from "../../support/answers/run-turn.ts";
@@ -19,12 +19,12 @@ const streamed = turnRequest(model, "Count.", { stream: true });
 const whole = turnRequest(model, "Count.");
 
 let upstream: Upstream;
-let house: House;
+let installation: Installation;
 let client: ReturnType<typeof createClient<typeof InferenceService>>;
 
 beforeAll(async () => {
   upstream = await startUpstream();
-  house = await startHouse({
+  installation = await startInstallation({
     environment: { SLUICE_SERVICE_TOKEN: serviceToken },
     config: `
 providers:
@@ -35,11 +35,11 @@ models:
   });
   client = createClient(
     InferenceService,
-    createGrpcTransport({ baseUrl: `http://127.0.0.1:${house.ports.inference}` }),
+    createGrpcTransport({ baseUrl: `http://127.0.0.1:${installation.ports.inference}` }),
   );
 });
 afterAll(async () => {
-  await house?.stop();
+  await installation?.stop();
   await upstream?.stop();
 });
 beforeEach(() => upstream.script([chatAnswer({ role: "assistant", content: "Hi" })]));
@@ -53,7 +53,7 @@ interface Calling {
   readonly onHeader?: (headers: Headers) => void;
 }
 
-function optionsOf({ idempotencyKey, key = house.apiKey, headers, signal, timeoutMs, onHeader }: Calling) {
+function optionsOf({ idempotencyKey, key = installation.apiKey, headers, signal, timeoutMs, onHeader }: Calling) {
   return {
     headers: headers ?? { authorization: `Bearer ${key}`, "idempotency-key": idempotencyKey },
     ...(signal && { signal }),
@@ -112,14 +112,14 @@ function held(): { readonly reply: Reply; readonly release: () => void } {
 
 /** A figure of inference-svc. */
 async function figure(name: string): Promise<number> {
-  const text = await (await fetch(`http://127.0.0.1:${house.ports.inference_health}/metrics`)).text();
+  const text = await (await fetch(`http://127.0.0.1:${installation.ports.inference_health}/metrics`)).text();
   return Number(new RegExp(`^${name}\\{[^}]*\\} (\\S+)$`, "m").exec(text)?.[1] ?? Number.NaN);
 }
 
 async function manage(method: string, path: string, body: object) {
-  const answer = await fetch(`${house.baseUrl}${path}`, {
+  const answer = await fetch(`${installation.baseUrl}${path}`, {
     method,
-    headers: { authorization: `Bearer ${house.managementKey}`, "content-type": "application/json" },
+    headers: { authorization: `Bearer ${installation.managementKey}`, "content-type": "application/json" },
     body: JSON.stringify(body),
   });
   expect(answer.ok).toBe(true);
@@ -144,7 +144,7 @@ describe("equal calls", () => {
     expect(await second.finish()).toEqual(await first.finish());
     expect(first.events.at(-1)?.event.case).toBe("end");
     expect(upstream.requests.length - before).toBe(1);
-    expect((await fetchGeneration(house, { headers })).provider_responses).toHaveLength(1);
+    expect((await fetchGeneration(installation, { headers })).provider_responses).toHaveLength(1);
     await eventually(async () => (await figure("sluice_idempotency_log_bytes")) === 0);
   });
 

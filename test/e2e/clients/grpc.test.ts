@@ -11,7 +11,7 @@ import { type Fault, FaultReason } from "@sluice/proto/lib/faults/fault.js";
 import { hashKey } from "@sluice/proto/lib/ids/key.js";
 import { call, dial, serviceMetadata } from "@sluice/proto/lib/rpc/dial.js";
 import { findShortest } from "../../support/clock.ts";
-import { type House, startHouse } from "../../support/house.ts";
+import { type Installation, startInstallation } from "../../support/installation.ts";
 import { faultOf, runTurn, turnRequest } from "../../support/answers/run-turn.ts";
 import { type Upstream, chatAnswer, chatChunk, chatStream, startUpstream } from "../../support/providers/upstream.ts";
 
@@ -19,13 +19,13 @@ const serviceToken = "t".repeat(64);
 
 describe("the inference service, without the gateway", () => {
   let upstream: Upstream;
-  let house: House;
+  let installation: Installation;
   let client: Client;
   let lane: Lane;
 
   beforeAll(async () => {
     upstream = await startUpstream();
-    house = await startHouse({
+    installation = await startInstallation({
       environment: { SLUICE_SERVICE_TOKEN: serviceToken },
       config: `
 providers:
@@ -34,14 +34,14 @@ models:
   - {id: acme/large-2, endpoints: [{provider: acme}]}
 `,
     });
-    const address = `127.0.0.1:${house.ports.inference}`;
+    const address = `127.0.0.1:${installation.ports.inference}`;
     client = dial(address);
     lane = new Lane(address, sessionConnector(address, serviceToken));
   });
   afterAll(async () => {
     lane?.stop();
     client?.close();
-    await house?.stop();
+    await installation?.stop();
     await upstream?.stop();
   });
 
@@ -59,7 +59,7 @@ models:
         {
           $typeName: "sluice.inference.v1.Open",
           request,
-          keyHash: hashKey(house.apiKey),
+          keyHash: hashKey(installation.apiKey),
           requestId: "r",
           generationId: "gen-1",
           policyGeneration: 0n,
@@ -75,7 +75,7 @@ models:
   }
 
   async function overRunTurn(request: RunTurnRequest): Promise<{ events: TurnEvent[]; fault?: Fault }> {
-    const turn = runTurn(client, house.apiKey, request);
+    const turn = runTurn(client, installation.apiKey, request);
     const fault = await turn.over.then(
       () => undefined,
       async () => (await faultOf(turn)).fault,
@@ -121,7 +121,7 @@ models:
         ],
       },
     ]);
-    const turn = runTurn(client, house.apiKey, turnRequest("acme/large-2", "Count.", { stream: true }));
+    const turn = runTurn(client, installation.apiKey, turnRequest("acme/large-2", "Count.", { stream: true }));
     await turn.begun;
     expect(turn.batches.flat().map(({ event }) => event.case)).toEqual([
       "start",
@@ -141,7 +141,7 @@ models:
     const before = upstream.requests.length;
     // The limit doubles, because with a short limit the turn may end before the call of the provider.
     for (let limitMs = 250; upstream.requests.length === before; limitMs *= 2) {
-      const turn = runTurn(client, house.apiKey, turnRequest("acme/large-2", "x", { stream: true }), limitMs);
+      const turn = runTurn(client, installation.apiKey, turnRequest("acme/large-2", "x", { stream: true }), limitMs);
       expect((await faultOf(turn)).code).toBe(status.DEADLINE_EXCEEDED);
     }
     await closed;
@@ -150,7 +150,7 @@ models:
   test("a cancel stops the provider call within 100 ms", async () => {
     upstream.script([{ chunks: [{ sse: [chatChunk({ content: "One" })] }], hang: true }]);
     const cancelOnce = async () => {
-      const turn = runTurn(client, house.apiKey, turnRequest("acme/large-2", "x", { stream: true }));
+      const turn = runTurn(client, installation.apiKey, turnRequest("acme/large-2", "x", { stream: true }));
       await turn.begun;
       const closed = upstream.nextClose();
       const at = performance.now();
@@ -164,7 +164,7 @@ models:
 
   test("failures are typed: reason, message and metadata arrive as a Fault", async () => {
     const unset = { ...turnRequest("acme/large-2", "x"), temperature: 3, maxToolCalls: 31 };
-    const { code, fault } = await faultOf(runTurn(client, house.apiKey, unset));
+    const { code, fault } = await faultOf(runTurn(client, installation.apiKey, unset));
     expect(code).toBe(status.INVALID_ARGUMENT);
     expect(fault.reason).toBe(FaultReason.INVALID_REQUEST);
     expect(fault.metadata).toMatchObject({
@@ -177,7 +177,7 @@ models:
       ...turnRequest("acme/large-2", "x"),
       $unknown: [{ no: 99, wireType: 0, data: new Uint8Array([1]) }],
     };
-    const { code, fault } = await faultOf(runTurn(client, house.apiKey, later));
+    const { code, fault } = await faultOf(runTurn(client, installation.apiKey, later));
     expect(code).toBe(status.INVALID_ARGUMENT);
     expect(fault.message).toBe("99: a field that this build does not know");
   });
@@ -187,7 +187,7 @@ models:
     const outcome = async (key: string | undefined) => (await faultOf(runTurn(client, key, turn))).fault.reason;
     expect(await outcome(undefined)).toBe(FaultReason.UNAUTHENTICATED);
     expect(await outcome("sk-sl-nonsense")).toBe(FaultReason.UNAUTHENTICATED);
-    expect(await outcome(house.managementKey)).toBe(FaultReason.PERMISSION_DENIED);
+    expect(await outcome(installation.managementKey)).toBe(FaultReason.PERMISSION_DENIED);
   });
 
   test("a service of the installation runs turns for a key by its hash, and only with the service token", async () => {
@@ -198,18 +198,18 @@ models:
         ...(keyHash !== "" && { "x-sluice-key-hash": keyHash }),
       });
     upstream.script([chatAnswer({ role: "assistant", content: "Hello" })]);
-    const served = asService(hashKey(house.apiKey));
+    const served = asService(hashKey(installation.apiKey));
     await served.over;
     expect(served.batches.flat().at(-1)?.event.case).toBe("end");
     const outcome = async (...given: Parameters<typeof asService>) => (await faultOf(asService(...given))).fault.reason;
-    expect(await outcome(hashKey(house.apiKey), "w".repeat(64))).toBe(FaultReason.UNAUTHENTICATED);
+    expect(await outcome(hashKey(installation.apiKey), "w".repeat(64))).toBe(FaultReason.UNAUTHENTICATED);
     expect(await outcome("")).toBe(FaultReason.UNAUTHENTICATED);
     expect(await outcome(hashKey("sk-sl-nonsense"))).toBe(FaultReason.UNAUTHENTICATED);
-    expect(await outcome(hashKey(house.managementKey))).toBe(FaultReason.PERMISSION_DENIED);
+    expect(await outcome(hashKey(installation.managementKey))).toBe(FaultReason.PERMISSION_DENIED);
   });
 
   test("a session takes the service token only", async () => {
-    const stranger = sessionConnector(`127.0.0.1:${house.ports.inference}`, "w".repeat(64));
+    const stranger = sessionConnector(`127.0.0.1:${installation.ports.inference}`, "w".repeat(64));
     const refused = new Promise<Error | undefined>((resolve) => {
       stranger({ message: () => {}, drained: () => {}, closed: resolve });
     });
@@ -218,8 +218,8 @@ models:
 
   test("grpc.health.v1 answers on both services", async () => {
     for (const [port, service] of [
-      [house.ports.inference, InferenceService.typeName],
-      [house.ports.admin, ""],
+      [installation.ports.inference, InferenceService.typeName],
+      [installation.ports.admin, ""],
     ] as const) {
       const probe = dial(`127.0.0.1:${port}`);
       const request = create(Health.method.check.input, { service });

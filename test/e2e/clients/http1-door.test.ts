@@ -9,7 +9,7 @@ import { InferenceService } from "@sluice/proto/gen/sluice/inference/v1/inferenc
 import type { RunTurnRequest, TurnEvent } from "@sluice/proto/gen/sluice/inference/v1/turn_pb.js";
 import { findShortest } from "../../support/clock.ts";
 import { freePort } from "../../support/runner/free-ports.ts";
-import { type House, startHouse } from "../../support/house.ts";
+import { type Installation, startInstallation } from "../../support/installation.ts";
 import { eventually } from "../../support/processes.ts";
 import { rawRequest } from "../../support/raw-http.ts";
 import { turnRequest } from "../../support/answers/run-turn.ts";
@@ -46,13 +46,13 @@ function messagesIn(body: Buffer): Message[] {
 
 describe("the HTTP/1.1 door of the inference service", () => {
   let upstream: Upstream;
-  let house: House;
+  let installation: Installation;
   let door: string;
   const transports: Record<string, Transport> = {};
 
   beforeAll(async () => {
     upstream = await startUpstream();
-    house = await startHouse({
+    installation = await startInstallation({
       environment: { SLUICE_INFERENCE_HTTP_PORT: String(await freePort()) },
       config: `
 providers:
@@ -62,14 +62,14 @@ models:
 cors: {allow_origins: ["https://app.example"]}
 `,
     });
-    door = `http://127.0.0.1:${house.ports.inference_http}`;
+    door = `http://127.0.0.1:${installation.ports.inference_http}`;
     const options = { baseUrl: door, httpVersion: "1.1" } as const;
     transports["Connect"] = createConnectTransport(options);
     transports["Connect with JSON"] = createConnectTransport({ ...options, useBinaryFormat: false });
     transports["gRPC-Web"] = createGrpcWebTransport(options);
   });
   afterAll(async () => {
-    await house?.stop();
+    await installation?.stop();
     await upstream?.stop();
   });
 
@@ -77,7 +77,7 @@ cors: {allow_origins: ["https://app.example"]}
   const bearer = (key: string) => ({ authorization: `Bearer ${key}` });
 
   async function openTurns(): Promise<number> {
-    const metrics = await (await fetch(`http://127.0.0.1:${house.ports.inference_health}/metrics`)).text();
+    const metrics = await (await fetch(`http://127.0.0.1:${installation.ports.inference_health}/metrics`)).text();
     return Number(/^sluice_open_turns\{[^}]*\} (\d+)$/m.exec(metrics)?.[1]);
   }
 
@@ -99,7 +99,7 @@ cors: {allow_origins: ["https://app.example"]}
 
   async function eventsOf(name: string, request: RunTurnRequest): Promise<TurnEvent[]> {
     const events: TurnEvent[] = [];
-    for await (const batch of clientOf(name).runTurn(request, { headers: bearer(house.apiKey) })) {
+    for await (const batch of clientOf(name).runTurn(request, { headers: bearer(installation.apiKey) })) {
       events.push(...batch.events);
     }
     return events;
@@ -131,7 +131,7 @@ cors: {allow_origins: ["https://app.example"]}
     });
 
     test("lists the models", async () => {
-      const { models } = await clientOf(name).listModels({}, { headers: bearer(house.apiKey) });
+      const { models } = await clientOf(name).listModels({}, { headers: bearer(installation.apiKey) });
       expect(models.map(({ id }) => id)).toEqual([model]);
     });
 
@@ -146,7 +146,7 @@ cors: {allow_origins: ["https://app.example"]}
 
     test("reports a failure of the provider with its Fault", async () => {
       upstream.script([{ status: 429, headers: { "retry-after": "7" }, chunks: [{ json: {} }] }]);
-      const error = await errorOf(name, house.apiKey);
+      const error = await errorOf(name, installation.apiKey);
       expect(error.code).toBe(Code.ResourceExhausted);
       const [fault] = error.findDetails(FaultSchema);
       expect(fault?.reason).toBe(FaultReason.RATE_LIMITED);
@@ -157,7 +157,7 @@ cors: {allow_origins: ["https://app.example"]}
     test("a leaving client stops its provider call", async () => {
       upstream.script([begun]);
       const abort = new AbortController();
-      const batches = clientOf(name).runTurn(stream, { headers: bearer(house.apiKey), signal: abort.signal });
+      const batches = clientOf(name).runTurn(stream, { headers: bearer(installation.apiKey), signal: abort.signal });
       const reading = batches[Symbol.asyncIterator]();
       await reading.next();
       expect(upstream.openSockets).toBeGreaterThan(0);
@@ -170,7 +170,7 @@ cors: {allow_origins: ["https://app.example"]}
   describe("plain fetch", () => {
     test("streams a turn", async () => {
       upstream.script([chatStream("One, ", "two.")]);
-      const response = await postStream(streamJson, bearer(house.apiKey));
+      const response = await postStream(streamJson, bearer(installation.apiKey));
       expect([response.status, response.headers.get("content-type")]).toEqual([200, "application/connect+json"]);
       const messages = messagesIn(Buffer.from(await response.arrayBuffer()));
       expect(messages.map(({ last }) => last).indexOf(true)).toBe(messages.length - 1);
@@ -202,7 +202,7 @@ cors: {allow_origins: ["https://app.example"]}
       upstream.script([begun]);
       const leaveOnce = async () => {
         const abort = new AbortController();
-        const response = await postStream(streamJson, bearer(house.apiKey), abort.signal);
+        const response = await postStream(streamJson, bearer(installation.apiKey), abort.signal);
         await (response.body as ReadableStream<Uint8Array>).getReader().read();
         const closed = upstream.nextClose();
         const at = performance.now();
@@ -212,7 +212,7 @@ cors: {allow_origins: ["https://app.example"]}
       expect(await findShortest(100, leaveOnce)).toBeLessThan(100);
       await untilNothingIsOpen();
       // A leaving client is no failure of the service, so nothing is logged.
-      expect(await house.allLogged()).not.toContain('"msg":"rpc failed"');
+      expect(await installation.allLogged()).not.toContain('"msg":"rpc failed"');
     });
 
     test("a passed deadline opens no connection to a provider", async () => {
@@ -222,7 +222,7 @@ cors: {allow_origins: ["https://app.example"]}
         opened = true;
       });
       for (let n = 0; n < 20; n++) {
-        const response = await postStream(streamJson, { ...bearer(house.apiKey), "connect-timeout-ms": "0" });
+        const response = await postStream(streamJson, { ...bearer(installation.apiKey), "connect-timeout-ms": "0" });
         expect(messagesIn(Buffer.from(await response.arrayBuffer()))).toMatchObject([
           { last: true, json: { error: { code: "deadline_exceeded" } } },
         ]);
@@ -236,7 +236,7 @@ cors: {allow_origins: ["https://app.example"]}
       head.writeUInt32BE(48 * 1024 * 1024 + 1, 1);
       const response = await fetch(door + runTurnPath, {
         method: "POST",
-        headers: { "content-type": "application/connect+json", ...bearer(house.apiKey) },
+        headers: { "content-type": "application/connect+json", ...bearer(installation.apiKey) },
         body: head,
       });
       expect(messagesIn(Buffer.from(await response.arrayBuffer()))).toMatchObject([
@@ -275,7 +275,7 @@ cors: {allow_origins: ["https://app.example"]}
     rawRequest(
       "POST",
       runTurnPath,
-      [`Authorization: Bearer ${house.apiKey}`, "Content-Type: application/connect+json"],
+      [`Authorization: Bearer ${installation.apiKey}`, "Content-Type: application/connect+json"],
       envelope(streamJson),
     );
 
@@ -319,10 +319,10 @@ cors: {allow_origins: ["https://app.example"]}
         ],
       },
     ]);
-    const response = await postStream(streamJson, bearer(house.apiKey));
-    process.kill(house.pids()["inference-svc"] as number, "SIGTERM");
+    const response = await postStream(streamJson, bearer(installation.apiKey));
+    process.kill(installation.pids()["inference-svc"] as number, "SIGTERM");
     await eventually(async () => {
-      const other = await postStream(streamJson, bearer(house.apiKey)).catch(() => undefined);
+      const other = await postStream(streamJson, bearer(installation.apiKey)).catch(() => undefined);
       await other?.body?.cancel();
       return other === undefined;
     });

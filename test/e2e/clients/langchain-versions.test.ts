@@ -32,15 +32,15 @@ type Model = BaseChatModel & Required<Pick<BaseChatModel, "bindTools">>;
 const openAi =
   ({ ChatOpenAI }: Version, useResponsesApi: boolean) =>
   (model: string, maxRetries = 0): Model => {
-    const configuration = { baseURL: stage.house.baseUrl };
-    return new ChatOpenAI({ model, apiKey: stage.house.apiKey, configuration, maxRetries, useResponsesApi });
+    const configuration = { baseURL: stage.installation.baseUrl };
+    return new ChatOpenAI({ model, apiKey: stage.installation.apiKey, configuration, maxRetries, useResponsesApi });
   };
 
 const anthropicModel =
   ({ ChatAnthropic }: Version) =>
   (model: string, maxRetries = 0): Model => {
-    const anthropicApiUrl = stage.house.baseUrl.replace(/\/v1$/, "");
-    return new ChatAnthropic({ model, apiKey: stage.house.apiKey, anthropicApiUrl, maxRetries });
+    const anthropicApiUrl = stage.installation.baseUrl.replace(/\/v1$/, "");
+    return new ChatAnthropic({ model, apiKey: stage.installation.apiKey, anthropicApiUrl, maxRetries });
   };
 
 const turnTests = (
@@ -106,8 +106,8 @@ for (const [folder, version] of Object.entries(versions)) {
   testCoverage(installed, "responses", turnTests(version, openAi(version, true)));
   testCoverage(`${folder}@langchain/anthropic`, "messages", turnTests(version, anthropicModel(version)));
   const embeddings = (model: string) => {
-    const configuration = { baseURL: stage.house.baseUrl };
-    return new version.OpenAIEmbeddings({ model, apiKey: stage.house.apiKey, configuration, maxRetries: 0 });
+    const configuration = { baseURL: stage.installation.baseUrl };
+    return new version.OpenAIEmbeddings({ model, apiKey: stage.installation.apiKey, configuration, maxRetries: 0 });
   };
   testCoverage(installed, "embeddings", {
     embeddings: async () => {

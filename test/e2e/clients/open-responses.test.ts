@@ -2,7 +2,7 @@
 import { LLMock } from "@copilotkit/aimock";
 import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
 import { testProgram } from "../../support/clients/coverage.ts";
-import { type House, startHouse } from "../../support/house.ts";
+import { type Installation, startInstallation } from "../../support/installation.ts";
 import { type OpenResponse, response, streamEvent } from "../../support/answers/open-responses.ts";
 import { parseSse } from "../../support/answers/sse.ts";
 
@@ -55,7 +55,7 @@ testProgram("Open Responses", {
   "its requests, whole and streamed, with `compat.fill_defaults: true`": () => {
     describe.each(["sluice/echo", "far/chat", "far/responses"])("an Open Responses client and %s", (model) => {
       const provider = new LLMock({ port: 0 });
-      let house: House;
+      let installation: Installation;
 
       beforeAll(async () => {
         provider.onMessage(/hello/i, { content: "Hello to you." });
@@ -63,7 +63,7 @@ testProgram("Open Responses", {
           toolCalls: [{ name: "get_weather", arguments: '{"location":"San Francisco"}' }],
         });
         await provider.start();
-        house = await startHouse({
+        installation = await startInstallation({
           config: `
 providers:
   - {id: sluice, dialect: echo}
@@ -78,14 +78,14 @@ compat: {fill_defaults: true}
         });
       });
       afterAll(async () => {
-        await house?.stop();
+        await installation?.stop();
         await provider.stop();
       });
 
       const post = (body: object) =>
-        fetch(`${house.baseUrl}/responses`, {
+        fetch(`${installation.baseUrl}/responses`, {
           method: "POST",
-          headers: { authorization: `Bearer ${house.apiKey}`, "content-type": "application/json" },
+          headers: { authorization: `Bearer ${installation.apiKey}`, "content-type": "application/json" },
           body: JSON.stringify({ model, ...body }),
         });
 

@@ -2,7 +2,7 @@
 import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
 import { Agent, OpenAIProvider, Runner, applyPatchTool, handoff, shellTool, tool } from "@openai/agents";
 import { z } from "zod";
-import { type House, startHouse } from "../../support/house.ts";
+import { type Installation, startInstallation } from "../../support/installation.ts";
 import { type Upstream, chatStream, responsesAnswer, startUpstream } from "../../support/providers/upstream.ts";
 import { answering, calling, callingStream } from "../../support/tool-replies.ts";
 
@@ -28,12 +28,12 @@ const message = (text: string) => ({
 
 describe("@openai/agents", () => {
   let upstream: Upstream;
-  let house: House;
+  let installation: Installation;
   let runner: Runner;
 
   beforeAll(async () => {
     upstream = await startUpstream();
-    house = await startHouse({
+    installation = await startInstallation({
       config: `
 providers:
   - {id: sluice, dialect: echo}
@@ -45,12 +45,16 @@ models:
   - {id: plain/model, endpoints: [{provider: plain}]}
 `,
     });
-    const modelProvider = new OpenAIProvider({ baseURL: house.baseUrl, apiKey: house.apiKey, useResponses: true });
+    const modelProvider = new OpenAIProvider({
+      baseURL: installation.baseUrl,
+      apiKey: installation.apiKey,
+      useResponses: true,
+    });
     // Traces of this client go to a fixed address on the internet, so they are turned off.
     runner = new Runner({ modelProvider, tracingDisabled: true });
   });
   afterAll(async () => {
-    await house?.stop();
+    await installation?.stop();
     await upstream?.stop();
   });
 

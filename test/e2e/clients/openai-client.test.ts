@@ -2,7 +2,7 @@ import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
 import OpenAI from "openai";
 import { zodResponsesFunction, zodTextFormat } from "openai/helpers/zod";
 import { z } from "zod";
-import { type House, startHouse } from "../../support/house.ts";
+import { type Installation, startInstallation } from "../../support/installation.ts";
 
 const weather = {
   type: "function" as const,
@@ -40,14 +40,14 @@ async function converse(client: OpenAI, question: string, streamed: boolean): Pr
 }
 
 describe("the openai client with only its base URL and key changed", () => {
-  let house: House;
+  let installation: Installation;
   let client: OpenAI;
 
   beforeAll(async () => {
-    house = await startHouse({});
-    client = new OpenAI({ baseURL: house.baseUrl, apiKey: house.apiKey, maxRetries: 0 });
+    installation = await startInstallation({});
+    client = new OpenAI({ baseURL: installation.baseUrl, apiKey: installation.apiKey, maxRetries: 0 });
   });
-  afterAll(() => house?.stop());
+  afterAll(() => installation?.stop());
 
   test("create returns one whole response", async () => {
     const request = { model: "sluice/echo", input: "Name a moon.", user: "employee_123" };

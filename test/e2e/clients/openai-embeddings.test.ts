@@ -1,16 +1,16 @@
 /** Embeddings with an unmodified openai client: both forms of vectors, failures, retries and an abort. */
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "@jest/globals";
 import OpenAI from "openai";
-import { type House, startHouse } from "../../support/house.ts";
+import { type Installation, startInstallation } from "../../support/installation.ts";
 import { type Reply, type Upstream, startUpstream } from "../../support/providers/upstream.ts";
 
 let upstream: Upstream;
-let house: House;
+let installation: Installation;
 let client: OpenAI;
 
 beforeAll(async () => {
   upstream = await startUpstream();
-  house = await startHouse({
+  installation = await startInstallation({
     config: `
 limits: {turn_ms: 5000}
 providers:
@@ -25,10 +25,10 @@ models:
   - {id: near/chat, endpoints: [{provider: near}]}
 `,
   });
-  client = new OpenAI({ baseURL: house.baseUrl, apiKey: house.apiKey, maxRetries: 0 });
+  client = new OpenAI({ baseURL: installation.baseUrl, apiKey: installation.apiKey, maxRetries: 0 });
 });
 afterAll(async () => {
-  await house?.stop();
+  await installation?.stop();
   await upstream?.stop();
 });
 
@@ -49,9 +49,9 @@ const base64 = (...numbers: readonly number[]): string =>
   Buffer.from(Float32Array.from(numbers).buffer).toString("base64");
 
 const post = (body: object, headers: Readonly<Record<string, string>> = {}) =>
-  fetch(`${house.baseUrl}/embeddings`, {
+  fetch(`${installation.baseUrl}/embeddings`, {
     method: "POST",
-    headers: { authorization: `Bearer ${house.apiKey}`, "content-type": "application/json", ...headers },
+    headers: { authorization: `Bearer ${installation.apiKey}`, "content-type": "application/json", ...headers },
     body: JSON.stringify(body),
   });
 
@@ -167,10 +167,10 @@ describe("an unservable request", () => {
 
   test("a management key: 403; no key: 401", async () => {
     const failure = (apiKey: string) =>
-      new OpenAI({ baseURL: house.baseUrl, apiKey, maxRetries: 0 }).embeddings
+      new OpenAI({ baseURL: installation.baseUrl, apiKey, maxRetries: 0 }).embeddings
         .create({ model: "near/embed", input: "Hi" })
         .catch((error: unknown) => error);
-    expect(await failure(house.managementKey)).toBeInstanceOf(OpenAI.PermissionDeniedError);
+    expect(await failure(installation.managementKey)).toBeInstanceOf(OpenAI.PermissionDeniedError);
     expect(await failure("sk-unknown")).toBeInstanceOf(OpenAI.AuthenticationError);
   });
 });
@@ -251,7 +251,7 @@ describe("a provider", () => {
   });
 
   test("failing once is called again by the client", async () => {
-    const retrying = new OpenAI({ baseURL: house.baseUrl, apiKey: house.apiKey, maxRetries: 2 });
+    const retrying = new OpenAI({ baseURL: installation.baseUrl, apiKey: installation.apiKey, maxRetries: 2 });
     upstream.script([{ status: 529 }, answerOf([1])]);
     const { data } = await retrying.embeddings.create({ model: "near/embed", input: "Hi", encoding_format: "float" });
     expect(data[0]?.embedding).toEqual([1]);

@@ -5,7 +5,7 @@
 import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
 import { hashKey } from "@sluice/proto/lib/ids/key.js";
 import OpenAI, { type ClientOptions } from "openai";
-import { type House, startHouse } from "../../support/house.ts";
+import { type Installation, startInstallation } from "../../support/installation.ts";
 import { type Reply, type Upstream, chatAnswer, chatChunk, startUpstream } from "../../support/providers/upstream.ts";
 
 /** How each provider answers; its name is the model's. */
@@ -43,19 +43,19 @@ ${Object.keys(upstreams)
 
 describe("the openai client and failures", () => {
   const upstreams: Record<string, Upstream> = {};
-  let house: House;
+  let installation: Installation;
 
   beforeAll(async () => {
     for (const [name, replies] of Object.entries(scripts)) upstreams[name] = await startUpstream(replies);
-    house = await startHouse({ config: configOf(upstreams) });
+    installation = await startInstallation({ config: configOf(upstreams) });
   });
   afterAll(async () => {
-    await house?.stop();
+    await installation?.stop();
     await Promise.all(Object.values(upstreams).map((upstream) => upstream.stop()));
   });
 
   const clientOf = (options: ClientOptions = {}) =>
-    new OpenAI({ baseURL: house.baseUrl, apiKey: house.apiKey, maxRetries: 0, ...options });
+    new OpenAI({ baseURL: installation.baseUrl, apiKey: installation.apiKey, maxRetries: 0, ...options });
   const failureOf = async (model: string, client = clientOf(), stream = false): Promise<unknown> => {
     const asked = client.responses.create({ model: `far/${model}`, input: "Hello", stream });
     return asked.then(
@@ -93,7 +93,7 @@ describe("the openai client and failures", () => {
     });
 
     test("the management key is 403", async () => {
-      const failure = await failureOf("busy", clientOf({ apiKey: house.managementKey }));
+      const failure = await failureOf("busy", clientOf({ apiKey: installation.managementKey }));
       expect(failure).toBeInstanceOf(OpenAI.PermissionDeniedError);
     });
 
@@ -103,10 +103,10 @@ describe("the openai client and failures", () => {
     });
 
     test("a blocking guardrail is 403 with the pattern", async () => {
-      const created = await house.admin("guardrails", "create", "--name", "all", "--block", "Hello", "--json");
+      const created = await installation.admin("guardrails", "create", "--name", "all", "--block", "Hello", "--json");
       const { id } = JSON.parse(created.stdout) as { id: string };
-      const management = clientOf({ apiKey: house.managementKey });
-      const body = { key_hashes: [hashKey(house.apiKey)] };
+      const management = clientOf({ apiKey: installation.managementKey });
+      const body = { key_hashes: [hashKey(installation.apiKey)] };
       await management.post(`/guardrails/${id}/assignments/keys`, { body });
       const failure = await failureOf("busy");
       await management.post(`/guardrails/${id}/assignments/keys/remove`, { body });
@@ -139,7 +139,7 @@ describe("the openai client and failures", () => {
     test("a permanent failure is sent once, even if its status is retryable for the client", async () => {
       const models = ["refusing", "missing", "too-large", "unprocessable"];
       expect(await Promise.all(models.map((model) => timesAsked(model)))).toEqual([1, 1, 1, 1]);
-      expect(await timesAsked("busy", { apiKey: house.managementKey })).toBe(1);
+      expect(await timesAsked("busy", { apiKey: installation.managementKey })).toBe(1);
     });
 
     test("x-should-retry: false stops retries that the status would allow", async () => {

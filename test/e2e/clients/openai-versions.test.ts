@@ -33,7 +33,7 @@ const stage = clientStage();
 
 for (const [installed, { OpenAI: Client, helpers: zod, z }] of Object.entries(versions)) {
   const client = (maxRetries = 0) =>
-    new Client({ baseURL: stage.house.baseUrl, apiKey: stage.house.apiKey, maxRetries });
+    new Client({ baseURL: stage.installation.baseUrl, apiKey: stage.installation.apiKey, maxRetries });
   const Moon = z.object({ name: z.string(), planet: z.enum(["Mars", "Jupiter"]) });
 
   testCoverage(installed, "chat", {

@@ -11,7 +11,7 @@ import * as errors from "@openrouter/sdk/models/errors";
 import { hashKey } from "@sluice/proto/lib/ids/key.js";
 import { z } from "zod";
 import { sample, sampleStream } from "../../support/contract.ts";
-import { type House, startHouse } from "../../support/house.ts";
+import { type Installation, startInstallation } from "../../support/installation.ts";
 import { eventually } from "../../support/processes.ts";
 import { type Reply, type Upstream, startUpstream } from "../../support/providers/upstream.ts";
 
@@ -27,12 +27,12 @@ function unknowns(value: unknown, path = ""): string[] {
 
 describe("@openrouter/sdk", () => {
   let upstream: Upstream;
-  let house: House;
+  let installation: Installation;
   let client: OpenRouter;
 
   beforeAll(async () => {
     upstream = await startUpstream();
-    house = await startHouse({
+    installation = await startInstallation({
       config: `
 providers:
   - {id: sluice, dialect: echo}
@@ -47,16 +47,16 @@ models:
 compat: {tool_type_aliases: ["openrouter:"], emit_metadata_alias: openrouter_metadata}
 `,
     });
-    client = clientOf(house.apiKey);
+    client = clientOf(installation.apiKey);
   });
   afterAll(async () => {
-    await house?.stop();
+    await installation?.stop();
     await upstream?.stop();
   });
 
   // The client retries a 5xx for an hour by default.
   const clientOf = (apiKey: string) =>
-    new OpenRouter({ apiKey, serverURL: house.baseUrl, retryConfig: { strategy: "none" } });
+    new OpenRouter({ apiKey, serverURL: installation.baseUrl, retryConfig: { strategy: "none" } });
 
   // The SDK types every answer as a union of a stream and an object.
   async function ask(request: models.ResponsesRequest): Promise<models.OpenResponsesResult> {
@@ -258,7 +258,7 @@ compat: {tool_type_aliases: ["openrouter:"], emit_metadata_alias: openrouter_met
       const request = { responsesRequest: { model: "sluice/echo", input: "Hi" } };
       const stranger = clientOf("sk-unknown").responses.send(request);
       await expect(stranger).rejects.toBeInstanceOf(errors.UnauthorizedResponseError);
-      const manager = clientOf(house.managementKey).responses.send(request);
+      const manager = clientOf(installation.managementKey).responses.send(request);
       await expect(manager).rejects.toBeInstanceOf(errors.ForbiddenResponseError);
     });
 
@@ -276,7 +276,7 @@ compat: {tool_type_aliases: ["openrouter:"], emit_metadata_alias: openrouter_met
   });
 
   test("keys are made, listed, shown, changed and deleted", async () => {
-    const { apiKeys } = clientOf(house.managementKey);
+    const { apiKeys } = clientOf(installation.managementKey);
     const made = await apiKeys.create({
       requestBody: { name: "sdk", external: { user: "employee_123" }, expiresAt: new Date("2999-01-31") },
     });
@@ -297,22 +297,31 @@ compat: {tool_type_aliases: ["openrouter:"], emit_metadata_alias: openrouter_met
     expect([unknowns(budget), budget.data]).toMatchObject([[], { limit: 5, limitRemaining: 5, limitReset: "daily" }]);
     const member = apiKeys.create({ requestBody: { name: "sdk", creatorUserId: "user_1" } });
     await expect(member).rejects.toBeInstanceOf(errors.BadRequestResponseError);
-    const notAllowed = clientOf(house.apiKey).apiKeys.list();
+    const notAllowed = clientOf(installation.apiKey).apiKeys.list();
     await expect(notAllowed).rejects.toMatchObject({ statusCode: 403 });
   });
 
   test("spending and figures: credits with a budget and without, activity, a generation, the count of models", async () => {
-    const manager = clientOf(house.managementKey);
+    const manager = clientOf(installation.managementKey);
     const unlimited = await manager.credits.getCredits();
     expect(unlimited.data.totalCredits).toBeGreaterThan(1e6);
-    await house.admin("workspaces", "create", "--name", "paid", "--limit", "5");
-    const made = await house.admin("keys", "create", "--name", "k", "--workspace", "paid", "--management", "--json");
+    await installation.admin("workspaces", "create", "--name", "paid", "--limit", "5");
+    const made = await installation.admin(
+      "keys",
+      "create",
+      "--name",
+      "k",
+      "--workspace",
+      "paid",
+      "--management",
+      "--json",
+    );
     const { key } = JSON.parse(made.stdout) as { key: string };
     expect(await clientOf(key).credits.getCredits()).toEqual({ data: { totalCredits: 5, totalUsage: 0 } });
 
-    const answer = await fetch(`${house.baseUrl}/responses`, {
+    const answer = await fetch(`${installation.baseUrl}/responses`, {
       method: "POST",
-      headers: { authorization: `Bearer ${house.apiKey}`, "content-type": "application/json" },
+      headers: { authorization: `Bearer ${installation.apiKey}`, "content-type": "application/json" },
       body: JSON.stringify({ model: "sluice/echo", input: "Hi" }),
     });
     await answer.text();
@@ -330,7 +339,7 @@ compat: {tool_type_aliases: ["openrouter:"], emit_metadata_alias: openrouter_met
   });
 
   test("guardrails are made, listed, shown, changed and deleted", async () => {
-    const { guardrails } = clientOf(house.managementKey);
+    const { guardrails } = clientOf(installation.managementKey);
     const contentFilters = [{ pattern: "forbidden", action: "block" as const, label: null }];
     const made = await guardrails.create({ createGuardrailRequest: { name: "sdk", description: "d", contentFilters } });
     const { id } = made.data;
@@ -354,10 +363,10 @@ compat: {tool_type_aliases: ["openrouter:"], emit_metadata_alias: openrouter_met
   });
 
   test("a guardrail is assigned to a key, blocks, and is removed", async () => {
-    const created = await house.admin("guardrails", "create", "--name", "g", "--block", "forbidden", "--json");
+    const created = await installation.admin("guardrails", "create", "--name", "g", "--block", "forbidden", "--json");
     const { id } = JSON.parse(created.stdout) as { id: string };
-    const { guardrails } = clientOf(house.managementKey);
-    const keys = { keyHashes: [hashKey(house.apiKey)] };
+    const { guardrails } = clientOf(installation.managementKey);
+    const keys = { keyHashes: [hashKey(installation.apiKey)] };
     expect(await guardrails.bulkAssignKeys({ id, bulkAssignKeysRequest: keys })).toEqual({ assignedCount: 1 });
     const pages = [await guardrails.listKeyAssignments({}), await guardrails.listGuardrailKeyAssignments({ id })];
     for (const { result } of pages) {

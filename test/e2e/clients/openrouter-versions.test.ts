@@ -26,8 +26,8 @@ for (const name of ["@openrouter/sdk", "openrouter-sdk-0"]) {
   // The client retries a 5xx for an hour by default.
   const client = (strategy: "none" | "backoff" = "none") =>
     new Client({
-      apiKey: stage.house.apiKey,
-      serverURL: stage.house.baseUrl,
+      apiKey: stage.installation.apiKey,
+      serverURL: stage.installation.baseUrl,
       retryConfig: strategy === "none" ? { strategy } : { strategy, backoff: quickly, retryConnectionErrors: true },
     });
 

@@ -1,13 +1,13 @@
 import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
 import { maskVolatile, sampleJson, sampleStream } from "../../support/contract.ts";
-import { type House, startHouse } from "../../support/house.ts";
+import { type Installation, startInstallation } from "../../support/installation.ts";
 import { parseSse } from "../../support/answers/sse.ts";
 import { type Reply, type Upstream, startUpstream } from "../../support/providers/upstream.ts";
 
 type Json = Record<string, unknown>;
 
 /** Written by the gateway; the terminal event has the rest. */
-const ofTheHouse = new Set(["response.created", "response.in_progress"]);
+const ofTheGateway = new Set(["response.created", "response.in_progress"]);
 
 /** The provider's stream behind the sample, with different sequence numbers and model name. */
 function providerStream(name: string): Reply {
@@ -21,7 +21,7 @@ function providerStream(name: string): Reply {
       {
         sse: [
           { type: "response.created", response: {} },
-          ...events.filter(({ type }) => !ofTheHouse.has(type)),
+          ...events.filter(({ type }) => !ofTheGateway.has(type)),
           "[DONE]",
         ],
       },
@@ -31,11 +31,11 @@ function providerStream(name: string): Reply {
 
 describe("the samples of the contract with tools of the provider, over HTTP", () => {
   let upstream: Upstream;
-  let house: House;
+  let installation: Installation;
 
   beforeAll(async () => {
     upstream = await startUpstream();
-    house = await startHouse({
+    installation = await startInstallation({
       config: `
 providers:
   - id: acme
@@ -48,14 +48,14 @@ models:
     });
   });
   afterAll(async () => {
-    await house?.stop();
+    await installation?.stop();
     await upstream?.stop();
   });
 
   const post = (body: unknown) =>
-    fetch(`${house.baseUrl}/responses`, {
+    fetch(`${installation.baseUrl}/responses`, {
       method: "POST",
-      headers: { authorization: `Bearer ${house.apiKey}`, "content-type": "application/json" },
+      headers: { authorization: `Bearer ${installation.apiKey}`, "content-type": "application/json" },
       body: JSON.stringify(body),
     });
 
@@ -160,10 +160,10 @@ models:
       { type: "reasoning", id: "rs_1", summary: [], encrypted_content: "b64", format: "openai-responses-v1" },
       { role: "user", content: "x" },
     ];
-    const response = await fetch(`${house.baseUrl}/responses`, {
+    const response = await fetch(`${installation.baseUrl}/responses`, {
       method: "POST",
       headers: {
-        authorization: `Bearer ${house.apiKey}`,
+        authorization: `Bearer ${installation.apiKey}`,
         "content-type": "application/json",
         "x-service-metadata": "enabled",
       },

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
 import { hashKey } from "@sluice/proto/lib/ids/key.js";
 import { maskVolatile, sampleJson, sampleStream } from "../../support/contract.ts";
-import { type House, startHouse } from "../../support/house.ts";
+import { type Installation, startInstallation } from "../../support/installation.ts";
 import { parseSse } from "../../support/answers/sse.ts";
 import { type Reply, type Upstream, chatChunk, startUpstream } from "../../support/providers/upstream.ts";
 
@@ -29,12 +29,12 @@ interface Block {
 describe("the samples of the contract, over HTTP, from scripted providers", () => {
   let chat: Upstream;
   let responses: Upstream;
-  let house: House;
+  let installation: Installation;
 
   beforeAll(async () => {
     chat = await startUpstream();
     responses = await startUpstream();
-    house = await startHouse({
+    installation = await startInstallation({
       config: `
 providers:
   - {id: acme, name: Acme, dialect: chat, base_url: "${chat.url}/v1", api_keys: [upstream-key]}
@@ -47,22 +47,22 @@ limits: {status_gate_ms: 3000, keep_alive_ms: 100}
     });
   });
   afterAll(async () => {
-    await house?.stop();
+    await installation?.stop();
     await chat?.stop();
     await responses?.stop();
   });
 
   const post = (body: unknown, headers: Record<string, string> = {}) =>
-    fetch(`${house.baseUrl}/responses`, {
+    fetch(`${installation.baseUrl}/responses`, {
       method: "POST",
-      headers: { authorization: `Bearer ${house.apiKey}`, "content-type": "application/json", ...headers },
+      headers: { authorization: `Bearer ${installation.apiKey}`, "content-type": "application/json", ...headers },
       body: JSON.stringify(body),
     });
 
   const administer = (method: string, path: string, body: unknown) =>
-    fetch(`${house.baseUrl}${path}`, {
+    fetch(`${installation.baseUrl}${path}`, {
       method,
-      headers: { authorization: `Bearer ${house.managementKey}`, "content-type": "application/json" },
+      headers: { authorization: `Bearer ${installation.managementKey}`, "content-type": "application/json" },
       body: JSON.stringify(body),
     });
 
@@ -231,7 +231,7 @@ limits: {status_gate_ms: 3000, keep_alive_ms: 100}
       maskVolatile(JSON.parse(JSON.stringify(events).replaceAll(usageJson, "")));
     expect(withoutUsage(answer.events)).toEqual(withoutUsage(sampleStream("07-midstream-error.sse").events));
     const requestId = String(response.headers.get("x-request-id"));
-    expect(JSON.parse(await house.logged("inference-svc", requestId, '"msg":"turn"'))).toMatchObject({
+    expect(JSON.parse(await installation.logged("inference-svc", requestId, '"msg":"turn"'))).toMatchObject({
       outcome: "provider_unavailable",
       attempts: [{ provider: "Acme", model: "acme/large-2", status: 502 }],
     });
@@ -244,10 +244,18 @@ limits: {status_gate_ms: 3000, keep_alive_ms: 100}
 
   test("13, 19: an operation assigns a guardrail to a key, the guardrail refuses its request and is removed", async () => {
     const pattern = "ignore all previous instructions";
-    const created = await house.admin("guardrails", "create", "--name", "injections", "--block", pattern, "--json");
+    const created = await installation.admin(
+      "guardrails",
+      "create",
+      "--name",
+      "injections",
+      "--block",
+      pattern,
+      "--json",
+    );
     const { id } = JSON.parse(created.stdout) as { id: string };
     const { assign, remove } = sampleJson("19-admin.json") as Record<string, { request: object; response: object }>;
-    const keys = { key_hashes: [hashKey(house.apiKey)] };
+    const keys = { key_hashes: [hashKey(installation.apiKey)] };
     const path = `/guardrails/${id}/assignments/keys`;
     expect(Object.keys(assign?.request ?? {})).toEqual(Object.keys(keys));
     expect(await (await administer("POST", path, keys)).json()).toEqual(assign?.response);
@@ -316,7 +324,7 @@ limits: {status_gate_ms: 3000, keep_alive_ms: 100}
   });
 
   test("19: an end user is made inactive", async () => {
-    await house.admin("end-users", "create", "employee_123");
+    await installation.admin("end-users", "create", "employee_123");
     const { end_user: wanted } = sampleJson("19-admin.json") as {
       end_user: { path: string; request: object; response: { data: object } };
     };

@@ -3,7 +3,7 @@ import { mkdirSync, mkdtempSync, rmSync, symlinkSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
-import { type House, startHouse } from "../../support/house.ts";
+import { type Installation, startInstallation } from "../../support/installation.ts";
 import { checkLadder } from "../../support/answers/ladder-rules.ts";
 import { root } from "../../support/processes.ts";
 import { parseSse } from "../../support/answers/sse.ts";
@@ -21,24 +21,24 @@ describe.each([
   ["version 4", "ai-sdk-mistral-4"],
 ])("an installed package with %s of the interface", (version, name) => {
   let upstream: Upstream;
-  let house: House;
+  let installation: Installation;
 
   beforeAll(async () => {
     const usage = { prompt_tokens: 12, completion_tokens: 2, total_tokens: 14 };
     const chunks = [chatChunk({ content: "Bon" }), chatChunk({ content: "jour" }), chatChunk({}, "stop", { usage })];
     upstream = await startUpstream([{ chunks: [{ sse: [...chunks, "[DONE]"] }] }]);
-    house = await startHouse({ config: config(name, `base_url: "${upstream.url}/v1", api_keys: [k]`) });
+    installation = await startInstallation({ config: config(name, `base_url: "${upstream.url}/v1", api_keys: [k]`) });
   });
   afterAll(async () => {
-    await house?.stop();
+    await installation?.stop();
     await upstream?.stop();
   });
 
   const post = (body: object) =>
-    fetch(`${house.baseUrl}/responses`, {
+    fetch(`${installation.baseUrl}/responses`, {
       method: "POST",
       headers: {
-        authorization: `Bearer ${house.apiKey}`,
+        authorization: `Bearer ${installation.apiKey}`,
         "content-type": "application/json",
         "x-service-metadata": "enabled",
       },
@@ -67,7 +67,7 @@ describe.each([
 });
 
 test("an unloadable package leaves its provider out, and the start names the package to install", async () => {
-  const house = await startHouse({
+  const installation = await startInstallation({
     config: `
 providers:
   - {id: sluice, dialect: echo}
@@ -79,19 +79,19 @@ models:
   });
   try {
     const ask = async (model: string) => {
-      const answer = await fetch(`${house.baseUrl}/responses`, {
+      const answer = await fetch(`${installation.baseUrl}/responses`, {
         method: "POST",
-        headers: { authorization: `Bearer ${house.apiKey}`, "content-type": "application/json" },
+        headers: { authorization: `Bearer ${installation.apiKey}`, "content-type": "application/json" },
         body: JSON.stringify({ model, input: "Hi" }),
       });
       await answer.text();
       return answer.status;
     };
     expect([await ask("sluice/echo"), await ask("far/model")]).toEqual([200, 404]);
-    const install = `npm install --prefix ${join(house.dataDir, "packages")} @ai-sdk/nobody-has-this`;
-    await house.logged("inference-svc", `package @ai-sdk/nobody-has-this is not installed; ${install}`);
+    const install = `npm install --prefix ${join(installation.dataDir, "packages")} @ai-sdk/nobody-has-this`;
+    await installation.logged("inference-svc", `package @ai-sdk/nobody-has-this is not installed; ${install}`);
   } finally {
-    await house.stop();
+    await installation.stop();
   }
 });
 
@@ -102,20 +102,20 @@ test("a package installed next to the data is served, and the checkout does not 
   // dependencies.
   mkdirSync(join(dataDir, "packages/node_modules/@ai-sdk"), { recursive: true });
   symlinkSync(join(root, "node_modules/ai-sdk-mistral-4"), join(dataDir, "packages/node_modules/@ai-sdk/mistral"));
-  const house = await startHouse({
+  const installation = await startInstallation({
     dataDir,
     config: config("@ai-sdk/mistral", `base_url: "${upstream.url}/v1", api_keys: [k]`),
   });
   try {
-    const answer = await fetch(`${house.baseUrl}/responses`, {
+    const answer = await fetch(`${installation.baseUrl}/responses`, {
       method: "POST",
-      headers: { authorization: `Bearer ${house.apiKey}`, "content-type": "application/json" },
+      headers: { authorization: `Bearer ${installation.apiKey}`, "content-type": "application/json" },
       body: JSON.stringify({ model: "far/model", input: "Hi" }),
     });
     expect([answer.status, await answer.text()]).toEqual([200, expect.stringContaining("Bonjour")]);
     expect(upstream.requests[0]?.headers["user-agent"]).toContain("ai-sdk-mistral/4.");
   } finally {
-    await house.stop();
+    await installation.stop();
     await upstream.stop();
     rmSync(dataDir, { recursive: true, force: true });
   }

@@ -4,7 +4,7 @@ import { type IncomingMessage, type ServerResponse, createServer } from "node:ht
 import type { AddressInfo } from "node:net";
 import { afterAll, beforeAll, expect, test } from "@jest/globals";
 import { SocketClient, textOf } from "../../support/answers/socket-client.ts";
-import { type House, startHouse } from "../../support/house.ts";
+import { type Installation, startInstallation } from "../../support/installation.ts";
 import { eventually } from "../../support/processes.ts";
 import { chatChunk } from "../../support/providers/upstream.ts";
 
@@ -43,10 +43,10 @@ class HoldingProvider {
 }
 
 const provider = new HoldingProvider();
-let house: House;
+let installation: Installation;
 
 beforeAll(async () => {
-  house = await startHouse({
+  installation = await startInstallation({
     config: `
 providers:
   - {id: acme, dialect: chat, base_url: "http://127.0.0.1:${await provider.start()}/v1"}
@@ -57,7 +57,7 @@ limits: {streams_per_key: 300}
   });
 });
 afterAll(async () => {
-  await house?.stop();
+  await installation?.stop();
   await provider.stop();
 });
 
@@ -68,7 +68,7 @@ interface Named {
 }
 
 async function connect(key: string, name: string): Promise<Named> {
-  const client = new SocketClient(house.ports.gateway, { authorization: `Bearer ${key}` });
+  const client = new SocketClient(installation.ports.gateway, { authorization: `Bearer ${key}` });
   await once(client.socket, "open");
   return { client, name, closed: once(client.socket, "close") };
 }
@@ -95,11 +95,11 @@ const reasonOf = async ({ closed }: Named) => {
 };
 
 test("revoking a key fails the running response, stops further ones, and gives the reason on the connection", async () => {
-  const { stdout } = await house.admin("keys", "create", "--name", "for sockets", "--json");
+  const { stdout } = await installation.admin("keys", "create", "--name", "for sockets", "--json");
   const { key, hash } = JSON.parse(stdout) as { key: string; hash: string };
   const all = await begin(key);
   for (const { client } of all) client.send({ input: "next" });
-  await house.admin("keys", "revoke", hash);
+  await installation.admin("keys", "revoke", hash);
   await Promise.all(
     all.map(async (each) => {
       const events = await each.client.response();
@@ -112,9 +112,9 @@ test("revoking a key fails the running response, stops further ones, and gives t
 });
 
 test("a stopping gateway closes idle connections at once, the others at the end of their response", async () => {
-  const all = await begin(house.apiKey);
-  const idle = await connect(house.apiKey, "idle");
-  process.kill(house.pids()["gateway"] as number, "SIGTERM");
+  const all = await begin(installation.apiKey);
+  const idle = await connect(installation.apiKey, "idle");
+  process.kill(installation.pids()["gateway"] as number, "SIGTERM");
   expect(await reasonOf(idle)).toEqual([1001, "The gateway is stopping"]);
   provider.release();
   await Promise.all(

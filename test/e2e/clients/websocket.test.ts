@@ -4,7 +4,7 @@ import { request as httpRequest } from "node:http";
 import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
 import { altered } from "../../support/altered.ts";
 import { type ServerEvent, SocketClient, textOf } from "../../support/answers/socket-client.ts";
-import { type House, startHouse } from "../../support/house.ts";
+import { type Installation, startInstallation } from "../../support/installation.ts";
 import { eventually } from "../../support/processes.ts";
 import {
   type Received,
@@ -20,11 +20,11 @@ const says = (text: string): Reply => ({
 });
 
 let upstream: Upstream;
-let house: House;
+let installation: Installation;
 
 beforeAll(async () => {
   upstream = await startUpstream();
-  house = await startHouse({
+  installation = await startInstallation({
     config: `
 providers:
   - {id: acme, dialect: chat, base_url: "${upstream.url}/v1"}
@@ -38,21 +38,21 @@ limits: {streams_per_key: 300}
   });
 });
 afterAll(async () => {
-  await house?.stop();
+  await installation?.stop();
   await upstream?.stop();
 });
 
-const bearer = () => ({ authorization: `Bearer ${house.apiKey}` });
+const bearer = () => ({ authorization: `Bearer ${installation.apiKey}` });
 
 async function connect(headers: Readonly<Record<string, string>> = bearer()): Promise<SocketClient> {
-  const client = new SocketClient(house.ports.gateway, headers);
+  const client = new SocketClient(installation.ports.gateway, headers);
   await once(client.socket, "open");
   return client;
 }
 
 /** Status and body of a refused connection. @throws when the connection opens */
 async function refusal(headers: Readonly<Record<string, string>>): Promise<[status: number, body: string]> {
-  const { socket } = new SocketClient(house.ports.gateway, headers);
+  const { socket } = new SocketClient(installation.ports.gateway, headers);
   const opened = once(socket, "open").then(() => Promise.reject(new Error("the connection was not refused")));
   const refused = once(socket, "unexpected-response") as Promise<[unknown, import("node:http").IncomingMessage]>;
   const [, response] = await Promise.race([refused, opened]);
@@ -189,7 +189,7 @@ describe("a response over a WebSocket", () => {
 describe("a connection", () => {
   test("needs a key, and an active key", async () => {
     expect(await refusal({})).toMatchObject([401, expect.stringContaining("Missing Authentication header")]);
-    expect(await refusal({ authorization: `Bearer ${altered(house.apiKey)}` })).toMatchObject([
+    expect(await refusal({ authorization: `Bearer ${altered(installation.apiKey)}` })).toMatchObject([
       401,
       expect.any(String),
     ]);
@@ -204,10 +204,10 @@ describe("a connection", () => {
   });
 
   test("ends when its key is revoked", async () => {
-    const { stdout } = await house.admin("keys", "create", "--name", "for a socket", "--json");
+    const { stdout } = await installation.admin("keys", "create", "--name", "for a socket", "--json");
     const { key, hash } = JSON.parse(stdout) as { key: string; hash: string };
     const client = await connect({ authorization: `Bearer ${key}` });
-    await house.admin("keys", "revoke", hash);
+    await installation.admin("keys", "revoke", hash);
     const closed = once(client.socket, "close");
     expect(await client.ask({ input: "x" })).toMatchObject([{ status: 401 }]);
     expect((await closed)[0]).toBe(1008);
@@ -216,7 +216,7 @@ describe("a connection", () => {
   test("with another Upgrade is an ordinary request", async () => {
     upstream.script([chatAnswer({ role: "assistant", content: "plain" })]);
     const body = JSON.stringify({ model: "acme/large-2", input: "x" });
-    const request = httpRequest(`${house.baseUrl}/responses`, {
+    const request = httpRequest(`${installation.baseUrl}/responses`, {
       method: "POST",
       headers: {
         ...bearer(),

@@ -5,7 +5,7 @@ import { join } from "node:path";
 import type { Browser } from "playwright-core";
 import { describeWithChromium, inChromium } from "../../support/browser-tests.ts";
 import { findBarriers, openBrowser, signInTo, visit } from "../../support/browser.ts";
-import { type House, makeManager, startHouse } from "../../support/house.ts";
+import { type Installation, makeManager, startInstallation } from "../../support/installation.ts";
 import { eventually } from "../../support/processes.ts";
 
 interface Refusal {
@@ -14,14 +14,14 @@ interface Refusal {
   readonly problems: readonly string[];
 }
 
-let house: House;
+let installation: Installation;
 let origin: string;
 let accountKey: string;
 let file: string;
 let good: string;
 
 beforeAll(async () => {
-  house = await startHouse({
+  installation = await startInstallation({
     inferenceReplicas: 2,
     config: `
 providers:
@@ -31,13 +31,14 @@ models:
 limits: {body_bytes: 65536}
 `,
   });
-  ({ origin } = new URL(house.baseUrl));
+  ({ origin } = new URL(installation.baseUrl));
   const options = ["--management", "--account", "--name", "account", "--json"];
-  accountKey = (JSON.parse((await house.admin("keys", "create", ...options)).stdout) as { readonly key: string }).key;
-  file = join(house.dataDir, "sluice.yaml");
+  accountKey = (JSON.parse((await installation.admin("keys", "create", ...options)).stdout) as { readonly key: string })
+    .key;
+  file = join(installation.dataDir, "sluice.yaml");
   good = readFileSync(file, "utf8");
 });
-afterAll(() => house?.stop());
+afterAll(() => installation?.stop());
 
 const spoil = () => writeFileSync(file, `${good.replace("65536", "many")}alerts: nothing\n`);
 const mend = () => writeFileSync(file, good);
@@ -77,7 +78,7 @@ describe("a refused configuration file", () => {
 
   test("is shown only to administrators of the account", async () => {
     expect((await ask("")).status).toBe(401);
-    const answer = await ask(await signIn(await makeManager(house)));
+    const answer = await ask(await signIn(await makeManager(installation)));
     expect([answer.status, await answer.json()]).toMatchObject([
       403,
       { error: { message: "Only administrators of the account see the state of the configuration file" } },
@@ -102,7 +103,7 @@ describeWithChromium(`the overview ${inChromium}`, () => {
     await notice.getByText("limits.body_bytes").first().waitFor();
     expect(await findBarriers(visited.page)).toEqual([]);
     const other = await visit(browser, origin);
-    await signInTo(other, await makeManager(house));
+    await signInTo(other, await makeManager(installation));
     await other.page.getByText("Cost by day").first().waitFor();
     expect(await other.page.getByText("configuration file was refused").count()).toBe(0);
     mend();

@@ -3,15 +3,15 @@ import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
 import type { Browser } from "playwright-core";
 import { describeWithChromium, inChromium } from "../../support/browser-tests.ts";
 import { type Visit, openBrowser, signInTo, visit } from "../../support/browser.ts";
-import { type House, startHouse } from "../../support/house.ts";
+import { type Installation, startInstallation } from "../../support/installation.ts";
 
-let house: House;
+let installation: Installation;
 beforeAll(async () => {
-  house = await startHouse();
+  installation = await startInstallation();
 });
-afterAll(() => house.stop());
+afterAll(() => installation.stop());
 
-const origin = () => new URL(house.baseUrl).origin;
+const origin = () => new URL(installation.baseUrl).origin;
 
 describeWithChromium(`the console ${inChromium}`, () => {
   let browser: Browser;
@@ -22,7 +22,7 @@ describeWithChromium(`the console ${inChromium}`, () => {
 
   async function signedIn(): Promise<Visit> {
     const visited = await visit(browser, origin());
-    await signInTo(visited, house.managementKey);
+    await signInTo(visited, installation.managementKey);
     return visited;
   }
 
@@ -59,7 +59,7 @@ describeWithChromium(`the console ${inChromium}`, () => {
     await page.getByLabel("Search operations").fill("list the keys");
     await page.getByRole("link", { name: "GET List the keys", exact: true }).click();
     expect(new URL(page.url()).pathname).toBe("/docs/listKeys");
-    await page.getByLabel("Key", { exact: true }).fill(house.managementKey);
+    await page.getByLabel("Key", { exact: true }).fill(installation.managementKey);
     await page.getByRole("button", { name: "Send GET" }).click();
     await page.getByRole("status").getByText("200", { exact: true }).waitFor();
     expect(
@@ -69,7 +69,7 @@ describeWithChromium(`the console ${inChromium}`, () => {
   });
 
   const ask = async (key: string): Promise<number> => {
-    const response = await fetch(`${house.baseUrl}/responses`, {
+    const response = await fetch(`${installation.baseUrl}/responses`, {
       method: "POST",
       headers: { authorization: `Bearer ${key}`, "content-type": "application/json" },
       body: JSON.stringify({ model: "sluice/echo", input: "Hello" }),
@@ -98,18 +98,18 @@ describe("the session of the console", () => {
 
   const page = () => ({ origin: origin(), "content-type": "application/json" });
 
-  async function signIn(key = house.managementKey): Promise<string> {
+  async function signIn(key = installation.managementKey): Promise<string> {
     const { status, headers } = await ask("POST", "/session", page(), { management_key: key });
     expect(status).toBe(201);
     return (headers.get("set-cookie") as string).split(";")[0] as string;
   }
 
   test("has a cookie hidden from scripts and unusable by other sites", async () => {
-    const { headers } = await ask("POST", "/session", page(), { management_key: house.managementKey });
+    const { headers } = await ask("POST", "/session", page(), { management_key: installation.managementKey });
     expect(headers.get("set-cookie")).toMatch(/^sluice_console=[0-9A-Za-z]{43}; Path=\/; HttpOnly; SameSite=Strict$/);
     expect(headers.get("cache-control")).toBe("no-store");
     const behindTls = { ...page(), "x-forwarded-proto": "https" };
-    const secure = await ask("POST", "/session", behindTls, { management_key: house.managementKey });
+    const secure = await ask("POST", "/session", behindTls, { management_key: installation.managementKey });
     expect(secure.headers.get("set-cookie")).toMatch(
       /^__Host-sluice=\w{43}; Path=\/; HttpOnly; SameSite=Strict; Secure$/,
     );
@@ -117,7 +117,7 @@ describe("the session of the console", () => {
 
   test("is worth nothing outside the console", async () => {
     const cookie = await signIn();
-    const response = await fetch(`${house.baseUrl}/keys`, { headers: { cookie } });
+    const response = await fetch(`${installation.baseUrl}/keys`, { headers: { cookie } });
     expect(response.status).toBe(401);
     expect((await ask("GET", "/keys", { cookie })).status).toBe(200);
   });
@@ -138,11 +138,11 @@ describe("the session of the console", () => {
   });
 
   test("ends within a second of its key's revocation", async () => {
-    const { stdout } = await house.admin("keys", "create", "--management", "--name", "short-lived", "--json");
+    const { stdout } = await installation.admin("keys", "create", "--management", "--name", "short-lived", "--json");
     const { key } = JSON.parse(stdout) as { readonly key: string };
     const cookie = await signIn(key);
     expect((await ask("GET", "/keys", { cookie })).status).toBe(200);
-    await house.admin("keys", "revoke", "short-lived");
+    await installation.admin("keys", "revoke", "short-lived");
     const at = performance.now();
     for (let status = 200; status !== 401; ) ({ status } = await ask("GET", "/keys", { cookie }));
     expect(performance.now() - at).toBeLessThan(1_000);
@@ -155,7 +155,7 @@ describe("the session of the console", () => {
     expect((await ask("GET", "/keys", { cookie: cookies[1] })).status).toBe(200);
     expect((await ask("DELETE", "/sessions", { ...page(), cookie: cookies[1] })).status).toBe(204);
     expect((await ask("GET", "/keys", { cookie: cookies[2] })).status).toBe(401);
-    const { stdout } = await house.admin("audit", "list", "--json");
+    const { stdout } = await installation.admin("audit", "list", "--json");
     for (const action of ["sessions.open", "sessions.end", "sessions.end-all"]) expect(stdout).toContain(`"${action}"`);
   });
 
@@ -165,6 +165,6 @@ describe("the session of the console", () => {
     expect(answers.filter(({ status }) => status === 401).length).toBeLessThanOrEqual(10);
     expect(answers.filter(({ status }) => status !== 401 && status !== 429)).toEqual([]);
     expect((await guess()).headers.get("retry-after")).toMatch(/^\d+$/);
-    expect((await ask("POST", "/session", page(), { management_key: house.managementKey })).status).toBe(201);
+    expect((await ask("POST", "/session", page(), { management_key: installation.managementKey })).status).toBe(201);
   });
 });

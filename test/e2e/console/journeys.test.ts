@@ -5,7 +5,7 @@ import { afterAll, beforeAll, expect, test } from "@jest/globals";
 import type { Browser, Page } from "playwright-core";
 import { describeWithChromium, inChromium } from "../../support/browser-tests.ts";
 import { type Visit, findBarriers, openBrowser, signInTo, visit } from "../../support/browser.ts";
-import { type House, startHouse } from "../../support/house.ts";
+import { type Installation, startInstallation } from "../../support/installation.ts";
 import { root } from "../../support/processes.ts";
 
 test("the whole console is at most 120 KB, compressed with gzip", () => {
@@ -17,20 +17,20 @@ test("the whole console is at most 120 KB, compressed with gzip", () => {
 });
 
 describeWithChromium(`ways through the console ${inChromium}`, () => {
-  let house: House;
+  let installation: Installation;
   let browser: Browser;
   beforeAll(async () => {
-    house = await startHouse();
+    installation = await startInstallation();
     browser = await openBrowser();
   });
   afterAll(async () => {
     await browser.close();
-    await house.stop();
+    await installation.stop();
   });
 
   async function signedIn(): Promise<Visit> {
-    const visited = await visit(browser, new URL(house.baseUrl).origin);
-    await signInTo(visited, house.managementKey);
+    const visited = await visit(browser, new URL(installation.baseUrl).origin);
+    await signInTo(visited, installation.managementKey);
     return visited;
   }
 
@@ -45,7 +45,7 @@ describeWithChromium(`ways through the console ${inChromium}`, () => {
   }
 
   async function ask(key: string, input: string): Promise<number> {
-    const response = await fetch(`${house.baseUrl}/responses`, {
+    const response = await fetch(`${installation.baseUrl}/responses`, {
       method: "POST",
       headers: { authorization: `Bearer ${key}`, "content-type": "application/json" },
       body: JSON.stringify({ model: "sluice/echo", input }),
@@ -111,10 +111,10 @@ describeWithChromium(`ways through the console ${inChromium}`, () => {
   }
 
   test("signing in, opening a page and a dialog and leaving it works with only the keyboard", async () => {
-    const { page } = await visit(browser, new URL(house.baseUrl).origin);
+    const { page } = await visit(browser, new URL(installation.baseUrl).origin);
     await page.goto("/console");
     await page.getByRole("heading", { name: "Sign in to Sluice" }).waitFor();
-    await page.keyboard.type(house.managementKey);
+    await page.keyboard.type(installation.managementKey);
     await page.keyboard.press("Enter");
     await page.getByRole("heading", { level: 1, name: "Overview" }).waitFor();
     await tabTo(page, "Keys");
@@ -173,7 +173,7 @@ describeWithChromium(`ways through the console ${inChromium}`, () => {
       "JSON.stringify([document.documentElement.outerHTML, { ...localStorage }, { ...sessionStorage }, document.cookie])",
     );
     expect(kept).not.toContain(key);
-    expect(kept).not.toContain(house.managementKey);
+    expect(kept).not.toContain(installation.managementKey);
     expect(kept).not.toMatch(/[sm]k-sl-\w{49}/);
     expect(kept).not.toContain("sluice_console");
   });

@@ -5,20 +5,20 @@ import { parseSse } from "../../support/answers/sse.ts";
 import { describeWithChromium, inChromium } from "../../support/browser-tests.ts";
 import { openBrowser, signInTo, visit } from "../../support/browser.ts";
 import { type Collector, startCollector } from "../../support/collector.ts";
-import { type House, startHouse } from "../../support/house.ts";
+import { type Installation, startInstallation } from "../../support/installation.ts";
 import { eventually } from "../../support/processes.ts";
 import { type Upstream, chatChunk, startUpstream } from "../../support/providers/upstream.ts";
 
 let collector: Collector;
 let upstream: Upstream;
-let house: House;
+let installation: Installation;
 let origin: string;
 
 beforeAll(async () => {
   upstream = await startUpstream([{ chunks: [{ sse: [chatChunk({ content: "begun " })] }], hang: true }]);
   // Requests have trace ids where they are traced.
   collector = await startCollector();
-  house = await startHouse({
+  installation = await startInstallation({
     environment: { OTEL_EXPORTER_OTLP_ENDPOINT: collector.url, OTEL_EXPORTER_OTLP_PROTOCOL: "http/json" },
     inferenceReplicas: 2,
     config: `
@@ -30,10 +30,10 @@ limits: {status_gate_ms: 300}
 console: {trace_url: "https://traces.example/trace/{trace_id}?from=sluice"}
 `,
   });
-  ({ origin } = new URL(house.baseUrl));
+  ({ origin } = new URL(installation.baseUrl));
 });
 afterAll(async () => {
-  await house.stop();
+  await installation.stop();
   await upstream.stop();
   await collector.stop();
 });
@@ -42,10 +42,10 @@ const traceId = "4bf92f3577b34da6a3ce929d0e0e4736";
 
 /** A stream without an end. */
 async function openStream(user: string): Promise<{ readonly id: string; readonly rest: Promise<string> }> {
-  const response = await fetch(`${house.baseUrl}/responses`, {
+  const response = await fetch(`${installation.baseUrl}/responses`, {
     method: "POST",
     headers: {
-      authorization: `Bearer ${house.apiKey}`,
+      authorization: `Bearer ${installation.apiKey}`,
       "content-type": "application/json",
       traceparent: `00-${traceId}-00f067aa0ba902b7-01`,
     },
@@ -59,7 +59,7 @@ interface Snapshot {
   readonly turns: readonly { readonly id: string; readonly user: string; readonly text_units: number }[];
 }
 
-async function signIn(key = house.managementKey): Promise<string> {
+async function signIn(key = installation.managementKey): Promise<string> {
   const { headers } = await fetch(`${origin}/console/api/session`, {
     method: "POST",
     headers: { origin, "content-type": "application/json" },
@@ -94,8 +94,8 @@ const end = (cookie: string, id: string) =>
   });
 
 async function makeWorkspaceKey(): Promise<string> {
-  const { stdout: workspace } = await house.admin("workspaces", "create", "--name", "other");
-  const { stdout } = await house.admin(
+  const { stdout: workspace } = await installation.admin("workspaces", "create", "--name", "other");
+  const { stdout } = await installation.admin(
     "keys",
     "create",
     "--management",
@@ -140,12 +140,12 @@ describe("open requests", () => {
     });
     expect((await end(cookie, id)).status).toBe(404);
     await eventually(async () => {
-      const { stdout } = await house.admin("audit", "list", "--json", "--action", "turns.end", "--target", id);
+      const { stdout } = await installation.admin("audit", "list", "--json", "--action", "turns.end", "--target", id);
       return stdout.includes(id);
     });
     await eventually(async () => {
-      const found = await fetch(`${house.baseUrl}/generation?id=${id}`, {
-        headers: { authorization: `Bearer ${house.managementKey}` },
+      const found = await fetch(`${installation.baseUrl}/generation?id=${id}`, {
+        headers: { authorization: `Bearer ${installation.managementKey}` },
       });
       return found.status === 200;
     });
@@ -155,7 +155,7 @@ describe("open requests", () => {
     const streams = await Promise.all(["gil", "hal", "ida", "jon"].map(openStream));
     const cookie = await signIn();
     await readUntil(cookie, ({ total }) => total === streams.length);
-    const pid = house.pids()["inference-svc-1"] as number;
+    const pid = installation.pids()["inference-svc-1"] as number;
     process.kill(pid, "SIGSTOP");
     try {
       const ends = streams.map(async ({ id }) => (await end(cookie, id)).status);
@@ -164,7 +164,7 @@ describe("open requests", () => {
       const ended = streams.filter((_, n) => statuses[n] === 204);
       expect([ended.length > 0, ended.length < streams.length]).toEqual([true, true]);
       for (const { id } of ended) {
-        const { stdout } = await house.admin("audit", "list", "--json", "--action", "turns.end", "--target", id);
+        const { stdout } = await installation.admin("audit", "list", "--json", "--action", "turns.end", "--target", id);
         expect(stdout).toContain(id);
       }
     } finally {
@@ -209,7 +209,7 @@ describeWithChromium(`the page of open requests ${inChromium}`, () => {
     const { id, rest } = await openStream("fay");
     const visited = await visit(browser, origin);
     const { page, complaints } = visited;
-    await signInTo(visited, house.managementKey);
+    await signInTo(visited, installation.managementKey);
     await page.getByRole("link", { name: "Live" }).click();
     await page.getByText("1 open request").waitFor();
     await page.getByText("answering", { exact: true }).waitFor();

@@ -5,7 +5,7 @@ import { afterAll, beforeAll, beforeEach, describe, expect, test } from "@jest/g
 import { describeWithChromium, inChromium } from "../../support/browser-tests.ts";
 import { openBrowser } from "../../support/browser.ts";
 import { askConsole } from "../../support/console.ts";
-import { type House, startHouse } from "../../support/house.ts";
+import { type Installation, startInstallation } from "../../support/installation.ts";
 import { eventually } from "../../support/processes.ts";
 import { freePort } from "../../support/runner/free-ports.ts";
 import {
@@ -18,7 +18,7 @@ import {
 } from "./identity-provider.ts";
 
 let provider: IdentityProvider;
-let house: House;
+let installation: Installation;
 let origin: string;
 
 const rules = [
@@ -42,13 +42,13 @@ beforeAll(async () => {
   provider = await startIdentityProvider();
   const port = await freePort();
   origin = `http://127.0.0.1:${port}`;
-  house = await startHouse({
+  installation = await startInstallation({
     config: configuration(provider.issuer, rules),
     environment: { SLUICE_PORT: String(port), CONSOLE_SECRET: clientSecret },
   });
 });
 afterAll(async () => {
-  await house.stop();
+  await installation.stop();
   provider.stop();
 });
 
@@ -258,7 +258,7 @@ describeWithChromium(`the sign-in page ${inChromium}`, () => {
 
 test("no log holds a secret, code or token", async () => {
   const { callback } = await begin();
-  const logs = await house.allLogged();
+  const logs = await installation.allLogged();
   for (const text of [clientSecret, callback.searchParams.get("code") as string]) expect(logs).not.toContain(text);
   expect(logs).toContain("a sign-in to the console failed");
 });
@@ -268,7 +268,7 @@ test("an address without email_verified is accepted if the configuration allows 
     "    roles:",
     "    require_verified_email: false\n    roles:",
   );
-  writeFileSync(join(house.dataDir, "sluice.yaml"), optional);
+  writeFileSync(join(installation.dataDir, "sluice.yaml"), optional);
   const silent = { ...operator, email_verified: undefined };
   await eventually(async () => (await signIn(silent)) !== undefined);
   expect(await signIn({ ...operator, email_verified: "false" })).toBeUndefined();
@@ -276,7 +276,7 @@ test("an address without email_verified is accepted if the configuration allows 
 
 test("removing a rule ends its sessions, and an unreachable service is reported", async () => {
   const [bob, eve] = [await signIn(operator), await signIn(viewer)];
-  writeFileSync(join(house.dataDir, "sluice.yaml"), configuration("http://localhost:1", rules.toSpliced(1, 1)));
+  writeFileSync(join(installation.dataDir, "sluice.yaml"), configuration("http://localhost:1", rules.toSpliced(1, 1)));
   await eventually(async () => (await sessionOf(bob)) === null);
   expect(await sessionOf(eve)).toMatchObject({ role: "viewer" });
   const { status, body } = await askConsole(origin, "POST", "/oidc");

@@ -7,8 +7,8 @@ import { afterAll, beforeAll, expect, test } from "@jest/globals";
 import type { Browser, Page } from "playwright-core";
 import { describeWithChromium, inChromium } from "../../support/browser-tests.ts";
 import { type Visit, findBarriers, openBrowser, signInTo, visit } from "../../support/browser.ts";
-import { type House, startHouse } from "../../support/house.ts";
-import { fillHouse, showcase } from "./showcase.ts";
+import { type Installation, startInstallation } from "../../support/installation.ts";
+import { fillInstallation, showcase } from "./showcase.ts";
 
 const pictures = process.env["SCREENSHOTS"];
 
@@ -38,16 +38,16 @@ const forms = [
 ] as const;
 
 describeWithChromium(`pages of the console ${inChromium}`, () => {
-  let house: House;
+  let installation: Installation;
   let browser: Browser;
   beforeAll(async () => {
-    house = await startHouse({ config: showcase });
-    await fillHouse(house);
+    installation = await startInstallation({ config: showcase });
+    await fillInstallation(installation);
     browser = await openBrowser();
   });
   afterAll(async () => {
     await browser.close();
-    await house.stop();
+    await installation.stop();
   });
 
   const picture = async (page: Page, name: string, form: string): Promise<void> => {
@@ -56,14 +56,14 @@ describeWithChromium(`pages of the console ${inChromium}`, () => {
   };
 
   test.each(forms)("all pages are in order when $form", async ({ form, ...options }) => {
-    const visited: Visit = await visit(browser, new URL(house.baseUrl).origin, options);
+    const visited: Visit = await visit(browser, new URL(installation.baseUrl).origin, options);
     const { page, complaints } = visited;
     const found: Record<string, readonly string[]> = {};
     await page.goto("/console");
     await page.getByRole("heading", { name: "Sign in to Sluice" }).waitFor();
     found["sign-in"] = await findBarriers(page);
     await picture(page, "sign-in", form);
-    await signInTo(visited, house.managementKey);
+    await signInTo(visited, installation.managementKey);
     for (const { path, title, shows } of pages) {
       await page.goto(path.startsWith("/docs") ? path : `/console${path}`);
       await page.getByRole("heading", { level: 1, name: title, includeHidden: true }).waitFor();

@@ -14,12 +14,12 @@ import type { Browser } from "playwright-core";
 import { describeWithChromium, inChromium } from "../../support/browser-tests.ts";
 import { openBrowser, visit } from "../../support/browser.ts";
 import { askConsole } from "../../support/console.ts";
-import { type House, startHouse } from "../../support/house.ts";
+import { type Installation, startInstallation } from "../../support/installation.ts";
 
 const token = "r".repeat(64);
 const timeoutMs = 5_000;
 
-let house: House;
+let installation: Installation;
 let client: Client;
 let origin: string;
 
@@ -43,13 +43,13 @@ console:
 const headersFor = (email: string) => ({ "x-forwarded-email": email });
 
 beforeAll(async () => {
-  house = await startHouse({ config, environment: { SLUICE_SERVICE_TOKEN: token } });
-  ({ origin } = new URL(house.baseUrl));
-  client = dial(`127.0.0.1:${house.ports.admin}`);
+  installation = await startInstallation({ config, environment: { SLUICE_SERVICE_TOKEN: token } });
+  ({ origin } = new URL(installation.baseUrl));
+  client = dial(`127.0.0.1:${installation.ports.admin}`);
 });
 afterAll(async () => {
   client.close();
-  await house.stop();
+  await installation.stop();
 });
 
 const as = (role: string, verb: string, path: string, body?: object) =>
@@ -121,7 +121,7 @@ test("a change has the person in the audit log, not the shared key", async () =>
 });
 
 test("people of a workspace share one secret key, replaced by a successor when revoked", async () => {
-  await house.admin("workspaces", "create", "--name", "research");
+  await installation.admin("workspaces", "create", "--name", "research");
   const keyOf = async (name: string) => {
     const { body } = await askConsole(origin, "GET", "/session", headersFor(`${name}@research.example`));
     return (body.data as { readonly key: { readonly hash: string } }).key.hash;
@@ -129,7 +129,7 @@ test("people of a workspace share one secret key, replaced by a successor when r
   const hashes = await Promise.all(["ada", "bob", "cyd"].map(keyOf));
   const [hash = ""] = hashes;
   expect(new Set(hashes)).toEqual(new Set([hash]));
-  await house.admin("keys", "revoke", hash, "--workspace", "research");
+  await installation.admin("keys", "revoke", hash, "--workspace", "research");
   expect(await keyOf("ada")).toMatch(/^[0-9a-f]{64}$/);
   expect(await keyOf("ada")).not.toBe(hash);
 });
@@ -181,7 +181,7 @@ describeWithChromium(`pages ${inChromium}`, () => {
 
 test("a client without the service token names no person", async () => {
   const metadata = new Metadata();
-  metadata.set("authorization", `Bearer ${house.managementKey}`);
+  metadata.set("authorization", `Bearer ${installation.managementKey}`);
   metadata.set("x-sluice-person", "forged@example.com");
   const { createKey } = KeyService.method;
   await call(client, createKey, create(createKey.input, { name: "forged" }), metadata, timeoutMs);

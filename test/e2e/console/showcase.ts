@@ -2,7 +2,7 @@
 import { callChanges, turnChanges } from "@sluice/admin-svc/store/ledger/usage-rollup.js";
 import { openDatabase, writeLimits } from "@sluice/admin-svc/store/postgres/postgres.js";
 import { sql } from "kysely";
-import type { House } from "../../support/house.ts";
+import type { Installation } from "../../support/installation.ts";
 
 const prices = (prompt: number, completion: number) => `{ prompt: "${prompt}", completion: "${completion}" }`;
 
@@ -24,8 +24,8 @@ const models = ["northwind/atlas-large", "northwind/atlas-mini", "meridian/reaso
 const budgets = { "checkout-service": 20, "search-ranking": 7, "support-bot": 90 };
 const turns = 60;
 
-export async function fillHouse(house: House): Promise<void> {
-  const keys = await Promise.all(Object.keys(budgets).map((name) => send(house, "POST", "/keys", { name })));
+export async function fillInstallation(installation: Installation): Promise<void> {
+  const keys = await Promise.all(Object.keys(budgets).map((name) => send(installation, "POST", "/keys", { name })));
   const guardrail = {
     name: "No secrets",
     description: "Keys and tokens stay with us",
@@ -34,24 +34,24 @@ export async function fillHouse(house: House): Promise<void> {
       { slug: "email", action: "redact" },
     ],
   };
-  await send(house, "POST", "/guardrails", guardrail);
-  for (const n of [1, 2, 3]) await send(house, "POST", "/end-users", { user: `customer-${n}` });
+  await send(installation, "POST", "/guardrails", guardrail);
+  for (const n of [1, 2, 3]) await send(installation, "POST", "/end-users", { user: `customer-${n}` });
   for (let n = 0; n < turns; n++) {
     const body = {
       model: models[Math.floor(n / 3) % 3],
       input: "Tell me about water. ".repeat(1 + (n % 9)),
       max_output_tokens: 100,
     };
-    await send(house, "POST", "/responses", body, keys[n % 3]?.key);
+    await send(installation, "POST", "/responses", body, keys[n % 3]?.key);
   }
-  await limitKeys(house, keys);
-  await spread(house);
+  await limitKeys(installation, keys);
+  await spread(installation);
 }
 
 /** Limits come after the turns, because their cost depends on the provider drawn by routing: none may be refused. */
-async function limitKeys(house: House, keys: readonly Answer[]): Promise<void> {
+async function limitKeys(installation: Installation, keys: readonly Answer[]): Promise<void> {
   for (const [n, limit] of Object.values(budgets).entries()) {
-    await send(house, "PATCH", `/keys/${keys[n]?.data?.hash ?? ""}`, { limit, limit_reset: "monthly" });
+    await send(installation, "PATCH", `/keys/${keys[n]?.data?.hash ?? ""}`, { limit, limit_reset: "monthly" });
   }
 }
 
@@ -61,13 +61,13 @@ interface Answer {
 }
 
 async function send(
-  house: House,
+  installation: Installation,
   method: string,
   path: string,
   body: object,
-  key = house.managementKey,
+  key = installation.managementKey,
 ): Promise<Answer> {
-  const response = await fetch(`${house.baseUrl}${path}`, {
+  const response = await fetch(`${installation.baseUrl}${path}`, {
     method,
     headers: { authorization: `Bearer ${key}`, "content-type": "application/json" },
     body: JSON.stringify(body),
@@ -77,7 +77,7 @@ async function send(
 }
 
 /** Moves the records over the last 30 days, the same way each time, and updates the sums. */
-async function spread({ databaseUrl }: House): Promise<void> {
+async function spread({ databaseUrl }: Installation): Promise<void> {
   const database = openDatabase(databaseUrl, { ...writeLimits, statementTimeoutMs: 0 }, () => {});
   try {
     let recorded = 0;

@@ -4,7 +4,7 @@ import pg from "pg";
 import type { Browser, Locator, Page } from "playwright-core";
 import { describeWithChromium, inChromium } from "../../support/browser-tests.ts";
 import { type Visit, openBrowser, signInTo, visit } from "../../support/browser.ts";
-import { type House, startHouse } from "../../support/house.ts";
+import { type Installation, startInstallation } from "../../support/installation.ts";
 import { eventually } from "../../support/processes.ts";
 import { type Upstream, chatAnswer, chatChunk, startUpstream } from "../../support/providers/upstream.ts";
 
@@ -29,12 +29,12 @@ function picos(text: string): bigint {
 
 describeWithChromium(`sums ${inChromium}`, () => {
   let acme: Upstream;
-  let house: House;
+  let installation: Installation;
   let browser: Browser;
   let database: pg.Client;
   beforeAll(async () => {
     acme = await startUpstream();
-    house = await startHouse({
+    installation = await startInstallation({
       config: `
 providers:
   - {id: acme, dialect: chat, base_url: "${acme.url}/v1"}
@@ -44,18 +44,18 @@ models:
 `,
     });
     browser = await openBrowser();
-    database = new pg.Client({ connectionString: house.databaseUrl });
+    database = new pg.Client({ connectionString: installation.databaseUrl });
     await database.connect();
   });
   afterAll(async () => {
     await database?.end();
     await browser?.close();
-    await house?.stop();
+    await installation?.stop();
     await acme?.stop();
   });
 
-  const ask = (body: object, key = house.apiKey) =>
-    fetch(`${house.baseUrl}/responses`, {
+  const ask = (body: object, key = installation.apiKey) =>
+    fetch(`${installation.baseUrl}/responses`, {
       method: "POST",
       headers: { authorization: `Bearer ${key}`, "content-type": "application/json" },
       body: JSON.stringify({ model: "acme/large", input: "Hello", user: "ada", ...body }),
@@ -68,9 +68,9 @@ models:
   };
 
   async function manage(path: string, body: object): Promise<{ readonly key: string }> {
-    const answer = await fetch(`${house.baseUrl}${path}`, {
+    const answer = await fetch(`${installation.baseUrl}${path}`, {
       method: "POST",
-      headers: { authorization: `Bearer ${house.managementKey}`, "content-type": "application/json" },
+      headers: { authorization: `Bearer ${installation.managementKey}`, "content-type": "application/json" },
       body: JSON.stringify(body),
     });
     return (await answer.json()) as { readonly key: string };
@@ -83,7 +83,7 @@ models:
     for (let text = ""; !text.includes("begun!"); ) {
       text += Buffer.from((await reader?.read())?.value ?? []).toString();
     }
-    process.kill(house.pids()["inference-svc"] as number, "SIGKILL");
+    process.kill(installation.pids()["inference-svc"] as number, "SIGKILL");
     await reader?.cancel().catch(() => {});
   }
 
@@ -97,7 +97,7 @@ models:
     expect(await status({ model: "acme/small" }, key)).toBe(200);
     expect(await status({ temperature: 9 })).toBe(400);
     await loseCall();
-    process.kill(house.pids()["admin-svc"] as number, "SIGKILL");
+    process.kill(installation.pids()["admin-svc"] as number, "SIGKILL");
     acme.script(answered);
     await eventually(async () => (await status({}, key)) === 200);
   }
@@ -121,8 +121,8 @@ models:
   const rows = (page: Page) => page.locator("tbody td [title^='$']");
 
   const signedIn = async (): Promise<Visit> => {
-    const visited = await visit(browser, new URL(house.baseUrl).origin);
-    await signInTo(visited, house.managementKey);
+    const visited = await visit(browser, new URL(installation.baseUrl).origin);
+    await signInTo(visited, installation.managementKey);
     return visited;
   };
 
@@ -133,7 +133,7 @@ models:
     for (const [outcome, count] of Object.entries({ completed: 5, refused: 1, lost: 1 })) {
       await eventually(async () => (await recorded(outcome)) >= count);
     }
-    const { stdout } = await house.admin("ledger", "check");
+    const { stdout } = await installation.admin("ledger", "check");
     expect(stdout).toContain("1 of them lost calls");
   });
 

@@ -4,7 +4,7 @@ import { request } from "node:http";
 import { join } from "node:path";
 import { text } from "node:stream/consumers";
 import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
-import { type House, startHouse } from "../../support/house.ts";
+import { type Installation, startInstallation } from "../../support/installation.ts";
 import { eventually } from "../../support/processes.ts";
 
 const proxy = "127.0.0.2";
@@ -26,12 +26,12 @@ const roles = `
       - {group: on-call, role: operator}
 `;
 
-let house: House;
+let installation: Installation;
 beforeAll(async () => {
-  house = await startHouse({ config: configuration(roles) });
-  await house.admin("workspaces", "create", "--name", "partners");
+  installation = await startInstallation({ config: configuration(roles) });
+  await installation.admin("workspaces", "create", "--name", "partners");
 });
-afterAll(() => house.stop());
+afterAll(() => installation.stop());
 
 interface Answer {
   readonly status: number | undefined;
@@ -44,7 +44,7 @@ type Headers = Readonly<Record<string, string | string[]>>;
 const ask = (from: string, method: string, path: string, headers: Headers, body?: object): Promise<Answer> =>
   new Promise((resolve, reject) => {
     const json = { "content-type": "application/json", "sec-fetch-site": "same-origin" };
-    const { hostname, port } = new URL(house.baseUrl);
+    const { hostname, port } = new URL(installation.baseUrl);
     const options = { host: hostname, port, path, method, localAddress: from, agent: false };
     const sent = request({ ...options, headers: { ...json, ...headers } }, (response) => {
       const parsed = text(response).then((content) => (content.startsWith("{") ? JSON.parse(content) : {}));
@@ -116,7 +116,7 @@ describe("a person of the proxy", () => {
   });
 
   test("takes precedence over the session of a cookie", async () => {
-    const body = { management_key: house.managementKey };
+    const body = { management_key: installation.managementKey };
     const { status } = await ask(proxy, "POST", session, {}, body);
     expect(status).toBe(201);
     const eve = { "x-forwarded-email": "eve@partner.example", cookie: await cookieOfKey() };
@@ -125,11 +125,11 @@ describe("a person of the proxy", () => {
 });
 
 async function cookieOfKey(): Promise<string> {
-  const { origin } = new URL(house.baseUrl);
+  const { origin } = new URL(installation.baseUrl);
   const response = await fetch(`${origin}${session}`, {
     method: "POST",
     headers: { origin, "content-type": "application/json" },
-    body: JSON.stringify({ management_key: house.managementKey }),
+    body: JSON.stringify({ management_key: installation.managementKey }),
   });
   return (response.headers.get("set-cookie") as string).split(";")[0] as string;
 }
@@ -158,7 +158,10 @@ describe("a stranger", () => {
 test("removing a rule signs out its people, including watchers of live pages", async () => {
   const bob = { "x-forwarded-email": "bob@example.com", "x-forwarded-groups": "on-call" };
   const watching = ask(proxy, "GET", "/console/api/live", bob);
-  writeFileSync(join(house.dataDir, "sluice.yaml"), configuration("      - {user: ada@example.com, role: viewer}"));
+  writeFileSync(
+    join(installation.dataDir, "sluice.yaml"),
+    configuration("      - {user: ada@example.com, role: viewer}"),
+  );
   await eventually(async () => (await ask(proxy, "GET", session, bob)).status === 403);
   expect((await ask(proxy, "GET", session, ada)).body.data).toMatchObject({ role: "viewer", account: false });
   // The stream ended without an administrator.

@@ -1,14 +1,14 @@
 /** A maximum of tokens above the model's is lowered at every door, with a warning: programs ask every model for the maximum of the largest. */
 import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
-import { type House, startHouse } from "../../support/house.ts";
+import { type Installation, startInstallation } from "../../support/installation.ts";
 import { type Upstream, chatAnswer, startUpstream } from "../../support/providers/upstream.ts";
 
 let upstream: Upstream;
-let house: House;
+let installation: Installation;
 
 beforeAll(async () => {
   upstream = await startUpstream([chatAnswer({ role: "assistant", content: "Hello" })]);
-  house = await startHouse({
+  installation = await startInstallation({
     config: `
 providers:
   - {id: chatty, dialect: chat, base_url: "${upstream.url}/v1"}
@@ -19,14 +19,14 @@ models:
   });
 });
 afterAll(async () => {
-  await house?.stop();
+  await installation?.stop();
   await upstream?.stop();
 });
 
 const post = (path: string, body: object, headers: Record<string, string> = {}) =>
-  fetch(`${house.baseUrl}${path}`, {
+  fetch(`${installation.baseUrl}${path}`, {
     method: "POST",
-    headers: { authorization: `Bearer ${house.apiKey}`, "content-type": "application/json", ...headers },
+    headers: { authorization: `Bearer ${installation.apiKey}`, "content-type": "application/json", ...headers },
     body: JSON.stringify({ model: "t/small", ...body }),
   });
 

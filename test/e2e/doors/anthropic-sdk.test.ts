@@ -1,12 +1,12 @@
 /** Unchanged @anthropic-ai/sdk against the messages door, over providers of several formats. */
 import Anthropic from "@anthropic-ai/sdk";
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "@jest/globals";
-import { type House, startHouse } from "../../support/house.ts";
+import { type Installation, startInstallation } from "../../support/installation.ts";
 import { claudeMessage, claudeStream } from "../../support/providers/anthropic.ts";
 import { type Upstream, startUpstream } from "../../support/providers/upstream.ts";
 
 let upstream: Upstream;
-let house: House;
+let installation: Installation;
 let client: Anthropic;
 
 const config = (url: string) => `
@@ -24,11 +24,15 @@ models:
 
 beforeAll(async () => {
   upstream = await startUpstream();
-  house = await startHouse({ config: config(upstream.url) });
-  client = new Anthropic({ baseURL: house.baseUrl.replace(/\/v1$/, ""), apiKey: house.apiKey, maxRetries: 0 });
+  installation = await startInstallation({ config: config(upstream.url) });
+  client = new Anthropic({
+    baseURL: installation.baseUrl.replace(/\/v1$/, ""),
+    apiKey: installation.apiKey,
+    maxRetries: 0,
+  });
 });
 afterAll(async () => {
-  await house?.stop();
+  await installation?.stop();
   await upstream?.stop();
 });
 beforeEach(() => upstream.script([{}]));
@@ -226,7 +230,11 @@ describe("errors", () => {
   });
 
   test("a wrong key", async () => {
-    const stranger = new Anthropic({ baseURL: house.baseUrl.replace(/\/v1$/, ""), apiKey: "sk-none", maxRetries: 0 });
+    const stranger = new Anthropic({
+      baseURL: installation.baseUrl.replace(/\/v1$/, ""),
+      apiKey: "sk-none",
+      maxRetries: 0,
+    });
     await expect(stranger.messages.create({ ...words, model: "t/claude" })).rejects.toMatchObject({
       status: 401,
       type: "authentication_error",

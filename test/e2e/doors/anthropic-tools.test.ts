@@ -1,7 +1,7 @@
 /** Tools that Anthropic runs itself: page fetches, and searches in deferred tools. They are sent unchanged to Anthropic. */
 import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
 import { readStreamedMessage } from "../../support/answers/streamed-answers.ts";
-import { type House, startHouse } from "../../support/house.ts";
+import { type Installation, startInstallation } from "../../support/installation.ts";
 import { claudeMessage, claudeStream } from "../../support/providers/anthropic.ts";
 import {
   type Received,
@@ -13,11 +13,11 @@ import {
 import { toolDialects } from "../../support/tool-dialects.ts";
 
 let upstream: Upstream;
-let house: House;
+let installation: Installation;
 
 beforeAll(async () => {
   upstream = await startUpstream();
-  house = await startHouse({
+  installation = await startInstallation({
     config: `
 providers:
   - {id: vendor, dialect: messages, base_url: "${upstream.url}/v1", vendor: anthropic}
@@ -35,14 +35,14 @@ models:
   });
 });
 afterAll(async () => {
-  await house?.stop();
+  await installation?.stop();
   await upstream?.stop();
 });
 
 async function ask(body: object): Promise<string> {
-  const response = await fetch(`${house.baseUrl}/messages`, {
+  const response = await fetch(`${installation.baseUrl}/messages`, {
     method: "POST",
-    headers: { "x-api-key": house.apiKey, "content-type": "application/json" },
+    headers: { "x-api-key": installation.apiKey, "content-type": "application/json" },
     body: JSON.stringify({ model: "t/claude", max_tokens: 64, messages, tools: [tool], ...body }),
   });
   const text = await response.text();

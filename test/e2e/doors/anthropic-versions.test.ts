@@ -20,7 +20,12 @@ const ask = (content: Anthropic.MessageParam["content"], model = "sluice/echo") 
 
 const turnTests = (make: (options: ClientOptions) => Anthropic) => {
   const clientOf = (options: ClientOptions = {}) =>
-    make({ baseURL: stage.house.baseUrl.replace(/\/v1$/, ""), apiKey: stage.house.apiKey, maxRetries: 0, ...options });
+    make({
+      baseURL: stage.installation.baseUrl.replace(/\/v1$/, ""),
+      apiKey: stage.installation.apiKey,
+      maxRetries: 0,
+      ...options,
+    });
 
   return {
     text: async () => {

@@ -1,7 +1,7 @@
 /** Parts of answers of chat completions other than text: citations, probabilities, refusals, calls of custom tools; whole and in chunks. */
 import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
 import { sample, sampleStream } from "../../support/contract.ts";
-import { type House, startHouse } from "../../support/house.ts";
+import { type Installation, startInstallation } from "../../support/installation.ts";
 import { type Upstream, chatChunk, startUpstream } from "../../support/providers/upstream.ts";
 
 interface Piece {
@@ -29,14 +29,14 @@ const logprob = (token: string) => ({ token, logprob: -0.5, bytes: [...Buffer.fr
 const question = { role: "user", content: "x" };
 
 describe("an answer of chat completions", () => {
-  let house: House;
+  let installation: Installation;
   let chat: Upstream;
   let native: Upstream;
 
   beforeAll(async () => {
     chat = await startUpstream();
     native = await startUpstream();
-    house = await startHouse({
+    installation = await startInstallation({
       config: `
 providers:
   - {id: echo, dialect: echo}
@@ -50,14 +50,14 @@ models:
     });
   });
   afterAll(async () => {
-    await house?.stop();
+    await installation?.stop();
     await Promise.all([chat?.stop(), native?.stop()]);
   });
 
   async function post(body: object): Promise<string> {
-    const answer = await fetch(`${house.baseUrl}/chat/completions`, {
+    const answer = await fetch(`${installation.baseUrl}/chat/completions`, {
       method: "POST",
-      headers: { authorization: `Bearer ${house.apiKey}`, "content-type": "application/json" },
+      headers: { authorization: `Bearer ${installation.apiKey}`, "content-type": "application/json" },
       body: JSON.stringify(body),
     });
     const text = await answer.text();

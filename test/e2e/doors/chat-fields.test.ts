@@ -2,7 +2,7 @@
 import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
 import type { ChatRequest$Outbound } from "@openrouter/sdk/models/chatrequest.js";
 import type OpenAI from "openai-7";
-import { type House, startHouse } from "../../support/house.ts";
+import { type Installation, startInstallation } from "../../support/installation.ts";
 import { type Upstream, chatAnswer, responsesAnswer, startUpstream } from "../../support/providers/upstream.ts";
 
 type Params = OpenAI.ChatCompletionCreateParamsNonStreaming;
@@ -184,11 +184,11 @@ interface Asked {
 
 describe("a field of chat completions", () => {
   const upstreams = {} as Record<Dialect, Upstream>;
-  let house: House;
+  let installation: Installation;
 
   beforeAll(async () => {
     for (const dialect of dialects) upstreams[dialect] = await startUpstream([replies[dialect]]);
-    house = await startHouse({
+    installation = await startInstallation({
       config: `
 providers:
 ${dialects.map((id) => `  - {id: ${id}, dialect: ${id}, base_url: "${upstreams[id].url}/v1"}`).join("\n")}
@@ -199,16 +199,16 @@ ${dialects.map((id) => `  - {id: far/${id}, endpoints: [{provider: ${id}}]}`).jo
     });
   });
   afterAll(async () => {
-    await house?.stop();
+    await installation?.stop();
     await Promise.all(Object.values(upstreams).map((upstream) => upstream.stop()));
   });
 
   async function ask(dialect: Dialect, fields: object, model: string = dialect): Promise<Asked> {
     const before = upstreams[dialect].requests.length;
-    const answer = await fetch(`${house.baseUrl}/chat/completions`, {
+    const answer = await fetch(`${installation.baseUrl}/chat/completions`, {
       method: "POST",
       headers: {
-        authorization: `Bearer ${house.apiKey}`,
+        authorization: `Bearer ${installation.apiKey}`,
         "content-type": "application/json",
         "x-service-metadata": "enabled",
       },

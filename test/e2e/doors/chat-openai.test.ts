@@ -3,7 +3,7 @@ import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
 import OpenAI, { type ClientOptions } from "openai";
 import { zodFunction, zodResponseFormat } from "openai/helpers/zod";
 import { z } from "zod";
-import { type House, startHouse } from "../../support/house.ts";
+import { type Installation, startInstallation } from "../../support/installation.ts";
 import { type Reply, type Upstream, chatAnswer, chatChunk, startUpstream } from "../../support/providers/upstream.ts";
 
 type Message = OpenAI.ChatCompletionMessageParam;
@@ -43,21 +43,21 @@ const question = (content: string): Message[] => [{ role: "user", content }];
 
 describe("openai's chat completions with only base URL and key changed", () => {
   const upstreams: Record<string, Upstream> = {};
-  let house: House;
+  let installation: Installation;
   let client: OpenAI;
 
   beforeAll(async () => {
     for (const [name, replies] of Object.entries(scripts)) upstreams[name] = await startUpstream(replies);
-    house = await startHouse({ config: configOf(upstreams) });
+    installation = await startInstallation({ config: configOf(upstreams) });
     client = clientOf();
   });
   afterAll(async () => {
-    await house?.stop();
+    await installation?.stop();
     await Promise.all(Object.values(upstreams).map((upstream) => upstream.stop()));
   });
 
   const clientOf = (options: ClientOptions = {}) =>
-    new OpenAI({ baseURL: house.baseUrl, apiKey: house.apiKey, maxRetries: 0, ...options });
+    new OpenAI({ baseURL: installation.baseUrl, apiKey: installation.apiKey, maxRetries: 0, ...options });
 
   test("create returns one whole completion", async () => {
     const asked = client.chat.completions.create({ model: "sluice/echo", messages: question("Name a moon.") });

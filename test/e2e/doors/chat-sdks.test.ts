@@ -7,19 +7,19 @@ import { ChatOpenAI } from "@langchain/openai";
 import { createOpenRouter } from "@openrouter/ai-sdk-provider";
 import * as ai from "ai";
 import { z } from "zod";
-import { type House, startHouse } from "../../support/house.ts";
+import { type Installation, startInstallation } from "../../support/installation.ts";
 import { type Upstream, chatChunk, startUpstream } from "../../support/providers/upstream.ts";
 
 const town = z.object({ town: z.string() });
 const Moon = z.object({ name: z.string(), planet: z.enum(["Mars", "Jupiter"]) });
 
 describe("clients of chat completions", () => {
-  let house: House;
+  let installation: Installation;
   let torn: Upstream;
 
   beforeAll(async () => {
     torn = await startUpstream([]);
-    house = await startHouse({
+    installation = await startInstallation({
       config: `
 providers:
   - {id: echo, dialect: echo}
@@ -31,7 +31,7 @@ models:
     });
   });
   afterAll(async () => {
-    await house?.stop();
+    await installation?.stop();
     await torn.stop();
   });
 
@@ -46,7 +46,12 @@ models:
 
   describe("@langchain/openai", () => {
     const modelOf = (model: string) =>
-      new ChatOpenAI({ model, apiKey: house.apiKey, configuration: { baseURL: house.baseUrl }, maxRetries: 0 });
+      new ChatOpenAI({
+        model,
+        apiKey: installation.apiKey,
+        configuration: { baseURL: installation.baseUrl },
+        maxRetries: 0,
+      });
 
     test("text, stream and usage", async () => {
       const model = modelOf("sluice/echo");
@@ -103,8 +108,8 @@ models:
     const modelOf = (model: string) =>
       createOpenAICompatible({
         name: "sluice",
-        baseURL: house.baseUrl,
-        apiKey: house.apiKey,
+        baseURL: installation.baseUrl,
+        apiKey: installation.apiKey,
         includeUsage: true,
         supportsStructuredOutputs: true,
       })(model);
@@ -126,7 +131,7 @@ models:
 
   describe("ai with @openrouter/ai-sdk-provider", () => {
     const modelOf = (model: string, options = {}) =>
-      createOpenRouter({ baseURL: house.baseUrl, apiKey: house.apiKey })(model, options);
+      createOpenRouter({ baseURL: installation.baseUrl, apiKey: installation.apiKey })(model, options);
 
     test("text, stream with usage, tools, reasoning", async () => {
       const model = modelOf("sluice/echo");

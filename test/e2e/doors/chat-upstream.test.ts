@@ -1,6 +1,6 @@
 /** Chat completions on their way to a provider and back: the sent fields, reasoning sent back, images, log probabilities. */
 import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
-import { type House, startHouse } from "../../support/house.ts";
+import { type Installation, startInstallation } from "../../support/installation.ts";
 import { type Reply, type Upstream, chatChunk, sse, startUpstream } from "../../support/providers/upstream.ts";
 
 interface Delta {
@@ -64,14 +64,14 @@ const thinkingReply: Reply = {
 };
 
 describe("a chat completion and its provider", () => {
-  let house: House;
+  let installation: Installation;
   let chat: Upstream;
   let messages: Upstream;
 
   beforeAll(async () => {
     chat = await startUpstream([chatReply]);
     messages = await startUpstream([thinkingReply]);
-    house = await startHouse({
+    installation = await startInstallation({
       config: `
 providers:
   - {id: open, dialect: chat, base_url: "${chat.url}/v1"}
@@ -83,14 +83,14 @@ models:
     });
   });
   afterAll(async () => {
-    await house?.stop();
+    await installation?.stop();
     await Promise.all([chat.stop(), messages.stop()]);
   });
 
   async function post(body: object, headers: Record<string, string> = {}): Promise<string> {
-    const answer = await fetch(`${house.baseUrl}/chat/completions`, {
+    const answer = await fetch(`${installation.baseUrl}/chat/completions`, {
       method: "POST",
-      headers: { authorization: `Bearer ${house.apiKey}`, "content-type": "application/json", ...headers },
+      headers: { authorization: `Bearer ${installation.apiKey}`, "content-type": "application/json", ...headers },
       body: JSON.stringify(body),
     });
     const text = await answer.text();

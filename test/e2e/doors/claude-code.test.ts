@@ -3,7 +3,7 @@ import { mkdirSync, mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from "@jest/globals";
-import { type House, startHouse } from "../../support/house.ts";
+import { type Installation, startInstallation } from "../../support/installation.ts";
 import { claudeStream } from "../../support/providers/anthropic.ts";
 import { findClaudeCode } from "../../support/providers/claude-code.ts";
 import { testProgram } from "../../support/clients/coverage.ts";
@@ -115,7 +115,7 @@ function expectGrowingPrefix(bodies: readonly Record<string, unknown>[]): void {
 }
 
 let upstream: Upstream;
-let house: House;
+let installation: Installation;
 let folder: string;
 
 beforeAll(async () => {
@@ -126,10 +126,10 @@ beforeAll(async () => {
     ([name]) =>
       `  - {id: far/${name}, context_length: 200000, max_output_tokens: 8192, endpoints: [{provider: ${name}}]}`,
   );
-  house = await startHouse({ config: ["providers:", ...providers, "models:", ...models, ""].join("\n") });
+  installation = await startInstallation({ config: ["providers:", ...providers, "models:", ...models, ""].join("\n") });
 });
 afterAll(async () => {
-  await house?.stop();
+  await installation?.stop();
   await upstream?.stop();
 });
 beforeEach(() => {
@@ -142,12 +142,12 @@ function runClaude(task: string, model: string, allowed: readonly string[]) {
   const environment = {
     PATH: process.env["PATH"],
     HOME: folder,
-    ANTHROPIC_BASE_URL: house.baseUrl.replace(/\/v1$/, ""),
-    ANTHROPIC_AUTH_TOKEN: house.apiKey,
+    ANTHROPIC_BASE_URL: installation.baseUrl.replace(/\/v1$/, ""),
+    ANTHROPIC_AUTH_TOKEN: installation.apiKey,
     ANTHROPIC_MODEL: model,
   };
   const command = [claude ?? "", "-p", task, "--output-format", "json", "--allowedTools", ...allowed];
-  return runIsolated(command, house.ports.gateway, { cwd: join(folder, "work"), environment, limitMs });
+  return runIsolated(command, installation.ports.gateway, { cwd: join(folder, "work"), environment, limitMs });
 }
 
 const ifInstalled = claude === undefined ? test.skip : test;
@@ -178,7 +178,9 @@ testProgram("Claude Code", {
       async () => {
         const { code, stdout, stderr } = await runClaude("Say a word.", "far/none", ["Read"]);
         expect([code, stdout + stderr]).toEqual([1, expect.stringContaining("far/none")]);
-        const lines = (await house.allLogged()).split("\n").filter((line) => line.includes('"model":"far/none"'));
+        const lines = (await installation.allLogged())
+          .split("\n")
+          .filter((line) => line.includes('"model":"far/none"'));
         expect(lines.length).toBeGreaterThan(0);
         expect(lines.length).toBeLessThanOrEqual(2);
       },

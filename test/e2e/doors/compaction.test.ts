@@ -1,7 +1,7 @@
 /** Compaction of a conversation: over its own path, by a trigger in the input, and how a later turn of any model reads the result. */
 import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
 import { altered } from "../../support/altered.ts";
-import { type House, startHouse } from "../../support/house.ts";
+import { type Installation, startInstallation } from "../../support/installation.ts";
 import { type Upstream, chatAnswer, startUpstream } from "../../support/providers/upstream.ts";
 
 interface Item {
@@ -18,12 +18,12 @@ interface Answered {
 }
 
 let upstream: Upstream;
-let house: House;
+let installation: Installation;
 let otherKey: string;
 
 beforeAll(async () => {
   upstream = await startUpstream();
-  house = await startHouse({
+  installation = await startInstallation({
     config: `
 providers:
   - {id: acme, dialect: chat, base_url: "${upstream.url}/v1"}
@@ -35,17 +35,29 @@ models:
 internal_models: {compactor: {model: acme/small-1, max_output_tokens: 500}}
 `,
   });
-  await house.admin("workspaces", "create", "--name", "elsewhere");
-  const { stdout } = await house.admin("keys", "create", "--name", "other", "--workspace", "elsewhere", "--json");
+  await installation.admin("workspaces", "create", "--name", "elsewhere");
+  const { stdout } = await installation.admin(
+    "keys",
+    "create",
+    "--name",
+    "other",
+    "--workspace",
+    "elsewhere",
+    "--json",
+  );
   otherKey = (JSON.parse(stdout) as { key: string }).key;
 });
 afterAll(async () => {
-  await house?.stop();
+  await installation?.stop();
   await upstream?.stop();
 });
 
-async function post(path: string, body: object, key = house.apiKey): Promise<{ status: number; body: Answered }> {
-  const response = await fetch(`${house.baseUrl}${path}`, {
+async function post(
+  path: string,
+  body: object,
+  key = installation.apiKey,
+): Promise<{ status: number; body: Answered }> {
+  const response = await fetch(`${installation.baseUrl}${path}`, {
     method: "POST",
     headers: { authorization: `Bearer ${key}`, "content-type": "application/json" },
     body: JSON.stringify({ model: "acme/large-2", ...body }),
@@ -148,7 +160,7 @@ describe("a compacted conversation", () => {
     const item = await compact();
     const changed = { ...item, encrypted_content: altered(item.encrypted_content) };
     for (const [key, input] of [
-      [house.apiKey, [changed]],
+      [installation.apiKey, [changed]],
       [otherKey, [item]],
     ] as const) {
       const { status, body } = await post("/responses", { input }, key);
@@ -165,9 +177,9 @@ describe("a trigger", () => {
 
   test("at the end of an input gives the item in a stream as well", async () => {
     upstream.script([chatAnswer({ role: "assistant", content: summary })]);
-    const response = await fetch(`${house.baseUrl}/responses`, {
+    const response = await fetch(`${installation.baseUrl}/responses`, {
       method: "POST",
-      headers: { authorization: `Bearer ${house.apiKey}`, "content-type": "application/json" },
+      headers: { authorization: `Bearer ${installation.apiKey}`, "content-type": "application/json" },
       body: JSON.stringify({ model: "acme/large-2", stream: true, input }),
     });
     const text = await response.text();

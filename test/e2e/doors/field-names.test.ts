@@ -1,14 +1,14 @@
 /** Failures found by inference-svc use the client's field names, at the doors of messages and of chat completions. */
 import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
-import { type House, startHouse } from "../../support/house.ts";
+import { type Installation, startInstallation } from "../../support/installation.ts";
 import { type Upstream, chatAnswer, startUpstream } from "../../support/providers/upstream.ts";
 
 let upstream: Upstream;
-let house: House;
+let installation: Installation;
 
 beforeAll(async () => {
   upstream = await startUpstream([chatAnswer({ role: "assistant", content: "Hello" })]);
-  house = await startHouse({
+  installation = await startInstallation({
     config: `
 providers:
   - {id: chatty, dialect: chat, base_url: "${upstream.url}/v1"}
@@ -21,7 +21,7 @@ models:
   });
 });
 afterAll(async () => {
-  await house?.stop();
+  await installation?.stop();
   await upstream?.stop();
 });
 
@@ -32,9 +32,9 @@ interface Failure {
 }
 
 const post = (path: string, body: object, headers: Record<string, string> = {}) =>
-  fetch(`${house.baseUrl}${path}`, {
+  fetch(`${installation.baseUrl}${path}`, {
     method: "POST",
-    headers: { "x-api-key": house.apiKey, "content-type": "application/json", ...headers },
+    headers: { "x-api-key": installation.apiKey, "content-type": "application/json", ...headers },
     body: JSON.stringify(body),
   });
 
@@ -147,7 +147,7 @@ describe("a failure at the door of chat completions", () => {
 
 describe("keys and models", () => {
   const ask = (path: string, headers: Record<string, string>) =>
-    fetch(`${house.baseUrl}${path}`, {
+    fetch(`${installation.baseUrl}${path}`, {
       method: "POST",
       headers: { "content-type": "application/json", ...headers },
       body: JSON.stringify({ model: "t/chat", max_tokens: 1, messages: [hi] }),
@@ -177,7 +177,7 @@ describe("keys and models", () => {
       type: "error",
       error: { type: "not_found_error", message: expect.stringContaining("did you mean t/chat") },
     });
-    await house.logged("inference-svc", '"model":"t/chad"', '"status":404');
+    await installation.logged("inference-svc", '"model":"t/chad"', '"status":404');
   });
 
   test.each([
@@ -185,7 +185,7 @@ describe("keys and models", () => {
     ["an operation of Anthropic's that Sluice has not", "/files", { "anthropic-version": "2023-06-01" }, "/files"],
     ["a path below the door", "/messages/batches", {}, "/messages/batches"],
   ])("%s is 404 in Anthropic's form", async (_, path, headers, hint) => {
-    const response = await ask(path, { authorization: `Bearer ${house.apiKey}`, ...headers });
+    const response = await ask(path, { authorization: `Bearer ${installation.apiKey}`, ...headers });
     expect(response.status).toBe(404);
     const id = response.headers.get("request-id");
     expect(await response.json()).toMatchObject({
@@ -196,7 +196,7 @@ describe("keys and models", () => {
   });
 
   test("a path of no format is 404 in the form of /responses", async () => {
-    const response = await ask("/files", { authorization: `Bearer ${house.apiKey}` });
+    const response = await ask("/files", { authorization: `Bearer ${installation.apiKey}` });
     expect(await response.json()).toMatchObject({ error: { code: 404, type: "invalid_request_error" } });
   });
 });

@@ -1,17 +1,17 @@
 /** Counting the tokens of a request without sending it. */
 import { afterAll, beforeAll, expect, test } from "@jest/globals";
 import OpenAI from "openai";
-import { type House, startHouse } from "../../support/house.ts";
+import { type Installation, startInstallation } from "../../support/installation.ts";
 
-let house: House;
+let installation: Installation;
 let client: OpenAI;
 
 beforeAll(async () => {
-  house = await startHouse();
-  client = new OpenAI({ baseURL: house.baseUrl, apiKey: house.apiKey, maxRetries: 0 });
+  installation = await startInstallation();
+  client = new OpenAI({ baseURL: installation.baseUrl, apiKey: installation.apiKey, maxRetries: 0 });
 });
 afterAll(async () => {
-  await house?.stop();
+  await installation?.stop();
 });
 
 const tools = [{ type: "function" as const, name: "find", parameters: { type: "object" }, strict: false }];
@@ -31,8 +31,8 @@ test("a wrong request is refused like a response, and nothing is recorded", asyn
     status: 400,
     message: expect.stringContaining("input"),
   });
-  const activity = await fetch(`${house.baseUrl}/activity`, {
-    headers: { authorization: `Bearer ${house.managementKey}` },
+  const activity = await fetch(`${installation.baseUrl}/activity`, {
+    headers: { authorization: `Bearer ${installation.managementKey}` },
   });
   expect(await activity.json()).toMatchObject({ data: [] });
 });
@@ -42,9 +42,9 @@ test.each([
   ["/messages/count_tokens", { messages: [{ role: "user", content: "Hello" }] }],
 ])("%s refuses an unknown model like a turn, and marks its count as an estimate", async (path, prompt) => {
   const count = async (model: string) => {
-    const headers = { authorization: `Bearer ${house.apiKey}`, "content-type": "application/json" };
+    const headers = { authorization: `Bearer ${installation.apiKey}`, "content-type": "application/json" };
     const body = JSON.stringify({ model, ...prompt });
-    const answer = await fetch(`${house.baseUrl}${path}`, { method: "POST", headers, body });
+    const answer = await fetch(`${installation.baseUrl}${path}`, { method: "POST", headers, body });
     return { status: answer.status, body: (await answer.json()) as { estimated?: true; error?: { message: string } } };
   };
   const unknown = await count("acme/nothing");

@@ -1,7 +1,7 @@
 /** A conversation of eight turns through the messages door: each turn repeats the provider's earlier input byte for byte, and signatures stay. */
 import Anthropic from "@anthropic-ai/sdk";
 import { afterAll, beforeAll, expect, test } from "@jest/globals";
-import { type House, startHouse } from "../../support/house.ts";
+import { type Installation, startInstallation } from "../../support/installation.ts";
 import { type StreamedBlock, claudeStream } from "../../support/providers/anthropic.ts";
 import { type Reply, type Upstream, chatChunk, startUpstream } from "../../support/providers/upstream.ts";
 
@@ -74,7 +74,7 @@ function chatReply(script: Script): Reply {
 }
 
 let upstream: Upstream;
-let house: House;
+let installation: Installation;
 let client: Anthropic;
 
 beforeAll(async () => {
@@ -82,7 +82,7 @@ beforeAll(async () => {
   const inputs = "input_modalities: [text, image]";
   const details = "reasoning_details.anthropic-claude-v1, reasoning_details.openai-responses-v1";
   const parameters = `supported_parameters: [tools, reasoning, ${details}]`;
-  house = await startHouse({
+  installation = await startInstallation({
     config: `
 providers:
   - {id: claude, dialect: messages, base_url: "${upstream.url}/v1"}
@@ -92,10 +92,14 @@ models:
   - {id: t/chat, ${inputs}, endpoints: [{provider: chatty, ${parameters}}]}
 `,
   });
-  client = new Anthropic({ baseURL: house.baseUrl.replace(/\/v1$/, ""), apiKey: house.apiKey, maxRetries: 0 });
+  client = new Anthropic({
+    baseURL: installation.baseUrl.replace(/\/v1$/, ""),
+    apiKey: installation.apiKey,
+    maxRetries: 0,
+  });
 });
 afterAll(async () => {
-  await house?.stop();
+  await installation?.stop();
   await upstream?.stop();
 });
 

@@ -1,6 +1,6 @@
 /** Every field of Anthropic's format at the messages door is sent, noted or refused by name, at providers of the same format and of others. */
 import { afterAll, beforeAll, beforeEach, expect, test } from "@jest/globals";
-import { type House, startHouse } from "../../support/house.ts";
+import { type Installation, startInstallation } from "../../support/installation.ts";
 import { claudeMessage } from "../../support/providers/anthropic.ts";
 import { type Upstream, chatAnswer, startUpstream } from "../../support/providers/upstream.ts";
 import { blockFieldRows } from "./message-fields/block.ts";
@@ -9,12 +9,12 @@ import { settingFieldRows } from "./message-fields/setting.ts";
 import { toolFieldRows } from "./message-fields/tool.ts";
 
 let upstream: Upstream;
-let house: House;
+let installation: Installation;
 
 beforeAll(async () => {
   upstream = await startUpstream();
   const inputs = "input_modalities: [text, image, file]";
-  house = await startHouse({
+  installation = await startInstallation({
     config: `
 providers:
   - {id: claude, dialect: messages, base_url: "${upstream.url}/v1"}
@@ -33,15 +33,15 @@ models:
   });
 });
 afterAll(async () => {
-  await house?.stop();
+  await installation?.stop();
   await upstream?.stop();
 });
 
 const ask = (body: object, headers: Record<string, string> = {}) =>
-  fetch(`${house.baseUrl}/messages`, {
+  fetch(`${installation.baseUrl}/messages`, {
     method: "POST",
     headers: {
-      "x-api-key": house.apiKey,
+      "x-api-key": installation.apiKey,
       "content-type": "application/json",
       "x-service-metadata": "enabled",
       ...headers,

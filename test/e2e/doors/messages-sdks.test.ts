@@ -37,8 +37,8 @@ describe("@langchain/anthropic", () => {
   const model = () =>
     new ChatAnthropic({
       model: "far/model",
-      apiKey: stage.house.apiKey,
-      anthropicApiUrl: stage.house.baseUrl.replace(/\/v1$/, ""),
+      apiKey: stage.installation.apiKey,
+      anthropicApiUrl: stage.installation.baseUrl.replace(/\/v1$/, ""),
       maxRetries: 0,
     });
 
@@ -61,7 +61,7 @@ describe("@langchain/anthropic", () => {
 /** Both majors have these functions with the same names; their types differ from each other. */
 type AiSdk = typeof ai6;
 
-const settings = () => ({ baseURL: stage.house.baseUrl, apiKey: stage.house.apiKey });
+const settings = () => ({ baseURL: stage.installation.baseUrl, apiKey: stage.installation.apiKey });
 const sdks: readonly (readonly [name: string, ai: AiSdk, model: () => ai6.LanguageModel])[] = [
   ["ai 6", ai6, () => createAnthropic(settings())("far/model")],
   ["ai 7", ai7 as unknown as AiSdk, () => createAnthropic4(settings())("far/model") as unknown as ai6.LanguageModel],

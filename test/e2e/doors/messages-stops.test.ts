@@ -1,16 +1,16 @@
 /** Stop reasons of Anthropic's format pass unchanged through the messages door. */
 import { afterAll, beforeAll, expect, test } from "@jest/globals";
 import { parseSse } from "../../support/answers/sse.ts";
-import { type House, startHouse } from "../../support/house.ts";
+import { type Installation, startInstallation } from "../../support/installation.ts";
 import { claudeMessage, claudeStream } from "../../support/providers/anthropic.ts";
 import { type Reply, type Upstream, chatAnswer, chatChunk, startUpstream } from "../../support/providers/upstream.ts";
 
 let upstream: Upstream;
-let house: House;
+let installation: Installation;
 
 beforeAll(async () => {
   upstream = await startUpstream();
-  house = await startHouse({
+  installation = await startInstallation({
     config: `
 providers:
   - {id: claude, dialect: messages, base_url: "${upstream.url}/v1"}
@@ -22,14 +22,14 @@ models:
   });
 });
 afterAll(async () => {
-  await house?.stop();
+  await installation?.stop();
   await upstream?.stop();
 });
 
 const ask = (body: object) =>
-  fetch(`${house.baseUrl}/messages`, {
+  fetch(`${installation.baseUrl}/messages`, {
     method: "POST",
-    headers: { "x-api-key": house.apiKey, "content-type": "application/json" },
+    headers: { "x-api-key": installation.apiKey, "content-type": "application/json" },
     body: JSON.stringify({ max_tokens: 64, messages: [{ role: "user", content: "Hi" }], ...body }),
   });
 

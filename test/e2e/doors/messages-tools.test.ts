@@ -1,13 +1,13 @@
 /** Tools of Anthropic's format at the messages door: tools nothing runs here, client tools with dated types, and cache marks on them. */
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "@jest/globals";
 import { parseSse } from "../../support/answers/sse.ts";
-import { type House, startHouse } from "../../support/house.ts";
+import { type Installation, startInstallation } from "../../support/installation.ts";
 import { claudeMessage } from "../../support/providers/anthropic.ts";
 import { type Upstream, chatStream, startUpstream } from "../../support/providers/upstream.ts";
 import { answering, calling, callingStream } from "../../support/tool-replies.ts";
 
 let upstream: Upstream;
-let house: House;
+let installation: Installation;
 
 const config = (url: string) => `
 providers:
@@ -25,18 +25,18 @@ models:
 
 beforeAll(async () => {
   upstream = await startUpstream();
-  house = await startHouse({ config: config(upstream.url) });
+  installation = await startInstallation({ config: config(upstream.url) });
 });
 afterAll(async () => {
-  await house?.stop();
+  await installation?.stop();
   await upstream?.stop();
 });
 beforeEach(() => upstream.script([claudeMessage([{ type: "text", text: "Hello" }])]));
 
 const ask = (body: object) =>
-  fetch(`${house.baseUrl}/messages`, {
+  fetch(`${installation.baseUrl}/messages`, {
     method: "POST",
-    headers: { "x-api-key": house.apiKey, "content-type": "application/json", "x-service-metadata": "enabled" },
+    headers: { "x-api-key": installation.apiKey, "content-type": "application/json", "x-service-metadata": "enabled" },
     body: JSON.stringify({ max_tokens: 64, messages: [{ role: "user", content: "Hi" }], ...body }),
   });
 

@@ -1,16 +1,16 @@
 /** Code that Anthropic runs itself, through /messages and /responses: the tool and its container are sent, and the run comes back. */
 import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
 import { readStreamedMessage } from "../../support/answers/streamed-answers.ts";
-import { type House, startHouse } from "../../support/house.ts";
+import { type Installation, startInstallation } from "../../support/installation.ts";
 import { claudeMessage, claudeStream } from "../../support/providers/anthropic.ts";
 import { type Upstream, startUpstream } from "../../support/providers/upstream.ts";
 
 let upstream: Upstream;
-let house: House;
+let installation: Installation;
 
 beforeAll(async () => {
   upstream = await startUpstream();
-  house = await startHouse({
+  installation = await startInstallation({
     config: `
 providers:
   - {id: runs, dialect: messages, base_url: "${upstream.url}/v1", native_tools: [code_interpreter, web_search]}
@@ -20,14 +20,14 @@ models:
   });
 });
 afterAll(async () => {
-  await house?.stop();
+  await installation?.stop();
   await upstream?.stop();
 });
 
 async function post(path: string, body: object): Promise<string> {
-  const response = await fetch(`${house.baseUrl}${path}`, {
+  const response = await fetch(`${installation.baseUrl}${path}`, {
     method: "POST",
-    headers: { authorization: `Bearer ${house.apiKey}`, "content-type": "application/json" },
+    headers: { authorization: `Bearer ${installation.apiKey}`, "content-type": "application/json" },
     body: JSON.stringify({ model: "t/claude", ...body }),
   });
   const text = await response.text();

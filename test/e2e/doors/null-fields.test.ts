@@ -3,7 +3,7 @@ import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
 import { chatRequestShape } from "@sluice/gateway/contract/chat/request.js";
 import { messagesRequest } from "@sluice/gateway/contract/messages/request.js";
 import { embeddingsRequest } from "@sluice/proto/contract/request/embeddings.js";
-import { type House, startHouse } from "../../support/house.ts";
+import { type Installation, startInstallation } from "../../support/installation.ts";
 import { type Upstream, chatAnswer, startUpstream } from "../../support/providers/upstream.ts";
 
 const messages = [{ role: "user", content: "Hello" }];
@@ -34,11 +34,11 @@ const doors = [
 ];
 
 let upstream: Upstream;
-let house: House;
+let installation: Installation;
 
 beforeAll(async () => {
   upstream = await startUpstream();
-  house = await startHouse({
+  installation = await startInstallation({
     config: `
 providers:
   - {id: far, dialect: chat, base_url: "${upstream.url}/v1"}
@@ -49,14 +49,14 @@ models:
   });
 });
 afterAll(async () => {
-  await house?.stop();
+  await installation?.stop();
   await upstream?.stop();
 });
 
 async function asked(path: string, body: object): Promise<string> {
-  const response = await fetch(`${house.baseUrl}${path}`, {
+  const response = await fetch(`${installation.baseUrl}${path}`, {
     method: "POST",
-    headers: { authorization: `Bearer ${house.apiKey}`, "content-type": "application/json" },
+    headers: { authorization: `Bearer ${installation.apiKey}`, "content-type": "application/json" },
     body: JSON.stringify(body),
   });
   const text = await response.text();

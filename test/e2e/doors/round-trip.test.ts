@@ -3,7 +3,7 @@
  * the bytes of the turn before.
  */
 import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
-import { type House, startHouse } from "../../support/house.ts";
+import { type Installation, startInstallation } from "../../support/installation.ts";
 import { claudeMessage, claudeStream } from "../../support/providers/anthropic.ts";
 import { type Reply, type Upstream, chatAnswer, chatChunk, startUpstream } from "../../support/providers/upstream.ts";
 import {
@@ -183,13 +183,13 @@ const prefixOf = (body: string): string => {
 
 describe("a conversation of eight turns", () => {
   const upstreams = {} as Record<Dialect, Upstream>;
-  let house: House;
+  let installation: Installation;
 
   beforeAll(async () => {
     upstreams.chat = await startUpstream();
     upstreams.messages = await startUpstream();
     const takes = `[tools, tool_choice, reasoning, "reasoning_details.${format}"]`;
-    house = await startHouse({
+    installation = await startInstallation({
       config: `
 providers:
   - {id: chat, dialect: chat, base_url: "${upstreams.chat.url}/v1"}
@@ -201,14 +201,14 @@ models:
     });
   });
   afterAll(async () => {
-    await house?.stop();
+    await installation?.stop();
     await Promise.all(Object.values(upstreams).map((upstream) => upstream.stop()));
   });
 
   async function post(path: string, body: object): Promise<string> {
-    const response = await fetch(`${house.baseUrl}${path}`, {
+    const response = await fetch(`${installation.baseUrl}${path}`, {
       method: "POST",
-      headers: { authorization: `Bearer ${house.apiKey}`, "content-type": "application/json" },
+      headers: { authorization: `Bearer ${installation.apiKey}`, "content-type": "application/json" },
       body: JSON.stringify(body),
     });
     const answer = await response.text();

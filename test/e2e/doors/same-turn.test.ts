@@ -1,18 +1,18 @@
 /** The same request through three doors: the provider gets the same body, the guardrail decides the same, and the ledger differs only in the door. */
 import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
 import pg from "pg";
-import { type House, startHouse } from "../../support/house.ts";
+import { type Installation, startInstallation } from "../../support/installation.ts";
 import { eventually } from "../../support/processes.ts";
 import { type Upstream, chatAnswer, startUpstream } from "../../support/providers/upstream.ts";
 import fc from "../../support/properties.ts";
 import { type Conversation, type DoorName, bodies, names, one, paths } from "./conversation.ts";
 
 let upstream: Upstream;
-let house: House;
+let installation: Installation;
 
 beforeAll(async () => {
   upstream = await startUpstream([chatAnswer({ role: "assistant", content: "Fine." })]);
-  house = await startHouse({
+  installation = await startInstallation({
     config: `
 providers:
   - {id: acme, dialect: chat, base_url: "${upstream.url}/v1"}
@@ -22,19 +22,19 @@ models:
   });
 });
 afterAll(async () => {
-  await house?.stop();
+  await installation?.stop();
   await upstream?.stop();
 });
 
-const post = (name: DoorName, conversation: Conversation, key = house.apiKey) =>
-  fetch(`${house.baseUrl}${paths[name]}`, {
+const post = (name: DoorName, conversation: Conversation, key = installation.apiKey) =>
+  fetch(`${installation.baseUrl}${paths[name]}`, {
     method: "POST",
     headers: { authorization: `Bearer ${key}`, "content-type": "application/json" },
     body: JSON.stringify(bodies[name](conversation)),
   });
 
 /** The body sent to the provider. */
-async function asked(name: DoorName, conversation: Conversation, key = house.apiKey): Promise<string> {
+async function asked(name: DoorName, conversation: Conversation, key = installation.apiKey): Promise<string> {
   const response = await post(name, conversation, key);
   const text = await response.text();
   expect([name, response.status, text]).toEqual([name, 200, expect.any(String)]);
@@ -71,7 +71,7 @@ test(
 );
 
 test("the steps of a long conversation lead to the same bytes, whether the key has sent the step before or not", async () => {
-  const { stdout } = await house.admin("keys", "create", "--name", "another", "--json");
+  const { stdout } = await installation.admin("keys", "create", "--name", "another", "--json");
   const { key: another } = JSON.parse(stdout) as { key: string };
   const said = Array.from({ length: 9 }, (_, step) => `${step}: ${"She said “no”.\n".repeat(40)}`);
   const edited = said.with(3, "something else");
@@ -79,7 +79,7 @@ test("the steps of a long conversation lead to the same bytes, whether the key h
     const conversation = { ...one, said: told, call: { q: "a", found: told[0]! } };
     const sent = new Set<string>();
     for (const name of names) {
-      for (const key of [house.apiKey, house.apiKey]) sent.add(await asked(name, conversation, key));
+      for (const key of [installation.apiKey, installation.apiKey]) sent.add(await asked(name, conversation, key));
     }
     // A conversation new to this key.
     if (told === edited) for (const name of names) sent.add(await asked(name, conversation, another));
@@ -89,11 +89,11 @@ test("the steps of a long conversation lead to the same bytes, whether the key h
 
 describe.each(names)("a turn through the door of %s", (name) => {
   test("is refused by a guardrail with its message", async () => {
-    const { stdout } = await house.admin("keys", "create", "--name", `guarded ${name}`, "--json");
+    const { stdout } = await installation.admin("keys", "create", "--name", `guarded ${name}`, "--json");
     const { key, hash } = JSON.parse(stdout) as { key: string; hash: string };
     const named = ["--name", `no secrets ${name}`, "--block", "secret", "--json"];
-    const guardrail = JSON.parse((await house.admin("guardrails", "create", ...named)).stdout) as { id: string };
-    await house.admin("guardrails", "assign", guardrail.id, hash);
+    const guardrail = JSON.parse((await installation.admin("guardrails", "create", ...named)).stdout) as { id: string };
+    await installation.admin("guardrails", "assign", guardrail.id, hash);
     const from = upstream.requests.length;
     const refused = await post(name, { ...one, said: ["a secret"] }, key);
     expect([refused.status, await refused.text()]).toEqual([
@@ -108,16 +108,16 @@ describe.each(names)("a turn through the door of %s", (name) => {
     await response.arrayBuffer();
     const id = response.headers.get("x-generation-id");
     const record = async () => {
-      const found = await fetch(`${house.baseUrl}/generation?id=${id}`, {
-        headers: { authorization: `Bearer ${house.apiKey}` },
+      const found = await fetch(`${installation.baseUrl}/generation?id=${id}`, {
+        headers: { authorization: `Bearer ${installation.apiKey}` },
       });
       return found.ok ? ((await found.json()) as { data: { door: string } }).data.door : undefined;
     };
     await eventually(async () => (await record()) !== undefined);
     expect(await record()).toBe(name);
     const requestId = response.headers.get("x-request-id") as string;
-    expect(await house.logged("inference-svc", requestId)).toContain(`"door":"${name}"`);
-    const health = `http://127.0.0.1:${house.ports.inference_health}/metrics`;
+    expect(await installation.logged("inference-svc", requestId)).toContain(`"door":"${name}"`);
+    const health = `http://127.0.0.1:${installation.ports.inference_health}/metrics`;
     expect(await (await fetch(health)).text()).toMatch(
       new RegExp(`sluice_turns_total\\{[^}]*door="${name}"[^}]*\\} [1-9]`),
     );
@@ -128,7 +128,7 @@ describe.each(names)("a turn through the door of %s", (name) => {
 const own = /^(?:turn_id|generation_id|request_id|sequence|.*_at|.*_ms|door)$/;
 
 test("a turn through every door has the same record except the door", async () => {
-  const database = new pg.Client({ connectionString: house.databaseUrl });
+  const database = new pg.Client({ connectionString: installation.databaseUrl });
   await database.connect();
   try {
     const records = [];

@@ -4,7 +4,7 @@
  */
 import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
 import { openApi } from "@sluice/gateway/contract/operations/openapi.js";
-import { type House, startHouse } from "../../support/house.ts";
+import { type Installation, startInstallation } from "../../support/installation.ts";
 import { type FieldProbe, SchemaProbes, type Schemas, isUnknown } from "../../support/probes/schema-probes.ts";
 import { toldBy } from "../../recorded/receipts.ts";
 import { toolDialects } from "../../support/tool-dialects.ts";
@@ -50,7 +50,7 @@ const kinds: Readonly<Record<string, Kind>> = {
 };
 
 const upstreams: Record<string, Upstream> = {};
-let house: House;
+let installation: Installation;
 
 beforeAll(async () => {
   for (const [id, { dialect }] of Object.entries(kinds))
@@ -64,10 +64,10 @@ beforeAll(async () => {
     max_output_tokens: 4_096,
     endpoints: [{ provider: id, upstream_model: model }],
   }));
-  house = await startHouse({ config: JSON.stringify({ providers, models }) });
+  installation = await startInstallation({ config: JSON.stringify({ providers, models }) });
 });
 afterAll(async () => {
-  await house?.stop();
+  await installation?.stop();
   await Promise.all(Object.values(upstreams).map((upstream) => upstream.stop()));
 });
 
@@ -91,9 +91,9 @@ function askOnce(door: string, kind: string, body: object): Promise<Outcome> {
 async function ask(door: string, kind: string, body: object): Promise<Outcome> {
   const { requests } = upstreams[kind]!;
   const before = requests.length;
-  const answer = await fetch(`${house.baseUrl}${door}`, {
+  const answer = await fetch(`${installation.baseUrl}${door}`, {
     method: "POST",
-    headers: { "x-api-key": house.apiKey, "content-type": "application/json", "x-service-metadata": "enabled" },
+    headers: { "x-api-key": installation.apiKey, "content-type": "application/json", "x-service-metadata": "enabled" },
     body: JSON.stringify({ model: `t/${kind}`, ...body }),
   });
   const text = await answer.text();

@@ -1,6 +1,6 @@
 /** Reasoning between the calls of an answer comes back to its model in place, through each door, from whole answers and from streams. */
 import { afterAll, beforeAll, expect, test } from "@jest/globals";
-import { type House, startHouse } from "../../support/house.ts";
+import { type Installation, startInstallation } from "../../support/installation.ts";
 import { type StreamedBlock, claudeMessage, claudeStream } from "../../support/providers/anthropic.ts";
 import { type Upstream, startUpstream } from "../../support/providers/upstream.ts";
 import { readStreamedCompletion } from "../../support/answers/streamed-answers.ts";
@@ -43,11 +43,11 @@ function streamed(block: Block): StreamedBlock {
 }
 
 let upstream: Upstream;
-let house: House;
+let installation: Installation;
 
 beforeAll(async () => {
   upstream = await startUpstream();
-  house = await startHouse({
+  installation = await startInstallation({
     config: `
 providers:
   - {id: claude, dialect: messages, base_url: "${upstream.url}/v1"}
@@ -57,7 +57,7 @@ models:
   });
 });
 afterAll(async () => {
-  await house?.stop();
+  await installation?.stop();
   await upstream?.stop();
 });
 
@@ -65,9 +65,9 @@ const tools = [{ type: "function", function: { name: "find", parameters: { type:
 const question = { role: "user", content: "Find it." };
 
 async function ask(messages: readonly object[], stream: boolean): Promise<string> {
-  const answer = await fetch(`${house.baseUrl}/chat/completions`, {
+  const answer = await fetch(`${installation.baseUrl}/chat/completions`, {
     method: "POST",
-    headers: { authorization: `Bearer ${house.apiKey}`, "content-type": "application/json" },
+    headers: { authorization: `Bearer ${installation.apiKey}`, "content-type": "application/json" },
     body: JSON.stringify({ model: "t/claude", messages, tools, reasoning: { effort: "low" }, stream }),
   });
   expect(answer.status).toBe(200);

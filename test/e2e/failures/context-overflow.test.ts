@@ -1,17 +1,17 @@
 /** A prompt that is too long is refused at the messages door in Anthropic's words, whatever the provider's error: clients read the figures and compact. */
 import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
-import { type House, startHouse } from "../../support/house.ts";
+import { type Installation, startInstallation } from "../../support/installation.ts";
 import { type Reply, type Upstream, startUpstream } from "../../support/providers/upstream.ts";
 
 let upstream: Upstream;
-let house: House;
+let installation: Installation;
 
 beforeAll(async () => {
   upstream = await startUpstream();
   const provider = (id: string, dialect: string) => `{id: ${id}, dialect: ${dialect}, base_url: "${upstream.url}/v1"}`;
   const model = (id: string, more = "") => `{id: t/${id}${more}, endpoints: [{provider: ${id}, upstream_model: m}]}`;
   const dialects = ["chat", "responses", "messages", "gemini", "cohere"];
-  house = await startHouse({
+  installation = await startInstallation({
     config: `
 providers:
 ${dialects.map((dialect) => `  - ${provider(dialect, dialect)}`).join("\n")}
@@ -22,7 +22,7 @@ ${dialects.map((dialect) => `  - ${model(dialect, ", context_length: 90000")}`).
   });
 });
 afterAll(async () => {
-  await house?.stop();
+  await installation?.stop();
   await upstream?.stop();
 });
 
@@ -35,9 +35,9 @@ interface Refused {
 }
 
 async function ask(model: string, more: object = {}): Promise<Refused & { readonly status: number }> {
-  const answer = await fetch(`${house.baseUrl}/messages`, {
+  const answer = await fetch(`${installation.baseUrl}/messages`, {
     method: "POST",
-    headers: { "x-api-key": house.apiKey, "content-type": "application/json" },
+    headers: { "x-api-key": installation.apiKey, "content-type": "application/json" },
     body: JSON.stringify({ model, max_tokens: 64, messages: [{ role: "user", content: "Hi" }], ...more }),
   });
   return { status: answer.status, ...((await answer.json()) as Refused) };

@@ -1,16 +1,16 @@
 /** A process at the end of its drain time: open streams get an error event and end in order. e2e/one-process.test.ts does the same with one process. */
 import { afterEach, beforeEach, expect, test } from "@jest/globals";
-import { type House, startHouse } from "../../support/house.ts";
+import { type Installation, startInstallation } from "../../support/installation.ts";
 import { eventually } from "../../support/processes.ts";
 import { parseSse } from "../../support/answers/sse.ts";
 import { type Upstream, chatChunk, startUpstream } from "../../support/providers/upstream.ts";
 
 let acme: Upstream;
-let house: House;
+let installation: Installation;
 
 beforeEach(async () => {
   acme = await startUpstream([{ chunks: [{ sse: [chatChunk({ content: "begun" })] }], hang: true }]);
-  house = await startHouse({
+  installation = await startInstallation({
     inferenceReplicas: 1,
     environment: { SLUICE_DRAIN_LIMIT_MS: "6000" },
     config: `
@@ -20,25 +20,25 @@ models: [{id: acme/large, endpoints: [{provider: acme}]}]
   });
 });
 afterEach(async () => {
-  await house?.stop();
+  await installation?.stop();
   await acme?.stop();
 });
 
 test.each(["gateway", "inference-svc"])(
   "a stream longer than the drain of %s ends with response.failed",
   async (name) => {
-    const response = await fetch(`${house.baseUrl}/responses`, {
+    const response = await fetch(`${installation.baseUrl}/responses`, {
       method: "POST",
-      headers: { authorization: `Bearer ${house.apiKey}`, "content-type": "application/json" },
+      headers: { authorization: `Bearer ${installation.apiKey}`, "content-type": "application/json" },
       body: JSON.stringify({ model: "acme/large", input: "x", stream: true }),
     });
     expect(response.status).toBe(200);
     const closed = acme.nextClose();
-    process.kill(house.pids()[name] as number, "SIGTERM");
+    process.kill(installation.pids()[name] as number, "SIGTERM");
     const { events, done } = parseSse(await response.text());
     expect([events.at(-1)?.type, done]).toEqual(["response.failed", true]);
     await closed;
-    await eventually(() => house.output().includes(`${name} ended: `));
-    expect(house.output()).toContain(`${name} ended: exit code 0`);
+    await eventually(() => installation.output().includes(`${name} ended: `));
+    expect(installation.output()).toContain(`${name} ended: exit code 0`);
   },
 );

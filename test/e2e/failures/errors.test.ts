@@ -2,7 +2,7 @@
 import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
 import { KeyKind, mintKey } from "@sluice/proto/lib/ids/key.js";
 import { maskVolatile, sampleJson } from "../../support/contract.ts";
-import { type House, startHouse } from "../../support/house.ts";
+import { type Installation, startInstallation } from "../../support/installation.ts";
 import { type Reply, type Upstream, chatChunk, startUpstream } from "../../support/providers/upstream.ts";
 
 interface FaultBody {
@@ -20,7 +20,7 @@ const answering = (status: number, more: Partial<Reply> = {}): Reply => ({ statu
 /** Failure of the provider, its reply, then the status, error_type, x-should-retry and hint of the answer. */
 const upstreamFailures: [string, Reply, number, string, "true" | "false", string?][] = [
   ["400", answering(400), 400, "invalid_request", "false"],
-  ["401: the house's own key is bad, not the caller's", answering(401), 502, "provider_unavailable", "true"],
+  ["401: the installation's own key is bad, not the caller's", answering(401), 502, "provider_unavailable", "true"],
   ["402: so are its credits", answering(402), 502, "provider_unavailable", "true"],
   ["404", answering(404), 404, "not_found", "false"],
   ["413", answering(413), 413, "payload_too_large", "false"],
@@ -42,11 +42,11 @@ const lone = [...upstreamFailures.map(([name]) => name), "busy"].flatMap((name) 
 
 describe("the statuses of the contract", () => {
   let upstream: Upstream;
-  let house: House;
+  let installation: Installation;
 
   beforeAll(async () => {
     upstream = await startUpstream();
-    house = await startHouse({
+    installation = await startInstallation({
       config: `
 providers:
   - {id: acme, name: Acme, dialect: chat, base_url: "${upstream.url}/v1"}
@@ -64,12 +64,12 @@ limits: {body_bytes: 10000, streams_per_key: 2, turn_ms: 4000, stream_ms: 4000}
     });
   });
   afterAll(async () => {
-    await house?.stop();
+    await installation?.stop();
     await upstream?.stop();
   });
 
-  const post = (body: object, key = house.apiKey) =>
-    fetch(`${house.baseUrl}/responses`, {
+  const post = (body: object, key = installation.apiKey) =>
+    fetch(`${installation.baseUrl}/responses`, {
       method: "POST",
       headers: { authorization: `Bearer ${key}`, "content-type": "application/json" },
       body: JSON.stringify({ model: "acme/large-2", input: "Hi", ...body }),
@@ -184,21 +184,21 @@ limits: {body_bytes: 10000, streams_per_key: 2, turn_ms: 4000, stream_ms: 4000}
 
   test("400: a body of another type, or in another form", async () => {
     for (const type of ["text/plain", "multipart/form-data", "application/json; charset=latin1"]) {
-      const headers = { authorization: `Bearer ${house.apiKey}`, "content-type": type };
-      const response = await fetch(`${house.baseUrl}/responses`, { method: "POST", headers, body: "{}" });
+      const headers = { authorization: `Bearer ${installation.apiKey}`, "content-type": type };
+      const response = await fetch(`${installation.baseUrl}/responses`, { method: "POST", headers, body: "{}" });
       expect((await expectFault(response, 400)).error.message).toContain("content-type");
     }
   });
 
   test("401: none, and a wrong one", async () => {
-    const none = await fetch(`${house.baseUrl}/responses`, { method: "POST", body: "{}" });
+    const none = await fetch(`${installation.baseUrl}/responses`, { method: "POST", body: "{}" });
     expect(await expectFault(none, 401)).toEqual(samples["401"]);
     const wrong = await expectFault(await post({}, mintKey(KeyKind.INFERENCE)), 401);
     expect(Object.keys(wrong.error)).toEqual(["code", "message"]);
   });
 
   test("402: the budget of the key is spent", async () => {
-    const { stdout } = await house.admin("keys", "create", "--name", "poor", "--limit", "0", "--json");
+    const { stdout } = await installation.admin("keys", "create", "--name", "poor", "--limit", "0", "--json");
     const response = await post({}, (JSON.parse(stdout) as { key: string }).key);
     const body = await expectFault(response, 402);
     expectWords(body);
@@ -207,13 +207,13 @@ limits: {body_bytes: 10000, streams_per_key: 2, turn_ms: 4000, stream_ms: 4000}
   });
 
   test("403: keys of the other kind", async () => {
-    const response = await fetch(`${house.baseUrl}/end-users/ada`, {
+    const response = await fetch(`${installation.baseUrl}/end-users/ada`, {
       method: "PATCH",
-      headers: { authorization: `Bearer ${house.apiKey}`, "content-type": "application/json" },
+      headers: { authorization: `Bearer ${installation.apiKey}`, "content-type": "application/json" },
       body: '{"is_active":true}',
     });
     expect((await expectFault(response, 403)).error).toMatchObject(samples["403"]?.error ?? {});
-    await expectFault(await post({}, house.managementKey), 403);
+    await expectFault(await post({}, installation.managementKey), 403);
   });
 
   test("413: a body over the limit", async () => {
@@ -235,9 +235,9 @@ limits: {body_bytes: 10000, streams_per_key: 2, turn_ms: 4000, stream_ms: 4000}
     ["PUT", "/end-users/ada", "HEAD, GET, PATCH, DELETE"],
     ["PUT", "/guardrails/a/assignments/keys", "HEAD, GET, POST"],
   ])("404: %s %s", async (method, path, allow) => {
-    const response = await fetch(`${house.baseUrl}${path}`, {
+    const response = await fetch(`${installation.baseUrl}${path}`, {
       method,
-      headers: { authorization: `Bearer ${house.apiKey}` },
+      headers: { authorization: `Bearer ${installation.apiKey}` },
     });
     expectWords(await expectFault(response, 404));
     expect(response.headers.get("allow")).toBe(allow);
@@ -245,7 +245,10 @@ limits: {body_bytes: 10000, streams_per_key: 2, turn_ms: 4000, stream_ms: 4000}
 
   test("HEAD is GET without its body, and 404 where there is no GET", async () => {
     const head = (path: string) =>
-      fetch(`${house.baseUrl}${path}`, { method: "HEAD", headers: { authorization: `Bearer ${house.apiKey}` } });
+      fetch(`${installation.baseUrl}${path}`, {
+        method: "HEAD",
+        headers: { authorization: `Bearer ${installation.apiKey}` },
+      });
     const [models, responses] = [await head("/models"), await head("/responses")];
     expect([models.status, await models.text()]).toEqual([200, ""]);
     expect([responses.status, responses.headers.get("allow")]).toEqual([404, "POST"]);
@@ -267,9 +270,9 @@ limits: {body_bytes: 10000, streams_per_key: 2, turn_ms: 4000, stream_ms: 4000}
     expectWords(body);
     expect(body.error.metadata).toEqual({ error_type: "rate_limit_exceeded" });
     expect([response.headers.get("retry-after"), response.headers.get("retry-after-ms")]).toEqual(["1", "1000"]);
-    const dryRun = await fetch(`${house.baseUrl}/responses/dry-run`, {
+    const dryRun = await fetch(`${installation.baseUrl}/responses/dry-run`, {
       method: "POST",
-      headers: { authorization: `Bearer ${house.apiKey}`, "content-type": "application/json" },
+      headers: { authorization: `Bearer ${installation.apiKey}`, "content-type": "application/json" },
       body: JSON.stringify({ model: "acme/large-2", input: "Hi" }),
     });
     expect(await expectFault(dryRun, 429)).toEqual(body);
@@ -277,7 +280,7 @@ limits: {body_bytes: 10000, streams_per_key: 2, turn_ms: 4000, stream_ms: 4000}
   });
 
   test("500 and 503: without a service for keys and guardrails", async () => {
-    const admin = house.pids()["admin-svc"] ?? Number.NaN;
+    const admin = installation.pids()["admin-svc"] ?? Number.NaN;
     process.kill(admin, "SIGSTOP");
     try {
       const unknown = await post({}, mintKey(KeyKind.INFERENCE));
@@ -285,9 +288,9 @@ limits: {body_bytes: 10000, streams_per_key: 2, turn_ms: 4000, stream_ms: 4000}
       expectWords(unavailable);
       expect(unavailable.error.metadata).toEqual({ error_type: "provider_unavailable" });
       expect([unknown.headers.get("retry-after"), unknown.headers.get("x-should-retry")]).toEqual(["1", "true"]);
-      const broken = await fetch(`${house.baseUrl}/end-users/ada`, {
+      const broken = await fetch(`${installation.baseUrl}/end-users/ada`, {
         method: "PATCH",
-        headers: { authorization: `Bearer ${house.managementKey}`, "content-type": "application/json" },
+        headers: { authorization: `Bearer ${installation.managementKey}`, "content-type": "application/json" },
         body: '{"is_active":true}',
       });
       const internal = await expectFault(broken, 500);

@@ -6,7 +6,7 @@ import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
 import { type FaultRow, type Seen, faultTable } from "../../support/providers/fault-table.ts";
 import { type FaultyProvider, startFaultyProvider, startWithoutTls } from "../../support/providers/faulty-provider.ts";
 import { freePort } from "../../support/runner/free-ports.ts";
-import { type House, startHouse } from "../../support/house.ts";
+import { type Installation, startInstallation } from "../../support/installation.ts";
 import { eventually } from "../../support/processes.ts";
 import { parseSse } from "../../support/answers/sse.ts";
 import { type Upstream, chatStream, startUpstream } from "../../support/providers/upstream.ts";
@@ -44,7 +44,7 @@ const actName = ({ phase, name, only }: FaultRow) => `${phase}-${name}-${only ??
 describe("the fault matrix", () => {
   let faulty: FaultyProvider;
   let good: Upstream;
-  let house: House;
+  let installation: Installation;
   const untalkative: { url: string; stop(): Promise<void> }[] = [];
   const found = new Map<string, Found>();
 
@@ -67,7 +67,7 @@ describe("the fault matrix", () => {
     };
     const urlOf = ({ row, id }: Case, index: number) =>
       row.act ? `${faulty.url}/${actName(row)}/${id}/${index}` : (lost[row.name] as string);
-    house = await startHouse({
+    installation = await startInstallation({
       config: JSON.stringify({
         limits: { turn_ms: 8_000, stream_ms: 8_000, streams_per_key: 64 },
         providers: [
@@ -98,15 +98,15 @@ describe("the fault matrix", () => {
   }, 300_000);
 
   afterAll(async () => {
-    await house?.stop();
+    await installation?.stop();
     await Promise.all([faulty?.stop(), good?.stop(), ...untalkative.map((server) => server.stop())]);
   });
 
   async function outcome({ id, stream }: Case): Promise<Found> {
-    const response = await fetch(`${house.baseUrl}/responses`, {
+    const response = await fetch(`${installation.baseUrl}/responses`, {
       method: "POST",
       headers: {
-        authorization: `Bearer ${house.apiKey}`,
+        authorization: `Bearer ${installation.apiKey}`,
         "content-type": "application/json",
         "x-service-metadata": "enabled",
       },

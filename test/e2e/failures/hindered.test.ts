@@ -15,7 +15,7 @@ import {
   startInference,
 } from "../../policy/members.ts";
 import { Balancer } from "../../rolling/balancer.ts";
-import { type House, startHouse } from "../../support/house.ts";
+import { type Installation, startInstallation } from "../../support/installation.ts";
 import { Link } from "../../support/link.ts";
 import { eventually } from "../../support/processes.ts";
 import { type Upstream, startUpstream } from "../../support/providers/upstream.ts";
@@ -188,12 +188,16 @@ const causes: readonly Cause[] = [
 
 test("a gateway is ready once its inference process knows the policy, and then serves every request", async () => {
   const upstream = await startUpstream([answer]);
-  const house = await startHouse({ inferenceReplicas: 1, environment: serviceSecrets, config: configFor(upstream) });
-  const toAdmin = new Link({ host: "127.0.0.1", port: house.ports.admin });
+  const installation = await startInstallation({
+    inferenceReplicas: 1,
+    environment: serviceSecrets,
+    config: configFor(upstream),
+  });
+  const toAdmin = new Link({ host: "127.0.0.1", port: installation.ports.admin });
   await toAdmin.listen();
   await toAdmin.cut();
-  const inference = await spawnInference(house, toAdmin.port);
-  const gateway = await spawnGateway(house, house.ports.admin, [inference.port]);
+  const inference = await spawnInference(installation, toAdmin.port);
+  const gateway = await spawnGateway(installation, installation.ports.admin, [inference.port]);
   try {
     const hindered = /^sluice_inference_hindered_processes{.*} 1$/m;
     const metrics = () => fetch(`http://127.0.0.1:${gateway.healthPort}/metrics`).then((answered) => answered.text());
@@ -203,20 +207,20 @@ test("a gateway is ready once its inference process knows the policy, and then s
     expect((await isReady(inference.healthPort))[1]).toContain("not ready: policy: ");
     await toAdmin.restore();
     await gateway.ready;
-    const clients = new Clients(`http://127.0.0.1:${gateway.port}`, house.apiKey);
+    const clients = new Clients(`http://127.0.0.1:${gateway.port}`, installation.apiKey);
     expect(await clients.failures(10, 1)).toBe(0);
   } finally {
     await gateway.stop();
     await inference.stop();
     await toAdmin.cut();
-    await house.stop();
+    await installation.stop();
     await upstream.stop();
   }
 });
 
 describe("one of two inference processes fails locally", () => {
   let upstream: Upstream;
-  let house: House;
+  let installation: Installation;
   let bad: Bad;
   let gateway: Member;
   let clients: Clients;
@@ -224,28 +228,32 @@ describe("one of two inference processes fails locally", () => {
   const isMounted = mount(disk);
   beforeAll(async () => {
     upstream = await startUpstream([answer]);
-    house = await startHouse({ inferenceReplicas: 1, environment: serviceSecrets, config: configFor(upstream) });
-    const toAdmin = new Link({ host: "127.0.0.1", port: house.ports.admin });
+    installation = await startInstallation({
+      inferenceReplicas: 1,
+      environment: serviceSecrets,
+      config: configFor(upstream),
+    });
+    const toAdmin = new Link({ host: "127.0.0.1", port: installation.ports.admin });
     await toAdmin.listen();
-    const config = join(house.dataDir, "own.yaml");
+    const config = join(installation.dataDir, "own.yaml");
     const byName = configFor({ ...upstream, url: upstream.url.replace("127.0.0.1", "localhost") });
     for (const file of [config, `${config}.good`]) writeFileSync(file, byName);
-    const wrongAddress = join(house.dataDir, "wrong-address");
-    const preload = join(house.dataDir, "name-server.mjs");
+    const wrongAddress = join(installation.dataDir, "wrong-address");
+    const preload = join(installation.dataDir, "name-server.mjs");
     writeFileSync(preload, wrongNameServer(wrongAddress));
     const environment = { NODE_OPTIONS: `--import ${preload}` };
-    const member = await startInference(house, toAdmin.port, { config, folder: disk, environment });
+    const member = await startInference(installation, toAdmin.port, { config, folder: disk, environment });
     bad = { ...member, config, toAdmin, wrongAddress };
     // The failing process has the first address: of two equal processes, the first gets a turn.
-    gateway = await startGateway(house, house.ports.admin, [bad.port, house.ports.inference]);
-    clients = new Clients(`http://127.0.0.1:${gateway.port}`, house.apiKey);
+    gateway = await startGateway(installation, installation.ports.admin, [bad.port, installation.ports.inference]);
+    clients = new Clients(`http://127.0.0.1:${gateway.port}`, installation.apiKey);
     await eventually(async () => (await figure("sluice_inference_processes")) === 2);
   });
   afterAll(async () => {
     await gateway?.stop();
     await bad?.stop();
     await bad?.toAdmin.cut();
-    await house?.stop();
+    await installation?.stop();
     await upstream?.stop();
     if (isMounted) execFileSync("umount", [disk]);
     rmSync(disk, { recursive: true, force: true });
@@ -283,14 +291,14 @@ describe("one of two inference processes fails locally", () => {
   });
 
   test("with both failing, turns are 503 with a retry hint, and the gateway is not ready", async () => {
-    const pids = [bad.pid, house.pids()["inference-svc"] as number];
+    const pids = [bad.pid, installation.pids()["inference-svc"] as number];
     for (const pid of pids) limit(pid, "fsize", "1");
     try {
       await eventually(async () => (await isReady(gateway.healthPort))[0] === 200 && (await clients.turn()) === 503);
       await eventually(async () => (await figure("sluice_inference_processes")) === 0);
       const { status, headers } = await fetch(`http://127.0.0.1:${gateway.port}/api/v1/responses`, {
         method: "POST",
-        headers: { authorization: `Bearer ${house.apiKey}`, "content-type": "application/json" },
+        headers: { authorization: `Bearer ${installation.apiKey}`, "content-type": "application/json" },
         body: JSON.stringify({ model: "acme/large-2", input: "Hi" }),
       });
       expect([status, headers.get("retry-after"), headers.get("x-should-retry")]).toEqual([503, "1", "true"]);
@@ -306,12 +314,12 @@ test("one of two gateways with inference-svc in the same process is withdrawn, a
   const upstream = await startUpstream([answer]);
   const environment = { ...serviceSecrets, SLUICE_BOOTSTRAP_API_KEY: mintKey(KeyKind.INFERENCE) };
   const options = { inferenceReplicas: 0, environment, config: configFor(upstream) };
-  const houses: House[] = [];
+  const installations: Installation[] = [];
   const balancer = await Balancer.start();
   try {
-    for (let n = 0; n < 2; n++) houses.push(await startHouse(options));
-    const [bad] = houses as [House, House];
-    const backends = houses.map(({ ports }) => ({ port: ports.gateway, healthPort: ports.gateway_health }));
+    for (let n = 0; n < 2; n++) installations.push(await startInstallation(options));
+    const [bad] = installations as [Installation, Installation];
+    const backends = installations.map(({ ports }) => ({ port: ports.gateway, healthPort: ports.gateway_health }));
     for (const backend of backends) balancer.add(backend);
     await eventually(() => backends.every((backend) => balancer.isReady(backend)));
     const clients = new Clients(`http://127.0.0.1:${balancer.port}`, bad.apiKey);
@@ -330,7 +338,7 @@ test("one of two gateways with inference-svc in the same process is withdrawn, a
     expect(await clients.failures(8, 4)).toBe(0);
   } finally {
     balancer.stop();
-    for (const house of houses) await house.stop();
+    for (const installation of installations) await installation.stop();
     await upstream.stop();
   }
 });

@@ -3,7 +3,7 @@ import { once } from "node:events";
 import { connect as connectHttp2 } from "node:http2";
 import { type Socket, connect } from "node:net";
 import { setTimeout as delay } from "node:timers/promises";
-import { type House, startHouse } from "../../support/house.ts";
+import { type Installation, startInstallation } from "../../support/installation.ts";
 import { eventually } from "../../support/processes.ts";
 import { rawRequest } from "../../support/raw-http.ts";
 import { type Upstream, chatChunk, chatStream, startUpstream } from "../../support/providers/upstream.ts";
@@ -24,12 +24,12 @@ const ways: Readonly<Record<string, (socket: Socket) => unknown>> = {
 describe("a client leaving at any moment leaves nothing behind", () => {
   let upstream: Upstream;
   let failing: Upstream;
-  let house: House;
+  let installation: Installation;
 
   beforeAll(async () => {
     upstream = await startUpstream();
     failing = await startUpstream([{ status: 500, chunks: [{ json: {} }] }]);
-    house = await startHouse({
+    installation = await startInstallation({
       config: `
 providers:
   - {id: acme, dialect: chat, base_url: "${upstream.url}/v1"}
@@ -42,7 +42,7 @@ limits: {streams_per_key: 1000, status_gate_ms: 20, keep_alive_ms: 100}
     });
   });
   afterAll(async () => {
-    await house?.stop();
+    await installation?.stop();
     await upstream?.stop();
     await failing?.stop();
   });
@@ -57,7 +57,7 @@ limits: {streams_per_key: 1000, status_gate_ms: 20, keep_alive_ms: 100}
     );
 
   function send(...requests: readonly (Uint8Array | string)[]): Socket {
-    const socket = connect(house.ports.gateway, "127.0.0.1");
+    const socket = connect(installation.ports.gateway, "127.0.0.1");
     socket.on("error", () => {});
     for (const bytes of requests) socket.write(bytes);
     return socket;
@@ -73,8 +73,8 @@ limits: {streams_per_key: 1000, status_gate_ms: 20, keep_alive_ms: 100}
 
   async function untilNothingIsOpen(): Promise<void> {
     await eventually(() => upstream.openSockets === 0);
-    await eventually(async () => (await openTurns(house.ports.gateway_health)) === 0);
-    await eventually(async () => (await openTurns(house.ports.inference_health)) === 0);
+    await eventually(async () => (await openTurns(installation.ports.gateway_health)) === 0);
+    await eventually(async () => (await openTurns(installation.ports.inference_health)) === 0);
   }
 
   // Both kinds of answer, with and without a failed attempt before the abandoned answer.
@@ -90,7 +90,7 @@ limits: {streams_per_key: 1000, status_gate_ms: 20, keep_alive_ms: 100}
     for (let round = 0; round < 30; round++) {
       const before = upstream.requests.length;
       const leaving = Array.from({ length: 10 }, async (_, n) => {
-        const socket = send(request(house.apiKey, stream, model));
+        const socket = send(request(installation.apiKey, stream, model));
         await delay(random.next() * windowMs);
         leave[n % leave.length]?.(socket);
       });
@@ -106,7 +106,7 @@ limits: {streams_per_key: 1000, status_gate_ms: 20, keep_alive_ms: 100}
 
   test.each(Object.keys(ways))("while its requests wait behind another on the connection: %s", async (way) => {
     const before = upstream.requests.length;
-    const socket = send(...[true, true, false].map((stream) => request(house.apiKey, stream)));
+    const socket = send(...[true, true, false].map((stream) => request(installation.apiKey, stream)));
     await askedTimes(before + 3);
     ways[way]?.(socket);
     await untilNothingIsOpen();
@@ -114,7 +114,7 @@ limits: {streams_per_key: 1000, status_gate_ms: 20, keep_alive_ms: 100}
 
   test("nonsense after queued requests ends the connection, and answers do not mix", async () => {
     const before = upstream.requests.length;
-    const socket = send(request(house.apiKey, true), request(house.apiKey, false));
+    const socket = send(request(installation.apiKey, true), request(installation.apiKey, false));
     await askedTimes(before + 2);
     let text = "";
     socket.setEncoding("utf8").on("data", (chunk: string) => (text += chunk));
@@ -127,13 +127,13 @@ limits: {streams_per_key: 1000, status_gate_ms: 20, keep_alive_ms: 100}
 
   test("while inference-svc looks up the key", async () => {
     const before = upstream.requests.length;
-    const admin = house.pids()["admin-svc"] as number;
+    const admin = installation.pids()["admin-svc"] as number;
     let key = "";
     const leaveOnce = async () => {
-      const created = await house.admin("keys", "create", "--name", "new", "--json");
+      const created = await installation.admin("keys", "create", "--name", "new", "--json");
       ({ key } = JSON.parse(created.stdout) as { key: string });
       // The gateway learns the key, inference-svc does not.
-      const models = await fetch(`${house.baseUrl}/models`, { headers: { authorization: `Bearer ${key}` } });
+      const models = await fetch(`${installation.baseUrl}/models`, { headers: { authorization: `Bearer ${key}` } });
       expect(models.status).toBe(200);
       await models.text();
       process.kill(admin, "SIGSTOP");
@@ -144,11 +144,11 @@ limits: {streams_per_key: 1000, status_gate_ms: 20, keep_alive_ms: 100}
         let waiting = false;
         const over = () => /^HTTP\/1\.1 5|\[DONE\]/.test(text);
         await eventually(async () => {
-          waiting = (await openTurns(house.ports.inference_health)) === 1;
+          waiting = (await openTurns(installation.ports.inference_health)) === 1;
           return waiting || over();
         });
         socket.destroy();
-        if (waiting) await eventually(async () => (await openTurns(house.ports.gateway_health)) === 0);
+        if (waiting) await eventually(async () => (await openTurns(installation.ports.gateway_health)) === 0);
         return waiting;
       } finally {
         process.kill(admin, "SIGCONT");
@@ -159,7 +159,7 @@ limits: {streams_per_key: 1000, status_gate_ms: 20, keep_alive_ms: 100}
     await untilNothingIsOpen();
     expect(upstream.requests.length).toBe(before);
     upstream.script([chatStream("here")]);
-    const served = await fetch(`${house.baseUrl}/responses`, {
+    const served = await fetch(`${installation.baseUrl}/responses`, {
       method: "POST",
       headers: { authorization: `Bearer ${key}`, "content-type": "application/json" },
       body: JSON.stringify({ model: "acme/large-2", input: "x", stream: true }),
@@ -174,13 +174,13 @@ limits: {streams_per_key: 1000, status_gate_ms: 20, keep_alive_ms: 100}
     const message = Buffer.concat([Buffer.alloc(5), Buffer.from(json)]);
     message.writeUInt32BE(json.length, 1);
     const before = upstream.requests.length;
-    const sessions = Array.from({ length: 10 }, () => connectHttp2(`http://127.0.0.1:${house.ports.inference}`));
+    const sessions = Array.from({ length: 10 }, () => connectHttp2(`http://127.0.0.1:${installation.ports.inference}`));
     for (const session of sessions) {
       const call = session.request({
         ":method": "POST",
         ":path": "/sluice.inference.v1.InferenceService/RunTurn",
         "content-type": "application/connect+json",
-        authorization: `Bearer ${house.apiKey}`,
+        authorization: `Bearer ${installation.apiKey}`,
       });
       call.on("error", () => {}).end(message);
     }
@@ -193,11 +193,11 @@ limits: {streams_per_key: 1000, status_gate_ms: 20, keep_alive_ms: 100}
 
   test("when the gateway dies", async () => {
     const before = upstream.requests.length;
-    for (const stream of [true, false]) for (let n = 0; n < 10; n++) send(request(house.apiKey, stream));
+    for (const stream of [true, false]) for (let n = 0; n < 10; n++) send(request(installation.apiKey, stream));
     await askedTimes(before + 20);
-    process.kill(house.pids()["gateway"] as number, "SIGKILL");
+    process.kill(installation.pids()["gateway"] as number, "SIGKILL");
     await eventually(() => upstream.openSockets === 0);
     // After its restart, an inference-svc in the gateway's process answers again.
-    await eventually(async () => (await openTurns(house.ports.inference_health).catch(() => Number.NaN)) === 0);
+    await eventually(async () => (await openTurns(installation.ports.inference_health).catch(() => Number.NaN)) === 0);
   });
 });

@@ -1,30 +1,30 @@
 import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
 import { KeyKind, hashKey, mintKey } from "@sluice/proto/lib/ids/key.js";
-import { type House, startHouse } from "../../support/house.ts";
+import { type Installation, startInstallation } from "../../support/installation.ts";
 import { eventually } from "../../support/processes.ts";
 
 /** A process without a heartbeat for this time regards its policy as unconfirmed. */
 const silenceMs = 3_500;
 
 describe("an unresponsive admin-svc", () => {
-  let house: House;
+  let installation: Installation;
   let stopped: number;
 
   beforeAll(async () => {
-    house = await startHouse({});
-    await ask(house.apiKey);
-    stopped = house.pids()["admin-svc"] ?? Number.NaN;
+    installation = await startInstallation({});
+    await ask(installation.apiKey);
+    stopped = installation.pids()["admin-svc"] ?? Number.NaN;
     process.kill(stopped, "SIGSTOP");
     await new Promise((resolve) => setTimeout(resolve, silenceMs));
   });
   afterAll(async () => {
     process.kill(stopped, "SIGCONT");
-    await house?.stop();
+    await installation?.stop();
   });
 
   async function ask(key: string): Promise<{ status: number; headers: Headers; tookMs: number }> {
     const at = performance.now();
-    const response = await fetch(`${house.baseUrl}/responses`, {
+    const response = await fetch(`${installation.baseUrl}/responses`, {
       method: "POST",
       headers: { authorization: `Bearer ${key}`, "content-type": "application/json" },
       body: JSON.stringify({ model: "sluice/echo", input: "x" }),
@@ -35,7 +35,7 @@ describe("an unresponsive admin-svc", () => {
 
   test("a known key keeps working, and only the first request waits for the missing answer", async () => {
     const answers = [];
-    for (let n = 0; n < 10; n++) answers.push(await ask(house.apiKey));
+    for (let n = 0; n < 10; n++) answers.push(await ask(installation.apiKey));
     expect(answers.map(({ status }) => status)).toEqual(Array.from({ length: 10 }, () => 200));
     // Gateway and inference-svc each wait once, for two seconds; afterwards they know. A slow machine may delay some more, but not most.
     expect(answers.filter(({ tookMs }) => tookMs > 1_500).length).toBeLessThan(5);
@@ -56,9 +56,9 @@ describe("an unresponsive admin-svc", () => {
     ["GET", "/guardrails", undefined],
     ["GET", "/guardrails/assignments/keys", undefined],
   ])("administration is 500 with a retry hint: %s %s", async (method, path, body) => {
-    const response = await fetch(`${house.baseUrl}${path}`, {
+    const response = await fetch(`${installation.baseUrl}${path}`, {
       method,
-      headers: { authorization: `Bearer ${house.managementKey}`, "content-type": "application/json" },
+      headers: { authorization: `Bearer ${installation.managementKey}`, "content-type": "application/json" },
       ...(body !== undefined && { body }),
     });
     const said = [response.status, response.headers.get("retry-after"), response.headers.get("x-should-retry")];
@@ -69,37 +69,37 @@ describe("an unresponsive admin-svc", () => {
   test("after its return, unknown keys are 401 again", async () => {
     process.kill(stopped, "SIGCONT");
     await eventually(async () => (await ask(mintKey(KeyKind.INFERENCE))).status === 401);
-    expect((await ask(house.apiKey)).status).toBe(200);
+    expect((await ask(installation.apiKey)).status).toBe(200);
   });
 });
 
 describe("an inference process paused during a policy change", () => {
-  let house: House;
+  let installation: Installation;
   beforeAll(async () => {
-    house = await startHouse({ inferenceReplicas: 1 });
+    installation = await startInstallation({ inferenceReplicas: 1 });
   });
-  afterAll(() => house?.stop());
+  afterAll(() => installation?.stop());
 
   const send = (path: string, key: string, body: object) =>
-    fetch(`${house.baseUrl}${path}`, {
+    fetch(`${installation.baseUrl}${path}`, {
       method: "POST",
       headers: { authorization: `Bearer ${key}`, "content-type": "application/json" },
       body: JSON.stringify(body),
     });
-  const ask = () => send("/responses", house.apiKey, { model: "sluice/echo", input: "a secret" });
+  const ask = () => send("/responses", installation.apiKey, { model: "sluice/echo", input: "a secret" });
   const lastChange = async () =>
-    JSON.parse((await house.admin("audit", "list", "--limit", "1", "--json")).stdout) as unknown;
+    JSON.parse((await installation.admin("audit", "list", "--limit", "1", "--json")).stdout) as unknown;
 
   test("is named in the audit log, and serves nothing under the old policy: the answer to the change holds", async () => {
     const filters = [{ pattern: "secret", action: "block" }];
-    const made = await send("/guardrails", house.managementKey, { name: "words", content_filters: filters });
+    const made = await send("/guardrails", installation.managementKey, { name: "words", content_filters: filters });
     const { data } = (await made.json()) as { data: { id: string } };
     expect((await ask()).status).toBe(200);
-    const stopped = house.pids()["inference-svc"] ?? Number.NaN;
+    const stopped = installation.pids()["inference-svc"] ?? Number.NaN;
     process.kill(stopped, "SIGSTOP");
     try {
-      const assigned = await send(`/guardrails/${data.id}/assignments/keys`, house.managementKey, {
-        key_hashes: [hashKey(house.apiKey)],
+      const assigned = await send(`/guardrails/${data.id}/assignments/keys`, installation.managementKey, {
+        key_hashes: [hashKey(installation.apiKey)],
       });
       expect(await assigned.json()).toEqual({ assigned_count: 1 });
       expect(await lastChange()).toMatchObject([

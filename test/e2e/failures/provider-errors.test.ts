@@ -3,11 +3,11 @@ import { once } from "node:events";
 import { type AddressInfo, type Server, type Socket, createServer } from "node:net";
 import { afterAll, beforeAll, expect, test } from "@jest/globals";
 import { validate } from "../../support/answers/published.ts";
-import { type House, startHouse } from "../../support/house.ts";
+import { type Installation, startInstallation } from "../../support/installation.ts";
 import { eventually } from "../../support/processes.ts";
 import { freePort } from "../../support/runner/free-ports.ts";
 
-let house: House;
+let installation: Installation;
 const servers: Server[] = [];
 
 async function serve(answer: (socket: Socket) => void): Promise<string> {
@@ -55,18 +55,20 @@ beforeAll(async () => {
   const models = ["nameless", ...Object.keys(endings)].map(
     (id) => `  - {id: acme/${id}, endpoints: [{provider: ${id}}]}`,
   );
-  house = await startHouse({ config: `providers:\n${providers.join("\n")}\nmodels:\n${models.join("\n")}\n` });
+  installation = await startInstallation({
+    config: `providers:\n${providers.join("\n")}\nmodels:\n${models.join("\n")}\n`,
+  });
 });
 afterAll(async () => {
-  await house?.stop();
+  await installation?.stop();
   for (const server of servers) server.close();
 });
 
 const ask = (id: string, stream: boolean): Promise<Response> =>
-  fetch(`${house.baseUrl}/responses`, {
+  fetch(`${installation.baseUrl}/responses`, {
     method: "POST",
     headers: {
-      authorization: `Bearer ${house.apiKey}`,
+      authorization: `Bearer ${installation.apiKey}`,
       "content-type": "application/json",
       "x-service-metadata": "enabled",
     },
@@ -90,7 +92,7 @@ test.each([
   expect(attempts.length).toBeGreaterThan(0);
   for (const attempt of attempts) expect(attempt).toMatchObject({ status, error });
   const logged = JSON.stringify({ error }).slice(1, -1);
-  await house.logged("inference-svc", new RegExp(`"model":"acme/${id}".*"attempts":\\[.*${logged}`));
+  await installation.logged("inference-svc", new RegExp(`"model":"acme/${id}".*"attempts":\\[.*${logged}`));
   expect(text).not.toMatch(/127\.0\.0\.1|nobody\.invalid/);
 });
 
@@ -112,7 +114,7 @@ test.each([
   await response.text();
   const generationId = response.headers.get("x-generation-id") ?? "";
   const read = (path: string) =>
-    fetch(`${house.baseUrl}${path}`, { headers: { authorization: `Bearer ${house.managementKey}` } });
+    fetch(`${installation.baseUrl}${path}`, { headers: { authorization: `Bearer ${installation.managementKey}` } });
   let generation: { error_type?: string | null } | undefined;
   // The record of the call may come before the record of the turn.
   await eventually(async () => {

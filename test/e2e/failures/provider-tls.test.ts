@@ -4,7 +4,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, test } from "@jest/globals";
 import { type Authority, newAuthority, readCredentials, writeCertificate } from "../../support/certificates.ts";
-import { type House, startHouse } from "../../support/house.ts";
+import { type Installation, startInstallation } from "../../support/installation.ts";
 import { bareEnvironment, eventually, root, runProgram } from "../../support/processes.ts";
 import { type Upstream, chatAnswer, chatChunk, sse, startUpstream } from "../../support/providers/upstream.ts";
 
@@ -14,7 +14,7 @@ const whole = chatAnswer({ role: "assistant", content: "grüße 東京" });
 let folder: string;
 let authority: Authority;
 const upstreams: Upstream[] = [];
-let house: House;
+let installation: Installation;
 
 async function start(name: string, host: string, until = new Date(Date.now() + dayMs)): Promise<string> {
   await writeCertificate(join(folder, name), { hosts: [host], by: authority, trusted: [authority], until });
@@ -32,21 +32,21 @@ beforeAll(async () => {
     await start("elsewhere", "other.test"),
   ];
   const models = ["good", "expired", "elsewhere"].map((name) => `  - {id: ${name}, endpoints: [{provider: ${name}}]}`);
-  house = await startHouse({
+  installation = await startInstallation({
     config: ["providers:", ...providers, "models:", ...models, ""].join("\n"),
     environment: { NODE_EXTRA_CA_CERTS: join(folder, "good", "ca.crt") },
   });
 });
 afterAll(async () => {
-  await house?.stop();
+  await installation?.stop();
   for (const upstream of upstreams) await upstream.stop();
   rmSync(folder, { recursive: true, force: true });
 });
 
 const ask = (model: string, stream: boolean) =>
-  fetch(`${house.baseUrl}/responses`, {
+  fetch(`${installation.baseUrl}/responses`, {
     method: "POST",
-    headers: { authorization: `Bearer ${house.apiKey}`, "content-type": "application/json" },
+    headers: { authorization: `Bearer ${installation.apiKey}`, "content-type": "application/json" },
     body: JSON.stringify({ model, input: "Hi", stream }),
   });
 
@@ -71,14 +71,14 @@ test.each([
     502,
     { error: { metadata: { provider_error: "tls", provider_name: name } } },
   ]);
-  await eventually(() => house.logs("inference-svc").includes(code));
+  await eventually(() => installation.logs("inference-svc").includes(code));
   const { stdout } = await runProgram(
     process.execPath,
     [join(root, "inference-svc/bundle/operator.js"), "test-provider", name, "--json"],
     {
       environment: {
         ...bareEnvironment(),
-        SLUICE_CONFIG: join(house.dataDir, "sluice.yaml"),
+        SLUICE_CONFIG: join(installation.dataDir, "sluice.yaml"),
         NODE_EXTRA_CA_CERTS: join(folder, "good", "ca.crt"),
       },
     },

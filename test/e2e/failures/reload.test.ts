@@ -3,7 +3,7 @@ import { afterAll, afterEach, beforeAll, describe, expect, test } from "@jest/gl
 import { mkdirSync, mkdtempSync, realpathSync, renameSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { type House, startHouse } from "../../support/house.ts";
+import { type Installation, startInstallation } from "../../support/installation.ts";
 import { eventually } from "../../support/processes.ts";
 import { parseSse } from "../../support/answers/sse.ts";
 import { type Upstream, chatChunk, chatStream, startUpstream } from "../../support/providers/upstream.ts";
@@ -21,7 +21,7 @@ describe("a changed configuration file", () => {
   const secret = join(folder, "key");
   let versions = 0;
   let upstream: Upstream;
-  let house: House;
+  let installation: Installation;
 
   /**
    * Replaces the file as Kubernetes does with a ConfigMap: the file is a link through `..data`, and the link is
@@ -51,35 +51,35 @@ ${more}
     writeFileSync(secret, "first-key");
     swap(configuration(["acme/one"]));
     symlinkSync("..data/sluice.yaml", path);
-    house = await startHouse({ environment: { SLUICE_CONFIG: path } });
+    installation = await startInstallation({ environment: { SLUICE_CONFIG: path } });
   });
   afterEach(async () => {
     swap(configuration(["acme/one"]));
     await eventually(async () => (await models()).join() === "acme/one");
   });
   afterAll(async () => {
-    await house?.stop();
+    await installation?.stop();
     await upstream?.stop();
     rmSync(folder, { recursive: true });
   });
 
-  const headers = () => ({ authorization: `Bearer ${house.apiKey}`, "content-type": "application/json" });
+  const headers = () => ({ authorization: `Bearer ${installation.apiKey}`, "content-type": "application/json" });
   const ask = (model: string, settings: object = {}) =>
-    fetch(`${house.baseUrl}/responses`, {
+    fetch(`${installation.baseUrl}/responses`, {
       method: "POST",
       headers: headers(),
       body: JSON.stringify({ model, input: "Hi", ...settings }),
     });
 
   async function models(): Promise<string[]> {
-    const answer = await fetch(`${house.baseUrl}/models`, { headers: headers() });
+    const answer = await fetch(`${installation.baseUrl}/models`, { headers: headers() });
     const { data } = (await answer.json()) as { data: { id: string }[] };
     return data.map(({ id }) => id);
   }
   const serves = (...expected: string[]) => eventually(async () => (await models()).join() === expected.join());
 
   const lines = (name: string): Line[] =>
-    house
+    installation
       .logs(name)
       .split("\n")
       .filter((line) => line !== "")
@@ -95,14 +95,14 @@ ${more}
   const reloads = (port: number, result: string) => metric(port, `sluice_config_reloads_total{result="${result}"`);
 
   test("is in force soon after its link was swapped, and the log names the unchanged settings", async () => {
-    const before = await reloads(house.ports.inference_health, "success");
+    const before = await reloads(installation.ports.inference_health, "success");
     swap(configuration(["acme/one", "acme/two"]));
     await serves("acme/one", "acme/two");
     upstream.script([chatStream("Hello")]);
     expect((await ask("acme/two", { stream: true })).status).toBe(200);
-    expect(await reloads(house.ports.inference_health, "success")).toBe(before + 1);
-    expect(await metric(house.ports.inference_health, "sluice_config_last_reload_successful")).toBe(1);
-    await house.logged("inference-svc", /"msg":"[^"]*the changed configuration file is in force/);
+    expect(await reloads(installation.ports.inference_health, "success")).toBe(before + 1);
+    expect(await metric(installation.ports.inference_health, "sluice_config_last_reload_successful")).toBe(1);
+    await installation.logged("inference-svc", /"msg":"[^"]*the changed configuration file is in force/);
   });
 
   test("is in force after an edit in place", async () => {
@@ -118,9 +118,9 @@ ${more}
   });
 
   test("is in force at once on SIGHUP", async () => {
-    const before = await reloads(house.ports.inference_health, "success");
-    process.kill(house.pids()["inference-svc"] as number, "SIGHUP");
-    await eventually(async () => (await reloads(house.ports.inference_health, "success")) === before + 1);
+    const before = await reloads(installation.ports.inference_health, "success");
+    process.kill(installation.pids()["inference-svc"] as number, "SIGHUP");
+    await eventually(async () => (await reloads(installation.ports.inference_health, "success")) === before + 1);
   });
 
   test("is in force in the gateway, too", async () => {
@@ -132,7 +132,7 @@ ${more}
     };
     const page = { headers: { ...headers(), origin: "https://page.example" } };
     const allowed = async () =>
-      (await fetch(`${house.baseUrl}/models`, page)).headers.get("access-control-allow-origin");
+      (await fetch(`${installation.baseUrl}/models`, page)).headers.get("access-control-allow-origin");
     expect([await temperature(), await allowed()]).toEqual([null, null]);
     swap(
       configuration(
@@ -143,7 +143,7 @@ ${more}
     await eventually(async () => (await allowed()) === "https://page.example");
     expect(await temperature()).toBe(1);
     expect((await ask("acme/one", { instructions: "x".repeat(100) })).status).toBe(413);
-    expect(await reloads(house.ports.gateway_health, "success")).toBeGreaterThan(0);
+    expect(await reloads(installation.ports.gateway_health, "success")).toBeGreaterThan(0);
   });
 
   test("sends a newly mounted key", async () => {
@@ -182,7 +182,7 @@ ${more}
   });
 
   test("is refused when it is broken: the last good file stays, one line lists every problem, and metrics show it", async () => {
-    const failures = await reloads(house.ports.inference_health, "failure");
+    const failures = await reloads(installation.ports.inference_health, "failure");
     const told = refusals("inference-svc").length;
     swap(`providers: [{id: x, dialect: telnet}]\nmodels: [{id: "a b", endpoints: []}]\nlimits: {body_bytes: 0}`);
     await eventually(() => refusals("inference-svc").length > told && refusals("gateway").length > 0);
@@ -197,19 +197,22 @@ ${more}
       expect(line?.problems).toContainEqual(expect.stringMatching(problem));
     }
     expect(refusals("gateway").at(-1)?.problems).toEqual([expect.stringMatching(/^limits\.body_bytes: /)]);
-    for (const port of [house.ports.inference_health, house.ports.gateway_health]) {
+    for (const port of [installation.ports.inference_health, installation.ports.gateway_health]) {
       expect(await metric(port, "sluice_config_last_reload_successful")).toBe(0);
     }
-    expect(await reloads(house.ports.inference_health, "failure")).toBe(failures + 1);
-    const readAt = await metric(house.ports.inference_health, "sluice_config_last_reload_success_timestamp_seconds");
+    expect(await reloads(installation.ports.inference_health, "failure")).toBe(failures + 1);
+    const readAt = await metric(
+      installation.ports.inference_health,
+      "sluice_config_last_reload_success_timestamp_seconds",
+    );
     upstream.script([chatStream("Hello")]);
     expect((await ask("acme/one", { stream: true })).status).toBe(200);
 
     swap(configuration(["acme/one", "acme/mended"]));
     await serves("acme/one", "acme/mended");
-    expect(await metric(house.ports.inference_health, "sluice_config_last_reload_successful")).toBe(1);
+    expect(await metric(installation.ports.inference_health, "sluice_config_last_reload_successful")).toBe(1);
     expect(
-      await metric(house.ports.inference_health, "sluice_config_last_reload_success_timestamp_seconds"),
+      await metric(installation.ports.inference_health, "sluice_config_last_reload_success_timestamp_seconds"),
     ).toBeGreaterThan(readAt);
     expect(refusals("inference-svc").length).toBe(told + 1);
   });
@@ -241,6 +244,6 @@ ${more}
     swap(`providers:\n  - {id: x, api_keys: ["sk-very-secret"}\n`);
     await eventually(() => refusals("inference-svc").length > told);
     expect(refusals("inference-svc").at(-1)?.problems?.[0]).toMatch(/line 2/);
-    expect(await house.allLogged()).not.toContain("very-secret");
+    expect(await installation.allLogged()).not.toContain("very-secret");
   });
 });

@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, describe, expect, test } from "@jest/globals";
-import { type House, startHouse } from "../../support/house.ts";
+import { type Installation, startInstallation } from "../../support/installation.ts";
 import { eventually } from "../../support/processes.ts";
 import { parseSse } from "../../support/answers/sse.ts";
 import { type Upstream, chatChunk, startUpstream } from "../../support/providers/upstream.ts";
@@ -9,7 +9,7 @@ const streamCount = 20;
 
 describe("two inference processes behind one gateway", () => {
   let upstream: Upstream;
-  let house: House;
+  let installation: Installation;
   let finish: () => void;
 
   beforeEach(async () => {
@@ -25,7 +25,7 @@ describe("two inference processes behind one gateway", () => {
         ],
       },
     ]);
-    house = await startHouse({
+    installation = await startInstallation({
       inferenceReplicas: 2,
       environment: { SLUICE_DRAIN_LIMIT_MS: "60000" },
       config: `
@@ -39,14 +39,14 @@ limits: {streams_per_key: 1000, status_gate_ms: 100}
     });
   });
   afterEach(async () => {
-    await house?.stop();
+    await installation?.stop();
     await upstream?.stop();
   });
 
   const post = (body: unknown) =>
-    fetch(`${house.baseUrl}/responses`, {
+    fetch(`${installation.baseUrl}/responses`, {
       method: "POST",
-      headers: { authorization: `Bearer ${house.apiKey}`, "content-type": "application/json" },
+      headers: { authorization: `Bearer ${installation.apiKey}`, "content-type": "application/json" },
       body: JSON.stringify(body),
     });
 
@@ -88,7 +88,7 @@ limits: {streams_per_key: 1000, status_gate_ms: 100}
 
   test("killing one fails only its streams, each with response.failed and [DONE], and new requests go on", async () => {
     const streams = await openStreams();
-    const pid = house.pids()["inference-svc-1"] ?? Number.NaN;
+    const pid = installation.pids()["inference-svc-1"] ?? Number.NaN;
     process.kill(pid, "SIGKILL");
     const failed: string[] = [];
     const early = streams.map((stream) => stream.then((text) => failed.push(text)));
@@ -115,8 +115,9 @@ limits: {streams_per_key: 1000, status_gate_ms: 100}
   });
 
   test("with all of them gone a stream is refused with 503, and the gateway lives on", async () => {
-    const { gateway } = house.pids();
-    for (const name of ["inference-svc", "inference-svc-1"]) process.kill(house.pids()[name] ?? Number.NaN, "SIGKILL");
+    const { gateway } = installation.pids();
+    for (const name of ["inference-svc", "inference-svc-1"])
+      process.kill(installation.pids()[name] ?? Number.NaN, "SIGKILL");
     const statuses = new Set<number>();
     // While the first process restarts, each refusal takes longer than the status gate.
     await eventually(async () => {
@@ -126,13 +127,13 @@ limits: {streams_per_key: 1000, status_gate_ms: 100}
       return response.status === 200 && statuses.has(503);
     });
     await new Promise((resolve) => setTimeout(resolve, 200));
-    expect(house.pids()["gateway"]).toBe(gateway);
+    expect(installation.pids()["gateway"]).toBe(gateway);
     expect([...statuses].filter((status) => ![200, 502, 503].includes(status))).toEqual([]);
   });
 
   test.each(["inference-svc", "gateway"])("SIGTERM to %s cuts no stream and fails no request", async (name) => {
     const streams = await openStreams();
-    const pid = house.pids()[name] ?? Number.NaN;
+    const pid = installation.pids()[name] ?? Number.NaN;
     process.kill(pid, "SIGTERM");
     if (name === "inference-svc") {
       for (let round = 0; round < 50; round++) {
@@ -149,7 +150,7 @@ limits: {streams_per_key: 1000, status_gate_ms: 100}
 
   test("a stream goes on in a draining inference process beyond the time of a keep-alive check", async () => {
     const streams = await openStreams();
-    process.kill(house.pids()["inference-svc"] ?? Number.NaN, "SIGTERM");
+    process.kill(installation.pids()["inference-svc"] ?? Number.NaN, "SIGTERM");
     // Each lane sends a keep-alive every ten seconds.
     await new Promise((resolve) => setTimeout(resolve, 12_000));
     finish();

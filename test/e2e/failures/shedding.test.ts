@@ -5,7 +5,7 @@ import type { Socket } from "node:net";
 import { json } from "node:stream/consumers";
 import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
 import { validateError } from "../../support/answers/published.ts";
-import { type House, startHouse } from "../../support/house.ts";
+import { type Installation, startInstallation } from "../../support/installation.ts";
 import { samplesOf } from "../../support/metrics.ts";
 import { eventually } from "../../support/processes.ts";
 
@@ -13,12 +13,12 @@ import { eventually } from "../../support/processes.ts";
 const waiting = 100;
 
 describe("an inference process that begins no turn", () => {
-  let house: House;
+  let installation: Installation;
   let stopped: number;
   let accepted: Promise<Response[]>;
 
   beforeAll(async () => {
-    house = await startHouse({
+    installation = await startInstallation({
       inferenceReplicas: 1,
       config: `
 providers: [{id: built-in, dialect: echo}]
@@ -27,7 +27,7 @@ limits: {streams_per_key: 1000}
 `,
     });
     expect((await ask()).status).toBe(200);
-    stopped = house.pids()["inference-svc"] ?? Number.NaN;
+    stopped = installation.pids()["inference-svc"] ?? Number.NaN;
     process.kill(stopped, "SIGSTOP");
     accepted = Promise.all(Array.from({ length: waiting }, () => ask()));
     // The first refused turn. Earlier turns wait with the others.
@@ -42,19 +42,19 @@ limits: {streams_per_key: 1000}
   });
   afterAll(async () => {
     process.kill(stopped, "SIGCONT");
-    await house?.stop();
+    await installation?.stop();
   });
 
   const ask = (input = "Hi", signal: AbortSignal | null = null) =>
-    fetch(`${house.baseUrl}/responses`, {
+    fetch(`${installation.baseUrl}/responses`, {
       method: "POST",
-      headers: { authorization: `Bearer ${house.apiKey}`, "content-type": "application/json" },
+      headers: { authorization: `Bearer ${installation.apiKey}`, "content-type": "application/json" },
       body: JSON.stringify({ model: "sluice/echo", input }),
       signal,
     });
 
   /** Metrics of the gateway: inference-svc has none of shedding. */
-  const metrics = async () => (await fetch(`http://127.0.0.1:${house.ports.gateway_health}/metrics`)).text();
+  const metrics = async () => (await fetch(`http://127.0.0.1:${installation.ports.gateway_health}/metrics`)).text();
 
   test.each([
     ["a short one", "Hi"],
@@ -78,7 +78,9 @@ limits: {streams_per_key: 1000}
     const before = await noted();
     const sockets = new Set<Socket>();
     for (let count = 0; count < 4; count++) {
-      const asking = request(`${house.baseUrl}/responses`, { agent, method: "POST" }).end('{"model":"sluice/echo"}');
+      const asking = request(`${installation.baseUrl}/responses`, { agent, method: "POST" }).end(
+        '{"model":"sluice/echo"}',
+      );
       asking.on("socket", (socket) => sockets.add(socket));
       const [answer] = (await once(asking, "response")) as [IncomingMessage];
       expect([answer.statusCode, validateError(503, await json(answer))]).toEqual([503, []]);
@@ -88,12 +90,12 @@ limits: {streams_per_key: 1000}
   });
 
   test("probes and administration are not refused", async () => {
-    const { origin } = new URL(house.baseUrl);
+    const { origin } = new URL(installation.baseUrl);
     expect((await fetch(`${origin}/livez`)).status).toBe(200);
     expect((await fetch(`${origin}/readyz`)).status).toBe(200);
-    const changed = await fetch(`${house.baseUrl}/end-users/nobody`, {
+    const changed = await fetch(`${installation.baseUrl}/end-users/nobody`, {
       method: "PATCH",
-      headers: { authorization: `Bearer ${house.managementKey}`, "content-type": "application/json" },
+      headers: { authorization: `Bearer ${installation.managementKey}`, "content-type": "application/json" },
       body: '{"is_active":true}',
     });
     expect(changed.status).toBe(404);
@@ -101,7 +103,7 @@ limits: {streams_per_key: 1000}
 
   test("a refusal is counted, and logged once", async () => {
     expect(Number(/^sluice_shed_total\{.*\} (\d+)$/m.exec(await metrics())?.[1])).toBeGreaterThanOrEqual(7);
-    await house.logged("gateway", "overloaded: new turns may be refused");
+    await installation.logged("gateway", "overloaded: new turns may be refused");
   });
 
   test("accepted turns are served when the process goes on, and new turns are accepted", async () => {

@@ -4,21 +4,21 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, test } from "@jest/globals";
 import { type Authority, toSpiffeId, writeCertificate, newAuthority } from "../../support/certificates.ts";
-import { type House, services, startHouse } from "../../support/house.ts";
+import { type Installation, services, startInstallation } from "../../support/installation.ts";
 import { eventually } from "../../support/processes.ts";
 
 let folder: string;
 let authority: Authority;
-let house: House;
+let installation: Installation;
 
 beforeAll(async () => {
   folder = mkdtempSync(join(tmpdir(), "sluice-test-tls-"));
-  authority = await newAuthority("house");
+  authority = await newAuthority("sluice");
   await mountAll();
-  house = await startHouse({ inferenceReplicas: 2, environment: { SLUICE_TLS_DIR: folder } });
+  installation = await startInstallation({ inferenceReplicas: 2, environment: { SLUICE_TLS_DIR: folder } });
 });
 afterAll(async () => {
-  await house?.stop();
+  await installation?.stop();
   rmSync(folder, { recursive: true, force: true });
 });
 
@@ -29,13 +29,13 @@ async function mountAll(): Promise<void> {
 }
 
 const post = (path: string, key: string, body: unknown) =>
-  fetch(`${house.baseUrl}${path}`, {
+  fetch(`${installation.baseUrl}${path}`, {
     method: "POST",
     headers: { authorization: `Bearer ${key}`, "content-type": "application/json" },
     body: JSON.stringify(body),
   });
 
-const turn = () => post("/responses", house.apiKey, { model: "sluice/echo", input: "Hello", stream: true });
+const turn = () => post("/responses", installation.apiKey, { model: "sluice/echo", input: "Hello", stream: true });
 
 test("serves turns and administration, and takes new certificates without failing one", async () => {
   const statuses: number[] = [];
@@ -45,20 +45,20 @@ test("serves turns and administration, and takes new certificates without failin
       const answer = await turn();
       statuses.push(answer.status);
       expect((await answer.text()).endsWith("data: [DONE]\n\n")).toBe(true);
-      const made = await post("/keys", house.managementKey, { name: "k" });
+      const made = await post("/keys", installation.managementKey, { name: "k" });
       await made.text();
       statuses.push(made.status);
     }
   };
   const load = Promise.all([asking(), asking(), asking()]);
   const replicas = ["inference-svc", "inference-svc-1"];
-  await Promise.all(replicas.map((name) => house.logged(name, '"msg":"turn"')));
+  await Promise.all(replicas.map((name) => installation.logged(name, '"msg":"turn"')));
   await mountAll();
-  await Promise.all(services.map((name) => house.logged(name, "a new certificate is in force")));
+  await Promise.all(services.map((name) => installation.logged(name, "a new certificate is in force")));
   // New connections, in both directions, under the new certificates.
-  process.kill(house.pids()["inference-svc"] as number, "SIGTERM");
-  const before = house.pids()["inference-svc"];
-  await eventually(() => ![before, undefined].includes(house.pids()["inference-svc"]));
+  process.kill(installation.pids()["inference-svc"] as number, "SIGTERM");
+  const before = installation.pids()["inference-svc"];
+  await eventually(() => ![before, undefined].includes(installation.pids()["inference-svc"]));
   const had = statuses.length;
   await eventually(() => statuses.length > had + 20);
   over.abort();
@@ -67,6 +67,6 @@ test("serves turns and administration, and takes new certificates without failin
 });
 
 test("a service refuses callers without a certificate", async () => {
-  const check = `http://127.0.0.1:${house.ports.inference}/grpc.health.v1.Health/Check`;
+  const check = `http://127.0.0.1:${installation.ports.inference}/grpc.health.v1.Health/Check`;
   await expect(fetch(check, { method: "POST" })).rejects.toThrow("fetch failed");
 });

@@ -4,7 +4,7 @@ import { afterAll, afterEach, beforeAll, describe, expect, test } from "@jest/gl
 import { hashKey } from "@sluice/proto/lib/ids/key.js";
 import { dial } from "@sluice/proto/lib/rpc/dial.js";
 import { type Member, serviceSecrets, startGateway } from "../../policy/members.ts";
-import { type House, makeManager, startHouse } from "../../support/house.ts";
+import { type Installation, makeManager, startInstallation } from "../../support/installation.ts";
 import { eventually } from "../../support/processes.ts";
 import { validateError } from "../../support/answers/published.ts";
 import { faultOf, runTurn, turnRequest } from "../../support/answers/run-turn.ts";
@@ -17,7 +17,7 @@ interface Answer {
   readonly guardrails: readonly object[];
 }
 
-let house: House;
+let installation: Installation;
 let second: Member;
 let processes: readonly Client[];
 /** Management keys of the account, and of another workspace. */
@@ -26,7 +26,7 @@ let foreignManager: string;
 let foreignKey: string;
 
 beforeAll(async () => {
-  house = await startHouse({
+  installation = await startInstallation({
     inferenceReplicas: 2,
     environment: serviceSecrets,
     config: `
@@ -36,13 +36,13 @@ models:
   - {id: sluice/echo, endpoints: [{provider: sluice}]}
 `,
   });
-  const { admin, inference } = house.ports;
+  const { admin, inference } = installation.ports;
   const inferencePorts = [inference, inference + 100];
-  second = await startGateway(house, admin, inferencePorts);
+  second = await startGateway(installation, admin, inferencePorts);
   processes = inferencePorts.map((port) => dial(`127.0.0.1:${port}`));
-  await house.admin("workspaces", "create", "--name", "other");
+  await installation.admin("workspaces", "create", "--name", "other");
   const make = async (...options: string[]) => {
-    const { stdout } = await house.admin("keys", "create", "--name", "k", "--json", ...options);
+    const { stdout } = await installation.admin("keys", "create", "--name", "k", "--json", ...options);
     return (JSON.parse(stdout) as { key: string }).key;
   };
   account = await make("--management", "--account");
@@ -52,10 +52,10 @@ models:
 afterAll(async () => {
   for (const client of processes ?? []) client.close();
   await second?.stop();
-  await house?.stop();
+  await installation?.stop();
 });
 
-async function send(key: string, method: string, path: string, body?: object, base = house.baseUrl) {
+async function send(key: string, method: string, path: string, body?: object, base = installation.baseUrl) {
   const response = await fetch(`${base}${path}`, {
     method,
     headers: {
@@ -92,14 +92,14 @@ describe("a change of the account's guardrail is in force with its answer", () =
     const id = await holding({ content_filters: [block("round 0")] });
     for (let round = 1; round <= 10; round++) {
       const input = `this is round ${round}!`;
-      for (const key of [house.apiKey, foreignKey]) {
+      for (const key of [installation.apiKey, foreignKey]) {
         expect((await turn(key, input)).status).toBe(200);
         expect((await turn(key, input, viaSecond())).status).toBe(200);
       }
       expect(
         (await send(account, "PATCH", `/guardrails/${id}`, { content_filters: [block(`round ${round}!`)] })).status,
       ).toBe(200);
-      for (const key of [house.apiKey, foreignKey]) {
+      for (const key of [installation.apiKey, foreignKey]) {
         expect((await turn(key, input)).status).toBe(403);
         expect((await turn(key, input, viaSecond())).status).toBe(403);
         for (const client of processes) {
@@ -108,44 +108,57 @@ describe("a change of the account's guardrail is in force with its answer", () =
       }
     }
     await send(account, "PATCH", `/guardrails/${id}`, { account_default: false });
-    for (const key of [house.apiKey, foreignKey]) expect((await turn(key, "this is round 10!")).status).toBe(200);
+    for (const key of [installation.apiKey, foreignKey])
+      expect((await turn(key, "this is round 10!")).status).toBe(200);
     await send(account, "PATCH", `/guardrails/${id}`, { account_default: true });
     expect((await turn(foreignKey, "this is round 10!")).status).toBe(403);
     expect(await send(account, "DELETE", `/guardrails/${id}`)).toMatchObject({ body: { deleted: true } });
-    for (const base of [house.baseUrl, viaSecond()])
+    for (const base of [installation.baseUrl, viaSecond()])
       expect((await turn(foreignKey, "this is round 10!", base)).status).toBe(200);
   });
 
   test("on the command line: made, listed, shown, changed and deleted", async () => {
-    const { stdout } = await house.admin(
+    const { stdout } = await installation.admin(
       "guardrails",
       "create",
       "--name",
-      "house",
+      "everywhere",
       "--block",
       "wor(d|t)",
       "--account-default",
     );
     const id = stdout.trim();
-    for (const base of [house.baseUrl, viaSecond()]) {
+    for (const base of [installation.baseUrl, viaSecond()]) {
       await eventually(async () => (await turn(foreignKey, "a word", base)).status === 403);
     }
-    expect((await house.admin("guardrails", "list")).stdout).toMatch(new RegExp(`^${id} .* account .* house$`, "m"));
-    expect((await house.admin("guardrails", "list", "--workspace", "other")).stdout).not.toContain(id);
-    expect((await house.admin("guardrails", "show", id)).stdout).toContain("keys     all of every workspace\n");
-    await house.admin("guardrails", "update", id, "--no-account-default");
+    expect((await installation.admin("guardrails", "list")).stdout).toMatch(
+      new RegExp(`^${id} .* account .* everywhere$`, "m"),
+    );
+    expect((await installation.admin("guardrails", "list", "--workspace", "other")).stdout).not.toContain(id);
+    expect((await installation.admin("guardrails", "show", id)).stdout).toContain("keys     all of every workspace\n");
+    await installation.admin("guardrails", "update", id, "--no-account-default");
     await eventually(async () => (await turn(foreignKey, "a word")).status === 200);
-    await house.admin("guardrails", "update", id, "--account-default");
+    await installation.admin("guardrails", "update", id, "--account-default");
     await eventually(async () => (await turn(foreignKey, "a word")).status === 403);
-    await house.admin("guardrails", "delete", id);
+    await installation.admin("guardrails", "delete", id);
     await eventually(async () => (await turn(foreignKey, "a word")).status === 200);
     await expect(
-      house.admin("guardrails", "create", "--workspace", "other", "--name", "x", "--block", "x", "--account-default"),
+      installation.admin(
+        "guardrails",
+        "create",
+        "--workspace",
+        "other",
+        "--name",
+        "x",
+        "--block",
+        "x",
+        "--account-default",
+      ),
     ).rejects.toThrow("records of the whole account belong to the default workspace: leave out --workspace");
     await expect(
-      house.admin("keys", "create", "--workspace", "other", "--name", "x", "--management", "--account"),
+      installation.admin("keys", "create", "--workspace", "other", "--name", "x", "--management", "--account"),
     ).rejects.toThrow("leave out --workspace");
-    await expect(house.admin("keys", "create", "--name", "x", "--account")).rejects.toThrow(
+    await expect(installation.admin("keys", "create", "--name", "x", "--account")).rejects.toThrow(
       "--account: only with --management",
     );
   });
@@ -157,20 +170,22 @@ describe("an account guardrail together with those of workspace and key", () => 
     const ofAccount = await holding(filter("alpha|beta", "redact"));
     const ofWorkspace = await make({ workspace_default: true, ...filter("alpha", "flag") });
     const ofKey = await make(filter("beta", "block"));
-    await send(account, "POST", `/guardrails/${ofKey}/assignments/keys`, { key_hashes: [hashKey(house.apiKey)] });
+    await send(account, "POST", `/guardrails/${ofKey}/assignments/keys`, {
+      key_hashes: [hashKey(installation.apiKey)],
+    });
     const stage = (guardrail_id: string, guardrail_scope: string, action: string) => ({
       type: "guardrail",
       guardrail_id,
       guardrail_scope,
       data: { action },
     });
-    const redacted = await turn(house.apiKey, "alpha");
+    const redacted = await turn(installation.apiKey, "alpha");
     expect([redacted.status, JSON.stringify(redacted.body).includes("alpha said")]).toEqual([200, false]);
     expect(redacted.body.service_metadata.pipeline).toMatchObject([
       stage(ofAccount, "account", "redacted"),
       stage(ofWorkspace, "workspace", "flagged"),
     ]);
-    const blocked = await turn(house.apiKey, "beta");
+    const blocked = await turn(installation.apiKey, "beta");
     expect(blocked.status).toBe(403);
     expect(validateError(403, blocked.body)).toEqual([]);
     expect(blocked.body.service_metadata.pipeline).toMatchObject([stage(ofKey, "api-key", "blocked")]);
@@ -184,7 +199,7 @@ describe("an account guardrail together with those of workspace and key", () => 
 
   test("scans its answers, also in a stream", async () => {
     const id = await holding({ applies_to: "output", content_filters: [{ pattern: "word", action: "redact" }] });
-    const response = await fetch(`${house.baseUrl}/responses`, {
+    const response = await fetch(`${installation.baseUrl}/responses`, {
       method: "POST",
       headers: {
         authorization: `Bearer ${foreignKey}`,
@@ -202,8 +217,13 @@ describe("an account guardrail together with those of workspace and key", () => 
 
   test("only narrows lists of models and data policies", async () => {
     const ofKey = await make({ allowed_models: ["sluice/echo"] });
-    await send(account, "POST", `/guardrails/${ofKey}/assignments/keys`, { key_hashes: [hashKey(house.apiKey)] });
-    const statuses = async () => [(await turn(house.apiKey, "hi")).status, (await turn(foreignKey, "hi")).status];
+    await send(account, "POST", `/guardrails/${ofKey}/assignments/keys`, {
+      key_hashes: [hashKey(installation.apiKey)],
+    });
+    const statuses = async () => [
+      (await turn(installation.apiKey, "hi")).status,
+      (await turn(foreignKey, "hi")).status,
+    ];
     expect(await statuses()).toEqual([200, 200]);
     const id = await holding({ allowed_models: ["acme/large"] });
     expect(await statuses()).toEqual([403, 403]);
@@ -221,7 +241,7 @@ describe("a guardrail of the account", () => {
   test("is changed only by management keys of the account; for other workspaces it does not exist", async () => {
     const id = await holding({ content_filters: [block("kept")] });
     const path = `/guardrails/${id}`;
-    const ordinary = await makeManager(house);
+    const ordinary = await makeManager(installation);
     expect((await send(ordinary, "GET", path)).body.data).toMatchObject({ id, account_default: true });
     for (const [method, at, body] of [
       ["PATCH", path, { content_filters: null }],
@@ -247,7 +267,7 @@ describe("a guardrail of the account", () => {
     expect((await send(foreignManager, "POST", "/guardrails", { name: "x", account_default: true })).status).toBe(403);
     expect((await send(foreignManager, "GET", "/guardrails")).body).toEqual({ data: [], total_count: 0 });
     expect((await turn(foreignKey, "kept")).status).toBe(403);
-    expect((await turn(house.apiKey, "kept")).status).toBe(403);
+    expect((await turn(installation.apiKey, "kept")).status).toBe(403);
   });
 
   test("checks its setting, and has no assignments to members", async () => {

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
 import { hashKey, mintKey, KeyKind } from "@sluice/proto/lib/ids/key.js";
 import pg from "pg";
-import { type House, startHouse } from "../../support/house.ts";
+import { type Installation, startInstallation } from "../../support/installation.ts";
 import { Random } from "../../fuzz/random.ts";
 import { fixedSeed } from "../../support/runner/fixed-seed.ts";
 
@@ -17,18 +17,26 @@ interface Answer {
 }
 
 describe("assigning and removing 500 keys from sixty clients at once", () => {
-  let house: House;
+  let installation: Installation;
   let database: pg.Client;
   const guardrails: string[] = [];
   const hashes = Array.from({ length: keyCount }, () => hashKey(mintKey(KeyKind.INFERENCE)));
 
   beforeAll(async () => {
-    house = await startHouse({});
+    installation = await startInstallation({});
     for (const name of ["first", "second"]) {
-      const created = await house.admin("guardrails", "create", "--name", name, "--block", "never-said", "--json");
+      const created = await installation.admin(
+        "guardrails",
+        "create",
+        "--name",
+        name,
+        "--block",
+        "never-said",
+        "--json",
+      );
       guardrails.push((JSON.parse(created.stdout) as { id: string }).id);
     }
-    database = new pg.Client({ connectionString: house.databaseUrl });
+    database = new pg.Client({ connectionString: installation.databaseUrl });
     await database.connect();
     // 500 rows next to the two made before; their keys exist nowhere else.
     await database.query(
@@ -39,16 +47,16 @@ describe("assigning and removing 500 keys from sixty clients at once", () => {
   });
   afterAll(async () => {
     await database?.end();
-    await house?.stop();
+    await installation?.stop();
   });
 
   const bulk = async (guardrail: string, remove: boolean): Promise<Answer> => {
     const shuffled = hashes.toSorted(() => random.next() - 0.5);
     const response = await fetch(
-      `${house.baseUrl}/guardrails/${guardrail}/assignments/keys${remove ? "/remove" : ""}`,
+      `${installation.baseUrl}/guardrails/${guardrail}/assignments/keys${remove ? "/remove" : ""}`,
       {
         method: "POST",
-        headers: { authorization: `Bearer ${house.managementKey}`, "content-type": "application/json" },
+        headers: { authorization: `Bearer ${installation.managementKey}`, "content-type": "application/json" },
         body: JSON.stringify({ key_hashes: shuffled }),
       },
     );

@@ -7,7 +7,7 @@ import { type Server, createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
 import { hashKey } from "@sluice/proto/lib/ids/key.js";
-import { type House, startHouse } from "../../support/house.ts";
+import { type Installation, startInstallation } from "../../support/installation.ts";
 import { type Upstream, startUpstream } from "../../support/providers/upstream.ts";
 import { textPdf } from "../../support/documents/pdf.ts";
 import { readingsOf, utf16be, utf32, utf8Of } from "../../support/documents/readings.ts";
@@ -55,7 +55,7 @@ interface Sent {
 
 let upstream: Upstream;
 let site: Server;
-let house: House;
+let installation: Installation;
 const keys = new Map<string, string>();
 const pages = new Map<string, { readonly type: string; readonly bytes: Buffer }>();
 
@@ -71,7 +71,7 @@ beforeAll(async () => {
   const access = (dialect: string) =>
     dialect === "converse" ? "aws: {region: eu-central-1, access_key_id: A, secret_access_key: s}" : "api_keys: [k]";
   const all = [...dialects, "converse", "cohere"];
-  house = await startHouse({
+  installation = await startInstallation({
     config: `
 fetch: {allow_private_origins: ["${address()}"]}
 providers:
@@ -83,24 +83,24 @@ ${all.map((dialect) => `  - {id: ${dialect}/model, input_modalities: [text, imag
   for (const action of [...actions, "flag", "none"]) keys.set(action, await createKey(action));
 });
 afterAll(async () => {
-  await house?.stop();
+  await installation?.stop();
   await upstream?.stop();
   site?.close();
 });
 
 async function createKey(action: string): Promise<string> {
-  const { key } = JSON.parse((await house.admin("keys", "create", "--name", action, "--json")).stdout) as {
+  const { key } = JSON.parse((await installation.admin("keys", "create", "--name", action, "--json")).stdout) as {
     key: string;
   };
   if (action === "none") return key;
-  const made = await house.admin("guardrails", "create", "--name", action, `--${action}`, word, "--json");
+  const made = await installation.admin("guardrails", "create", "--name", action, `--${action}`, word, "--json");
   const { id } = JSON.parse(made.stdout) as { id: string };
-  await house.admin("guardrails", "assign", id, hashKey(key));
+  await installation.admin("guardrails", "assign", id, hashKey(key));
   return key;
 }
 
 const post = (path: string, body: object, action: string) =>
-  fetch(`${house.baseUrl}${path}`, {
+  fetch(`${installation.baseUrl}${path}`, {
     method: "POST",
     headers: { authorization: `Bearer ${keys.get(action)}`, "content-type": "application/json" },
     body: JSON.stringify(body),

@@ -5,7 +5,7 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "@jest/globals";
 import { type DetectorService, startClassifier, startRecognizer } from "../../support/providers/detector.ts";
 import { type Collector, startCollector } from "../../support/collector.ts";
-import { type House, startHouse } from "../../support/house.ts";
+import { type Installation, startInstallation } from "../../support/installation.ts";
 import { validateError, validateEvents, validateResponse } from "../../support/answers/published.ts";
 import { samplesOf, scrape } from "../../support/metrics.ts";
 import { eventually } from "../../support/processes.ts";
@@ -24,7 +24,7 @@ let names: DetectorService;
 let guard: DetectorService;
 let scripted: Upstream;
 let collector: Collector;
-let house: House;
+let installation: Installation;
 
 beforeAll(async () => {
   acme = await startUpstream();
@@ -33,7 +33,7 @@ beforeAll(async () => {
   scripted = await startUpstream();
   const gone = await startUpstream();
   collector = await startCollector();
-  house = await startHouse({
+  installation = await startInstallation({
     config: `
 providers:
   - {id: acme, name: Acme, dialect: chat, base_url: "${acme.url}/v1"}
@@ -63,7 +63,7 @@ detectors:
   await gone.stop();
 });
 afterAll(async () => {
-  await house?.stop();
+  await installation?.stop();
   await Promise.all([acme?.stop(), names?.stop(), guard?.stop(), scripted?.stop(), collector?.stop()]);
 });
 beforeEach(() => {
@@ -83,9 +83,9 @@ const entities = (...places: readonly (readonly [number, number])[]): Reply => (
 /** A key under a guardrail with such rules. */
 async function guarded(detectors: readonly object[], settings: object = {}): Promise<{ key: string; id: string }> {
   const manage = async (path: string, body: object): Promise<Record<string, never>> => {
-    const response = await fetch(`${house.baseUrl}${path}`, {
+    const response = await fetch(`${installation.baseUrl}${path}`, {
       method: "POST",
-      headers: { authorization: `Bearer ${house.managementKey}`, "content-type": "application/json" },
+      headers: { authorization: `Bearer ${installation.managementKey}`, "content-type": "application/json" },
       body: JSON.stringify(body),
     });
     expect([path, response.ok]).toEqual([path, true]);
@@ -104,7 +104,7 @@ const post = (
   body: object = {},
   { path = "/responses", ...more }: { path?: string; signal?: AbortSignal } = {},
 ) =>
-  fetch(`${house.baseUrl}${path}`, {
+  fetch(`${installation.baseUrl}${path}`, {
     method: "POST",
     headers: { authorization: `Bearer ${key}`, "content-type": "application/json", "x-service-metadata": "enabled" },
     body: JSON.stringify({ model: "acme/large", input: "\u{1f600} Anna Berg lives in Bern.", ...body }),
@@ -244,7 +244,7 @@ describe("a detector's match in a request", () => {
 describe("an unconfigured detector", () => {
   /** Makes a guardrail with the command line, which does not read the configuration file. */
   async function given(detector: string, ...options: readonly string[]): Promise<string> {
-    const made = await house.admin(
+    const made = await installation.admin(
       "guardrails",
       "create",
       "--name",
@@ -253,11 +253,11 @@ describe("an unconfigured detector", () => {
       `${detector}=redact`,
       ...options,
     );
-    const key = JSON.parse((await house.admin("keys", "create", "--name", "k", "--json")).stdout) as {
+    const key = JSON.parse((await installation.admin("keys", "create", "--name", "k", "--json")).stdout) as {
       key: string;
       hash: string;
     };
-    await house.admin("guardrails", "assign", made.stdout.trim(), key.hash);
+    await installation.admin("guardrails", "assign", made.stdout.trim(), key.hash);
     return key.key;
   }
 
@@ -489,7 +489,7 @@ test("calls are spans of their turn, without text of the request", async () => {
 });
 
 test("calls are counted, by detector and outcome", async () => {
-  const samples = samplesOf(await scrape(house)).filter(({ name }) => name === "sluice_detector_calls_total");
+  const samples = samplesOf(await scrape(installation)).filter(({ name }) => name === "sluice_detector_calls_total");
   const outcomes = new Set(samples.map(({ labels }) => `${labels["detector"]} ${labels["outcome"]}`));
   for (const each of [
     "names answered",

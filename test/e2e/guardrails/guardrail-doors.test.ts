@@ -10,7 +10,7 @@ import { Fault, FaultReason } from "@sluice/proto/lib/faults/fault.js";
 import { hashKey } from "@sluice/proto/lib/ids/key.js";
 import { dial } from "@sluice/proto/lib/rpc/dial.js";
 import { freePort } from "../../support/runner/free-ports.ts";
-import { type House, startHouse } from "../../support/house.ts";
+import { type Installation, startInstallation } from "../../support/installation.ts";
 import { checkLadder } from "../../support/answers/ladder-rules.ts";
 import { faultOf, runTurn, turnRequest } from "../../support/answers/run-turn.ts";
 import { type SseStream, parseSse } from "../../support/answers/sse.ts";
@@ -20,7 +20,7 @@ import { answers, forbidden, shownOf } from "./guarded-answers.ts";
 const dialects = ["chat", "responses", "messages", "gemini", "converse", "cohere"];
 
 let upstream: Upstream;
-let house: House;
+let installation: Installation;
 let client: Client;
 let door: string;
 
@@ -30,7 +30,7 @@ beforeAll(async () => {
     dialect === "converse"
       ? "aws: {region: eu-central-1, access_key_id: A, secret_access_key: s}"
       : "api_keys: [upstream-key]";
-  house = await startHouse({
+  installation = await startInstallation({
     environment: { SLUICE_INFERENCE_HTTP_PORT: String(await freePort()) },
     config: `
 providers:
@@ -39,17 +39,17 @@ models:
 ${dialects.map((dialect) => `  - {id: ${dialect}/model, endpoints: [{provider: ${dialect}, upstream_model: m}]}\n`).join("")}
 `,
   });
-  client = dial(`127.0.0.1:${house.ports.inference}`);
-  door = `http://127.0.0.1:${house.ports.inference_http}`;
+  client = dial(`127.0.0.1:${installation.ports.inference}`);
+  door = `http://127.0.0.1:${installation.ports.inference_http}`;
 });
 afterAll(async () => {
   client?.close();
-  await house?.stop();
+  await installation?.stop();
   await upstream?.stop();
 });
 
-const send = (method: string, path: string, body: object, key = house.managementKey) =>
-  fetch(`${house.baseUrl}${path}`, {
+const send = (method: string, path: string, body: object, key = installation.managementKey) =>
+  fetch(`${installation.baseUrl}${path}`, {
     method,
     headers: {
       authorization: `Bearer ${key}`,

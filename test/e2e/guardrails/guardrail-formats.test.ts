@@ -1,7 +1,7 @@
 /** No output rule lets forbidden text out through the doors of other formats, in any channel of a provider. */
 import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
 import { hashKey } from "@sluice/proto/lib/ids/key.js";
-import { type House, startHouse } from "../../support/house.ts";
+import { type Installation, startInstallation } from "../../support/installation.ts";
 import { type Upstream, startUpstream } from "../../support/providers/upstream.ts";
 import { answers, forbidden, shownOf } from "./guarded-answers.ts";
 
@@ -12,7 +12,7 @@ const doors: readonly (readonly [path: string, settings: object])[] = [
 ];
 
 let upstream: Upstream;
-let house: House;
+let installation: Installation;
 let guarded: string;
 /** Doors and dialects that delivered the words when no rule forbade them. */
 const shown = new Set<string>();
@@ -21,7 +21,7 @@ beforeAll(async () => {
   upstream = await startUpstream();
   const access = (dialect: string) =>
     dialect === "converse" ? "aws: {region: eu-central-1, access_key_id: A, secret_access_key: s}" : "api_keys: [k]";
-  house = await startHouse({
+  installation = await startInstallation({
     config: `
 providers:
 ${dialects.map((dialect) => `  - {id: ${dialect}, dialect: ${dialect}, base_url: "${upstream.url}", ${access(dialect)}}\n`).join("")}
@@ -29,7 +29,7 @@ models:
 ${dialects.map((dialect) => `  - {id: ${dialect}/model, endpoints: [{provider: ${dialect}, upstream_model: m}]}\n`).join("")}
 `,
   });
-  const { key } = JSON.parse((await house.admin("keys", "create", "--name", "guarded", "--json")).stdout) as {
+  const { key } = JSON.parse((await installation.admin("keys", "create", "--name", "guarded", "--json")).stdout) as {
     key: string;
   };
   guarded = key;
@@ -39,17 +39,17 @@ ${dialects.map((dialect) => `  - {id: ${dialect}/model, endpoints: [{provider: $
   await administer(`/guardrails/${data.id}/assignments/keys`, { key_hashes: [hashKey(key)] });
 });
 afterAll(async () => {
-  await house?.stop();
+  await installation?.stop();
   await upstream?.stop();
 });
 
 const post = (path: string, body: object, key: string) =>
-  fetch(`${house.baseUrl}${path}`, {
+  fetch(`${installation.baseUrl}${path}`, {
     method: "POST",
     headers: { authorization: `Bearer ${key}`, "content-type": "application/json", "x-service-metadata": "enabled" },
     body: JSON.stringify(body),
   });
-const administer = (path: string, body: object) => post(path, body, house.managementKey);
+const administer = (path: string, body: object) => post(path, body, installation.managementKey);
 
 describe.each(doors)("%s", (path, settings) => {
   test.each(answers)("$dialect $channel", async ({ dialect, streamed, whole }) => {
@@ -60,7 +60,8 @@ describe.each(doors)("%s", (path, settings) => {
       const text = await (await post(path, body, guarded)).text();
       expect([stream, shownOf(text)]).toEqual([stream, undefined]);
       upstream.script([stream ? streamed : whole]);
-      if (shownOf(await (await post(path, body, house.apiKey)).text())) shown.add(`${path} ${dialect} ${stream}`);
+      if (shownOf(await (await post(path, body, installation.apiKey)).text()))
+        shown.add(`${path} ${dialect} ${stream}`);
     }
   });
 });

@@ -1,7 +1,7 @@
 /** Rules in words, over running services: requests and answers are judged by a configured model. */
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "@jest/globals";
 import { fetchGeneration } from "../../support/providers/generation.ts";
-import { type House, startHouse } from "../../support/house.ts";
+import { type Installation, startInstallation } from "../../support/installation.ts";
 import { validateError, validateEvents, validateResponse } from "../../support/answers/published.ts";
 import { parseSse } from "../../support/answers/sse.ts";
 import {
@@ -15,12 +15,12 @@ import {
 
 let acme: Upstream;
 let judge: Upstream;
-let house: House;
+let installation: Installation;
 
 beforeAll(async () => {
   acme = await startUpstream();
   judge = await startUpstream();
-  house = await startHouse({
+  installation = await startInstallation({
     config: `
 providers:
   - {id: acme, name: Acme, dialect: chat, base_url: "${acme.url}/v1"}
@@ -36,7 +36,7 @@ internal_models:
   });
 });
 afterAll(async () => {
-  await house?.stop();
+  await installation?.stop();
   await Promise.all([acme?.stop(), judge?.stop()]);
 });
 beforeEach(() => {
@@ -54,9 +54,9 @@ const rule = "Never promises a refund.";
 /** A key under a guardrail with such rules. */
 async function guarded(rules: readonly object[], settings: object = {}): Promise<{ key: string; id: string }> {
   const manage = async (path: string, body: object): Promise<Record<string, never>> => {
-    const response = await fetch(`${house.baseUrl}${path}`, {
+    const response = await fetch(`${installation.baseUrl}${path}`, {
       method: "POST",
-      headers: { authorization: `Bearer ${house.managementKey}`, "content-type": "application/json" },
+      headers: { authorization: `Bearer ${installation.managementKey}`, "content-type": "application/json" },
       body: JSON.stringify(body),
     });
     expect([response.status, path]).toEqual([expect.any(Number), path]);
@@ -71,7 +71,7 @@ async function guarded(rules: readonly object[], settings: object = {}): Promise
 }
 
 const ask = (key: string, body: object = {}, path = "/responses") =>
-  fetch(`${house.baseUrl}${path}`, {
+  fetch(`${installation.baseUrl}${path}`, {
     method: "POST",
     headers: { authorization: `Bearer ${key}`, "content-type": "application/json", "x-service-metadata": "enabled" },
     body: JSON.stringify({ model: "acme/large", input: "May I have my money back?", ...body }),
@@ -162,7 +162,7 @@ describe("a judged request", () => {
     const response = await ask(key);
     const { usage } = (await response.json()) as { usage: { cost: number } };
     expect(usage.cost).toBeLessThan(0.0001);
-    expect(await fetchGeneration(house, response, { key })).toMatchObject({
+    expect(await fetchGeneration(installation, response, { key })).toMatchObject({
       total_cost: usage.cost,
       provider_responses: [{ provider_name: "acme" }],
     });

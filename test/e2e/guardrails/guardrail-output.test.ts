@@ -4,7 +4,7 @@
  */
 import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
 import { hashKey } from "@sluice/proto/lib/ids/key.js";
-import { type House, startHouse } from "../../support/house.ts";
+import { type Installation, startInstallation } from "../../support/installation.ts";
 import { checkLadder } from "../../support/answers/ladder-rules.ts";
 import { parseSse } from "../../support/answers/sse.ts";
 import { type Upstream, chatChunk, startUpstream } from "../../support/providers/upstream.ts";
@@ -13,7 +13,7 @@ import { answers, forbidden, shownOf } from "./guarded-answers.ts";
 const dialects = ["chat", "responses", "messages", "gemini", "converse", "cohere"];
 
 let upstream: Upstream;
-let house: House;
+let installation: Installation;
 /** Keys by the action of their guardrail's rule. */
 const keys: Record<string, string> = {};
 
@@ -23,7 +23,7 @@ beforeAll(async () => {
     dialect === "converse"
       ? "aws: {region: eu-central-1, access_key_id: A, secret_access_key: s}"
       : "api_keys: [upstream-key]";
-  house = await startHouse({
+  installation = await startInstallation({
     config: `
 providers:
   - {id: sluice, dialect: echo}
@@ -38,22 +38,22 @@ ${dialects.map((dialect) => `  - {id: ${dialect}/model, endpoints: [{provider: $
   }
 });
 afterAll(async () => {
-  await house?.stop();
+  await installation?.stop();
   await upstream?.stop();
 });
 
 /** A new key under a new guardrail. */
 async function guardedKey(...rules: readonly string[]): Promise<string> {
-  const made = await house.admin("guardrails", "create", "--name", "output", ...rules, "--json");
+  const made = await installation.admin("guardrails", "create", "--name", "output", ...rules, "--json");
   const { id } = JSON.parse(made.stdout) as { id: string };
-  const created = await house.admin("keys", "create", "--name", "guarded", "--json");
+  const created = await installation.admin("keys", "create", "--name", "guarded", "--json");
   const { key } = JSON.parse(created.stdout) as { key: string };
-  await house.admin("guardrails", "assign", id, hashKey(key));
+  await installation.admin("guardrails", "assign", id, hashKey(key));
   return key;
 }
 
 const ask = (key: string | undefined, model: string, stream: boolean, more: object = {}) =>
-  fetch(`${house.baseUrl}/responses`, {
+  fetch(`${installation.baseUrl}/responses`, {
     method: "POST",
     headers: {
       authorization: `Bearer ${key}`,

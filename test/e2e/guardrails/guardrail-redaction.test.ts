@@ -11,7 +11,7 @@ import type { Client } from "@grpc/grpc-js";
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "@jest/globals";
 import { hashKey } from "@sluice/proto/lib/ids/key.js";
 import { dial } from "@sluice/proto/lib/rpc/dial.js";
-import { type House, startHouse } from "../../support/house.ts";
+import { type Installation, startInstallation } from "../../support/installation.ts";
 import { scrape } from "../../support/metrics.ts";
 import { runTurn, turnRequest } from "../../support/answers/run-turn.ts";
 import { type Upstream, chatAnswer, responsesAnswer, startUpstream } from "../../support/providers/upstream.ts";
@@ -121,7 +121,7 @@ const ordinary = {
 let upstream: Upstream;
 /** A provider that refuses every request and quotes it. */
 let quoting: Server;
-let house: House;
+let installation: Installation;
 let client: Client;
 
 beforeAll(async () => {
@@ -129,7 +129,7 @@ beforeAll(async () => {
   quoting = createServer((request, response) => void quote(request, response)).listen(0, "127.0.0.1");
   await once(quoting, "listening");
   const url = `${upstream.url}/v1`;
-  house = await startHouse({
+  installation = await startInstallation({
     config: `
 providers:
   - {id: responses, dialect: responses, base_url: "${url}", passes: [chat_template_kwargs]}
@@ -143,14 +143,14 @@ models:
   - {id: acme/quoting, input_modalities: [text, image, file], endpoints: [{provider: quoting}]}
 `,
   });
-  client = dial(`127.0.0.1:${house.ports.inference}`);
-  const made = await house.admin("guardrails", "create", "--name", "g", "--redact", marker.source, "--json");
+  client = dial(`127.0.0.1:${installation.ports.inference}`);
+  const made = await installation.admin("guardrails", "create", "--name", "g", "--redact", marker.source, "--json");
   const { id } = JSON.parse(made.stdout) as { id: string };
-  await house.admin("guardrails", "assign", id, hashKey(house.apiKey));
+  await installation.admin("guardrails", "assign", id, hashKey(installation.apiKey));
 });
 afterAll(async () => {
   client?.close();
-  await house?.stop();
+  await installation?.stop();
   await upstream?.stop();
   quoting?.close();
 });
@@ -165,10 +165,10 @@ async function quote(request: IncomingMessage, response: ServerResponse): Promis
 }
 
 const post = async (path: string, body: object) => {
-  const response = await fetch(`${house.baseUrl}${path}`, {
+  const response = await fetch(`${installation.baseUrl}${path}`, {
     method: "POST",
     headers: {
-      authorization: `Bearer ${house.apiKey}`,
+      authorization: `Bearer ${installation.apiKey}`,
       "content-type": "application/json",
       "X-Service-Metadata": "enabled",
     },
@@ -180,7 +180,7 @@ const post = async (path: string, body: object) => {
 const sent = () => upstream.requests.map(({ path, headers, body }) => JSON.stringify([path, headers, body])).join("\n");
 
 /** All files of the installation, including its logs and stored calls. */
-function kept(folder = house.dataDir): string {
+function kept(folder = installation.dataDir): string {
   return readdirSync(folder)
     .map((name) => join(folder, name))
     .map((path) => (statSync(path).isDirectory() ? kept(path) : readFileSync(path, "latin1")))
@@ -202,9 +202,9 @@ describe("a marker in forty places", () => {
     expect(pipeline).toMatchObject([{ data: { action: "redacted", patterns: [marker.source] } }]);
     expectNothing(sent());
     expect(sent().match(/\[REDACTED\]/g)?.length).toBeGreaterThanOrEqual(40);
-    await house.allLogged();
+    await installation.allLogged();
     expectNothing(kept());
-    expectNothing(await scrape(house));
+    expectNothing(await scrape(installation));
   });
 
   test.each([
@@ -238,7 +238,7 @@ describe("a marker in forty places", () => {
     const { status, text } = await post("/responses", { ...everywhere, model: "acme/quoting" });
     expect([status, text]).toEqual([400, expect.stringContaining("[REDACTED]")]);
     expectNothing(text);
-    await house.allLogged();
+    await installation.allLogged();
     expectNothing(kept());
   });
 
@@ -248,7 +248,7 @@ describe("a marker in forty places", () => {
       toolsJson: Buffer.from(JSON.stringify(tools)),
       instructions,
     });
-    await runTurn(client, house.apiKey, request).over;
+    await runTurn(client, installation.apiKey, request).over;
     expectNothing(sent());
   });
 

@@ -1,7 +1,7 @@
 /** POST /guardrails/try over running services: a trial finds and does the same as a turn under the guardrail. */
 import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
 import { type DetectorService, startRecognizer } from "../../support/providers/detector.ts";
-import { type House, startHouse } from "../../support/house.ts";
+import { type Installation, startInstallation } from "../../support/installation.ts";
 import { validate } from "../../support/answers/published.ts";
 import { parseSse } from "../../support/answers/sse.ts";
 import { type Upstream, chatAnswer, chatStream, startUpstream } from "../../support/providers/upstream.ts";
@@ -14,7 +14,7 @@ interface Trial {
   readonly pipeline: readonly { summary: string; data: Record<string, unknown> }[];
 }
 
-let house: House;
+let installation: Installation;
 let acme: Upstream;
 let names: DetectorService;
 
@@ -22,7 +22,7 @@ beforeAll(async () => {
   acme = await startUpstream();
   names = await startRecognizer({ "Anna Berg": "PERSON" });
   const gone = await startUpstream();
-  house = await startHouse({
+  installation = await startInstallation({
     config: `
 providers:
   - {id: acme, dialect: chat, base_url: "${acme.url}/v1"}
@@ -36,12 +36,12 @@ detectors:
   await gone.stop();
 });
 afterAll(async () => {
-  await house?.stop();
+  await installation?.stop();
   await Promise.all([acme?.stop(), names?.stop()]);
 });
 
-async function send(path: string, body: object, key = house.managementKey) {
-  const response = await fetch(`${house.baseUrl}${path}`, {
+async function send(path: string, body: object, key = installation.managementKey) {
+  const response = await fetch(`${installation.baseUrl}${path}`, {
     method: "POST",
     headers: { authorization: `Bearer ${key}`, "content-type": "application/json" },
     body: JSON.stringify(body),
@@ -66,7 +66,7 @@ const guardrail = { content_filters: filters, applies_to: "both" };
 async function turn(side: string, pieces: readonly string[], settings: object) {
   const made = await send("/guardrails", { name: "same", ...settings });
   const { id } = made.body.data as unknown as { readonly id: string };
-  const { key, hash } = JSON.parse((await house.admin("keys", "create", "--name", "same", "--json")).stdout) as {
+  const { key, hash } = JSON.parse((await installation.admin("keys", "create", "--name", "same", "--json")).stdout) as {
     readonly key: string;
     readonly hash: string;
   };
@@ -79,7 +79,7 @@ async function turn(side: string, pieces: readonly string[], settings: object) {
     return { status, text: asked?.messages?.at(-1)?.content ?? null, error: undefined };
   }
   acme.script([chatStream(...pieces)]);
-  const response = await fetch(`${house.baseUrl}/responses`, {
+  const response = await fetch(`${installation.baseUrl}/responses`, {
     method: "POST",
     headers: { authorization: `Bearer ${key}`, "content-type": "application/json" },
     body: JSON.stringify({ model: "acme/large", input: "Hello", stream: true }),
@@ -165,8 +165,8 @@ test("keeps no text in logs and records", async () => {
   const word = "Quaxolotl";
   await attempt({ guardrail, side: "output", text: [word, " secret-42"] });
   await attempt({ guardrail, text: `${word} anna@acme.test` });
-  expect(await house.allLogged()).not.toContain(word);
-  const { stdout } = await house.admin("audit", "list", "--json");
+  expect(await installation.allLogged()).not.toContain(word);
+  const { stdout } = await installation.admin("audit", "list", "--json");
   expect(stdout).not.toContain(word);
 });
 
@@ -195,11 +195,13 @@ test.each<[object, number, string]>([
 });
 
 test("needs a management key, and finds no guardrail of another workspace", async () => {
-  expect((await send("/guardrails/try", { guardrail, text: "x" }, house.apiKey)).status).toBe(403);
+  expect((await send("/guardrails/try", { guardrail, text: "x" }, installation.apiKey)).status).toBe(403);
   const made = await send("/guardrails", { name: "ours", ...guardrail });
   const { id } = made.body.data as unknown as { readonly id: string };
-  await house.admin("workspaces", "create", "--name", "theirs");
+  await installation.admin("workspaces", "create", "--name", "theirs");
   const options = ["--management", "--name", "x", "--workspace", "theirs", "--json"];
-  const { key } = JSON.parse((await house.admin("keys", "create", ...options)).stdout) as { readonly key: string };
+  const { key } = JSON.parse((await installation.admin("keys", "create", ...options)).stdout) as {
+    readonly key: string;
+  };
   expect((await send("/guardrails/try", { guardrail_id: id, text: "x" }, key)).status).toBe(404);
 });

@@ -3,41 +3,41 @@ import type { Client } from "@grpc/grpc-js";
 import { FaultReason } from "@sluice/proto/lib/faults/fault.js";
 import { hashKey } from "@sluice/proto/lib/ids/key.js";
 import { dial } from "@sluice/proto/lib/rpc/dial.js";
-import { type House, startHouse } from "../../support/house.ts";
+import { type Installation, startInstallation } from "../../support/installation.ts";
 import { eventually } from "../../support/processes.ts";
 import { faultOf, runTurn, turnRequest } from "../../support/answers/run-turn.ts";
 
 describe("a blocking guardrail", () => {
-  let house: House;
+  let installation: Installation;
   let client: Client;
   let guardrail: string;
 
   beforeAll(async () => {
-    house = await startHouse({});
-    client = dial(`127.0.0.1:${house.ports.inference}`);
+    installation = await startInstallation({});
+    client = dial(`127.0.0.1:${installation.ports.inference}`);
     const rule = ["--block", "code[- ]?(red|blue)", "--label", "codes"];
-    const created = await house.admin("guardrails", "create", "--name", "no codes", ...rule, "--json");
+    const created = await installation.admin("guardrails", "create", "--name", "no codes", ...rule, "--json");
     guardrail = (JSON.parse(created.stdout) as { id: string }).id;
   });
   afterAll(async () => {
     client?.close();
-    await house?.stop();
+    await installation?.stop();
   });
 
   const post = (path: string, key: string, body: unknown, headers: Record<string, string> = {}) =>
-    fetch(`${house.baseUrl}${path}`, {
+    fetch(`${installation.baseUrl}${path}`, {
       method: "POST",
       headers: { authorization: `Bearer ${key}`, "content-type": "application/json", ...headers },
       body: JSON.stringify(body),
     });
 
   const assign = (action: "" | "/remove") =>
-    post(`/guardrails/${guardrail}/assignments/keys${action}`, house.managementKey, {
-      key_hashes: [hashKey(house.apiKey)],
+    post(`/guardrails/${guardrail}/assignments/keys${action}`, installation.managementKey, {
+      key_hashes: [hashKey(installation.apiKey)],
     });
 
   const ask = (stream: boolean, headers: Record<string, string> = {}) =>
-    post("/responses", house.apiKey, { model: "sluice/echo", input: "this is code red", stream }, headers);
+    post("/responses", installation.apiKey, { model: "sluice/echo", input: "this is code red", stream }, headers);
 
   test("the very next request of the key is refused, and after the removal served again, twenty times over", async () => {
     for (let round = 0; round < 20; round++) {
@@ -55,9 +55,9 @@ describe("a blocking guardrail", () => {
   test("the guardrail's own message replaces the default, until it is cleared", async () => {
     await assign("");
     const change = (blocked_message: string | null) =>
-      fetch(`${house.baseUrl}/guardrails/${guardrail}`, {
+      fetch(`${installation.baseUrl}/guardrails/${guardrail}`, {
         method: "PATCH",
-        headers: { authorization: `Bearer ${house.managementKey}`, "content-type": "application/json" },
+        headers: { authorization: `Bearer ${installation.managementKey}`, "content-type": "application/json" },
         body: JSON.stringify({ blocked_message }),
       });
     const words = "Codes are secret here. Ask security@acme.example.";
@@ -66,9 +66,9 @@ describe("a blocking guardrail", () => {
       error: { code: 403, message: words, type: "permission_error", metadata: { patterns: ["codes"] } },
     });
     expect((await change("x".repeat(501))).status).toBe(400);
-    const shown = await house.admin("guardrails", "show", guardrail, "--json");
+    const shown = await installation.admin("guardrails", "show", guardrail, "--json");
     expect(JSON.parse(shown.stdout)).toMatchObject({ blocked_message: words });
-    await house.admin("guardrails", "update", guardrail, "--no-blocked-message");
+    await installation.admin("guardrails", "update", guardrail, "--no-blocked-message");
     // The CLI writes to the database and the running services notice it later; only HTTP and gRPC changes hold for the next request.
     await eventually(async () => {
       const { error } = (await (await ask(false)).json()) as { error: { message: string } };
@@ -112,7 +112,7 @@ describe("a blocking guardrail", () => {
   test.each([true, false])("refuses over gRPC as well (stream: %s)", async (stream) => {
     await assign("");
     const request = turnRequest("sluice/echo", "this is code blue", { stream, serviceMetadata: true });
-    const { fault } = await faultOf(runTurn(client, house.apiKey, request));
+    const { fault } = await faultOf(runTurn(client, installation.apiKey, request));
     expect(fault.reason).toBe(FaultReason.GUARDRAIL_BLOCKED);
     expect(fault.metadata).toEqual({ patterns: ["codes"] });
     const receipt = JSON.parse(Buffer.from(fault.serviceMetadataJson ?? []).toString()) as { pipeline: unknown[] };
@@ -121,7 +121,7 @@ describe("a blocking guardrail", () => {
 
   test("serves other text, for the same key", async () => {
     await assign("");
-    const response = await post("/responses", house.apiKey, { model: "sluice/echo", input: "all clear" });
+    const response = await post("/responses", installation.apiKey, { model: "sluice/echo", input: "all clear" });
     expect(response.status).toBe(200);
     await response.text();
   });

@@ -1,7 +1,7 @@
 /** Guardrails over HTTP, with running services: accepted bodies, and their effect on the very next request. */
 import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
 import { hashKey } from "@sluice/proto/lib/ids/key.js";
-import { type House, startHouse } from "../../support/house.ts";
+import { type Installation, startInstallation } from "../../support/installation.ts";
 import { validateError } from "../../support/answers/published.ts";
 
 interface Answer {
@@ -11,9 +11,9 @@ interface Answer {
 }
 
 describe("guardrails", () => {
-  let house: House;
+  let installation: Installation;
   beforeAll(async () => {
-    house = await startHouse({
+    installation = await startInstallation({
       config: `
 providers:
   - {id: sluice, dialect: echo}
@@ -25,10 +25,10 @@ detectors:
 `,
     });
   });
-  afterAll(() => house?.stop());
+  afterAll(() => installation?.stop());
 
-  async function manage(method: string, path: string, body?: unknown, key = house.managementKey) {
-    const response = await fetch(`${house.baseUrl}${path}`, {
+  async function manage(method: string, path: string, body?: unknown, key = installation.managementKey) {
+    const response = await fetch(`${installation.baseUrl}${path}`, {
       method,
       headers: { authorization: `Bearer ${key}`, "content-type": "application/json" },
       ...(body !== undefined && { body: typeof body === "string" ? body : JSON.stringify(body) }),
@@ -43,8 +43,8 @@ detectors:
   });
   const make = async (body: object) => (await manage("POST", "/guardrails", { name: "g", ...body })).body.data;
   const give = (id: string) =>
-    manage("POST", `/guardrails/${id}/assignments/keys`, { key_hashes: [hashKey(house.apiKey)] });
-  const turn = (input: string) => manage("POST", "/responses", { model: "sluice/echo", input }, house.apiKey);
+    manage("POST", `/guardrails/${id}/assignments/keys`, { key_hashes: [hashKey(installation.apiKey)] });
+  const turn = (input: string) => manage("POST", "/responses", { model: "sluice/echo", input }, installation.apiKey);
 
   test("is shown as it was made, with every field of the known shape", async () => {
     const filters = [block("secret-\\d+", "Secret"), block("code red")];
@@ -149,12 +149,12 @@ detectors:
   });
 
   test("of the workspace holds for keys without a guardrail, from the very next request on", async () => {
-    const { id } = await make({ content_filters: [block("house rule")] });
-    expect((await turn("by house rule")).status).toBe(200);
+    const { id } = await make({ content_filters: [block("office rule")] });
+    expect((await turn("by office rule")).status).toBe(200);
     await manage("PATCH", `/guardrails/${id}`, { workspace_default: true });
-    expect((await turn("by house rule")).status).toBe(403);
+    expect((await turn("by office rule")).status).toBe(403);
     await manage("DELETE", `/guardrails/${id}`);
-    expect((await turn("by house rule")).status).toBe(200);
+    expect((await turn("by office rule")).status).toBe(200);
   });
 
   test("changed and deleted: each is in force on the very next request", async () => {
@@ -274,7 +274,7 @@ detectors:
       ["PATCH", `/guardrails/${id}`, { name: "x" }],
       ["DELETE", `/guardrails/${id}`],
     ] as const) {
-      expect((await manage(method, path, body, house.apiKey)).status).toBe(403);
+      expect((await manage(method, path, body, installation.apiKey)).status).toBe(403);
       expect((await manage(method, path, body, "x")).status).toBe(401);
     }
   });
@@ -282,7 +282,7 @@ detectors:
   test("lists its keys, and all assignments", async () => {
     const { id } = await make({});
     await give(id);
-    const hash = hashKey(house.apiKey);
+    const hash = hashKey(installation.apiKey);
     const expected = {
       data: [
         {
@@ -290,8 +290,8 @@ detectors:
           guardrail_id: id,
           key_hash: hash,
           key_name: "bootstrap",
-          key_label: `${house.apiKey.slice(0, 10)}...${house.apiKey.slice(-4)}`,
-          assigned_by: hashKey(house.managementKey),
+          key_label: `${installation.apiKey.slice(0, 10)}...${installation.apiKey.slice(-4)}`,
+          assigned_by: hashKey(installation.managementKey),
           created_at: expect.stringMatching(/^\d{4}-\d\d-\d\dT.*Z$/),
         },
       ],
@@ -304,7 +304,7 @@ detectors:
       expect((await manage("GET", `${path}?offset=1&limit=1`)).body).toEqual({ data: [], total_count: 1 });
       expect((await manage("GET", `${path}?limit=101`)).body.error.message).toBe("limit: must be between 1 and 100");
       expect((await manage("GET", `${path}?guardrail=x`)).body.error.message).toBe("guardrail: unknown field");
-      expect((await manage("GET", path, undefined, house.apiKey)).status).toBe(403);
+      expect((await manage("GET", path, undefined, installation.apiKey)).status).toBe(403);
     }
     expect((await manage("GET", "/guardrails/x/assignments/keys")).body.error.message).toBe("Guardrail not found");
     await manage("DELETE", `/guardrails/${id}`);

@@ -7,7 +7,7 @@ import { FaultReason } from "@sluice/proto/lib/faults/fault.js";
 import { dial } from "@sluice/proto/lib/rpc/dial.js";
 import { maskVolatile, sampleJson } from "../../support/contract.ts";
 import { fetchGeneration } from "../../support/providers/generation.ts";
-import { type House, startHouse } from "../../support/house.ts";
+import { type Installation, startInstallation } from "../../support/installation.ts";
 import { validateError, validateEvents, validateResponse } from "../../support/answers/published.ts";
 import { rawRequest } from "../../support/raw-http.ts";
 import { faultOf, runTurn, turnRequest } from "../../support/answers/run-turn.ts";
@@ -16,13 +16,13 @@ import { type Reply, type Upstream, chatAnswer, chatStream, startUpstream } from
 
 let acme: Upstream;
 let judge: Upstream;
-let house: House;
+let installation: Installation;
 let client: Client;
 
 beforeAll(async () => {
   acme = await startUpstream();
   judge = await startUpstream();
-  house = await startHouse({
+  installation = await startInstallation({
     config: `
 providers:
   - {id: acme, name: Acme, dialect: chat, base_url: "${acme.url}/v1"}
@@ -36,11 +36,11 @@ internal_models:
 limits: {keep_alive_ms: 50}
 `,
   });
-  client = dial(`127.0.0.1:${house.ports.inference}`);
+  client = dial(`127.0.0.1:${installation.ports.inference}`);
 });
 afterAll(async () => {
   client?.close();
-  await house?.stop();
+  await installation?.stop();
   await Promise.all([acme?.stop(), judge?.stop()]);
 });
 beforeEach(() => {
@@ -61,10 +61,10 @@ const answer = (content: string, prompt = 12, completion = 3): Reply =>
 const rules = ["Never offer a discount."];
 
 const ask = (body: object = {}, path = "/responses") =>
-  fetch(`${house.baseUrl}${path}`, {
+  fetch(`${installation.baseUrl}${path}`, {
     method: "POST",
     headers: {
-      authorization: `Bearer ${house.apiKey}`,
+      authorization: `Bearer ${installation.apiKey}`,
       "content-type": "application/json",
       "x-service-metadata": "enabled",
     },
@@ -78,9 +78,9 @@ const ask = (body: object = {}, path = "/responses") =>
 
 describe("sample 15", () => {
   const sent = () =>
-    fetch(`${house.baseUrl}/responses`, {
+    fetch(`${installation.baseUrl}/responses`, {
       method: "POST",
-      headers: { authorization: `Bearer ${house.apiKey}`, "content-type": "application/json" },
+      headers: { authorization: `Bearer ${installation.apiKey}`, "content-type": "application/json" },
       body: JSON.stringify(sampleJson("15-alignment.request.json")),
     });
 
@@ -117,7 +117,7 @@ describe("a stream", () => {
     const [verdict] = says(0.1).chunks ?? [];
     acme.script([chatStream("Prices ", "are fixed.")]);
     judge.script([{ chunks: [{ ...verdict, after }] }]);
-    const socket = connect(house.ports.gateway, "127.0.0.1");
+    const socket = connect(installation.ports.gateway, "127.0.0.1");
     await once(socket, "connect");
     let text = "";
     const seen = (what: string) =>
@@ -133,7 +133,7 @@ describe("a stream", () => {
       rawRequest(
         "POST",
         "/api/v1/responses",
-        [`Authorization: Bearer ${house.apiKey}`, "Content-Type: application/json"],
+        [`Authorization: Bearer ${installation.apiKey}`, "Content-Type: application/json"],
         JSON.stringify(body),
       ),
     );
@@ -249,7 +249,7 @@ describe("an answer as one object", () => {
     const body = (await response.json()) as { usage: { cost: number } };
     expect(validateResponse(body)).toEqual([]);
     expect(body.usage).toMatchObject({ input_tokens: 24, output_tokens: 6, cost: 0.000036 });
-    const generation = await fetchGeneration(house, response, { isWhole: (calls) => calls.length > 1 });
+    const generation = await fetchGeneration(installation, response, { isWhole: (calls) => calls.length > 1 });
     expect(generation).toMatchObject({ total_cost: 0.000036, provider_responses: [{}, {}] });
   });
 
@@ -289,9 +289,9 @@ test("a client leaving during the judgement stops the judge's call", async () =>
   const leaving = new AbortController();
   const asked = judge.nextRequest();
   const left = expect(
-    fetch(`${house.baseUrl}/responses`, {
+    fetch(`${installation.baseUrl}/responses`, {
       method: "POST",
-      headers: { authorization: `Bearer ${house.apiKey}`, "content-type": "application/json" },
+      headers: { authorization: `Bearer ${installation.apiKey}`, "content-type": "application/json" },
       body: JSON.stringify({ model: "acme/priced", input: "x", plugins: [{ id: "alignment", rules }] }),
       signal: leaving.signal,
     }),
@@ -319,7 +319,7 @@ describe("alignment over RunTurn", () => {
   test("sends the verdicts with the end", async () => {
     acme.script([chatStream("Ten off."), chatStream("No.")]);
     judge.script([says(0.9), says(0.1)]);
-    const turn = runTurn(client, house.apiKey, turnRequest("acme/priced", "x", { stream: true, ...plugin() }));
+    const turn = runTurn(client, installation.apiKey, turnRequest("acme/priced", "x", { stream: true, ...plugin() }));
     await turn.over;
     const last = turn.batches.flat().at(-1)?.event;
     expect(last?.case === "end" && JSON.parse(Buffer.from(last.value.alignmentJson).toString())).toMatchObject({
@@ -332,7 +332,7 @@ describe("alignment over RunTurn", () => {
 
   test("gives a withheld answer a separate fault, with usage before it", async () => {
     judge.script([says(0.9)]);
-    const turn = runTurn(client, house.apiKey, turnRequest("acme/priced", "x", plugin({ maxRetries: 0 })));
+    const turn = runTurn(client, installation.apiKey, turnRequest("acme/priced", "x", plugin({ maxRetries: 0 })));
     const { fault } = await faultOf(turn);
     expect(fault).toMatchObject({
       reason: FaultReason.ALIGNMENT_BLOCKED,
@@ -344,7 +344,7 @@ describe("alignment over RunTurn", () => {
   test("leaves out an answer too long for trailers, and sends the verdicts", async () => {
     acme.script([answer("界".repeat(9_000))]);
     judge.script([says(0.9)]);
-    const turn = runTurn(client, house.apiKey, turnRequest("acme/priced", "x", plugin({ maxRetries: 0 })));
+    const turn = runTurn(client, installation.apiKey, turnRequest("acme/priced", "x", plugin({ maxRetries: 0 })));
     const { fault } = await faultOf(turn);
     expect(fault).toMatchObject({
       reason: FaultReason.ALIGNMENT_BLOCKED,
@@ -354,7 +354,7 @@ describe("alignment over RunTurn", () => {
   });
 
   test("has the same limits", async () => {
-    const turn = runTurn(client, house.apiKey, turnRequest("acme/priced", "x", plugin({ maxRetries: 4 })));
+    const turn = runTurn(client, installation.apiKey, turnRequest("acme/priced", "x", plugin({ maxRetries: 4 })));
     expect((await faultOf(turn)).fault.message).toBe("plugins.0.max_retries: must be between 0 and 3");
   });
 });

@@ -3,12 +3,12 @@ import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, test } from "@jest/globals";
 import pg from "pg";
-import { type House, startHouse } from "../../support/house.ts";
+import { type Installation, startInstallation } from "../../support/installation.ts";
 import { eventually } from "../../support/processes.ts";
 import { type Upstream, chatAnswer, startUpstream } from "../../support/providers/upstream.ts";
 
 let upstream: Upstream;
-let house: House;
+let installation: Installation;
 let database: pg.Client;
 const model = (id: string, general: number) => `
   - id: ${id}
@@ -22,13 +22,13 @@ ${limits}`;
 
 beforeAll(async () => {
   upstream = await startUpstream();
-  house = await startHouse({ config: config("") });
-  database = new pg.Client({ connectionString: house.databaseUrl });
+  installation = await startInstallation({ config: config("") });
+  database = new pg.Client({ connectionString: installation.databaseUrl });
   await database.connect();
 });
 afterAll(async () => {
   await database?.end();
-  await house?.stop();
+  await installation?.stop();
   await upstream?.stop();
 });
 
@@ -43,10 +43,10 @@ interface Told {
 }
 async function ask(body: object, path = ""): Promise<Told> {
   upstream.script([chatAnswer({ role: "assistant", content: "Done" }, "stop", { usage })]);
-  const answer = await fetch(`${house.baseUrl}/responses${path}`, {
+  const answer = await fetch(`${installation.baseUrl}/responses${path}`, {
     method: "POST",
     headers: {
-      authorization: `Bearer ${house.apiKey}`,
+      authorization: `Bearer ${installation.apiKey}`,
       "content-type": "application/json",
       "x-service-metadata": "enabled",
     },
@@ -70,7 +70,7 @@ async function rows(count: number): Promise<readonly Record<string, unknown>[]> 
 }
 let reloads = 0;
 /** A reload reads the spending again, as an hour does. */
-const reload = () => writeFileSync(join(house.dataDir, "sluice.yaml"), config(`# ${++reloads}`));
+const reload = () => writeFileSync(join(installation.dataDir, "sluice.yaml"), config(`# ${++reloads}`));
 
 test("the records of requests with a named model have a task, and no text; those of routers have no task", async () => {
   await ask({ model: "b/favourite", input: code });
@@ -84,8 +84,8 @@ test("the records of requests with a named model have a task, and no text; those
 });
 
 test("activity sums each kind of task apart on request", async () => {
-  const answer = await fetch(`${house.baseUrl}/activity?group_by=task`, {
-    headers: { authorization: `Bearer ${house.managementKey}` },
+  const answer = await fetch(`${installation.baseUrl}/activity?group_by=task`, {
+    headers: { authorization: `Bearer ${installation.managementKey}` },
   });
   const { data } = (await answer.json()) as { data: { model: string; task?: string; operation?: string }[] };
   expect(

@@ -1,12 +1,12 @@
 /** service/auto and service/auto-beta over HTTP: the chosen model, the receipt, and failures without a candidate. */
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "@jest/globals";
 import { hashKey } from "@sluice/proto/lib/ids/key.js";
-import { type House, startHouse } from "../../support/house.ts";
+import { type Installation, startInstallation } from "../../support/installation.ts";
 import { parseSse } from "../../support/answers/sse.ts";
 import { type Upstream, chatAnswer, chatStream, startUpstream } from "../../support/providers/upstream.ts";
 
 let upstream: Upstream;
-let house: House;
+let installation: Installation;
 const model = (id: string, price: string, scores = "", more = "", provider = "acme") => `
   - id: ${id}${more}
     endpoints: [{provider: ${provider}, upstream_model: ${id.replace("/", "-")}, pricing: {prompt: "${price}", completion: "${price}"}}]
@@ -15,7 +15,7 @@ const sees = "\n    input_modalities: [text, image]";
 
 beforeAll(async () => {
   upstream = await startUpstream();
-  house = await startHouse({
+  installation = await startInstallation({
     config: `
 providers: [{id: acme, dialect: chat, base_url: "${upstream.url}/v1"}, {id: discreet, dialect: chat, base_url: "${upstream.url}/v1", data_policy: {retention: none}}, {id: own, dialect: echo}]
 models:
@@ -25,15 +25,15 @@ models:
 });
 beforeEach(() => upstream.script([chatAnswer({ role: "assistant", content: "Hi" })]));
 afterAll(async () => {
-  await house?.stop();
+  await installation?.stop();
   await upstream?.stop();
 });
 
 let greetings = 0;
 /** An easy request with a unique beginning: conversations with equal beginnings share a session, which keeps its model. */
 const greeting = () => `hello ${++greetings}`;
-const post = (body: object, path = "", key = house.apiKey) =>
-  fetch(`${house.baseUrl}/responses${path}`, {
+const post = (body: object, path = "", key = installation.apiKey) =>
+  fetch(`${installation.baseUrl}/responses${path}`, {
     method: "POST",
     headers: {
       authorization: `Bearer ${key}`,
@@ -51,11 +51,11 @@ interface Told {
     readonly [field: string]: unknown;
   };
 }
-const told = async (body: object, key = house.apiKey) => (await (await post(body, "", key)).json()) as Told;
+const told = async (body: object, key = installation.apiKey) => (await (await post(body, "", key)).json()) as Told;
 async function manage(path: string, body: object): Promise<unknown> {
-  const response = await fetch(house.baseUrl + path, {
+  const response = await fetch(installation.baseUrl + path, {
     method: "POST",
-    headers: { authorization: `Bearer ${house.managementKey}`, "content-type": "application/json" },
+    headers: { authorization: `Bearer ${installation.managementKey}`, "content-type": "application/json" },
     body: JSON.stringify(body),
   });
   const answer = (await response.json()) as { data?: object };
@@ -270,7 +270,7 @@ models:
   - {id: own/echo, endpoints: [{provider: own}]}${others}
 `;
   const servedBy = async (others: string) => {
-    const bare = await startHouse({ config: config(others) });
+    const bare = await startInstallation({ config: config(others) });
     try {
       const response = await fetch(`${bare.baseUrl}/responses`, {
         method: "POST",

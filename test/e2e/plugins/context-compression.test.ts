@@ -8,7 +8,7 @@ import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
 import { PluginSchema } from "@sluice/proto/gen/sluice/inference/v1/turn_pb.js";
 import { dial } from "@sluice/proto/lib/rpc/dial.js";
 import { hashKey } from "@sluice/proto/lib/ids/key.js";
-import { type House, startHouse } from "../../support/house.ts";
+import { type Installation, startInstallation } from "../../support/installation.ts";
 import { runTurn, turnRequest } from "../../support/answers/run-turn.ts";
 import { type Upstream, startUpstream } from "../../support/providers/upstream.ts";
 
@@ -35,12 +35,12 @@ const plugins = [{ id: "context-compression", engine: "middle-out" }];
 
 describe("context-compression", () => {
   let upstream: Upstream;
-  let house: House;
+  let installation: Installation;
   let client: Client;
 
   beforeAll(async () => {
     upstream = await startUpstream([said]);
-    house = await startHouse({
+    installation = await startInstallation({
       config: `
 providers:
   - {id: acme, name: Acme, dialect: chat, base_url: "${upstream.url}/v1", api_keys: [upstream-key]}
@@ -50,16 +50,16 @@ models:
   - {id: acme/large, context_length: 128000, endpoints: [{provider: acme}]}
 `,
     });
-    client = dial(`127.0.0.1:${house.ports.inference}`);
+    client = dial(`127.0.0.1:${installation.ports.inference}`);
   });
   afterAll(async () => {
     client?.close();
-    await house?.stop();
+    await installation?.stop();
     await upstream?.stop();
   });
 
-  const post = async (path: string, body: object, key = house.apiKey) => {
-    const response = await fetch(`${house.baseUrl}${path}`, {
+  const post = async (path: string, body: object, key = installation.apiKey) => {
+    const response = await fetch(`${installation.baseUrl}${path}`, {
       method: "POST",
       headers: {
         authorization: `Bearer ${key}`,
@@ -146,10 +146,10 @@ models:
   });
 
   test("runs after the redaction by guardrails", async () => {
-    const made = await house.admin("guardrails", "create", "--name", "lines", "--redact", "line 3999", "--json");
-    const created = await house.admin("keys", "create", "--name", "guarded", "--json");
+    const made = await installation.admin("guardrails", "create", "--name", "lines", "--redact", "line 3999", "--json");
+    const created = await installation.admin("keys", "create", "--name", "guarded", "--json");
     const { key } = JSON.parse(created.stdout) as { key: string };
-    await house.admin("guardrails", "assign", (JSON.parse(made.stdout) as { id: string }).id, hashKey(key));
+    await installation.admin("guardrails", "assign", (JSON.parse(made.stdout) as { id: string }).id, hashKey(key));
     const { answer } = await post("/responses", { plugins }, key);
     expect(answer.service_metadata.pipeline.map(({ type }) => type)).toEqual(["guardrail", "context_compression"]);
     expect(sent()).toMatch(/characters omitted.*line 3998\\n\[REDACTED\]/);
@@ -159,7 +159,7 @@ models:
     const plugin = { case: "contextCompression", value: {} } as const;
     const running = runTurn(
       client,
-      house.apiKey,
+      installation.apiKey,
       turnRequest("acme/middle", long, { plugins: [create(PluginSchema, { plugin })] }),
     );
     await running.over;

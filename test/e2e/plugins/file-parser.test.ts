@@ -5,7 +5,7 @@ import { afterAll, beforeAll, expect, test } from "@jest/globals";
 import { PluginSchema } from "@sluice/proto/gen/sluice/inference/v1/turn_pb.js";
 import { hashKey } from "@sluice/proto/lib/ids/key.js";
 import { dial } from "@sluice/proto/lib/rpc/dial.js";
-import { type House, startHouse } from "../../support/house.ts";
+import { type Installation, startInstallation } from "../../support/installation.ts";
 import { toDataUrl, deflatedPdfStream, pdfPages, textPdf, pdfText } from "../../support/documents/pdf.ts";
 import { runTurn, turnRequest } from "../../support/answers/run-turn.ts";
 import { type Upstream, chatAnswer, startUpstream } from "../../support/providers/upstream.ts";
@@ -34,12 +34,12 @@ const asking = (file_data: string, filename = "report.pdf") => [
 ];
 
 let upstream: Upstream;
-let house: House;
+let installation: Installation;
 let client: Client;
 
 beforeAll(async () => {
   upstream = await startUpstream([chatAnswer("Yes.")]);
-  house = await startHouse({
+  installation = await startInstallation({
     config: `
 providers:
   - {id: acme, name: Acme, dialect: chat, base_url: "${upstream.url}/v1", api_keys: [upstream-key]}
@@ -48,16 +48,16 @@ models:
   - {id: acme/files, input_modalities: [text, file], endpoints: [{provider: acme}]}
 `,
   });
-  client = dial(`127.0.0.1:${house.ports.inference}`);
+  client = dial(`127.0.0.1:${installation.ports.inference}`);
 });
 afterAll(async () => {
   client?.close();
-  await house?.stop();
+  await installation?.stop();
   await upstream?.stop();
 });
 
-async function post(body: object, { path = "/responses", key = house.apiKey } = {}) {
-  const response = await fetch(`${house.baseUrl}${path}`, {
+async function post(body: object, { path = "/responses", key = installation.apiKey } = {}) {
+  const response = await fetch(`${installation.baseUrl}${path}`, {
     method: "POST",
     headers: {
       authorization: `Bearer ${key}`,
@@ -151,7 +151,7 @@ test("a PDF with too large contents fails by itself", async () => {
 }, 300_000);
 
 async function guarded(action: "--block" | "--redact" | "--flag"): Promise<string> {
-  const made = await house.admin(
+  const made = await installation.admin(
     "guardrails",
     "create",
     "--name",
@@ -160,9 +160,9 @@ async function guarded(action: "--block" | "--redact" | "--flag"): Promise<strin
     String.raw`secret-\d`,
     "--json",
   );
-  const created = await house.admin("keys", "create", "--name", action.slice(2), "--json");
+  const created = await installation.admin("keys", "create", "--name", action.slice(2), "--json");
   const { key } = JSON.parse(created.stdout) as { key: string };
-  await house.admin("guardrails", "assign", (JSON.parse(made.stdout) as { id: string }).id, hashKey(key));
+  await installation.admin("guardrails", "assign", (JSON.parse(made.stdout) as { id: string }).id, hashKey(key));
   return key;
 }
 
@@ -191,6 +191,6 @@ test("files work over gRPC", async () => {
   const input = asking(toDataUrl(pdfPages([pdfText("over gRPC", 72, 700)])));
   const plugin = create(PluginSchema, { plugin: { case: "fileParser", value: {} } });
   const request = turnRequest("acme/text", "", { plugins: [plugin], inputJson: Buffer.from(JSON.stringify(input)) });
-  await runTurn(client, house.apiKey, request).over;
+  await runTurn(client, installation.apiKey, request).over;
   expect(told()).toEqual({ type: "text", text: "[file report.pdf, 1 page]\nover gRPC\n[end of file report.pdf]" });
 });

@@ -1,6 +1,6 @@
 /** The tool `file_search` over HTTP: a model without it searches a store of the configuration file. */
 import { afterAll, beforeAll, expect, test } from "@jest/globals";
-import { type House, startHouse } from "../../support/house.ts";
+import { type Installation, startInstallation } from "../../support/installation.ts";
 import { checkLadder } from "../../support/answers/ladder-rules.ts";
 import { validateEvents, validateResponse } from "../../support/answers/published.ts";
 import { parseSse } from "../../support/answers/sse.ts";
@@ -9,12 +9,12 @@ import { type Upstream, chatStream, startUpstream } from "../../support/provider
 
 let model: Upstream;
 let store: Upstream;
-let house: House;
+let installation: Installation;
 
 beforeAll(async () => {
   const data = [{ file_id: "f_1", filename: "a.pdf", score: 0.5, content: [{ type: "text", text: "Three months." }] }];
   [model, store] = await Promise.all([startUpstream(), startUpstream([{ chunks: [{ json: { data } }] }])]);
-  house = await startHouse({
+  installation = await startInstallation({
     config: `
 providers:
   - {id: acme, dialect: chat, base_url: "${model.url}/v1"}
@@ -25,14 +25,14 @@ file_search: {stores: {handbook: {base_url: "${store.url}", api_key: store-key, 
   });
 });
 afterAll(async () => {
-  await house?.stop();
+  await installation?.stop();
   await Promise.all([model?.stop(), store?.stop()]);
 });
 
 const post = (body: object, path = "/responses") =>
-  fetch(`${house.baseUrl}${path}`, {
+  fetch(`${installation.baseUrl}${path}`, {
     method: "POST",
-    headers: { authorization: `Bearer ${house.apiKey}`, "content-type": "application/json" },
+    headers: { authorization: `Bearer ${installation.apiKey}`, "content-type": "application/json" },
     body: JSON.stringify({
       model: "acme/one",
       input: "Notice?",

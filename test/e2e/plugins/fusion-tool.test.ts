@@ -1,7 +1,7 @@
 /** service:fusion over HTTP: a model that consults a panel while it answers, as clients see it. */
 import { afterAll, beforeAll, beforeEach, expect, test } from "@jest/globals";
 import { type ProviderCall, fetchGeneration } from "../../support/providers/generation.ts";
-import { type House, startHouse } from "../../support/house.ts";
+import { type Installation, startInstallation } from "../../support/installation.ts";
 import { checkLadder } from "../../support/answers/ladder-rules.ts";
 import { validateEvents, validateResponse } from "../../support/answers/published.ts";
 import { parseSse } from "../../support/answers/sse.ts";
@@ -17,11 +17,11 @@ import {
 let panel: Upstream;
 let lead: Upstream;
 let outer: Upstream;
-let house: House;
+let installation: Installation;
 
 beforeAll(async () => {
   [panel, lead, outer] = await Promise.all([startUpstream(), startUpstream(), startUpstream()]);
-  house = await startHouse({
+  installation = await startInstallation({
     config: `
 providers:
   - {id: panel, name: Panel, dialect: chat, base_url: "${panel.url}/v1"}
@@ -38,7 +38,7 @@ compat: {tool_type_aliases: ["vendor:"]}
   });
 });
 afterAll(async () => {
-  await house?.stop();
+  await installation?.stop();
   await Promise.all([panel?.stop(), lead?.stop(), outer?.stop()]);
 });
 
@@ -54,10 +54,10 @@ beforeEach(() => {
 const fusion = { type: "service:fusion" };
 
 const post = (body: object, { path = "", signal }: { path?: string; signal?: AbortSignal } = {}) =>
-  fetch(`${house.baseUrl}/responses${path}`, {
+  fetch(`${installation.baseUrl}/responses${path}`, {
     method: "POST",
     headers: {
-      authorization: `Bearer ${house.apiKey}`,
+      authorization: `Bearer ${installation.apiKey}`,
       "content-type": "application/json",
       "x-service-metadata": "enabled",
     },
@@ -109,7 +109,7 @@ test("one response has the item of the panel, the answer after it, and the sum o
     },
   ]);
   expect(validateResponse(body)).toEqual([]);
-  const data = await fetchGeneration(house, response, { isWhole });
+  const data = await fetchGeneration(installation, response, { isWhole });
   expect(data).toMatchObject({ model: "acme/outer", total_cost: body.usage.cost });
 });
 
@@ -141,7 +141,7 @@ test("a stream shows the panel's progress, in the order of every stream", async 
     status: "completed",
     output: [{ type: "vendor:fusion", failed_models: [{ status_code: 429 }] }, { type: "message" }],
   });
-  const data = await fetchGeneration(house, response, { isWhole });
+  const data = await fetchGeneration(installation, response, { isWhole });
   expect(data["total_cost"]).toBe(whole.usage.cost);
 });
 

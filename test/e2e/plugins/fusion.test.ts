@@ -1,18 +1,18 @@
 /** service/fusion over HTTP: one response of a panel and the model that writes after it, the cost, and the models that may not be called. */
 import { afterAll, beforeAll, beforeEach, expect, test } from "@jest/globals";
 import { type ProviderCall, fetchGeneration } from "../../support/providers/generation.ts";
-import { type House, startHouse } from "../../support/house.ts";
+import { type Installation, startInstallation } from "../../support/installation.ts";
 import { checkLadder } from "../../support/answers/ladder-rules.ts";
 import { parseSse } from "../../support/answers/sse.ts";
 import { type Upstream, chatAnswer, chatStream, startUpstream } from "../../support/providers/upstream.ts";
 
 let panel: Upstream;
 let lead: Upstream;
-let house: House;
+let installation: Installation;
 
 beforeAll(async () => {
   [panel, lead] = await Promise.all([startUpstream(), startUpstream()]);
-  house = await startHouse({
+  installation = await startInstallation({
     config: `
 providers:
   - {id: panel, name: Panel, dialect: chat, base_url: "${panel.url}/v1"}
@@ -26,7 +26,7 @@ fusion: {presets: {general-high: {analysis_models: [acme/a, acme/b], model: acme
   });
 });
 afterAll(async () => {
-  await house?.stop();
+  await installation?.stop();
   await Promise.all([panel?.stop(), lead?.stop()]);
 });
 
@@ -39,10 +39,10 @@ beforeEach(() => {
 });
 
 const post = (body: object, path = "") =>
-  fetch(`${house.baseUrl}/responses${path}`, {
+  fetch(`${installation.baseUrl}/responses${path}`, {
     method: "POST",
     headers: {
-      authorization: `Bearer ${house.apiKey}`,
+      authorization: `Bearer ${installation.apiKey}`,
       "content-type": "application/json",
       "x-service-metadata": "enabled",
     },
@@ -94,7 +94,7 @@ test("one response has an item for the panel, the answer after it, and the sum o
       },
     },
   ]);
-  const data = await fetchGeneration(house, response, { isWhole });
+  const data = await fetchGeneration(installation, response, { isWhole });
   expect(data).toMatchObject({ model: "acme/lead", total_cost: body.usage.cost, usage: body.usage.cost });
 });
 
@@ -118,7 +118,7 @@ test("a stream shows the panel's progress, in the order of every stream", async 
   expect(types.filter((type) => type === "response.fusion_call.completed")).toHaveLength(1);
   const { response: whole } = events.at(-1) as unknown as { response: Told };
   expect(events.at(-1)).toMatchObject({ type: "response.completed", response: { status: "completed" } });
-  const data = await fetchGeneration(house, response, { isWhole });
+  const data = await fetchGeneration(installation, response, { isWhole });
   expect(data["total_cost"]).toBe(whole.usage.cost);
 });
 

@@ -1,16 +1,16 @@
 /** service/jev-router over HTTP: the chosen model and effort, and the refusals. */
 import { afterAll, beforeAll, beforeEach, expect, test } from "@jest/globals";
-import { type House, startHouse } from "../../support/house.ts";
+import { type Installation, startInstallation } from "../../support/installation.ts";
 import { validateError, validateResponse } from "../../support/answers/published.ts";
 import { parseSse } from "../../support/answers/sse.ts";
 import { type Upstream, chatAnswer, chatStream, startUpstream } from "../../support/providers/upstream.ts";
 
 let upstream: Upstream;
-let house: House;
+let installation: Installation;
 
 beforeAll(async () => {
   upstream = await startUpstream();
-  house = await startHouse({
+  installation = await startInstallation({
     config: `
 providers: [{id: acme, dialect: chat, base_url: "${upstream.url}/v1"}]
 models:
@@ -23,15 +23,15 @@ models:
 });
 beforeEach(() => upstream.script([chatAnswer({ role: "assistant", content: "Hi" })]));
 afterAll(async () => {
-  await house?.stop();
+  await installation?.stop();
   await upstream?.stop();
 });
 
 const post = (body: object) =>
-  fetch(`${house.baseUrl}/responses`, {
+  fetch(`${installation.baseUrl}/responses`, {
     method: "POST",
     headers: {
-      authorization: `Bearer ${house.apiKey}`,
+      authorization: `Bearer ${installation.apiKey}`,
       "content-type": "application/json",
       "x-service-metadata": "enabled",
     },

@@ -1,7 +1,7 @@
 /** `mcp` over HTTP with every dialect that does not run it natively: what clients see, and that credentials go only where they belong. */
 import { afterAll, beforeAll, expect, test } from "@jest/globals";
 import OpenAI from "openai";
-import { type House, startHouse } from "../../support/house.ts";
+import { type Installation, startInstallation } from "../../support/installation.ts";
 import { checkLadder } from "../../support/answers/ladder-rules.ts";
 import { validateEvents, validateResponse } from "../../support/answers/published.ts";
 import { parseSse } from "../../support/answers/sse.ts";
@@ -14,7 +14,7 @@ const dialects = Object.keys(toolDialects) as Dialect[];
 
 let upstream: Upstream;
 let server: McpService;
-let house: House;
+let installation: Installation;
 
 beforeAll(async () => {
   [upstream, server] = await Promise.all([startUpstream(), startSessionServer()]);
@@ -29,10 +29,10 @@ beforeAll(async () => {
     servers: { own: { url: server.url, authorization: "Bearer op_secret" } },
   };
   // JSON is YAML.
-  house = await startHouse({ config: JSON.stringify({ providers, models, mcp }) });
+  installation = await startInstallation({ config: JSON.stringify({ providers, models, mcp }) });
 });
 afterAll(async () => {
-  await house?.stop();
+  await installation?.stop();
   await Promise.all([upstream?.stop(), server?.stop()]);
 });
 
@@ -47,10 +47,10 @@ const entry = (fields: object = {}) => ({
 });
 
 const post = (body: object, path = "/responses") =>
-  fetch(`${house.baseUrl}${path}`, {
+  fetch(`${installation.baseUrl}${path}`, {
     method: "POST",
     headers: {
-      authorization: `Bearer ${house.apiKey}`,
+      authorization: `Bearer ${installation.apiKey}`,
       "content-type": "application/json",
       "x-service-metadata": "enabled",
     },
@@ -112,7 +112,7 @@ test.each(dialects.flatMap((dialect) => [[dialect, false] as const, [dialect, tr
 );
 
 test("the OpenAI library gets an approval request, approves it, and gets the call", async () => {
-  const client = new OpenAI({ baseURL: house.baseUrl, apiKey: house.apiKey });
+  const client = new OpenAI({ baseURL: installation.baseUrl, apiKey: installation.apiKey });
   const { call, say } = toolDialects.chat;
   const tools = [{ type: "mcp", server_label: "own" } as OpenAI.Responses.Tool.Mcp];
   upstream.script([call("own__echo", { text: "hi" }, false), say("It said hi.", false)]);
@@ -169,7 +169,7 @@ test("a dry run calls no server", async () => {
 });
 
 test("requests to servers are counted", async () => {
-  const text = await (await fetch(`http://127.0.0.1:${house.ports.inference_health}/metrics`)).text();
+  const text = await (await fetch(`http://127.0.0.1:${installation.ports.inference_health}/metrics`)).text();
   expect(text).toMatch(/sluice_mcp_requests_total\{kind="call",outcome="answered",room="inference-svc"\} [1-9]/);
   expect(text).toMatch(/sluice_server_tool_calls_total\{tool="mcp",outcome="completed",room="inference-svc"\} [1-9]/);
 });

@@ -1,6 +1,6 @@
 /** Services with a price, over HTTP: a response costs the sum of its ledger rows, and a key never pays more than its budget. */
 import { afterAll, beforeAll, expect, test } from "@jest/globals";
-import { type House, startHouse } from "../../support/house.ts";
+import { type Installation, startInstallation } from "../../support/installation.ts";
 import { samplesOf, scrape } from "../../support/metrics.ts";
 import { eventually } from "../../support/processes.ts";
 import { type ProviderCall, fetchGeneration } from "../../support/providers/generation.ts";
@@ -12,7 +12,7 @@ let engine: Upstream;
 let store: Upstream;
 let sandbox: Upstream;
 let crm: Upstream;
-let house: House;
+let installation: Installation;
 
 beforeAll(async () => {
   [model, engine, store, sandbox, crm] = await Promise.all([
@@ -22,7 +22,7 @@ beforeAll(async () => {
     startUpstream(),
     startUpstream(),
   ]);
-  house = await startHouse({
+  installation = await startInstallation({
     config: `
 providers:
   - {id: acme, dialect: chat, base_url: "${model.url}/v1"}
@@ -36,12 +36,12 @@ mcp: {servers: {crm: {url: "${crm.url}/mcp", pricing: {request: "0.000000000001"
   });
 });
 afterAll(async () => {
-  await house?.stop();
+  await installation?.stop();
   await Promise.all([model, engine, store, sandbox, crm].map((each) => each?.stop()));
 });
 
-const post = (body: object, key = house.apiKey) =>
-  fetch(`${house.baseUrl}/responses`, {
+const post = (body: object, key = installation.apiKey) =>
+  fetch(`${installation.baseUrl}/responses`, {
     method: "POST",
     headers: {
       authorization: `Bearer ${key}`,
@@ -99,7 +99,7 @@ test("a response costs the sum of its rows, to the last digit", async () => {
     { type: "server_tools", name: "mcp", cost_usd: 1e-12, data: { service: "crm" } },
   ]);
   const isWhole = (calls: readonly ProviderCall[]) => calls.length === 11;
-  const { total_cost: cost, provider_responses: calls } = await fetchGeneration(house, response, { isWhole });
+  const { total_cost: cost, provider_responses: calls } = await fetchGeneration(installation, response, { isWhole });
   expect(cost).toBe(body.usage.cost);
   expect([...new Set(calls.map(({ provider_name: name }) => name))].toSorted()).toEqual([
     "acme",
@@ -108,7 +108,7 @@ test("a response costs the sum of its rows, to the last digit", async () => {
     "exa",
     "sandbox",
   ]);
-  const paid = samplesOf(await scrape(house)).filter(({ name }) => name === "sluice_cost_usd_total");
+  const paid = samplesOf(await scrape(installation)).filter(({ name }) => name === "sluice_cost_usd_total");
   expect(paid.find(({ labels }) => labels["operation"] === "sandbox")).toMatchObject({
     value: 0.03,
     labels: { model: "sandbox", provider: "sandbox", payer: "key" },
@@ -116,7 +116,7 @@ test("a response costs the sum of its rows, to the last digit", async () => {
 });
 
 test("a search by the plugin is paid for, and refused without room in the budget", async () => {
-  const { stdout } = await house.admin("keys", "create", "--name", "searching", "--limit", "0.0099", "--json");
+  const { stdout } = await installation.admin("keys", "create", "--name", "searching", "--limit", "0.0099", "--json");
   const { key, hash } = JSON.parse(stdout) as { readonly key: string; readonly hash: string };
   model.script([answering("Hot.")]);
   engine.script([found]);
@@ -127,8 +127,8 @@ test("a search by the plugin is paid for, and refused without room in the budget
   const { usage } = (await first.json()) as Told;
   expect(usage.cost_details.server_tool_cost).toBe(0.005);
   const spent = async () => {
-    const shown = await fetch(`${house.baseUrl}/keys/${hash}`, {
-      headers: { authorization: `Bearer ${house.managementKey}` },
+    const shown = await fetch(`${installation.baseUrl}/keys/${hash}`, {
+      headers: { authorization: `Bearer ${installation.managementKey}` },
     });
     return ((await shown.json()) as { readonly data: { readonly usage: number } }).data.usage;
   };

@@ -1,7 +1,7 @@
 /** Server tools that call models, over HTTP: what clients see of them, and what the ledger records. */
 import { afterAll, beforeAll, expect, test } from "@jest/globals";
 import { type ProviderCall, fetchGeneration } from "../../support/providers/generation.ts";
-import { type House, startHouse } from "../../support/house.ts";
+import { type Installation, startInstallation } from "../../support/installation.ts";
 import { checkLadder } from "../../support/answers/ladder-rules.ts";
 import { validateEvents, validateResponse } from "../../support/answers/published.ts";
 import { parseSse } from "../../support/answers/sse.ts";
@@ -10,11 +10,11 @@ import { type Upstream, chatAnswer, chatChunk, chatStream, startUpstream } from 
 
 let outer: Upstream;
 let other: Upstream;
-let house: House;
+let installation: Installation;
 
 beforeAll(async () => {
   [outer, other] = await Promise.all([startUpstream(), startUpstream()]);
-  house = await startHouse({
+  installation = await startInstallation({
     config: `
 providers:
   - {id: outer, name: Outer, dialect: chat, base_url: "${outer.url}/v1"}
@@ -29,15 +29,15 @@ compat: {tool_type_aliases: ["vendor:"]}
   });
 });
 afterAll(async () => {
-  await house?.stop();
+  await installation?.stop();
   await Promise.all([outer?.stop(), other?.stop()]);
 });
 
 const post = (body: object, path = "/responses") =>
-  fetch(`${house.baseUrl}${path}`, {
+  fetch(`${installation.baseUrl}${path}`, {
     method: "POST",
     headers: {
-      authorization: `Bearer ${house.apiKey}`,
+      authorization: `Bearer ${installation.apiKey}`,
       "content-type": "application/json",
       "x-service-metadata": "enabled",
     },
@@ -68,7 +68,7 @@ test("advice is an item of the response, a stage of its receipt, and a call of i
       ],
     },
   });
-  const { total_cost: cost, provider_responses: calls } = await fetchGeneration(house, response, { isWhole });
+  const { total_cost: cost, provider_responses: calls } = await fetchGeneration(installation, response, { isWhole });
   expect([cost, calls.map(({ provider_name: name }) => name).toSorted()]).toEqual([
     body.usage.cost,
     ["other", "outer", "outer"],
@@ -106,7 +106,7 @@ test("the report of a subagent is an item of the response, and its call one of t
   const body = (await response.json()) as Told;
   expect([response.status, validateResponse(body)]).toEqual([200, []]);
   expect(body.output).toMatchObject([{ type: "vendor:subagent", outcome: "LSM wins." }, { type: "message" }]);
-  const { total_cost: cost, provider_responses: calls } = await fetchGeneration(house, response, { isWhole });
+  const { total_cost: cost, provider_responses: calls } = await fetchGeneration(installation, response, { isWhole });
   expect([cost, calls.map(({ provider_name: name }) => name).toSorted()]).toEqual([
     body.usage.cost,
     ["other", "outer", "outer"],
@@ -136,7 +136,7 @@ test("a subagent awaiting the client streams as an open item, and a later reques
   const second = await post({ tools, input });
   const waits = (await second.json()) as Told;
   expect([second.status, validateResponse(waits), outer.requests.length]).toEqual([200, [], before]);
-  expect((await fetchGeneration(house, second, { isWhole: ({ length }) => length === 1 })).total_cost).toBe(
+  expect((await fetchGeneration(installation, second, { isWhole: ({ length }) => length === 1 })).total_cost).toBe(
     waits.usage.cost,
   );
   other.script([answering("LSM wins.")]);
@@ -164,7 +164,7 @@ test("an image is an item of the response, and a call of its record", async () =
   const body = (await response.json()) as Told;
   expect([response.status, validateResponse(body)]).toEqual([200, []]);
   expect(body.output).toMatchObject([{ type: "vendor:image_generation", result: png }, { type: "message" }]);
-  expect((await fetchGeneration(house, response, { isWhole })).total_cost).toBe(body.usage.cost);
+  expect((await fetchGeneration(installation, response, { isWhole })).total_cost).toBe(body.usage.cost);
   outer.script([callingStream("", { ...paints, name: "image_generation" }), chatStream("Here.")]);
   other.script([{ chunks: [{ sse: [chatChunk({ images }), chatChunk({}, "stop"), "[DONE]"] }] }]);
   const stream = parseSse(await (await post({ tools: [{ type: "image_generation" }], stream: true })).text());

@@ -1,19 +1,19 @@
 /** The plugin `moderation` over HTTP, with a scripted service: the refusals, the moderated text, and the ledger. */
 import { afterAll, beforeAll, beforeEach, expect, test } from "@jest/globals";
 import { fetchGeneration } from "../../support/providers/generation.ts";
-import { type House, startHouse } from "../../support/house.ts";
+import { type Installation, startInstallation } from "../../support/installation.ts";
 import { validateError } from "../../support/answers/published.ts";
 import { parseSse } from "../../support/answers/sse.ts";
 import { type Upstream, chatAnswer, chatStream, startUpstream } from "../../support/providers/upstream.ts";
 
 let acme: Upstream;
 let guard: Upstream;
-let house: House;
+let installation: Installation;
 
 beforeAll(async () => {
   acme = await startUpstream();
   guard = await startUpstream();
-  house = await startHouse({
+  installation = await startInstallation({
     config: `
 providers:
   - {id: acme, name: Acme, dialect: chat, base_url: "${acme.url}/v1"}
@@ -24,7 +24,7 @@ internal_models: {moderation: {provider: guard, retries: 0}}
   });
 });
 afterAll(async () => {
-  await house?.stop();
+  await installation?.stop();
   await Promise.all([acme?.stop(), guard?.stop()]);
 });
 beforeEach(() => {
@@ -36,8 +36,8 @@ const looks = (flagged: boolean) => ({
   chunks: [{ json: { results: [{ flagged, categories: { violence: flagged }, category_scores: { violence: 0.9 } }] } }],
 });
 
-const post = (body: object, key = house.apiKey, path = "/responses") =>
-  fetch(`${house.baseUrl}${path}`, {
+const post = (body: object, key = installation.apiKey, path = "/responses") =>
+  fetch(`${installation.baseUrl}${path}`, {
     method: "POST",
     headers: { authorization: `Bearer ${key}`, "content-type": "application/json", "x-service-metadata": "enabled" },
     body: JSON.stringify({ model: "acme/large", input: `${Math.random()}`, plugins: [{ id: "moderation" }], ...body }),
@@ -47,7 +47,7 @@ test("a clean request is answered, in a stream and as one object; the operator p
   const response = await post({});
   const { usage } = (await response.json()) as { usage: { cost: number } };
   expect(response.status).toBe(200);
-  expect(await fetchGeneration(house, response)).toMatchObject({
+  expect(await fetchGeneration(installation, response)).toMatchObject({
     total_cost: usage.cost,
     provider_responses: [{ provider_name: "acme" }],
   });
@@ -92,9 +92,9 @@ test("an unavailable moderation is 503, with a retry hint", async () => {
 
 test("moderation never reads text redacted by a guardrail", async () => {
   const manage = async (path: string, body: object) => {
-    const response = await fetch(`${house.baseUrl}${path}`, {
+    const response = await fetch(`${installation.baseUrl}${path}`, {
       method: "POST",
-      headers: { authorization: `Bearer ${house.managementKey}`, "content-type": "application/json" },
+      headers: { authorization: `Bearer ${installation.managementKey}`, "content-type": "application/json" },
       body: JSON.stringify(body),
     });
     return (await response.json()) as { key: string; data: { id: string; hash: string } };
@@ -111,7 +111,7 @@ test("moderation never reads text redacted by a guardrail", async () => {
 
 test("a dry run calls no moderation", async () => {
   const asked = guard.requests.length;
-  const response = await post({}, house.apiKey, "/responses/dry-run");
+  const response = await post({}, installation.apiKey, "/responses/dry-run");
   expect([response.status, await response.json()]).toMatchObject([
     200,
     { service_metadata: { pipeline: [{ name: "moderation", data: { action: "not_run" } }] } },

@@ -2,7 +2,7 @@
 import { readFileSync, readdirSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, test } from "@jest/globals";
-import { type House, startHouse } from "../../support/house.ts";
+import { type Installation, startInstallation } from "../../support/installation.ts";
 import { readPage } from "../../support/pages.ts";
 import { bareEnvironment, root, runProgram } from "../../support/processes.ts";
 
@@ -19,17 +19,17 @@ const needs: Readonly<Record<string, string>> = {
   web: "search.engines",
 };
 
-let house: House;
+let installation: Installation;
 beforeAll(async () => {
-  house = await startHouse({ config: readFileSync(join(root, "deploy/local/sluice.yaml"), "utf8") });
+  installation = await startInstallation({ config: readFileSync(join(root, "deploy/local/sluice.yaml"), "utf8") });
 });
-afterAll(() => house?.stop());
+afterAll(() => installation?.stop());
 
 test.each(ids)("%s", async (id) => {
   const page = readPage(`docs/plugins/${id}.md`);
   const [, example = ""] = /```sh\n(curl [\s\S]*?)```/.exec(page) ?? [];
-  const command = example.replace("http://127.0.0.1:8080/api/v1", house.baseUrl);
-  const environment = { ...bareEnvironment(), SLUICE_KEY: house.apiKey };
+  const command = example.replace("http://127.0.0.1:8080/api/v1", installation.baseUrl);
+  const environment = { ...bareEnvironment(), SLUICE_KEY: installation.apiKey };
   const { stdout } = await runProgram("/bin/sh", ["-c", command], { environment });
   const answer = JSON.parse(stdout) as { status?: string; error?: { message: string } | null };
   const need = needs[id];

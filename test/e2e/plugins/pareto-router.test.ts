@@ -1,11 +1,11 @@
 /** service/pareto-code over HTTP: the chosen model, the receipt, and failures without a candidate. */
 import { afterAll, beforeAll, beforeEach, expect, test } from "@jest/globals";
-import { type House, startHouse } from "../../support/house.ts";
+import { type Installation, startInstallation } from "../../support/installation.ts";
 import { type Upstream, chatAnswer, chatStream, startUpstream } from "../../support/providers/upstream.ts";
 import { parseSse } from "../../support/answers/sse.ts";
 
 let upstream: Upstream;
-let house: House;
+let installation: Installation;
 const model = (id: string, price: string, coding?: number, more = "") => `
   - id: ${id}${more}
     endpoints: [{provider: acme, upstream_model: ${id.replace("/", "-")}, pricing: {prompt: "${price}", completion: "1"}}]
@@ -13,7 +13,7 @@ const model = (id: string, price: string, coding?: number, more = "") => `
 
 beforeAll(async () => {
   upstream = await startUpstream();
-  house = await startHouse({
+  installation = await startInstallation({
     config: `
 providers: [{id: acme, dialect: chat, base_url: "${upstream.url}/v1"}]
 models:${model("a/best", "9", 0.9)}${model("a/good", "3", 0.8)}${model("a/seer", "1", 0.7, "\n    input_modalities: [text, image]")}${model("a/poor", "0.5", 0.1)}${model("a/mute", "0.1")}
@@ -22,15 +22,15 @@ models:${model("a/best", "9", 0.9)}${model("a/good", "3", 0.8)}${model("a/seer",
 });
 beforeEach(() => upstream.script([chatAnswer({ role: "assistant", content: "Hi" })]));
 afterAll(async () => {
-  await house?.stop();
+  await installation?.stop();
   await upstream?.stop();
 });
 
 const post = (body: object, path = "") =>
-  fetch(`${house.baseUrl}/responses${path}`, {
+  fetch(`${installation.baseUrl}/responses${path}`, {
     method: "POST",
     headers: {
-      authorization: `Bearer ${house.apiKey}`,
+      authorization: `Bearer ${installation.apiKey}`,
       "content-type": "application/json",
       "x-service-metadata": "enabled",
     },

@@ -6,7 +6,7 @@ import { PluginSchema } from "@sluice/proto/gen/sluice/inference/v1/turn_pb.js";
 import { hashKey } from "@sluice/proto/lib/ids/key.js";
 import { dial } from "@sluice/proto/lib/rpc/dial.js";
 import { sampleJson } from "../../support/contract.ts";
-import { type House, startHouse } from "../../support/house.ts";
+import { type Installation, startInstallation } from "../../support/installation.ts";
 import { runTurn, turnRequest } from "../../support/answers/run-turn.ts";
 import { parseSse } from "../../support/answers/sse.ts";
 import { type Reply, type Upstream, chatChunk, startUpstream } from "../../support/providers/upstream.ts";
@@ -32,14 +32,14 @@ const said = (content: string): Reply => ({
 
 describe("response-healing", () => {
   let upstream: Upstream;
-  let house: House;
+  let installation: Installation;
   let client: Client;
   let guarded: string;
   const request = sampleJson("17-structured.request.json") as { readonly text: { readonly format: object } };
 
   beforeAll(async () => {
     upstream = await startUpstream();
-    house = await startHouse({
+    installation = await startInstallation({
       config: `
 providers:
   - {id: acme, name: Acme, dialect: chat, base_url: "${upstream.url}/v1", api_keys: [upstream-key]}
@@ -47,21 +47,21 @@ models:
   - {id: acme/large-2, endpoints: [{provider: acme}]}
 `,
     });
-    client = dial(`127.0.0.1:${house.ports.inference}`);
+    client = dial(`127.0.0.1:${installation.ports.inference}`);
     const rule = ["--redact", '"name": "Ada", "age": 36}$', "--label", "<person>", "--applies-to", "output"];
-    const made = await house.admin("guardrails", "create", "--name", "people", ...rule, "--json");
-    const created = await house.admin("keys", "create", "--name", "guarded", "--json");
+    const made = await installation.admin("guardrails", "create", "--name", "people", ...rule, "--json");
+    const created = await installation.admin("keys", "create", "--name", "guarded", "--json");
     guarded = (JSON.parse(created.stdout) as { key: string }).key;
-    await house.admin("guardrails", "assign", (JSON.parse(made.stdout) as { id: string }).id, hashKey(guarded));
+    await installation.admin("guardrails", "assign", (JSON.parse(made.stdout) as { id: string }).id, hashKey(guarded));
   });
   afterAll(async () => {
     client?.close();
-    await house?.stop();
+    await installation?.stop();
     await upstream?.stop();
   });
 
-  const post = (more: object = {}, key = house.apiKey) =>
-    fetch(`${house.baseUrl}/responses`, {
+  const post = (more: object = {}, key = installation.apiKey) =>
+    fetch(`${installation.baseUrl}/responses`, {
       method: "POST",
       headers: {
         authorization: `Bearer ${key}`,
@@ -121,7 +121,7 @@ models:
       textFormatJson: Buffer.from(JSON.stringify(request.text.format)),
       plugins: [create(PluginSchema, { plugin })],
     });
-    const running = runTurn(client, house.apiKey, turn);
+    const running = runTurn(client, installation.apiKey, turn);
     await running.over;
     const items = running.batches.flat().flatMap(({ event }) => (event.case === "itemEnd" ? [event.value] : []));
     expect(

@@ -1,6 +1,6 @@
 /** Tools of the sandbox over HTTP: what clients get, as one object and as a stream, and what is counted. */
 import { afterAll, beforeAll, beforeEach, expect, test } from "@jest/globals";
-import { type House, startHouse } from "../../support/house.ts";
+import { type Installation, startInstallation } from "../../support/installation.ts";
 import { checkLadder } from "../../support/answers/ladder-rules.ts";
 import { samplesOf, scrape } from "../../support/metrics.ts";
 import { validateEvents, validateResponse } from "../../support/answers/published.ts";
@@ -10,11 +10,11 @@ import { type Upstream, chatStream, startUpstream } from "../../support/provider
 
 let adapter: Upstream;
 let acme: Upstream;
-let house: House;
+let installation: Installation;
 
 beforeAll(async () => {
   [adapter, acme] = await Promise.all([startUpstream(), startUpstream()]);
-  house = await startHouse({
+  installation = await startInstallation({
     config: `
 providers:
   - {id: acme, dialect: chat, base_url: "${acme.url}/v1"}
@@ -25,7 +25,7 @@ sandbox: {base_url: "${adapter.url}", api_key: k}
   });
 });
 afterAll(async () => {
-  await house?.stop();
+  await installation?.stop();
   await Promise.all([adapter?.stop(), acme?.stop()]);
 });
 
@@ -33,9 +33,9 @@ const printed = { stdout: "one", stderr: "", outcome: { type: "exit", exit_code:
 beforeEach(() => adapter.script([{ chunks: [{ json: { output: [printed] } }] }]));
 
 const ask = (body: object) =>
-  fetch(`${house.baseUrl}/responses`, {
+  fetch(`${installation.baseUrl}/responses`, {
     method: "POST",
-    headers: { authorization: `Bearer ${house.apiKey}`, "content-type": "application/json" },
+    headers: { authorization: `Bearer ${installation.apiKey}`, "content-type": "application/json" },
     body: JSON.stringify({ model: "acme/large", input: "Count.", ...body }),
   });
 
@@ -94,7 +94,7 @@ test("an unexecuted call has valid items, too", async () => {
 
 test("runs are counted by their outcome", async () => {
   const runs = async (outcome: string) =>
-    samplesOf(await scrape(house)).find(
+    samplesOf(await scrape(installation)).find(
       ({ name, labels }) => name === "sluice_sandbox_runs_total" && labels["outcome"] === outcome,
     )?.value ?? 0;
   const before = await runs("failed");

@@ -2,7 +2,7 @@
 import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
 import OpenAI from "openai";
 import { fetchGeneration } from "../../support/providers/generation.ts";
-import { type House, startHouse } from "../../support/house.ts";
+import { type Installation, startInstallation } from "../../support/installation.ts";
 import { checkLadder } from "../../support/answers/ladder-rules.ts";
 import { samplesOf, scrape } from "../../support/metrics.ts";
 import { validateError, validateEvents, validateResponse } from "../../support/answers/published.ts";
@@ -18,12 +18,12 @@ import {
 
 let acme: Upstream;
 let vendor: Upstream;
-let house: House;
+let installation: Installation;
 
 beforeAll(async () => {
   acme = await startUpstream();
   vendor = await startUpstream();
-  house = await startHouse({
+  installation = await startInstallation({
     config: `
 providers:
   - {id: acme, name: Acme, dialect: chat, base_url: "${acme.url}/v1"}
@@ -36,7 +36,7 @@ compat: {tool_type_aliases: ["vendor:"]}
   });
 });
 afterAll(async () => {
-  await house?.stop();
+  await installation?.stop();
   await Promise.all([acme?.stop(), vendor?.stop()]);
 });
 
@@ -44,10 +44,10 @@ const datetime = { type: "service:datetime", parameters: { timezone: "Europe/Osl
 const weather = { type: "function", name: "weather", parameters: { type: "object", properties: {} } };
 
 const ask = (body: object = {}, path = "/responses", signal?: AbortSignal) =>
-  fetch(`${house.baseUrl}${path}`, {
+  fetch(`${installation.baseUrl}${path}`, {
     method: "POST",
     headers: {
-      authorization: `Bearer ${house.apiKey}`,
+      authorization: `Bearer ${installation.apiKey}`,
       "content-type": "application/json",
       "x-service-metadata": "enabled",
     },
@@ -154,12 +154,12 @@ test("all answers are billed, and each of them is in the ledger", async () => {
   const response = await ask();
   const body = (await response.json()) as { usage: object };
   expect(body.usage).toMatchObject({ input_tokens: 24, output_tokens: 6, cost: 0.000036 });
-  const generation = await fetchGeneration(house, response, { isWhole: (calls) => calls.length > 1 });
+  const generation = await fetchGeneration(installation, response, { isWhole: (calls) => calls.length > 1 });
   expect(generation).toMatchObject({ total_cost: 0.000036, provider_responses: [{}, {}] });
 });
 
 test("the openai client goes through a conversation of both kinds of tools", async () => {
-  const client = new OpenAI({ baseURL: house.baseUrl, apiKey: house.apiKey, maxRetries: 0 });
+  const client = new OpenAI({ baseURL: installation.baseUrl, apiKey: installation.apiKey, maxRetries: 0 });
   acme.script([
     callingStream("Let me look. ", {}, { name: "weather" }),
     callingStream("", { args: { timezone: "Asia/Tokyo" } }),
@@ -269,7 +269,7 @@ test("a client leaving during a later model call stops the call", async () => {
 });
 
 test("the calls are counted by tool and outcome", async () => {
-  const samples = samplesOf(await scrape(house)).filter(({ name }) => name === "sluice_server_tool_calls_total");
+  const samples = samplesOf(await scrape(installation)).filter(({ name }) => name === "sluice_server_tool_calls_total");
   expect(samples.map(({ labels: { tool, outcome } }) => [tool, outcome])).toEqual([["service:datetime", "completed"]]);
   expect(samples[0]?.value).toBeGreaterThan(5);
 });

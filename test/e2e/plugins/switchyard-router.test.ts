@@ -1,18 +1,18 @@
 /** service/switchyard over HTTP and its judge: which model serves, in a stream and without, and which text the judge reads. */
 import { afterAll, beforeAll, beforeEach, expect, test } from "@jest/globals";
-import { type House, startHouse } from "../../support/house.ts";
+import { type Installation, startInstallation } from "../../support/installation.ts";
 import { validateError, validateResponse } from "../../support/answers/published.ts";
 import { parseSse } from "../../support/answers/sse.ts";
 import { type Upstream, chatAnswer, chatStream, startUpstream } from "../../support/providers/upstream.ts";
 
 let acme: Upstream;
 let judge: Upstream;
-let house: House;
+let installation: Installation;
 
 beforeAll(async () => {
   acme = await startUpstream();
   judge = await startUpstream();
-  house = await startHouse({
+  installation = await startInstallation({
     config: `
 providers:
   - {id: acme, dialect: chat, base_url: "${acme.url}/v1"}
@@ -26,7 +26,7 @@ internal_models: {switchyard_judge: {model: a/judge, timeout_ms: 60000, total_ms
   });
 });
 afterAll(async () => {
-  await house?.stop();
+  await installation?.stop();
   await Promise.all([acme?.stop(), judge?.stop()]);
 });
 beforeEach(() => {
@@ -39,8 +39,8 @@ const forecast = (p_solve: number) =>
     content: JSON.stringify({ crux: "x", primary_rule: "S1", capability_boundary: "supported", p_solve }),
   });
 
-const post = (body: object, key = house.apiKey) =>
-  fetch(`${house.baseUrl}/responses`, {
+const post = (body: object, key = installation.apiKey) =>
+  fetch(`${installation.baseUrl}/responses`, {
     method: "POST",
     headers: { authorization: `Bearer ${key}`, "content-type": "application/json", "x-service-metadata": "enabled" },
     body: JSON.stringify({
@@ -80,9 +80,9 @@ test("a stream names the serving model from its beginning", async () => {
 
 test("the judge reads the text left by guardrails, and a blocked request reaches no provider", async () => {
   const manage = async (path: string, body: object) => {
-    const response = await fetch(`${house.baseUrl}${path}`, {
+    const response = await fetch(`${installation.baseUrl}${path}`, {
       method: "POST",
-      headers: { authorization: `Bearer ${house.managementKey}`, "content-type": "application/json" },
+      headers: { authorization: `Bearer ${installation.managementKey}`, "content-type": "application/json" },
       body: JSON.stringify(body),
     });
     return (await response.json()) as { key: string; data: { id: string; hash: string } };

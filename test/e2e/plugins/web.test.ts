@@ -6,7 +6,7 @@ import { create } from "@bufbuild/protobuf";
 import { afterAll, beforeAll, beforeEach, expect, test } from "@jest/globals";
 import { PluginSchema } from "@sluice/proto/gen/sluice/inference/v1/turn_pb.js";
 import { dial } from "@sluice/proto/lib/rpc/dial.js";
-import { type House, startHouse } from "../../support/house.ts";
+import { type Installation, startInstallation } from "../../support/installation.ts";
 import { checkLadder } from "../../support/answers/ladder-rules.ts";
 import { samplesOf, scrape } from "../../support/metrics.ts";
 import { runTurn, turnRequest } from "../../support/answers/run-turn.ts";
@@ -16,13 +16,13 @@ import { type Upstream, chatAnswer, chatChunk, chatStream, startUpstream } from 
 let model: Upstream;
 let searching: Upstream;
 let site: Upstream;
-let house: House;
+let installation: Installation;
 
 beforeAll(async () => {
   model = await startUpstream();
   searching = await startUpstream();
   site = await startUpstream();
-  house = await startHouse({
+  installation = await startInstallation({
     config: `
 providers: [{id: acme, dialect: chat, base_url: "${model.url}/v1"}]
 models: [{id: acme/large, endpoints: [{provider: acme}]}]
@@ -32,7 +32,7 @@ fetch: {allow_private_origins: ["${site.url}"]}
   });
 });
 afterAll(async () => {
-  await house?.stop();
+  await installation?.stop();
   await Promise.all([model?.stop(), searching?.stop(), site?.stop()]);
 });
 
@@ -46,10 +46,10 @@ beforeEach(() => {
 });
 
 const post = (body: object) =>
-  fetch(`${house.baseUrl}/responses`, {
+  fetch(`${installation.baseUrl}/responses`, {
     method: "POST",
     headers: {
-      authorization: `Bearer ${house.apiKey}`,
+      authorization: `Bearer ${installation.apiKey}`,
       "content-type": "application/json",
       "x-service-metadata": "enabled",
     },
@@ -92,7 +92,7 @@ test("in a stream the citation comes before the text is done", async () => {
 
 test("a page named by the user is read; private addresses are not", async () => {
   const response = await post({
-    input: `Read ${site.url}/tea and ${house.baseUrl}/models`,
+    input: `Read ${site.url}/tea and ${installation.baseUrl}/models`,
     plugins: [{ id: "web-fetch" }],
   });
   const answer = (await response.json()) as { service_metadata: { pipeline: object[] } };
@@ -185,10 +185,10 @@ test("a coding agent's web_search, run by no provider, streams each step, then t
 });
 
 test("the plugins work over gRPC", async () => {
-  const client = dial(`127.0.0.1:${house.ports.inference}`);
+  const client = dial(`127.0.0.1:${installation.ports.inference}`);
   try {
     const plugins = [create(PluginSchema, { plugin: { case: "webFetch", value: {} } })];
-    await runTurn(client, house.apiKey, turnRequest("acme/large", `Read ${site.url}/tea`, { plugins })).over;
+    await runTurn(client, installation.apiKey, turnRequest("acme/large", `Read ${site.url}/tea`, { plugins })).over;
     expect(given()).toContain("Tea is hot.");
   } finally {
     client.close();
@@ -204,7 +204,7 @@ test("an unconfigured engine is 400 with its setting in the file", async () => {
 });
 
 test("requests to the web are counted", async () => {
-  const counts = samplesOf(await scrape(house)).filter(({ name }) => name === "sluice_web_calls_total");
+  const counts = samplesOf(await scrape(installation)).filter(({ name }) => name === "sluice_web_calls_total");
   const count = (kind: string, outcome: string) =>
     counts.find(({ labels }) => labels["kind"] === kind && labels["outcome"] === outcome)?.value;
   expect([count("search", "answered"), count("fetch", "answered"), count("fetch", "failed")]).toEqual([4, 4, 1]);

@@ -2,7 +2,7 @@
 import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
 import { hashKey } from "@sluice/proto/lib/ids/key.js";
 import { Client } from "pg";
-import { type House, startHouse } from "../../support/house.ts";
+import { type Installation, startInstallation } from "../../support/installation.ts";
 
 interface WorkspaceJson {
   readonly id: string;
@@ -27,12 +27,12 @@ interface Answer {
   readonly error?: { readonly message: string };
 }
 
-let house: House;
+let installation: Installation;
 let accountKey: string;
 let foreign: { readonly workspace: WorkspaceJson; readonly manager: string };
 
 async function send(method: string, path: string, key = accountKey, body?: object) {
-  const response = await fetch(`${house.baseUrl}${path}`, {
+  const response = await fetch(`${installation.baseUrl}${path}`, {
     method,
     headers: { authorization: `Bearer ${key}`, "content-type": "application/json" },
     ...(body && { body: JSON.stringify(body) }),
@@ -41,18 +41,18 @@ async function send(method: string, path: string, key = accountKey, body?: objec
 }
 
 const makeKey = async (...options: string[]): Promise<string> => {
-  const { stdout } = await house.admin("keys", "create", "--management", "--name", "made", "--json", ...options);
+  const { stdout } = await installation.admin("keys", "create", "--management", "--name", "made", "--json", ...options);
   return (JSON.parse(stdout) as { readonly key: string }).key;
 };
 
 beforeAll(async () => {
-  house = await startHouse();
+  installation = await startInstallation();
   accountKey = await makeKey("--account");
   const { body } = await send("POST", "/workspaces", accountKey, { name: "other", limit: 5, limit_reset: "daily" });
   const workspace: WorkspaceJson = body.data;
   foreign = { workspace, manager: await makeKey("--workspace", "other") };
 });
-afterAll(() => house?.stop());
+afterAll(() => installation?.stop());
 
 describe("workspaces", () => {
   test("are made, shown and changed by a key of the account", async () => {
@@ -67,7 +67,15 @@ describe("workspaces", () => {
   });
 
   test("get and lose a budget while their keys answer", async () => {
-    const { stdout } = await house.admin("keys", "create", "--name", "spender", "--workspace", "other", "--json");
+    const { stdout } = await installation.admin(
+      "keys",
+      "create",
+      "--name",
+      "spender",
+      "--workspace",
+      "other",
+      "--json",
+    );
     const { key } = JSON.parse(stdout) as { readonly key: string };
     const ask = () => send("POST", "/responses", key, { model: "sluice/echo", input: "Hello" });
     const path = `/workspaces/${foreign.workspace.id}`;
@@ -93,7 +101,7 @@ describe("workspaces", () => {
     for (const method of ["GET", "PATCH"]) {
       expect((await send(method, own, ordinary, method === "GET" ? undefined : { limit: 1 })).status).toBe(404);
     }
-    expect((await send("GET", "/workspaces", house.apiKey)).status).toBe(403);
+    expect((await send("GET", "/workspaces", installation.apiKey)).status).toBe(403);
   });
 
   test.each<[string, string, object | undefined, number, string]>([
@@ -116,15 +124,15 @@ describe("the audit log", () => {
   };
 
   test("shows a change with the state before and after, as the command line does", async () => {
-    const { body } = await send("POST", "/keys", house.managementKey, { name: "watched" });
+    const { body } = await send("POST", "/keys", installation.managementKey, { name: "watched" });
     const { hash } = body.data as { readonly hash: string };
-    await send("PATCH", `/keys/${hash}`, house.managementKey, { disabled: true });
-    const { entries } = await list(`?target=${hash}`, house.managementKey);
+    await send("PATCH", `/keys/${hash}`, installation.managementKey, { disabled: true });
+    const { entries } = await list(`?target=${hash}`, installation.managementKey);
     expect(entries).toMatchObject([
       { action: "keys.update", target_name: "watched", before: { disabled: false }, after: { disabled: true } },
-      { action: "keys.create", actor: hashKey(house.managementKey), before: null, after: { name: "watched" } },
+      { action: "keys.create", actor: hashKey(installation.managementKey), before: null, after: { name: "watched" } },
     ]);
-    const { stdout } = await house.admin("audit", "list", "--target", hash, "--json");
+    const { stdout } = await installation.admin("audit", "list", "--target", hash, "--json");
     const shown = JSON.parse(stdout) as EntryJson[];
     expect(entries.map(({ at: _at, workspace_id: _workspace, ...entry }) => entry)).toEqual(
       shown.map(({ at: _at, ...entry }) => entry),
@@ -132,13 +140,13 @@ describe("the audit log", () => {
   });
 
   test("names the changed record and the acting key; a deleted record keeps its name", async () => {
-    const { body } = await send("POST", "/guardrails", house.managementKey, { name: "short-lived" });
+    const { body } = await send("POST", "/guardrails", installation.managementKey, { name: "short-lived" });
     const { id } = body.data as { readonly id: string };
-    await send("PATCH", `/guardrails/${id}`, house.managementKey, { description: "Soon gone" });
+    await send("PATCH", `/guardrails/${id}`, installation.managementKey, { description: "Soon gone" });
     const names = async () =>
-      (await list(`?target=${id}`, house.managementKey)).entries.map(({ target_name: name }) => name);
+      (await list(`?target=${id}`, installation.managementKey)).entries.map(({ target_name: name }) => name);
     expect(await names()).toEqual(["short-lived", "short-lived"]);
-    await send("DELETE", `/guardrails/${id}`, house.managementKey);
+    await send("DELETE", `/guardrails/${id}`, installation.managementKey);
     expect(await names()).toEqual(["short-lived", null, "short-lived"]);
     const { entries } = await list(`?target=${foreign.workspace.id}&action=workspaces.create`);
     expect(entries).toMatchObject([{ actor_name: "made", target_name: "other" }]);
@@ -161,7 +169,7 @@ describe("the audit log", () => {
       expect(page.entries.length).toBeGreaterThan(0);
       listed.push(...page.entries);
       cursor = page.next;
-      if (listed.length === 3) await send("POST", "/keys", house.managementKey, { name: "meanwhile" });
+      if (listed.length === 3) await send("POST", "/keys", installation.managementKey, { name: "meanwhile" });
     }
     const { entries } = await list("?limit=100");
     expect(entries.length).toBeGreaterThan(4);
@@ -176,7 +184,7 @@ describe("the audit log", () => {
     expect(ids((await list("", foreign.manager)).entries)).toEqual([foreign.workspace.id]);
     expect((await list(theirs, await makeKey())).status).toBe(404);
     expect((await list(`?workspace_id=${crypto.randomUUID()}`)).status).toBe(404);
-    expect((await list("", house.apiKey)).status).toBe(403);
+    expect((await list("", installation.apiKey)).status).toBe(403);
   });
 
   test.each([
@@ -193,7 +201,7 @@ describe("the audit log", () => {
       (await send("GET", "/audit/verify", key)).body.data as { wrong: number[] }[];
     expect((await verify()).map(({ wrong }) => wrong)).toEqual([[], []]);
     expect(await verify(foreign.manager)).toMatchObject([{ name: "other", workspace_id: foreign.workspace.id }]);
-    const client = new Client({ connectionString: house.databaseUrl });
+    const client = new Client({ connectionString: installation.databaseUrl });
     await client.connect();
     await client.query("update audit_log set action = 'keys.revoke' where workspace_id = $1 and sequence = 1", [
       foreign.workspace.id,

@@ -5,7 +5,7 @@ import { type Server, createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { setTimeout as delay } from "node:timers/promises";
 import pg from "pg";
-import { type House, startHouse } from "../../support/house.ts";
+import { type Installation, startInstallation } from "../../support/installation.ts";
 import { eventually } from "../../support/processes.ts";
 import { sse } from "../../support/providers/upstream.ts";
 
@@ -74,10 +74,13 @@ ${["plain", "boss"].map(endpoint).join("\n")}
 limits: {streams_per_key: 1000}
 `;
 
-async function newKey(house: House, limit: number): Promise<{ readonly key: string; readonly hash: string }> {
-  const answer = await fetch(`${house.baseUrl}/keys`, {
+async function newKey(
+  installation: Installation,
+  limit: number,
+): Promise<{ readonly key: string; readonly hash: string }> {
+  const answer = await fetch(`${installation.baseUrl}/keys`, {
     method: "POST",
-    headers: { authorization: `Bearer ${house.managementKey}`, "content-type": "application/json" },
+    headers: { authorization: `Bearer ${installation.managementKey}`, "content-type": "application/json" },
     body: JSON.stringify({ name: "crowded", limit }),
   });
   const { key, data } = (await answer.json()) as { key: string; data: { hash: string } };
@@ -90,8 +93,8 @@ interface Answer {
   readonly text: string;
 }
 
-async function ask(house: House, key: string, body: object = {}): Promise<Answer> {
-  const answer = await fetch(`${house.baseUrl}/responses`, {
+async function ask(installation: Installation, key: string, body: object = {}): Promise<Answer> {
+  const answer = await fetch(`${installation.baseUrl}/responses`, {
     method: "POST",
     headers: { authorization: `Bearer ${key}`, "content-type": "application/json" },
     body: JSON.stringify({ model: "acme/plain", input: "Hi", max_output_tokens: tokens.held, ...body }),
@@ -100,9 +103,9 @@ async function ask(house: House, key: string, body: object = {}): Promise<Answer
 }
 
 /** Sends the request until the answer is not retryable. */
-async function decided(house: House, key: string, body: object = {}): Promise<Answer> {
+async function decided(installation: Installation, key: string, body: object = {}): Promise<Answer> {
   for (;;) {
-    const answer = await ask(house, key, body);
+    const answer = await ask(installation, key, body);
     if (answer.headers.get("x-should-retry") !== "true") return answer;
     expect([429, 503]).toContain(answer.status);
     expect(Number(answer.headers.get("retry-after-ms"))).toBeGreaterThan(0);
@@ -111,17 +114,17 @@ async function decided(house: House, key: string, body: object = {}): Promise<An
 }
 
 describe.each([1, 2])("%i inference processes", (inferenceReplicas) => {
-  let house: House;
+  let installation: Installation;
   let database: pg.Client;
 
   beforeAll(async () => {
-    house = await startHouse({ config, inferenceReplicas });
-    database = new pg.Client({ connectionString: house.databaseUrl });
+    installation = await startInstallation({ config, inferenceReplicas });
+    database = new pg.Client({ connectionString: installation.databaseUrl });
     await database.connect();
   });
   afterAll(async () => {
     await database?.end();
-    await house?.stop();
+    await installation?.stop();
   });
 
   const spentBy = async (hash: string): Promise<number> => {
@@ -139,9 +142,9 @@ describe.each([1, 2])("%i inference processes", (inferenceReplicas) => {
   test.each([false, true])(
     "a client without a pause spends its whole budget without a refusal; stream: %s",
     async (stream) => {
-      const { key, hash } = await newKey(house, tenRequests);
+      const { key, hash } = await newKey(installation, tenRequests);
       const statuses = [];
-      for (let n = 0; n < 11; n++) statuses.push((await ask(house, key, { stream })).status);
+      for (let n = 0; n < 11; n++) statuses.push((await ask(installation, key, { stream })).status);
       expect(statuses).toEqual([...Array.from({ length: 10 }, () => 200), 402]);
       await eventually(async () => (await heldFor(hash)) === 0);
       expect(await spentBy(hash)).toBeCloseTo(10 * dollars.spent, 12);
@@ -149,8 +152,8 @@ describe.each([1, 2])("%i inference processes", (inferenceReplicas) => {
   );
 
   test("a budget of ten requests serves ten of 120 clients retrying as advised", async () => {
-    const { key, hash } = await newKey(house, tenRequests);
-    const answers = await Promise.all(Array.from({ length: 120 }, () => decided(house, key)));
+    const { key, hash } = await newKey(installation, tenRequests);
+    const answers = await Promise.all(Array.from({ length: 120 }, () => decided(installation, key)));
     const count = (wanted: number) => answers.filter(({ status }) => status === wanted).length;
     expect([count(200), count(402)]).toEqual([10, 110]);
     await eventually(async () => (await heldFor(hash)) === 0);
@@ -158,13 +161,13 @@ describe.each([1, 2])("%i inference processes", (inferenceReplicas) => {
   }, 120_000);
 
   test("a budget is granted once, even if its records cannot be stored for a long time, and each call is charged once", async () => {
-    const { key, hash } = await newKey(house, tenRequests);
-    const operator = new pg.Client({ connectionString: house.databaseUrl });
+    const { key, hash } = await newKey(installation, tenRequests);
+    const operator = new pg.Client({ connectionString: installation.databaseUrl });
     await operator.connect();
     try {
       await operator.query("begin; lock table turns in share mode");
       const spend = async () => {
-        for (let answered = 0; ; answered++) if ((await decided(house, key)).status !== 200) return answered;
+        for (let answered = 0; ; answered++) if ((await decided(installation, key)).status !== 200) return answered;
       };
       expect(await spend()).toBe(10);
       // Makes the processes look silent for a quarter of an hour.
@@ -181,7 +184,7 @@ describe.each([1, 2])("%i inference processes", (inferenceReplicas) => {
   });
 
   test("a turn over the free part of a budget reports the held amount, a turn over the whole budget the remaining amount", async () => {
-    const { key, hash } = await newKey(house, 2 * dollars.held);
+    const { key, hash } = await newKey(installation, 2 * dollars.held);
     const { rows } = await database.query<{ workspace_id: string }>(
       "select workspace_id from api_keys where hash = $1",
       [hash],
@@ -191,7 +194,7 @@ describe.each([1, 2])("%i inference processes", (inferenceReplicas) => {
        values (gen_random_uuid(), 1, $1, $2, 0.007, now() + interval '5 minutes')`,
       [hash, rows[0]?.workspace_id],
     );
-    const held = await ask(house, key);
+    const held = await ask(installation, key);
     expect(held.status).toBe(429);
     expect(Object.fromEntries(held.headers)).toMatchObject({
       "x-should-retry": "true",
@@ -212,7 +215,7 @@ describe.each([1, 2])("%i inference processes", (inferenceReplicas) => {
         },
       },
     });
-    const never = await ask(house, key, { max_output_tokens: 200 });
+    const never = await ask(installation, key, { max_output_tokens: 200 });
     expect([never.status, never.headers.get("x-should-retry")]).toEqual([402, "false"]);
     expect(JSON.parse(never.text)).toMatchObject({
       error: {
@@ -222,7 +225,7 @@ describe.each([1, 2])("%i inference processes", (inferenceReplicas) => {
     });
     // An expired reservation becomes a charge; the budget is not granted a second time.
     await database.query("update budget_reservations set expires_at = now() where key_hash = $1", [hash]);
-    expect((await ask(house, key)).status).toBe(402);
+    expect((await ask(installation, key)).status).toBe(402);
   });
 
   // Each process keeps reservations for the rest of its running turns, and does not know those of others.
@@ -233,14 +236,14 @@ describe.each([1, 2])("%i inference processes", (inferenceReplicas) => {
   test.each(calls)(
     "on a budget for three, at least two of eight concurrent turns with subagents are answered, each call holding $held",
     async ({ maxTokens, limit }) => {
-      const { key, hash } = await newKey(house, limit);
+      const { key, hash } = await newKey(installation, limit);
       const parameters = { model: "acme/plain", max_completion_tokens: maxTokens };
       const body = {
         model: "acme/boss",
         max_output_tokens: maxTokens,
         tools: [{ type: "service:subagent", parameters }],
       };
-      const answers = await Promise.all(Array.from({ length: 8 }, () => decided(house, key, body)));
+      const answers = await Promise.all(Array.from({ length: 8 }, () => decided(installation, key, body)));
       const answered = answers.filter(({ status }) => status === 200).length;
       expect(answered).toBeGreaterThanOrEqual(2);
       expect(answers.filter(({ status }) => status === 402).length).toBe(8 - answered);

@@ -2,18 +2,18 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "@jest/globals";
 import { setTimeout as delay } from "node:timers/promises";
 import pg from "pg";
-import { type House, startHouse } from "../../support/house.ts";
+import { type Installation, startInstallation } from "../../support/installation.ts";
 import { eventually } from "../../support/processes.ts";
 import { validateError } from "../../support/answers/published.ts";
 import { type Upstream, chatAnswer, startUpstream } from "../../support/providers/upstream.ts";
 
 let acme: Upstream;
-let house: House;
+let installation: Installation;
 let database: pg.Client;
 
 beforeAll(async () => {
   acme = await startUpstream();
-  house = await startHouse({
+  installation = await startInstallation({
     config: `
 providers:
   - {id: acme, dialect: chat, base_url: "${acme.url}/v1"}
@@ -24,20 +24,20 @@ models:
 limits: {streams_per_key: 1000}
 `,
   });
-  database = new pg.Client({ connectionString: house.databaseUrl });
+  database = new pg.Client({ connectionString: installation.databaseUrl });
   await database.connect();
 });
 afterAll(async () => {
   await database?.end();
-  await house?.stop();
+  await installation?.stop();
   await acme?.stop();
 });
 beforeEach(() => acme.script([chatAnswer({ role: "assistant", content: "Hi" })]));
 
 const manage = async (method: string, path: string, body?: object) => {
-  const answer = await fetch(`${house.baseUrl}${path}`, {
+  const answer = await fetch(`${installation.baseUrl}${path}`, {
     method,
-    headers: { authorization: `Bearer ${house.managementKey}`, "content-type": "application/json" },
+    headers: { authorization: `Bearer ${installation.managementKey}`, "content-type": "application/json" },
     ...(body && { body: JSON.stringify(body) }),
   });
   return (await answer.json()) as { key: string; data: { hash: string; [field: string]: unknown } };
@@ -49,7 +49,7 @@ const newKey = async (settings: object) => {
 };
 
 const ask = (key: string, body: object = {}) =>
-  fetch(`${house.baseUrl}/responses`, {
+  fetch(`${installation.baseUrl}/responses`, {
     method: "POST",
     headers: { authorization: `Bearer ${key}`, "content-type": "application/json" },
     body: JSON.stringify({ model: "acme/flat", input: "Hi", ...body }),
@@ -71,7 +71,7 @@ test("a spent budget is 402 with the figures", async () => {
       metadata: { error_type: "payment_required", budget: "key", limit: 0.02, needed: 0.01 },
     });
     const requestId = refused.headers.get("x-request-id") ?? "";
-    expect(JSON.parse(await house.logged("inference-svc", requestId, '"turn"'))).toMatchObject({
+    expect(JSON.parse(await installation.logged("inference-svc", requestId, '"turn"'))).toMatchObject({
       status: 402,
       budget: "key",
     });
@@ -140,7 +140,7 @@ test("a guardrail's budget is separate for each key, and 403 when it is spent", 
   const id = await limited({ limit_usd: 0.01, reset_interval: "daily" }, one.hash, other.hash);
   for (const { key } of [one, other]) {
     expect((await ask(key)).status).toBe(200);
-    const refused = await fetch(`${house.baseUrl}/responses`, {
+    const refused = await fetch(`${installation.baseUrl}/responses`, {
       method: "POST",
       headers: {
         authorization: `Bearer ${key}`,
@@ -167,15 +167,15 @@ test("a guardrail's budget is separate for each key, and 403 when it is spent", 
 });
 
 test("a guardrail's budget for the whole account is separate for each key, in every workspace", async () => {
-  await house.admin("workspaces", "create", "--name", "apart");
-  const { stdout } = await house.admin("keys", "create", "--name", "k", "--workspace", "apart", "--json");
+  await installation.admin("workspaces", "create", "--name", "apart");
+  const { stdout } = await installation.admin("keys", "create", "--name", "k", "--workspace", "apart", "--json");
   const keys = [(await newKey({})).key, (JSON.parse(stdout) as { key: string }).key];
   const limit = ["--limit", "0.01", "--limit-reset", "daily", "--account-default"];
-  const id = (await house.admin("guardrails", "create", "--name", "account", ...limit)).stdout.trim();
+  const id = (await installation.admin("guardrails", "create", "--name", "account", ...limit)).stdout.trim();
   for (const key of keys) {
     // The command line does not wait for processes, and earlier requests spend all the same.
     await eventually(async () => (await ask(key)).status === 403);
-    const refused = await fetch(`${house.baseUrl}/responses`, {
+    const refused = await fetch(`${installation.baseUrl}/responses`, {
       method: "POST",
       headers: { authorization: `Bearer ${key}`, "content-type": "application/json", "x-service-metadata": "enabled" },
       body: JSON.stringify({ model: "acme/flat", input: "Hi" }),
@@ -185,7 +185,7 @@ test("a guardrail's budget for the whole account is separate for each key, in ev
       service_metadata: { pipeline: [{ name: "budget", guardrail_id: id, guardrail_scope: "account" }] },
     });
   }
-  await house.admin("guardrails", "delete", id);
+  await installation.admin("guardrails", "delete", id);
   for (const key of keys) await eventually(async () => (await ask(key)).status === 200);
 });
 
@@ -202,18 +202,27 @@ test("of a key's budget and its guardrail's, the lower remainder decides", async
 });
 
 test("a workspace's budget is shared by its keys, and shown as credits", async () => {
-  await house.admin("workspaces", "create", "--name", "team", "--limit", "0.03", "--limit-reset", "monthly");
+  await installation.admin("workspaces", "create", "--name", "team", "--limit", "0.03", "--limit-reset", "monthly");
   const make = async (...options: string[]) => {
-    const { stdout } = await house.admin("keys", "create", "--name", "k", "--workspace", "team", "--json", ...options);
+    const { stdout } = await installation.admin(
+      "keys",
+      "create",
+      "--name",
+      "k",
+      "--workspace",
+      "team",
+      "--json",
+      ...options,
+    );
     return (JSON.parse(stdout) as { key: string }).key;
   };
   const [manager, one, other] = [await make("--management"), await make(), await make()];
   const credits = async (key: string) => {
-    const answer = await fetch(`${house.baseUrl}/credits`, { headers: { authorization: `Bearer ${key}` } });
+    const answer = await fetch(`${installation.baseUrl}/credits`, { headers: { authorization: `Bearer ${key}` } });
     return (await answer.json()) as { data: { total_credits: number; total_usage: number } };
   };
   expect(await credits(manager)).toEqual({ data: { total_credits: 0.03, total_usage: 0, unlimited: false } });
-  expect(await credits(house.managementKey)).toMatchObject({ data: { total_credits: 1e9, unlimited: true } });
+  expect(await credits(installation.managementKey)).toMatchObject({ data: { total_credits: 1e9, unlimited: true } });
   expect(await credits(one)).toMatchObject({ error: { code: 403 } });
   const statuses = [];
   for (const key of [one, other, one, other, one]) statuses.push((await ask(key)).status);
@@ -221,9 +230,9 @@ test("a workspace's budget is shared by its keys, and shown as credits", async (
   const body = (await (await ask(other)).json()) as { error: { message: string } };
   expect(body.error.message).toBe("Insufficient credits: the budget of this workspace, 0.03 USD, is spent");
   await eventually(async () => (await credits(manager)).data.total_usage === 0.03);
-  await house.admin("workspaces", "update", "team", "--no-limit");
+  await installation.admin("workspaces", "update", "team", "--no-limit");
   await eventually(async () => (await ask(other)).status === 200);
-  const list = JSON.parse((await house.admin("workspaces", "list", "--json")).stdout) as { name: string }[];
+  const list = JSON.parse((await installation.admin("workspaces", "list", "--json")).stdout) as { name: string }[];
   expect(list.find(({ name }) => name === "team")).toMatchObject({ limit_usd: null, limit_reset: "monthly" });
 });
 
@@ -267,10 +276,10 @@ describe("many at once", () => {
   }
 
   test("a workspace's budget of 50 requests, with 300 sent through five keys, is spent exactly", async () => {
-    await house.admin("workspaces", "create", "--name", "crowd", "--limit", "0.5");
+    await installation.admin("workspaces", "create", "--name", "crowd", "--limit", "0.5");
     const keys = await Promise.all(
       Array.from({ length: 5 }, async () => {
-        const made = await house.admin("keys", "create", "--name", "k", "--workspace", "crowd", "--json");
+        const made = await installation.admin("keys", "create", "--name", "k", "--workspace", "crowd", "--json");
         return (JSON.parse(made.stdout) as { key: string }).key;
       }),
     );

@@ -1,7 +1,7 @@
 /** A word planted in every input of a client, an operator or a provider, and searched for in all output for operators. */
 import { afterAll, beforeAll, expect, test } from "@jest/globals";
 import { type Collector, startCollector } from "../../support/collector.ts";
-import { type House, startHouse } from "../../support/house.ts";
+import { type Installation, startInstallation } from "../../support/installation.ts";
 import { scrape } from "../../support/metrics.ts";
 import { eventually } from "../../support/processes.ts";
 import { type Reply, type Upstream, chatAnswer, chatChunk, startUpstream } from "../../support/providers/upstream.ts";
@@ -16,11 +16,11 @@ function canary(position: string): string {
 
 let upstream: Upstream;
 let collector: Collector;
-let house: House;
+let installation: Installation;
 beforeAll(async () => {
   upstream = await startUpstream();
   collector = await startCollector();
-  house = await startHouse({
+  installation = await startInstallation({
     config: `
 providers:
   - id: acme
@@ -40,7 +40,7 @@ models:
   });
 });
 afterAll(async () => {
-  await house?.stop();
+  await installation?.stop();
   await collector?.stop();
   await upstream?.stop();
 });
@@ -51,8 +51,8 @@ async function send(
   body?: unknown,
   headers: Record<string, string> = {},
 ): Promise<Response> {
-  const key = path.startsWith("/responses") ? house.apiKey : house.managementKey;
-  const response = await fetch(`${house.baseUrl}${path}`, {
+  const key = path.startsWith("/responses") ? installation.apiKey : installation.managementKey;
+  const response = await fetch(`${installation.baseUrl}${path}`, {
     method,
     headers: { authorization: `Bearer ${key}`, "content-type": "application/json", ...headers },
     ...(body !== undefined && { body: typeof body === "string" ? body : JSON.stringify(body) }),
@@ -187,9 +187,9 @@ test("no text, reasoning or secret is in a line of a log, in a metric or in a sp
   const spans = () => Buffer.concat([...collector.bodies]).toString();
   await eventually(() => spans().split(id).length > 2);
 
-  const seen = { logs: await house.allLogged(), metrics: await scrape(house), spans: spans() };
+  const seen = { logs: await installation.allLogged(), metrics: await scrape(installation), spans: spans() };
   for (const [where, text] of Object.entries(seen)) {
-    const found = [...planted, house.apiKey, house.managementKey].filter((word) => text.includes(word));
+    const found = [...planted, installation.apiKey, installation.managementKey].filter((word) => text.includes(word));
     expect({ where, found }).toEqual({ where, found: [] });
   }
 }, 300_000);

@@ -9,7 +9,7 @@ import pg from "pg";
 import { WebSocket } from "ws";
 import { describeWithChromium, inChromium } from "../../support/browser-tests.ts";
 import { findBarriers, openBrowser, signInTo, visit } from "../../support/browser.ts";
-import { type House, startHouse } from "../../support/house.ts";
+import { type Installation, startInstallation } from "../../support/installation.ts";
 import { eventually } from "../../support/processes.ts";
 import { type Upstream, startUpstream } from "../../support/providers/upstream.ts";
 
@@ -48,7 +48,7 @@ interface Turn {
 }
 
 let upstream: Upstream;
-let house: House;
+let installation: Installation;
 let database: pg.Client;
 let apiKey: string;
 let keyHash: string;
@@ -56,19 +56,22 @@ let keyHash: string;
 beforeAll(async () => {
   const vector = { data: [{ index: 0, embedding: [0.5] }], usage: { prompt_tokens: 3, total_tokens: 3 } };
   upstream = await startUpstream([{ chunks: [{ json: vector }] }]);
-  house = await startHouse({ config: capture('key: "${OPERATOR_KEY}"'), environment: { OPERATOR_KEY: key } });
-  database = new pg.Client(house.databaseUrl);
+  installation = await startInstallation({
+    config: capture('key: "${OPERATOR_KEY}"'),
+    environment: { OPERATOR_KEY: key },
+  });
+  database = new pg.Client(installation.databaseUrl);
   await database.connect();
   ({ bearer: apiKey, hash: keyHash } = await makeKey());
 });
 afterAll(async () => {
   await database?.end();
-  await house?.stop();
+  await installation?.stop();
   await upstream?.stop();
 });
 
-async function administer(method: string, path: string, body?: object, bearer = house.managementKey) {
-  const response = await fetch(`${house.baseUrl}${path}`, {
+async function administer(method: string, path: string, body?: object, bearer = installation.managementKey) {
+  const response = await fetch(`${installation.baseUrl}${path}`, {
     method,
     headers: { authorization: `Bearer ${bearer}`, "content-type": "application/json" },
     ...(body && { body: JSON.stringify(body) }),
@@ -86,7 +89,7 @@ async function makeKey() {
 
 async function ask(fields: object = {}, { path = "/responses", bearer = apiKey, headers = {} } = {}): Promise<Turn> {
   const body = JSON.stringify({ model: "sluice/echo", input: secret, ...fields });
-  const response = await fetch(`${house.baseUrl}${path}`, {
+  const response = await fetch(`${installation.baseUrl}${path}`, {
     method: "POST",
     headers: { authorization: `Bearer ${bearer}`, "content-type": "application/json", ...headers },
     body,
@@ -154,7 +157,7 @@ describe("content of a capturing key", () => {
 
   test("is stored for a response on a WebSocket", async () => {
     const { bearer, hash } = await makeKey();
-    const socket = new WebSocket(`${house.baseUrl.replace("http", "ws")}/responses`, {
+    const socket = new WebSocket(`${installation.baseUrl.replace("http", "ws")}/responses`, {
       headers: { authorization: `Bearer ${bearer}` },
     });
     await once(socket, "open");
@@ -191,7 +194,7 @@ describe("nothing is stored", () => {
   test("for other keys, and for requests with a prohibition", async () => {
     const forbidding = [{ provider: { zdr: true } }, { provider: { data_collection: "deny" } }, { store: false }];
     const turns = await Promise.all(forbidding.map((fields) => ask(fields)));
-    turns.push(await ask({}, { bearer: house.apiKey }));
+    turns.push(await ask({}, { bearer: installation.apiKey }));
     // Contents are delivered in their order, so one more turn proves that earlier ones were not captured.
     await stored(await ask());
     for (const { id } of turns) {
@@ -207,9 +210,9 @@ describe("nothing is stored", () => {
       `select to_jsonb(content)::text || encode(sealed, 'escape') as row from captured_contents as content`,
     );
     expect(rows.filter(({ row }) => row.includes("heron") || row.includes("sluice/echo"))).toEqual([]);
-    const metrics = await (await fetch(`http://127.0.0.1:${house.ports.gateway_health}/metrics`)).text();
+    const metrics = await (await fetch(`http://127.0.0.1:${installation.ports.gateway_health}/metrics`)).text();
     expect(metrics).toContain("sluice_captured_contents_total");
-    expect([metrics.includes("heron"), (await house.allLogged()).includes("heron")]).toEqual([false, false]);
+    expect([metrics.includes("heron"), (await installation.allLogged()).includes("heron")]).toEqual([false, false]);
   });
 });
 
@@ -217,9 +220,9 @@ describe("content is read", () => {
   test("only by management keys of the workspace, each time with an entry in the audit log", async () => {
     const { id } = await ask();
     await stored({ id });
-    await house.admin("workspaces", "create", "--name", "other");
+    await installation.admin("workspaces", "create", "--name", "other");
     const theirsIn = ["--workspace", "other", "--name", "theirs", "--json"];
-    const { stdout } = await house.admin("keys", "create", "--management", ...theirsIn);
+    const { stdout } = await installation.admin("keys", "create", "--management", ...theirsIn);
     const { key: theirs } = JSON.parse(stdout) as { readonly key: string };
     expect((await read(`id=${id}`, theirs)).status).toBe(404);
     expect((await read(`id=${id}`, apiKey)).status).toBe(403);
@@ -235,13 +238,13 @@ describe("content is read", () => {
     await eventually(async () => (await administer("GET", `/generation?id=${id}`)).status === 200);
     let out = "";
     const code = await runCli(["calls", "content", id], {
-      remote: { url: house.baseUrl, key: house.managementKey },
+      remote: { url: installation.baseUrl, key: installation.managementKey },
       stdout: { write: (text: string) => (out += text) },
       stderr: { write: (text: string) => (out += text) },
     });
     expect([code, out]).toEqual([0, expect.stringContaining(secret)]);
-    await expect(house.admin("calls", "content", id)).rejects.toThrow("set SLUICE_URL");
-    await expect(house.admin("keys", "update", keyHash, "--capture-content")).rejects.toThrow("capture.key");
+    await expect(installation.admin("calls", "content", id)).rejects.toThrow("set SLUICE_URL");
+    await expect(installation.admin("keys", "update", keyHash, "--capture-content")).rejects.toThrow("capture.key");
   });
 
   test("never after a change or a move to another turn", async () => {
@@ -260,9 +263,9 @@ describe("content is read", () => {
 describeWithChromium(`the page of a request ${inChromium}`, () => {
   test("shows the sent body on demand, if it is stored", async () => {
     const browser = await openBrowser();
-    const visited = await visit(browser, new URL(house.baseUrl).origin);
+    const visited = await visit(browser, new URL(installation.baseUrl).origin);
     const { page, complaints } = visited;
-    await signInTo(visited, house.managementKey);
+    await signInTo(visited, installation.managementKey);
     const open = async ({ id, requestId }: Turn) => {
       await eventually(async () => (await administer("GET", `/generation?id=${id}`)).status === 200);
       await page.goto(`/console/calls?request=${requestId}`);
@@ -271,7 +274,7 @@ describeWithChromium(`the page of a request ${inChromium}`, () => {
       await page.getByRole("dialog").locator(".ranks li").first().waitFor();
     };
     const show = page.getByRole("button", { name: "Show what was sent" });
-    await open(await ask({}, { bearer: house.apiKey }));
+    await open(await ask({}, { bearer: installation.apiKey }));
     expect(await show.count()).toBe(0);
     const turn = await ask();
     await stored(turn);
@@ -298,7 +301,7 @@ describe("content is gone", () => {
   test("with its end user, and with its key", async () => {
     const { id } = await ask({ user: "eve" });
     await stored({ id });
-    await house.admin("end-users", "erase", "eve");
+    await installation.admin("end-users", "erase", "eve");
     expect(await rowsOf(id)).toBe(0);
     const { bearer, hash } = await makeKey();
     const turn = await ask({}, { bearer });
@@ -309,7 +312,7 @@ describe("content is gone", () => {
 });
 
 describe("the key of the configuration file", () => {
-  const configure = (text: string) => writeFileSync(join(house.dataDir, "sluice.yaml"), text);
+  const configure = (text: string) => writeFileSync(join(installation.dataDir, "sluice.yaml"), text);
 
   test("may be replaced: content of an earlier key is read while the earlier key is configured", async () => {
     const { id } = await ask();
@@ -324,7 +327,7 @@ describe("the key of the configuration file", () => {
 
   const onLinux = process.platform === "linux" ? test : test.skip;
   onLinux("is in the environment of admin-svc alone, among those that the supervisor starts", () => {
-    const knowing = Object.entries(house.pids()).filter(([, pid]) => environmentOf(pid).includes(key));
+    const knowing = Object.entries(installation.pids()).filter(([, pid]) => environmentOf(pid).includes(key));
     expect(knowing.map(([name]) => name)).toEqual(["supervisor", "admin-svc"]);
   });
 

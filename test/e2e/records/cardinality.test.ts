@@ -1,6 +1,6 @@
 /** Names invented by clients make no series: 100,000 models and users leave the metrics unchanged. */
 import { afterAll, beforeAll, expect, test } from "@jest/globals";
-import { type House, startHouse } from "../../support/house.ts";
+import { type Installation, startInstallation } from "../../support/installation.ts";
 import { samplesOf, scrape } from "../../support/metrics.ts";
 
 /** Maximum of models in one request. */
@@ -8,14 +8,14 @@ const modelsEach = 32;
 const requests = 3_125;
 const atOnce = 32;
 
-let house: House;
+let installation: Installation;
 beforeAll(async () => {
-  house = await startHouse();
+  installation = await startInstallation();
 });
-afterAll(() => house?.stop());
+afterAll(() => installation?.stop());
 
 function send(method: string, path: string, key: string, body?: object): Promise<Response> {
-  return fetch(`${house.baseUrl}${path}`, {
+  return fetch(`${installation.baseUrl}${path}`, {
     method,
     headers: { authorization: `Bearer ${key}`, "content-type": "application/json", "x-request-id": path.slice(-20) },
     ...(body && { body: JSON.stringify(body) }),
@@ -31,20 +31,20 @@ async function invent(n: number): Promise<void> {
     metadata: { [`m-${n}`]: "1" },
   };
   const models = Array.from({ length: modelsEach }, (_, m) => `nobody/model-${n}-${m}`);
-  const answers = [send("POST", "/responses", house.apiKey, { models, input: "Hi", ...named })];
+  const answers = [send("POST", "/responses", installation.apiKey, { models, input: "Hi", ...named })];
   // Served requests cost more, and do more work, than refused ones.
   if (n % 25 === 0) {
     answers.push(
-      send("POST", "/responses", house.apiKey, {
+      send("POST", "/responses", installation.apiKey, {
         model: "sluice/echo",
         input: "Hi",
         trace: { [`t-${n}`]: n },
         ...named,
       }),
-      send("GET", `/end-users/user-${n}`, house.managementKey),
-      send("GET", `/nothing/${n}`, house.apiKey),
-      send("GET", `/models/author-${n}/slug/endpoints`, house.apiKey),
-      send("GET", `/keys/${n}`, house.managementKey),
+      send("GET", `/end-users/user-${n}`, installation.managementKey),
+      send("GET", `/nothing/${n}`, installation.apiKey),
+      send("GET", `/models/author-${n}/slug/endpoints`, installation.apiKey),
+      send("GET", `/keys/${n}`, installation.managementKey),
     );
   }
   for (const answer of await Promise.all(answers)) await answer.arrayBuffer();
@@ -52,7 +52,7 @@ async function invent(n: number): Promise<void> {
 
 /** Every series, by its name and labels. */
 async function series(): Promise<string[]> {
-  const own = samplesOf(await scrape(house)).filter(({ name }) => name.startsWith("sluice_"));
+  const own = samplesOf(await scrape(installation)).filter(({ name }) => name.startsWith("sluice_"));
   return own.map(({ name, labels }) => `${name} ${JSON.stringify(labels)}`).toSorted();
 }
 

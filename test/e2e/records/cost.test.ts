@@ -4,18 +4,18 @@
  */
 import { afterAll, beforeAll, expect, test } from "@jest/globals";
 import { dial } from "@sluice/proto/lib/rpc/dial.js";
-import { type House, startHouse } from "../../support/house.ts";
+import { type Installation, startInstallation } from "../../support/installation.ts";
 import { validateEvents, validateResponse } from "../../support/answers/published.ts";
 import { runTurn, turnRequest } from "../../support/answers/run-turn.ts";
 import { parseSse } from "../../support/answers/sse.ts";
 import { type Upstream, chatAnswer, chatChunk, startUpstream } from "../../support/providers/upstream.ts";
 
 let acme: Upstream;
-let house: House;
+let installation: Installation;
 
 beforeAll(async () => {
   acme = await startUpstream();
-  house = await startHouse({
+  installation = await startInstallation({
     config: `
 providers:
   - {id: acme, name: Acme, dialect: chat, base_url: "${acme.url}/v1"}
@@ -27,14 +27,14 @@ models:
   });
 });
 afterAll(async () => {
-  await house?.stop();
+  await installation?.stop();
   await acme?.stop();
 });
 
 const post = (body: object) =>
-  fetch(`${house.baseUrl}/responses`, {
+  fetch(`${installation.baseUrl}/responses`, {
     method: "POST",
-    headers: { authorization: `Bearer ${house.apiKey}`, "content-type": "application/json" },
+    headers: { authorization: `Bearer ${installation.apiKey}`, "content-type": "application/json" },
     body: JSON.stringify({ model: "acme/large", input: "Hi", ...body }),
   });
 
@@ -56,7 +56,7 @@ const usage = {
 
 /** The log line of the turn, once it is written. */
 const lineOf = async (requestId: string | null) =>
-  JSON.parse(await house.logged("inference-svc", `"request_id":"${requestId}"`, '"msg":"turn"')) as object;
+  JSON.parse(await installation.logged("inference-svc", `"request_id":"${requestId}"`, '"msg":"turn"')) as object;
 
 test("the cost of a response is in its usage", async () => {
   acme.script([chatAnswer({ role: "assistant", content: "Hi" }, "stop", { usage: figures })]);
@@ -128,15 +128,15 @@ test("the cost of a broken stream is in the failure, marked as estimated", async
 });
 
 test("the cost of a turn over gRPC is in its end, whole and broken", async () => {
-  const client = dial(`127.0.0.1:${house.ports.inference}`);
+  const client = dial(`127.0.0.1:${installation.ports.inference}`);
   try {
     const cost = { inputPicoUsd: 1_115_000_000n, outputPicoUsd: 200_000_000n, serverToolsPicoUsd: 0n };
     acme.script([chatAnswer({ role: "assistant", content: "Hi" }, "stop", { usage: figures })]);
-    const whole = runTurn(client, house.apiKey, turnRequest("acme/large", "Hi"));
+    const whole = runTurn(client, installation.apiKey, turnRequest("acme/large", "Hi"));
     await whole.over;
     expect(whole.batches.flat().at(-1)?.event).toMatchObject({ case: "end", value: { usage: { cost } } });
     const release = breakAfterward();
-    const broken = runTurn(client, house.apiKey, turnRequest("acme/large", "Hi", { stream: true }));
+    const broken = runTurn(client, installation.apiKey, turnRequest("acme/large", "Hi", { stream: true }));
     await broken.begun;
     release();
     await expect(broken.over).rejects.toThrow("Provider connection lost");

@@ -5,15 +5,15 @@ import { defaultWorkspaceId } from "@sluice/admin-svc/store/database.js";
 import { openDatabase, writeLimits } from "@sluice/admin-svc/store/postgres/postgres.js";
 import { hashKey } from "@sluice/proto/lib/ids/key.js";
 import { dial } from "@sluice/proto/lib/rpc/dial.js";
-import { type House, startHouse } from "../../support/house.ts";
+import { type Installation, startInstallation } from "../../support/installation.ts";
 import { eventually } from "../../support/processes.ts";
 import { faultOf, runTurn, turnRequest } from "../../support/answers/run-turn.ts";
 
 describe("with end_users.enforce", () => {
-  let house: House;
+  let installation: Installation;
   let client: Client;
   beforeAll(async () => {
-    house = await startHouse({
+    installation = await startInstallation({
       config: `
 providers:
   - {id: sluice, dialect: echo}
@@ -22,15 +22,15 @@ models:
 end_users: {enforce: true}
 `,
     });
-    client = dial(`127.0.0.1:${house.ports.inference}`);
+    client = dial(`127.0.0.1:${installation.ports.inference}`);
   });
   afterAll(async () => {
     client?.close();
-    await house?.stop();
+    await installation?.stop();
   });
 
   async function send(method: string, path: string, body: object | undefined, key: string) {
-    const answer = await fetch(`${house.baseUrl}${path}`, {
+    const answer = await fetch(`${installation.baseUrl}${path}`, {
       method,
       headers: { authorization: `Bearer ${key}`, "content-type": "application/json" },
       ...(body && { body: JSON.stringify(body) }),
@@ -38,10 +38,10 @@ end_users: {enforce: true}
     return { status: answer.status, body: (await answer.json()) as { key: string; error?: { message: string } } };
   }
 
-  const manage = (method: string, path: string, body?: object) => send(method, path, body, house.managementKey);
+  const manage = (method: string, path: string, body?: object) => send(method, path, body, installation.managementKey);
   const setActive = (user: string, isActive: boolean) =>
     manage("PATCH", `/end-users/${encodeURIComponent(user)}`, { is_active: isActive });
-  const ask = async (user: string | undefined, { key = house.apiKey, path = "/responses" } = {}) => {
+  const ask = async (user: string | undefined, { key = installation.apiKey, path = "/responses" } = {}) => {
     const body = { model: "sluice/echo", input: "Hello", ...(user !== undefined && { user }) };
     const answer = await send("POST", path, body, key);
     return [answer.status, answer.body.error?.message ?? undefined];
@@ -63,7 +63,7 @@ end_users: {enforce: true}
     await manage("POST", "/end-users", { user: "gone" });
     await setActive("gone", false);
     expect(await ask("gone", { path: "/responses/dry-run" })).toEqual([403, refusal]);
-    const direct = runTurn(client, house.apiKey, turnRequest("sluice/echo", "Hello", { user: "gone" }));
+    const direct = runTurn(client, installation.apiKey, turnRequest("sluice/echo", "Hello", { user: "gone" }));
     direct.begun.catch(() => {});
     expect(await faultOf(direct)).toMatchObject({ fault: { status: 403, message: refusal } });
     for (const user of [undefined, "GONE", "never registered"]) expect(await ask(user)).toEqual([200, undefined]);
@@ -81,15 +81,15 @@ end_users: {enforce: true}
   });
 
   test("a change on the command line is followed as well", async () => {
-    await house.admin("end-users", "create", "by-hand");
-    await house.admin("end-users", "deactivate", "by-hand");
+    await installation.admin("end-users", "create", "by-hand");
+    await installation.admin("end-users", "deactivate", "by-hand");
     await eventually(async () => (await ask("by-hand"))[0] === 403);
-    await house.admin("end-users", "activate", "by-hand");
+    await installation.admin("end-users", "activate", "by-hand");
     await eventually(async () => (await ask("by-hand"))[0] === 200);
   });
 
   test("more inactive end users than fit on one page are all known", async () => {
-    expect(await registerInactive(house, 2_500)).toBe(2_500);
+    expect(await registerInactive(installation, 2_500)).toBe(2_500);
     await manage("POST", "/end-users", { user: "turns the page" });
     await setActive("turns the page", false);
     for (const user of ["bulk 0001", "bulk 1250", "bulk 2500"]) expect(await ask(user)).toEqual([403, refusal]);
@@ -98,7 +98,7 @@ end_users: {enforce: true}
 });
 
 /** Registers inactive end users, `bulk 0001` and so on. @returns how many */
-async function registerInactive({ databaseUrl }: House, count: number): Promise<number> {
+async function registerInactive({ databaseUrl }: Installation, count: number): Promise<number> {
   const database = openDatabase(databaseUrl, writeLimits, () => {});
   const values = Array.from({ length: count }, (_, n) => ({
     workspace_id: defaultWorkspaceId,

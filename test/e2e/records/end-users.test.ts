@@ -1,6 +1,6 @@
 /** End users over HTTP, with running services: registration is a record without an effect. */
 import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
-import { type House, startHouse } from "../../support/house.ts";
+import { type Installation, startInstallation } from "../../support/installation.ts";
 
 interface EndUserJson {
   user: string;
@@ -15,14 +15,14 @@ interface Answer {
 }
 
 describe("end users", () => {
-  let house: House;
+  let installation: Installation;
   beforeAll(async () => {
-    house = await startHouse();
+    installation = await startInstallation();
   });
-  afterAll(() => house?.stop());
+  afterAll(() => installation?.stop());
 
-  async function manage(method: string, path: string, body?: unknown, key = house.managementKey) {
-    const response = await fetch(`${house.baseUrl}${path}`, {
+  async function manage(method: string, path: string, body?: unknown, key = installation.managementKey) {
+    const response = await fetch(`${installation.baseUrl}${path}`, {
       method,
       headers: { authorization: `Bearer ${key}`, "content-type": "application/json" },
       ...(body !== undefined && { body: typeof body === "string" ? body : JSON.stringify(body) }),
@@ -61,7 +61,7 @@ describe("end users", () => {
     await manage("DELETE", at("retired"));
     for (const user of ["retired", "never registered"]) {
       const body = { model: "sluice/echo", input: "Hello", user };
-      expect((await manage("POST", "/responses", body, house.apiKey)).status).toBe(200);
+      expect((await manage("POST", "/responses", body, installation.apiKey)).status).toBe(200);
     }
     expect(await found({ user: "never registered", include_inactive: "true" })).toEqual([]);
   });
@@ -127,7 +127,7 @@ describe("end users", () => {
       ["GET", "/end-users/x"],
       ["DELETE", "/end-users/x"],
     ] as const) {
-      expect((await manage(method, path, body, house.apiKey)).status).toBe(403);
+      expect((await manage(method, path, body, installation.apiKey)).status).toBe(403);
       expect((await manage(method, path, body, "x")).status).toBe(401);
     }
   });

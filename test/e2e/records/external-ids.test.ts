@@ -2,7 +2,7 @@
 import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
 import { hashKey } from "@sluice/proto/lib/ids/key.js";
 import { validate } from "../../support/answers/published.ts";
-import { type House, makeManager, startHouse } from "../../support/house.ts";
+import { type Installation, makeManager, startInstallation } from "../../support/installation.ts";
 
 interface Answer {
   readonly data: Readonly<Record<string, unknown>> & { readonly hash: string; readonly id: string };
@@ -12,18 +12,26 @@ interface Answer {
   readonly error?: { readonly message: string };
 }
 
-let house: House;
+let installation: Installation;
 let accountKey: string;
 
 beforeAll(async () => {
-  house = await startHouse();
-  const { stdout } = await house.admin("keys", "create", "--management", "--account", "--name", "account", "--json");
+  installation = await startInstallation();
+  const { stdout } = await installation.admin(
+    "keys",
+    "create",
+    "--management",
+    "--account",
+    "--name",
+    "account",
+    "--json",
+  );
   accountKey = (JSON.parse(stdout) as { readonly key: string }).key;
 });
-afterAll(() => house?.stop());
+afterAll(() => installation?.stop());
 
-async function send(method: string, path: string, body?: object, key = house.managementKey) {
-  const response = await fetch(`${house.baseUrl}${path}`, {
+async function send(method: string, path: string, body?: object, key = installation.managementKey) {
+  const response = await fetch(`${installation.baseUrl}${path}`, {
     method,
     headers: { authorization: `Bearer ${key}`, "content-type": "application/json" },
     ...(body && { body: JSON.stringify(body) }),
@@ -80,9 +88,11 @@ describe("a key", () => {
   });
 
   test("of another workspace has separate ids", async () => {
-    await house.admin("workspaces", "create", "--name", "elsewhere");
+    await installation.admin("workspaces", "create", "--name", "elsewhere");
     const options = ["--management", "--name", "x", "--workspace", "elsewhere", "--json"];
-    const { key } = JSON.parse((await house.admin("keys", "create", ...options)).stdout) as { readonly key: string };
+    const { key } = JSON.parse((await installation.admin("keys", "create", ...options)).stdout) as {
+      readonly key: string;
+    };
     const ours = (await put("keys", "shared", { name: "ours" })).body;
     const theirs = (await put("keys", "shared", { name: "theirs" }, key)).body;
     expect([theirs.created, theirs.data.hash === ours.data.hash]).toEqual([true, false]);
@@ -117,7 +127,7 @@ describe("a workspace", () => {
     expect(again).toMatchObject({ created: false, data: { id: made.data.id, limit: null } });
     expect((await put("workspaces", "other", { name: "research" }, accountKey)).status).toBe(409);
     expect((await put("workspaces", "other", { name: "later" }, accountKey)).body.created).toBe(true);
-    const ordinary = await makeManager(house);
+    const ordinary = await makeManager(installation);
     expect((await put("workspaces", "research", { name: "research" }, ordinary)).status).toBe(403);
   });
 });
@@ -158,7 +168,7 @@ describe.each<[string, object, string]>([
     expect(made.body.data).toMatchObject({ external_id: "same" });
     const target = String(made.body.data[name]);
     const workspace = noun === "workspaces" ? ["--workspace", "same"] : [];
-    const { stdout } = await house.admin("audit", "list", "--target", target, ...workspace, "--json");
+    const { stdout } = await installation.admin("audit", "list", "--target", target, ...workspace, "--json");
     expect(JSON.parse(stdout)).toEqual([expect.objectContaining({ action: `${noun}.create` })]);
     expect((await put(noun, "same", { ...body, name: "other" }, accountKey)).body.changed).toBe(true);
   });
@@ -170,7 +180,7 @@ test.each(["keys", "guardrails", "workspaces"])("an external id without a record
 });
 
 test("a workspace is read by an external id only with a key of the account", async () => {
-  const ordinary = await makeManager(house);
+  const ordinary = await makeManager(installation);
   expect((await send("GET", "/workspaces/by-external-id/research", undefined, ordinary)).status).toBe(403);
 });
 
@@ -185,9 +195,9 @@ test("a rotated key is found by the external id, a deleted one no more", async (
 test("the audit log has each change", async () => {
   const { data } = (await put("keys", "audited", { name: "before" })).body;
   await put("keys", "audited", { name: "after" });
-  const { stdout } = await house.admin("audit", "list", "--target", data.hash, "--json");
+  const { stdout } = await installation.admin("audit", "list", "--target", data.hash, "--json");
   expect(JSON.parse(stdout)).toMatchObject([
     { action: "keys.update", before: { name: "before" }, after: { name: "after" } },
-    { action: "keys.create", actor: hashKey(house.managementKey) },
+    { action: "keys.create", actor: hashKey(installation.managementKey) },
   ]);
 });

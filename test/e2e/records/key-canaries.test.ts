@@ -4,23 +4,23 @@ import { join } from "node:path";
 import { afterAll, beforeAll, expect, test } from "@jest/globals";
 import { KeyKind, mintKey } from "@sluice/proto/lib/ids/key.js";
 import pg from "pg";
-import { type House, startHouse } from "../../support/house.ts";
+import { type Installation, startInstallation } from "../../support/installation.ts";
 
 const serviceToken = "canary-service-token-0123456789abcdef";
 const secret = "canary-secret-0123456789abcdef0123456";
-let house: House;
+let installation: Installation;
 
 beforeAll(async () => {
-  house = await startHouse({
+  installation = await startInstallation({
     environment: { SLUICE_SERVICE_TOKEN: serviceToken, SLUICE_SECRET: secret, SLUICE_LOG_LEVEL: "trace" },
   });
 });
-afterAll(() => house?.stop());
+afterAll(() => installation?.stop());
 
 const answers: string[] = [];
 
-async function send(method: string, path: string, body?: unknown, key = house.managementKey): Promise<string> {
-  const answer = await fetch(`${house.baseUrl}${path}`, {
+async function send(method: string, path: string, body?: unknown, key = installation.managementKey): Promise<string> {
+  const answer = await fetch(`${installation.baseUrl}${path}`, {
     method,
     headers: { authorization: `Bearer ${key}`, "content-type": "application/json" },
     ...(body !== undefined && { body: typeof body === "string" ? body : JSON.stringify(body) }),
@@ -53,24 +53,28 @@ test("keys, tokens and passwords appear only in their proper place", async () =>
   await quietly("PATCH", `/keys/${made.key}`, { disabled: true });
   await quietly("GET", `/guardrails/${forged}`);
   await quietly("POST", "/guardrails", { name: "g", [forged]: 1 });
-  const { stdout } = await house.admin("keys", "rotate", hash, "--json");
+  const { stdout } = await installation.admin("keys", "rotate", hash, "--json");
   const { key: rotated } = JSON.parse(stdout) as { key: string };
   await quietly("DELETE", `/keys/${hash}`);
-  const password = new URL(house.databaseUrl).password;
+  const password = new URL(installation.databaseUrl).password;
   // The middle: the ends are the visible label of a key.
   const middle = (key: string) => key.slice(12, -6);
-  const secrets = [made.key, rotated, house.managementKey, house.apiKey, forged].map(middle);
+  const secrets = [made.key, rotated, installation.managementKey, installation.apiKey, forged].map(middle);
   const canaries = [...secrets, serviceToken, secret, ...(password === "" ? [] : [password])];
 
-  const ports = [house.ports.gateway_health, house.ports.inference_health, house.ports.admin_health];
+  const ports = [
+    installation.ports.gateway_health,
+    installation.ports.inference_health,
+    installation.ports.admin_health,
+  ];
   const metrics = await Promise.all(
     ports.map(async (port) => (await fetch(`http://127.0.0.1:${port}/metrics`)).text()),
   );
   const places = {
-    logs: await house.allLogged(),
+    logs: await installation.allLogged(),
     metrics: metrics.join("\n"),
     database: await everyRow(),
-    files: filesOf(house.dataDir),
+    files: filesOf(installation.dataDir),
   };
   expect(places.database).toContain("renamed");
   for (const [place, text] of Object.entries(places)) {
@@ -82,7 +86,7 @@ test("keys, tokens and passwords appear only in their proper place", async () =>
 
 /** Rows of every table, the audit log included. */
 async function everyRow(): Promise<string> {
-  const client = new pg.Client({ connectionString: house.databaseUrl });
+  const client = new pg.Client({ connectionString: installation.databaseUrl });
   await client.connect();
   try {
     const tables = await client.query<{ name: string }>(

@@ -5,7 +5,7 @@ import { afterAll, beforeAll, expect, test } from "@jest/globals";
 import { KeyService } from "@sluice/proto/gen/sluice/admin/v1/key_service_pb.js";
 import { hashKey } from "@sluice/proto/lib/ids/key.js";
 import { call, dial } from "@sluice/proto/lib/rpc/dial.js";
-import { type House, startHouse } from "../../support/house.ts";
+import { type Installation, startInstallation } from "../../support/installation.ts";
 
 interface KeyAnswer {
   readonly data: { readonly hash: string; readonly name: string; readonly expires_at: string | null };
@@ -13,11 +13,11 @@ interface KeyAnswer {
   readonly error: { readonly message: string };
 }
 
-let house: House;
+let installation: Installation;
 let guardrail: string;
 
-async function send(method: string, path: string, body: unknown, key = house.managementKey) {
-  const response = await fetch(`${house.baseUrl}${path}`, {
+async function send(method: string, path: string, body: unknown, key = installation.managementKey) {
+  const response = await fetch(`${installation.baseUrl}${path}`, {
     method,
     headers: { authorization: `Bearer ${key}`, "content-type": "application/json" },
     body: JSON.stringify(body),
@@ -39,12 +39,12 @@ async function makeGuarded() {
 }
 
 beforeAll(async () => {
-  house = await startHouse();
+  installation = await startInstallation();
   const filters = [{ pattern: "secret", action: "block" }];
   const { body } = await send("POST", "/guardrails", { name: "no-secrets", content_filters: filters });
   guardrail = (body.data as unknown as { readonly id: string }).id;
 });
-afterAll(() => house?.stop());
+afterAll(() => installation?.stop());
 
 test("without an overlap the old key is refused on the next request", async () => {
   const old = await makeGuarded();
@@ -64,8 +64,8 @@ test("during the overlap both keys work under the guardrail, and then only the n
     [200, 403],
     [200, 403],
   ]);
-  const shown = await fetch(`${house.baseUrl}${old.path}`, {
-    headers: { authorization: `Bearer ${house.managementKey}` },
+  const shown = await fetch(`${installation.baseUrl}${old.path}`, {
+    headers: { authorization: `Bearer ${installation.managementKey}` },
   });
   const { data } = (await shown.json()) as KeyAnswer;
   const expiry = Date.parse(data.expires_at ?? "");
@@ -89,15 +89,15 @@ test.each<[unknown, string]>([
 test("an unknown key, a management key and an inference key as the caller are refused", async () => {
   const old = await makeGuarded();
   expect((await send("POST", `/keys/${"0".repeat(64)}/rotate`, {})).status).toBe(404);
-  expect((await send("POST", `/keys/${hashKey(house.managementKey)}/rotate`, {})).status).toBe(404);
+  expect((await send("POST", `/keys/${hashKey(installation.managementKey)}/rotate`, {})).status).toBe(404);
   expect((await send("POST", `${old.path}/rotate`, {}, old.key)).status).toBe(403);
 });
 
 test("gRPC rotates alike", async () => {
   const old = await makeGuarded();
-  const client = dial(`127.0.0.1:${house.ports.admin}`);
+  const client = dial(`127.0.0.1:${installation.ports.admin}`);
   const metadata = new Metadata();
-  metadata.set("authorization", `Bearer ${house.managementKey}`);
+  metadata.set("authorization", `Bearer ${installation.managementKey}`);
   const rotate = (overlapSeconds: number) => {
     const input = create(KeyService.method.rotateKey.input, { keyHash: old.hash, overlapSeconds });
     return call(client, KeyService.method.rotateKey, input, metadata, 10_000);
@@ -117,8 +117,10 @@ test("gRPC rotates alike", async () => {
 
 test("the command line rotates alike", async () => {
   const old = await makeGuarded();
-  await expect(house.admin("keys", "rotate", old.hash, "--overlap-seconds", "many")).rejects.toThrow("overlap_seconds");
-  const { stdout } = await house.admin("keys", "rotate", old.hash, "--overlap-seconds", "600", "--json");
+  await expect(installation.admin("keys", "rotate", old.hash, "--overlap-seconds", "many")).rejects.toThrow(
+    "overlap_seconds",
+  );
+  const { stdout } = await installation.admin("keys", "rotate", old.hash, "--overlap-seconds", "600", "--json");
   const { key } = JSON.parse(stdout) as { readonly key: string };
   expect([await statuses(old.key), await statuses(key)]).toEqual([
     [200, 403],

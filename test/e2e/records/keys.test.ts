@@ -3,7 +3,7 @@ import { readFileSync, readdirSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
 import { hashKey } from "@sluice/proto/lib/ids/key.js";
-import { type House, startHouse } from "../../support/house.ts";
+import { type Installation, startInstallation } from "../../support/installation.ts";
 
 interface KeyJson {
   hash: string;
@@ -22,14 +22,14 @@ interface Answer {
 }
 
 describe("keys", () => {
-  let house: House;
+  let installation: Installation;
   beforeAll(async () => {
-    house = await startHouse();
+    installation = await startInstallation();
   });
-  afterAll(() => house?.stop());
+  afterAll(() => installation?.stop());
 
-  async function manage(method: string, path: string, body?: unknown, key = house.managementKey) {
-    const response = await fetch(`${house.baseUrl}${path}`, {
+  async function manage(method: string, path: string, body?: unknown, key = installation.managementKey) {
+    const response = await fetch(`${installation.baseUrl}${path}`, {
       method,
       headers: { authorization: `Bearer ${key}`, "content-type": "application/json" },
       ...(body !== undefined && { body: typeof body === "string" ? body : JSON.stringify(body) }),
@@ -72,9 +72,10 @@ describe("keys", () => {
     expect(await turn(body.key)).toBe(200);
     const shown = await manage("GET", `/keys/${body.data.hash}`);
     expect(shown.body).toEqual({ data: body.data });
-    const logs = readdirSync(join(house.dataDir, "logs"));
+    const logs = readdirSync(join(installation.dataDir, "logs"));
     expect(logs).toEqual(expect.arrayContaining(["admin-svc.log", "gateway.log"]));
-    for (const log of logs) expect(readFileSync(join(house.dataDir, "logs", log), "utf8")).not.toContain(body.key);
+    for (const log of logs)
+      expect(readFileSync(join(installation.dataDir, "logs", log), "utf8")).not.toContain(body.key);
   });
 
   test("disabled, enabled, deleted: each is in force on the very next request", async () => {

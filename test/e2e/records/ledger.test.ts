@@ -3,7 +3,7 @@ import { afterAll, beforeAll, beforeEach, describe, expect, test } from "@jest/g
 import { dial } from "@sluice/proto/lib/rpc/dial.js";
 import pg from "pg";
 import { type Generation, fetchGeneration } from "../../support/providers/generation.ts";
-import { type House, startHouse } from "../../support/house.ts";
+import { type Installation, startInstallation } from "../../support/installation.ts";
 import { eventually } from "../../support/processes.ts";
 import { validate } from "../../support/answers/published.ts";
 import { runTurn, turnRequest } from "../../support/answers/run-turn.ts";
@@ -11,13 +11,13 @@ import { type Upstream, chatAnswer, chatChunk, chatStream, startUpstream } from 
 
 let first: Upstream;
 let second: Upstream;
-let house: House;
+let installation: Installation;
 let database: pg.Client;
 
 beforeAll(async () => {
   first = await startUpstream();
   second = await startUpstream();
-  house = await startHouse({
+  installation = await startInstallation({
     config: `
 providers:
   - {id: first, dialect: chat, base_url: "${first.url}/v1"}
@@ -30,20 +30,20 @@ models:
   - {id: acme/lone, endpoints: [{provider: first}]}
 `,
   });
-  database = new pg.Client({ connectionString: house.databaseUrl });
+  database = new pg.Client({ connectionString: installation.databaseUrl });
   await database.connect();
 });
 afterAll(async () => {
   await database?.end();
-  await house?.stop();
+  await installation?.stop();
   await first?.stop();
   await second?.stop();
 });
 
 const ask = (body: object, signal?: AbortSignal) =>
-  fetch(`${house.baseUrl}/responses`, {
+  fetch(`${installation.baseUrl}/responses`, {
     method: "POST",
-    headers: { authorization: `Bearer ${house.apiKey}`, "content-type": "application/json" },
+    headers: { authorization: `Bearer ${installation.apiKey}`, "content-type": "application/json" },
     body: JSON.stringify({ model: "acme/large", provider: { order: ["first", "second"] }, input: "Hi", ...body }),
     ...(signal && { signal }),
   });
@@ -97,7 +97,7 @@ test("an answer is on record under its generation id", async () => {
 });
 
 test("a turn over gRPC is on record, under any request id of the caller", async () => {
-  const client = dial(`127.0.0.1:${house.ports.inference}`);
+  const client = dial(`127.0.0.1:${installation.ports.inference}`);
   try {
     for (const [sessionId, name] of [
       ["named", "order-1"],
@@ -107,7 +107,7 @@ test("a turn over gRPC is on record, under any request id of the caller", async 
     ] as const) {
       first.script([chatAnswer({ role: "assistant", content: "Hi" }, "stop", { usage: figures })]);
       const request = turnRequest("acme/lone", "Hi", { sessionId });
-      await runTurn(client, house.apiKey, request, 60_000, { "x-request-id": name }).over;
+      await runTurn(client, installation.apiKey, request, 60_000, { "x-request-id": name }).over;
       const [record] = await recordsOf(sessionId, 1);
       expect(record?.["request_id"]).toMatch(name === "order-1" ? /^order-1$/ : /^req_[0-9A-Za-z]{22}$/);
     }
@@ -155,12 +155,12 @@ describe("a leaving client", () => {
 });
 
 describe("the records of calls", () => {
-  const get = (path: string, key = house.apiKey) =>
-    fetch(`${house.baseUrl}${path}`, { headers: { authorization: `Bearer ${key}` } });
+  const get = (path: string, key = installation.apiKey) =>
+    fetch(`${installation.baseUrl}${path}`, { headers: { authorization: `Bearer ${key}` } });
 
   /** The answer, read once the record is there. */
   async function generation(response: Response, key: string): Promise<Generation> {
-    const data = await fetchGeneration(house, response, { key });
+    const data = await fetchGeneration(installation, response, { key });
     expect(validate("GenerationAnswer", { data })).toEqual([]);
     return data;
   }
@@ -170,7 +170,7 @@ describe("the records of calls", () => {
     second.script([chatAnswer({ role: "assistant", content: "Hi" }, "stop", { usage: figures })]);
     const answer = await ask({ session_id: "shown", user: "u-2" });
     const id = answer.headers.get("x-generation-id");
-    for (const key of [house.apiKey, house.managementKey]) {
+    for (const key of [installation.apiKey, installation.managementKey]) {
       expect(await generation(answer, key)).toMatchObject({
         id,
         model: "acme/large",
@@ -187,11 +187,11 @@ describe("the records of calls", () => {
         ],
       });
     }
-    const { latency, generation_time: last, finish_reason: reason } = await generation(answer, house.apiKey);
+    const { latency, generation_time: last, finish_reason: reason } = await generation(answer, installation.apiKey);
     expect(reason).toBe("stop");
     expect(latency).toBeGreaterThanOrEqual(0);
     expect(Number.isInteger(latency) && Number.isInteger(last)).toBe(true);
-    const { stdout } = await house.admin("keys", "create", "--name", "stranger", "--json");
+    const { stdout } = await installation.admin("keys", "create", "--name", "stranger", "--json");
     expect((await get(`/generation?id=${id}`, (JSON.parse(stdout) as { key: string }).key)).status).toBe(404);
   });
 
@@ -206,7 +206,7 @@ describe("the records of calls", () => {
     while (!text.includes("output_text.delta")) text += Buffer.from((await reader.read()).value ?? []).toString();
     seen();
     while (!(await reader.read()).done);
-    const { latency, generation_time: whole, finish_reason: reason } = await generation(answer, house.apiKey);
+    const { latency, generation_time: whole, finish_reason: reason } = await generation(answer, installation.apiKey);
     expect([reason, Number(whole) - Number(latency) >= 290]).toEqual(["stop", true]);
   });
 
@@ -218,13 +218,13 @@ describe("the records of calls", () => {
   ])("show the end reason of an answer: %s", async (reason, message, said) => {
     first.script([chatAnswer(message, said, { usage: figures })]);
     const answer = await ask({ tools: [{ type: "function", name: "look", parameters: { type: "object" } }] });
-    expect(await generation(answer, house.apiKey)).toMatchObject({ finish_reason: reason });
+    expect(await generation(answer, installation.apiKey)).toMatchObject({ finish_reason: reason });
   });
 
   test("show neither for a call without output", async () => {
     first.script([{ status: 400, chunks: [{ json: { error: { message: "no" } } }] }]);
     const answer = await ask({ model: "acme/lone" });
-    expect(await generation(answer, house.apiKey)).toMatchObject({ latency: null, finish_reason: null });
+    expect(await generation(answer, installation.apiKey)).toMatchObject({ latency: null, finish_reason: null });
   });
 
   test("show the usage, by day, model and provider", async () => {
@@ -232,7 +232,7 @@ describe("the records of calls", () => {
     await ask({ session_id: "summed" });
     await recordsOf("summed", 1);
     const today = new Date().toISOString().slice(0, 10);
-    const answer = await get(`/activity?date=${today}`, house.managementKey);
+    const answer = await get(`/activity?date=${today}`, installation.managementKey);
     const body = (await answer.json()) as { data: Record<string, unknown>[] };
     expect(validate("ActivityAnswer", body)).toEqual([]);
     const { rows } = await database.query<Record<string, string>>(
@@ -257,7 +257,7 @@ describe("the records of calls", () => {
   test("show each operation apart on request", async () => {
     await ask({ session_id: "operations" });
     await recordsOf("operations", 1);
-    const answer = await get("/activity?group_by=operation", house.managementKey);
+    const answer = await get("/activity?group_by=operation", installation.managementKey);
     const body = (await answer.json()) as { data: Record<string, unknown>[] };
     expect(validate("ActivityAnswer", body)).toEqual([]);
     expect(new Set(body.data.map(({ operation }) => operation))).toEqual(new Set(["turn"]));
@@ -266,15 +266,15 @@ describe("the records of calls", () => {
   test("show each format of clients apart on request, and a single format", async () => {
     first.script([chatAnswer({ role: "assistant", content: "Hi" }, "stop", { usage: figures })]);
     const body = { model: "acme/large", messages: [{ role: "user", content: "Hi" }], session_id: "spoken" };
-    const answer = await fetch(`${house.baseUrl}/chat/completions`, {
+    const answer = await fetch(`${installation.baseUrl}/chat/completions`, {
       method: "POST",
-      headers: { authorization: `Bearer ${house.apiKey}`, "content-type": "application/json" },
+      headers: { authorization: `Bearer ${installation.apiKey}`, "content-type": "application/json" },
       body: JSON.stringify(body),
     });
     expect(answer.status).toBe(200);
     await recordsOf("spoken", 1);
     const sums = async (query: string) => {
-      const shown = (await (await get(`/activity?${query}`, house.managementKey)).json()) as {
+      const shown = (await (await get(`/activity?${query}`, installation.managementKey)).json()) as {
         data: Record<string, unknown>[];
       };
       expect(validate("ActivityAnswer", shown)).toEqual([]);
@@ -286,7 +286,7 @@ describe("the records of calls", () => {
     expect(chat).toMatchObject({ model: "acme/large", requests: 1, attempts: 1 });
     expect(chat).not.toHaveProperty("door");
     expect(await sums("door=embeddings")).toEqual([]);
-    const { stdout } = await house.admin("usage", "show", "--by", "door", "--json");
+    const { stdout } = await installation.admin("usage", "show", "--by", "door", "--json");
     expect((JSON.parse(stdout) as { door: string }[]).map(({ door }) => door)).toEqual(["chat", "responses"]);
   });
 
@@ -299,7 +299,7 @@ describe("the records of calls", () => {
     ["/activity?date=today", 400, "date: must be a day, such as 2026-11-21"],
     ["/activity?day=2026-11-21", 400, "day: unknown field"],
   ])("are refused: %s is %i", async (path, status, message) => {
-    const answer = await get(path, house.managementKey);
+    const answer = await get(path, installation.managementKey);
     expect([answer.status, ((await answer.json()) as { error: { message: string } }).error.message]).toEqual([
       status,
       message,

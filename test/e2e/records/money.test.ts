@@ -1,19 +1,19 @@
 /** Keys with a budget never cause more provider usage than the limit, for any requests and abandoned calls of clients. */
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "@jest/globals";
 import pg from "pg";
-import { type House, startHouse } from "../../support/house.ts";
+import { type Installation, startInstallation } from "../../support/installation.ts";
 import { eventually } from "../../support/processes.ts";
 import { type Reply, type Upstream, chatAnswer, chatChunk, startUpstream } from "../../support/providers/upstream.ts";
 
 let acme: Upstream;
 let judge: Upstream;
-let house: House;
+let installation: Installation;
 let database: pg.Client;
 
 beforeAll(async () => {
   acme = await startUpstream();
   judge = await startUpstream();
-  house = await startHouse({
+  installation = await startInstallation({
     config: `
 providers:
   - {id: acme, dialect: chat, base_url: "${acme.url}/v1"}
@@ -31,12 +31,12 @@ internal_models:
 limits: {streams_per_key: 5000}
 `,
   });
-  database = new pg.Client({ connectionString: house.databaseUrl });
+  database = new pg.Client({ connectionString: installation.databaseUrl });
   await database.connect();
 });
 afterAll(async () => {
   await database?.end();
-  await house?.stop();
+  await installation?.stop();
   await Promise.all([acme?.stop(), judge?.stop()]);
 });
 beforeEach(() => acme.script([counted("Hi", 10, 1)]));
@@ -48,9 +48,9 @@ const counted = (content: string, prompt: number, completion: number): Reply =>
   });
 
 async function newKey(limit: number): Promise<{ readonly key: string; readonly hash: string }> {
-  const answer = await fetch(`${house.baseUrl}/keys`, {
+  const answer = await fetch(`${installation.baseUrl}/keys`, {
     method: "POST",
-    headers: { authorization: `Bearer ${house.managementKey}`, "content-type": "application/json" },
+    headers: { authorization: `Bearer ${installation.managementKey}`, "content-type": "application/json" },
     body: JSON.stringify({ name: "budgeted", limit }),
   });
   const { key, data } = (await answer.json()) as { key: string; data: { hash: string } };
@@ -58,7 +58,7 @@ async function newKey(limit: number): Promise<{ readonly key: string; readonly h
 }
 
 const ask = (key: string, body: object, signal?: AbortSignal) =>
-  fetch(`${house.baseUrl}/responses`, {
+  fetch(`${installation.baseUrl}/responses`, {
     method: "POST",
     headers: { authorization: `Bearer ${key}`, "content-type": "application/json" },
     body: JSON.stringify({ model: "acme/reader", input: "Hi", ...body }),
@@ -136,7 +136,7 @@ describe("a request is refused if its worst case does not fit", () => {
     expect(acme.requests.at(-1)?.json["max_tokens"]).toBe(4_096);
     await ask(key, { max_output_tokens: 77 });
     expect(acme.requests.at(-1)?.json["max_tokens"]).toBe(77);
-    await ask(house.apiKey, {});
+    await ask(installation.apiKey, {});
     expect(acme.requests.at(-1)?.json).not.toHaveProperty("max_tokens");
   });
 });
@@ -182,7 +182,7 @@ describe("a sent request is paid for", () => {
     for (let text = ""; !text.includes("!"); ) {
       text += Buffer.from((await reader?.read())?.value ?? []).toString();
     }
-    process.kill(house.pids()["inference-svc"] as number, "SIGKILL");
+    process.kill(installation.pids()["inference-svc"] as number, "SIGKILL");
     await reader?.cancel().catch(() => {});
     await eventually(async () => (await rowsOf(hash)).length === 1 && (await heldOf(hash)) === 0);
     const [row] = await rowsOf(hash);
@@ -190,7 +190,7 @@ describe("a sent request is paid for", () => {
     expect(Number(row?.input_tokens)).toBeGreaterThan(900);
     expect(Number(row?.output_tokens)).toBeGreaterThanOrEqual(200);
     acme.script([counted("Hi", 10, 1)]);
-    await eventually(async () => (await ask(house.apiKey, { model: "acme/flat" })).status === 200);
+    await eventually(async () => (await ask(installation.apiKey, { model: "acme/flat" })).status === 200);
   });
 });
 
@@ -229,8 +229,8 @@ test("a budget's refusal is no failure of a provider in the log", async () => {
   const answer = await ask(key, {});
   expect(answer.status).toBe(402);
   const id = answer.headers.get("x-request-id") as string;
-  await house.logged("inference-svc", id, '"msg":"turn"');
-  const lines = house.logs("inference-svc").split("\n");
+  await installation.logged("inference-svc", id, '"msg":"turn"');
+  const lines = installation.logs("inference-svc").split("\n");
   const ofIt = lines.filter((line) => line.includes(id));
   expect(ofIt.filter((line) => line.includes("attempt failed") || line.includes('"provider"'))).toEqual([]);
 });

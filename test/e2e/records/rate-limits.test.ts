@@ -6,7 +6,7 @@ import { InferenceService } from "@sluice/proto/gen/sluice/inference/v1/inferenc
 import { KeyKind, mintKey } from "@sluice/proto/lib/ids/key.js";
 import { call, dial } from "@sluice/proto/lib/rpc/dial.js";
 import { DatabaseLink } from "../../support/database-link.ts";
-import { type House, startHouse } from "../../support/house.ts";
+import { type Installation, startInstallation } from "../../support/installation.ts";
 import { eventually } from "../../support/processes.ts";
 import { validateError } from "../../support/answers/published.ts";
 import { describeWithRedis, redisUrl } from "../../support/redis.ts";
@@ -19,17 +19,17 @@ models:
   - {id: sluice/echo, endpoints: [{provider: sluice}]}
 `;
 
-async function newKey(house: House, settings: object): Promise<string> {
-  const answer = await fetch(`${house.baseUrl}/keys`, {
+async function newKey(installation: Installation, settings: object): Promise<string> {
+  const answer = await fetch(`${installation.baseUrl}/keys`, {
     method: "POST",
-    headers: { authorization: `Bearer ${house.managementKey}`, "content-type": "application/json" },
+    headers: { authorization: `Bearer ${installation.managementKey}`, "content-type": "application/json" },
     body: JSON.stringify({ name: "limited", ...settings }),
   });
   return ((await answer.json()) as { key: string }).key;
 }
 
-const ask = (house: House, key: string, body: object = {}, path = "/responses") =>
-  fetch(`${house.baseUrl}${path}`, {
+const ask = (installation: Installation, key: string, body: object = {}, path = "/responses") =>
+  fetch(`${installation.baseUrl}${path}`, {
     method: "POST",
     headers: { authorization: `Bearer ${key}`, "content-type": "application/json" },
     body: JSON.stringify({ model: "sluice/echo", input: "Hi", ...body }),
@@ -37,27 +37,27 @@ const ask = (house: House, key: string, body: object = {}, path = "/responses") 
 
 const limitHeaders = ({ headers }: Response) => [...headers.keys()].filter((name) => name.startsWith("x-ratelimit-"));
 
-async function figure({ ports }: House, name: string, port = ports.gateway_health): Promise<number> {
+async function figure({ ports }: Installation, name: string, port = ports.gateway_health): Promise<number> {
   const text = await (await fetch(`http://127.0.0.1:${port}/metrics`)).text();
   return Number(new RegExp(`^${name}\\{[^}]*\\} (\\S+)$`, "m").exec(text)?.[1] ?? Number.NaN);
 }
 
 describe("a key with limits", () => {
-  let house: House;
+  let installation: Installation;
   beforeAll(async () => {
-    house = await startHouse({ config });
+    installation = await startInstallation({ config });
   });
-  afterAll(() => house?.stop());
+  afterAll(() => installation?.stop());
 
   test("gets its remainder with every answer, and is 429 at n + 1", async () => {
-    const key = await newKey(house, { requests_per_minute: 4, tokens_per_minute: 100_000 });
+    const key = await newKey(installation, { requests_per_minute: 4, tokens_per_minute: 100_000 });
     const answers = [
-      await ask(house, key),
-      await ask(house, key, { stream: true }),
-      await ask(house, key, { temperature: 9 }),
-      await ask(house, key, {}, "/responses/dry-run"),
-      await ask(house, key),
-      await ask(house, key, { stream: true }),
+      await ask(installation, key),
+      await ask(installation, key, { stream: true }),
+      await ask(installation, key, { temperature: 9 }),
+      await ask(installation, key, {}, "/responses/dry-run"),
+      await ask(installation, key),
+      await ask(installation, key, { stream: true }),
     ];
     expect(answers.map((answer) => answer.status)).toEqual([200, 200, 400, 200, 429, 429]);
     const left = answers.map(({ headers }) => headers.get("x-ratelimit-remaining-requests"));
@@ -81,11 +81,11 @@ describe("a key with limits", () => {
 
   test("uses up its tokens, whether they stream or not", async () => {
     for (const stream of [false, true]) {
-      const key = await newKey(house, { tokens_per_minute: 3 });
-      const first = await ask(house, key, { stream });
+      const key = await newKey(installation, { tokens_per_minute: 3 });
+      const first = await ask(installation, key, { stream });
       await first.text();
       expect([first.status, first.headers.get("x-ratelimit-remaining-tokens")]).toEqual([200, "3"]);
-      const second = await ask(house, key, { stream });
+      const second = await ask(installation, key, { stream });
       expect([second.status, second.headers.get("x-ratelimit-remaining-tokens")]).toEqual([429, "0"]);
       expect(((await second.json()) as { error: { message: string } }).error.message).toContain("3 tokens a minute");
     }
@@ -94,9 +94,9 @@ describe("a key with limits", () => {
   test.each(["/models", "/models/count", "/models/sluice/echo", "/models/sluice/echo/endpoints", "/providers", "/key"])(
     "GET %s counts as a request",
     async (path) => {
-      const key = await newKey(house, { requests_per_minute: 2 });
-      const read = () => fetch(`${house.baseUrl}${path}`, { headers: { authorization: `Bearer ${key}` } });
-      const answers = [await read(), await read(), await read(), await ask(house, key)];
+      const key = await newKey(installation, { requests_per_minute: 2 });
+      const read = () => fetch(`${installation.baseUrl}${path}`, { headers: { authorization: `Bearer ${key}` } });
+      const answers = [await read(), await read(), await read(), await ask(installation, key)];
       expect(answers.map((answer) => answer.status)).toEqual([200, 200, 429, 429]);
       const left = answers.map(({ headers }) => headers.get("x-ratelimit-remaining-requests"));
       expect(left).toEqual(["1", "0", "0", "0"]);
@@ -104,17 +104,18 @@ describe("a key with limits", () => {
   );
 
   test("may read without tokens, and a management key has no limit", async () => {
-    const key = await newKey(house, { requests_per_minute: 100, tokens_per_minute: 1 });
-    await (await ask(house, key)).text();
-    const list = (as: string) => fetch(`${house.baseUrl}/models`, { headers: { authorization: `Bearer ${as}` } });
-    expect([(await ask(house, key)).status, (await list(key)).status]).toEqual([429, 200]);
-    const answer = await list(house.managementKey);
+    const key = await newKey(installation, { requests_per_minute: 100, tokens_per_minute: 1 });
+    await (await ask(installation, key)).text();
+    const list = (as: string) =>
+      fetch(`${installation.baseUrl}/models`, { headers: { authorization: `Bearer ${as}` } });
+    expect([(await ask(installation, key)).status, (await list(key)).status]).toEqual([429, 200]);
+    const answer = await list(installation.managementKey);
     expect([answer.status, limitHeaders(answer)]).toEqual([200, []]);
   });
 
   test("counts lists over gRPC, too", async () => {
-    const key = await newKey(house, { requests_per_minute: 2 });
-    const client = dial(`127.0.0.1:${house.ports.inference}`);
+    const key = await newKey(installation, { requests_per_minute: 2 });
+    const client = dial(`127.0.0.1:${installation.ports.inference}`);
     const metadata = new Metadata();
     metadata.set("authorization", `Bearer ${key}`);
     const { listModels } = InferenceService.method;
@@ -128,29 +129,29 @@ describe("a key with limits", () => {
   });
 
   test("has changed limits from the very next request on", async () => {
-    const key = await newKey(house, { requests_per_minute: 1 });
-    const current = await fetch(`${house.baseUrl}/key`, { headers: { authorization: `Bearer ${key}` } });
+    const key = await newKey(installation, { requests_per_minute: 1 });
+    const current = await fetch(`${installation.baseUrl}/key`, { headers: { authorization: `Bearer ${key}` } });
     expect((await current.json()) as object).toMatchObject({
       data: { requests_per_minute: 1, tokens_per_minute: null },
     });
-    expect((await ask(house, key)).status).toBe(429);
-    const listed = await fetch(`${house.baseUrl}/keys?limit=100`, {
-      headers: { authorization: `Bearer ${house.managementKey}` },
+    expect((await ask(installation, key)).status).toBe(429);
+    const listed = await fetch(`${installation.baseUrl}/keys?limit=100`, {
+      headers: { authorization: `Bearer ${installation.managementKey}` },
     });
     const { data } = (await listed.json()) as { data: { hash: string; requests_per_minute: number | null }[] };
     const hash = data.find(({ requests_per_minute: limit }) => limit === 1)?.hash;
-    await fetch(`${house.baseUrl}/keys/${hash}`, {
+    await fetch(`${installation.baseUrl}/keys/${hash}`, {
       method: "PATCH",
-      headers: { authorization: `Bearer ${house.managementKey}`, "content-type": "application/json" },
+      headers: { authorization: `Bearer ${installation.managementKey}`, "content-type": "application/json" },
       body: JSON.stringify({ requests_per_minute: null }),
     });
-    const free = await ask(house, key);
+    const free = await ask(installation, key);
     expect([free.status, limitHeaders(free)]).toEqual([200, []]);
   });
 
   test("is limited over gRPC, too, with the same figures", async () => {
-    const key = await newKey(house, { requests_per_minute: 2 });
-    const client = dial(`127.0.0.1:${house.ports.inference}`);
+    const key = await newKey(installation, { requests_per_minute: 2 });
+    const client = dial(`127.0.0.1:${installation.ports.inference}`);
     try {
       for (let n = 0; n < 2; n++) await runTurn(client, key, turnRequest("sluice/echo", "Hi")).over;
       const { code, fault } = await faultOf(runTurn(client, key, turnRequest("sluice/echo", "Hi")));
@@ -158,7 +159,7 @@ describe("a key with limits", () => {
       expect([fault.status, fault.message]).toEqual([429, "Rate limit exceeded: 2 requests a minute"]);
       expect(fault.retryAfterMs).toBeGreaterThan(0);
       // Gateway and inference-svc count separately if there is no Redis.
-      expect((await ask(house, key)).headers.get("x-ratelimit-remaining-requests")).toBe("1");
+      expect((await ask(installation, key)).headers.get("x-ratelimit-remaining-requests")).toBe("1");
     } finally {
       client.close();
     }
@@ -167,16 +168,16 @@ describe("a key with limits", () => {
 
 describe("an installation with default limits", () => {
   test("limits keys without individual limits, and follows its configuration file", async () => {
-    const house = await startHouse({ config: `${config}limits: {requests_per_minute: 2}\n` });
+    const installation = await startInstallation({ config: `${config}limits: {requests_per_minute: 2}\n` });
     try {
       const statuses = [];
-      for (let n = 0; n < 3; n++) statuses.push((await ask(house, house.apiKey)).status);
+      for (let n = 0; n < 3; n++) statuses.push((await ask(installation, installation.apiKey)).status);
       expect(statuses).toEqual([200, 200, 429]);
-      const own = await newKey(house, { requests_per_minute: 5 });
-      expect((await ask(house, own)).headers.get("x-ratelimit-limit-requests")).toBe("5");
-      expect(await figure(house, "sluice_limits_shared")).toBeNaN();
+      const own = await newKey(installation, { requests_per_minute: 5 });
+      expect((await ask(installation, own)).headers.get("x-ratelimit-limit-requests")).toBe("5");
+      expect(await figure(installation, "sluice_limits_shared")).toBeNaN();
     } finally {
-      await house.stop();
+      await installation.stop();
     }
   });
 });
@@ -184,23 +185,23 @@ describe("an installation with default limits", () => {
 describeWithRedis("two gateways with one Redis", () => {
   const apiKey = mintKey(KeyKind.INFERENCE);
   let link: DatabaseLink;
-  let houses: House[];
+  let installations: Installation[];
 
   beforeAll(async () => {
     link = new DatabaseLink(redisUrl);
     const environment = { REDIS_URL: await link.open(redisUrl), SLUICE_BOOTSTRAP_API_KEY: apiKey };
     const limits = `${config}limits: {requests_per_minute: 60, streams_per_key: 100}\n`;
-    houses = await Promise.all([1, 2].map(() => startHouse({ config: limits, environment })));
+    installations = await Promise.all([1, 2].map(() => startInstallation({ config: limits, environment })));
     // A gateway not yet aware of the other would grant the whole limit if Redis were slow.
-    for (const house of houses) {
-      for (const port of [house.ports.gateway_health, house.ports.inference_health]) {
-        await eventually(async () => (await figure(house, "sluice_limits_shared", port)) === 1);
-        await eventually(async () => (await figure(house, "sluice_limits_processes", port)) >= 2);
+    for (const installation of installations) {
+      for (const port of [installation.ports.gateway_health, installation.ports.inference_health]) {
+        await eventually(async () => (await figure(installation, "sluice_limits_shared", port)) === 1);
+        await eventually(async () => (await figure(installation, "sluice_limits_processes", port)) >= 2);
       }
     }
   });
   afterAll(async () => {
-    for (const house of houses ?? []) await house.stop();
+    for (const installation of installations ?? []) await installation.stop();
     await link?.cut();
   });
 
@@ -210,7 +211,7 @@ describeWithRedis("two gateways with one Redis", () => {
     let asked = 0;
     const one = async () => {
       while (asked < count) {
-        const answer = await ask(houses[asked++ % 2] as House, apiKey);
+        const answer = await ask(installations[asked++ % 2] as Installation, apiKey);
         statuses.push(answer.status);
         await answer.text();
       }
@@ -226,23 +227,27 @@ describeWithRedis("two gateways with one Redis", () => {
     const refilled = Math.ceil((performance.now() - startedAt) / 1_000);
     expect(given).toBeGreaterThanOrEqual(60);
     // A machine too busy for Redis to answer in time cuts gateways off: then each one's share comes on top, which is three fifths.
-    const losses = await Promise.all(houses.map((house) => figure(house, "sluice_limits_redis_losses_total")));
+    const losses = await Promise.all(
+      installations.map((installation) => figure(installation, "sluice_limits_redis_losses_total")),
+    );
     const lost = losses.filter((count) => count > 0).length;
     expect(given).toBeLessThanOrEqual((60 + refilled) * (1 + 0.6 * lost));
     expect(new Set(statuses)).toEqual(new Set([200, 429]));
-    const client = dial(`127.0.0.1:${houses[0]?.ports.inference}`);
+    const client = dial(`127.0.0.1:${installations[0]?.ports.inference}`);
     // The limit admits one request a second.
     const turns = Array.from({ length: 60 }, () => runTurn(client, apiKey, turnRequest("sluice/echo", "Hi")).over);
     const refused = (await Promise.allSettled(turns)).filter((turn) => turn.status === "rejected");
     client.close();
     expect(refused.length).toBeGreaterThan(0);
     await link.cut();
-    for (const house of houses) await eventually(async () => (await figure(house, "sluice_limits_shared")) === 0);
+    for (const installation of installations)
+      await eventually(async () => (await figure(installation, "sluice_limits_shared")) === 0);
     const alone = await storm(40);
     expect(new Set([...alone, 200, 429])).toEqual(new Set([200, 429]));
-    await houses[0]?.logged("gateway", "Redis does not answer: this process counts limits alone");
+    await installations[0]?.logged("gateway", "Redis does not answer: this process counts limits alone");
     await link.restore();
-    for (const house of houses) await eventually(async () => (await figure(house, "sluice_limits_shared")) === 1);
+    for (const installation of installations)
+      await eventually(async () => (await figure(installation, "sluice_limits_shared")) === 1);
     expect(new Set([...(await storm(40)), 200, 429])).toEqual(new Set([200, 429]));
   });
 });

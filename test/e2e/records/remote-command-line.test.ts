@@ -4,15 +4,15 @@ import { promisify } from "node:util";
 import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
 import { runCli } from "@sluice/admin-svc/cli.js";
 import { hashKey } from "@sluice/proto/lib/ids/key.js";
-import { type House, makeManager, startHouse } from "../../support/house.ts";
+import { type Installation, makeManager, startInstallation } from "../../support/installation.ts";
 import { eventually } from "../../support/processes.ts";
 import { freePort } from "../../support/runner/free-ports.ts";
 
-let house: House;
+let installation: Installation;
 beforeAll(async () => {
-  house = await startHouse();
+  installation = await startInstallation();
 });
-afterAll(() => house?.stop());
+afterAll(() => installation?.stop());
 
 interface Finished {
   readonly code: number;
@@ -24,7 +24,7 @@ async function run(remote: { url: string; key: string | undefined } | undefined,
   let stdout = "";
   let stderr = "";
   const code = await runCli(args, {
-    ...(remote ? { remote } : { databaseUrl: house.databaseUrl }),
+    ...(remote ? { remote } : { databaseUrl: installation.databaseUrl }),
     stdout: { write: (text: string) => (stdout += text) },
     stderr: { write: (text: string) => (stderr += text) },
   });
@@ -32,7 +32,7 @@ async function run(remote: { url: string; key: string | undefined } | undefined,
 }
 
 const local = (...args: string[]) => run(undefined, args);
-const remote = (...args: string[]) => run({ url: house.baseUrl, key: house.managementKey }, args);
+const remote = (...args: string[]) => run({ url: installation.baseUrl, key: installation.managementKey }, args);
 
 async function json<Value>(from: typeof local, ...args: string[]): Promise<Value> {
   const { code, stdout, stderr } = await from(...args, "--json");
@@ -60,7 +60,7 @@ describe.each([
   test("makes a working key, and finds it by name and by the beginning of its hash", async () => {
     const { key, hash } = await make("one", "--limit", "5", "--limit-reset", "monthly");
     expect(hashKey(key)).toBe(hash);
-    const turn = await fetch(`${house.baseUrl}/responses`, {
+    const turn = await fetch(`${installation.baseUrl}/responses`, {
       method: "POST",
       headers: { authorization: `Bearer ${key}`, "content-type": "application/json" },
       body: JSON.stringify({ model: "sluice/echo", input: "Hello" }),
@@ -132,7 +132,7 @@ describe.each([
 
   test("lists calls, shows one, and sums usage over time", async () => {
     const { key, hash } = await make("calling");
-    const answer = await fetch(`${house.baseUrl}/responses`, {
+    const answer = await fetch(`${installation.baseUrl}/responses`, {
       method: "POST",
       headers: { authorization: `Bearer ${key}`, "content-type": "application/json" },
       body: JSON.stringify({ model: "sluice/echo", input: "Hello" }),
@@ -178,7 +178,7 @@ describe.each([
 describe("another Sluice", () => {
   test("makes and changes workspaces with a management key of the account", async () => {
     const { key } = await json<Row>(local, "keys", "create", "--management", "--account", "--name", "account");
-    const admin = (...args: string[]) => run({ url: house.baseUrl.replace("/api/v1", "/"), key }, args);
+    const admin = (...args: string[]) => run({ url: installation.baseUrl.replace("/api/v1", "/"), key }, args);
     const { id } = await json<Row>(admin, "workspaces", "create", "--name", "research", "--limit", "9");
     const put = await json<{ readonly data: Row }>(admin, "workspaces", "put", "w-1", "--name", "put", "--limit", "9");
     expect(put).toMatchObject({ created: true, changed: true, data: { name: "put", limit: 9 } });
@@ -189,8 +189,10 @@ describe("another Sluice", () => {
       { id, limit: null },
       { id: put.data.id, limit: null },
     ]);
-    const ordinary = await makeManager(house);
-    expect(await run({ url: house.baseUrl, key: ordinary }, ["workspaces", "create", "--name", "mine"])).toMatchObject({
+    const ordinary = await makeManager(installation);
+    expect(
+      await run({ url: installation.baseUrl, key: ordinary }, ["workspaces", "create", "--name", "mine"]),
+    ).toMatchObject({
       code: 1,
       stderr: "Only management keys of the account can make a workspace\n",
     });
@@ -246,24 +248,28 @@ describe("another Sluice", () => {
       code: 2,
       stderr: expect.stringContaining("missing argument: EXTERNAL_ID"),
     });
-    const ordinary = { url: house.baseUrl, key: await makeManager(house) };
+    const ordinary = { url: installation.baseUrl, key: await makeManager(installation) };
     expect(await run(ordinary, ["workspaces", "put", "w", "--name", "w"])).toMatchObject({ code: 1 });
     expect(await local(...put)).toMatchObject({ code: 1, stderr: expect.stringContaining("set SLUICE_URL") });
   });
 
   test("at an unreachable address is named by the address", async () => {
     const url = `http://127.0.0.1:${await freePort()}`;
-    const { code, stderr } = await run({ url, key: house.managementKey }, ["keys", "list"]);
+    const { code, stderr } = await run({ url, key: installation.managementKey }, ["keys", "list"]);
     expect([code, stderr]).toEqual([1, `${url} cannot be reached: ECONNREFUSED\n`]);
   });
 
   test("refusing the key is reported", async () => {
-    const { code, stderr } = await run({ url: house.baseUrl, key: house.apiKey }, ["keys", "list"]);
+    const { code, stderr } = await run({ url: installation.baseUrl, key: installation.apiKey }, ["keys", "list"]);
     expect([code, stderr]).toEqual([1, "Only management keys can perform this operation\n"]);
   });
 
   test("is named by the environment", async () => {
-    const environment = { ...process.env, SLUICE_URL: house.baseUrl, SLUICE_MANAGEMENT_KEY: house.managementKey };
+    const environment = {
+      ...process.env,
+      SLUICE_URL: installation.baseUrl,
+      SLUICE_MANAGEMENT_KEY: installation.managementKey,
+    };
     const program = new URL("../../../../admin-svc/bundle/cli.js", import.meta.url).pathname;
     const { stdout } = await promisify(execFile)(process.execPath, [program, "keys", "list"], { env: environment });
     expect(stdout).toMatch(/^HASH +LABEL/);

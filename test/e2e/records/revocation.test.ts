@@ -6,7 +6,7 @@ import { hashKey } from "@sluice/proto/lib/ids/key.js";
 import { dial } from "@sluice/proto/lib/rpc/dial.js";
 import pg from "pg";
 import { findShortest, measureElapsedMs } from "../../support/clock.ts";
-import { type House, startHouse } from "../../support/house.ts";
+import { type Installation, startInstallation } from "../../support/installation.ts";
 import { eventually } from "../../support/processes.ts";
 import { faultOf, runTurn, turnRequest } from "../../support/answers/run-turn.ts";
 import { type SseEvent, parseSse } from "../../support/answers/sse.ts";
@@ -18,13 +18,13 @@ const silent = { hang: true };
 
 describe("a key with open turns", () => {
   let upstream: Upstream;
-  let house: House;
+  let installation: Installation;
   let client: Client;
   let database: pg.Client;
 
   beforeAll(async () => {
     upstream = await startUpstream();
-    house = await startHouse({
+    installation = await startInstallation({
       config: `
 providers:
   - {id: acme, dialect: chat, base_url: "${upstream.url}/v1"}
@@ -33,20 +33,20 @@ models:
 limits: {status_gate_ms: 20}
 `,
     });
-    client = dial(`127.0.0.1:${house.ports.inference}`);
-    database = new pg.Client({ connectionString: house.databaseUrl });
+    client = dial(`127.0.0.1:${installation.ports.inference}`);
+    database = new pg.Client({ connectionString: installation.databaseUrl });
     await database.connect();
   });
   afterAll(async () => {
     await database?.end();
     client?.close();
-    await house?.stop();
+    await installation?.stop();
     await upstream?.stop();
   });
   beforeEach(() => upstream.script([begun]));
 
-  const send = (method: string, path: string, body?: unknown, key = house.managementKey) =>
-    fetch(`${house.baseUrl}${path}`, {
+  const send = (method: string, path: string, body?: unknown, key = installation.managementKey) =>
+    fetch(`${installation.baseUrl}${path}`, {
       method,
       headers: { authorization: `Bearer ${key}`, "content-type": "application/json" },
       ...(body !== undefined && { body: JSON.stringify(body) }),
@@ -85,7 +85,7 @@ limits: {status_gate_ms: 20}
   const ways: Readonly<Record<string, (key: string) => Promise<unknown>>> = {
     revoked: (key) => send("DELETE", `/keys/${hashKey(key)}`),
     disabled: (key) => send("PATCH", `/keys/${hashKey(key)}`, { disabled: true }),
-    "revoked on the command line": (key) => house.admin("keys", "revoke", hashKey(key)),
+    "revoked on the command line": (key) => installation.admin("keys", "revoke", hashKey(key)),
   };
 
   test.each(Object.entries(ways))(

@@ -8,7 +8,7 @@ import { create } from "@bufbuild/protobuf";
 import { AccessService, ResolveKeyRequestSchema } from "@sluice/proto/gen/sluice/admin/v1/access_service_pb.js";
 import { hashKey } from "@sluice/proto/lib/ids/key.js";
 import { call, dial, serviceMetadata } from "@sluice/proto/lib/rpc/dial.js";
-import { type House, services, startHouse } from "../../support/house.ts";
+import { type Installation, services, startInstallation } from "../../support/installation.ts";
 import { eventually } from "../../support/processes.ts";
 import { type Upstream, chatAnswer, startUpstream } from "../../support/providers/upstream.ts";
 
@@ -18,7 +18,7 @@ const providerKey = join(folder, "provider-key");
 const [old, fresh] = [randomBytes(32).toString("hex"), randomBytes(32).toString("hex")];
 
 let acme: Upstream;
-let house: House;
+let installation: Installation;
 
 /** Another file takes the name, like a mounted secret. */
 function put(path: string, text: string): void {
@@ -31,7 +31,7 @@ beforeAll(async () => {
   acme.script([chatAnswer({ role: "assistant", content: "Hi" })]);
   put(tokenFile, `${old}\n`);
   put(providerKey, "provider-key-one");
-  house = await startHouse({
+  installation = await startInstallation({
     environment: { SLUICE_SERVICE_TOKEN_FILE: tokenFile },
     config: `
 providers:
@@ -42,15 +42,15 @@ models:
   });
 });
 afterAll(async () => {
-  await house?.stop();
+  await installation?.stop();
   await acme?.stop();
   rmSync(folder, { recursive: true });
 });
 
 const ask = async () => {
-  const answer = await fetch(`${house.baseUrl}/responses`, {
+  const answer = await fetch(`${installation.baseUrl}/responses`, {
     method: "POST",
-    headers: { authorization: `Bearer ${house.apiKey}`, "content-type": "application/json" },
+    headers: { authorization: `Bearer ${installation.apiKey}`, "content-type": "application/json" },
     body: JSON.stringify({ model: "acme/one", input: "Hi" }),
   });
   await answer.arrayBuffer();
@@ -58,7 +58,9 @@ const ask = async () => {
 };
 
 const administer = async () => {
-  const answer = await fetch(`${house.baseUrl}/keys`, { headers: { authorization: `Bearer ${house.managementKey}` } });
+  const answer = await fetch(`${installation.baseUrl}/keys`, {
+    headers: { authorization: `Bearer ${installation.managementKey}` },
+  });
   await answer.arrayBuffer();
   return answer.status;
 };
@@ -82,7 +84,7 @@ async function failuresDuring(work: () => Promise<void>): Promise<readonly numbe
 
 /** Waits until every process has read the file. */
 async function rotate(...tokens: string[]): Promise<void> {
-  const times = (name: string) => house.logs(name).split('"service token was reloaded"').length;
+  const times = (name: string) => installation.logs(name).split('"service token was reloaded"').length;
   const before = services.map(times);
   put(tokenFile, `${tokens.join("\n")}\n`);
   await eventually(() => services.every((name, n) => times(name) > (before[n] as number)));
@@ -90,8 +92,8 @@ async function rotate(...tokens: string[]): Promise<void> {
 
 /** Whether admin-svc accepts a token as a service's. */
 async function accepts(token: string): Promise<boolean> {
-  const client = dial(`127.0.0.1:${house.ports.admin}`);
-  const request = create(ResolveKeyRequestSchema, { keyHash: hashKey(house.apiKey) });
+  const client = dial(`127.0.0.1:${installation.ports.admin}`);
+  const request = create(ResolveKeyRequestSchema, { keyHash: hashKey(installation.apiKey) });
   try {
     await call(client, AccessService.method.resolveKey, request, serviceMetadata(token), 60_000);
     return true;
@@ -103,7 +105,7 @@ async function accepts(token: string): Promise<boolean> {
 }
 
 test("the service token is replaced in three steps and without a restart", async () => {
-  const pids = house.pids();
+  const pids = installation.pids();
   const failures = await failuresDuring(async () => {
     await rotate(old, fresh);
     await rotate(fresh, old);
@@ -112,20 +114,20 @@ test("the service token is replaced in three steps and without a restart", async
     expect(await Promise.all([old, fresh].map(accepts))).toEqual([false, true]);
   });
   expect(failures).toEqual([]);
-  expect(house.pids()).toEqual(pids);
+  expect(installation.pids()).toEqual(pids);
 });
 
 test("a malformed token file changes nothing, and the log never shows it", async () => {
   put(tokenFile, "short\n");
-  await Promise.all(services.map((name) => house.logged(name, "the service token cannot be read")));
+  await Promise.all(services.map((name) => installation.logged(name, "the service token cannot be read")));
   expect([await ask(), await administer(), await accepts(fresh)]).toEqual([200, 200, true]);
   await rotate(fresh);
-  const logs = await house.allLogged();
+  const logs = await installation.allLogged();
   for (const secret of [old, fresh, "short\\n"]) expect(logs).not.toContain(secret);
 });
 
 test("a later connection uses the new token", async () => {
-  process.kill(house.pids()["inference-svc"] as number, "SIGKILL");
+  process.kill(installation.pids()["inference-svc"] as number, "SIGKILL");
   await eventually(async () => (await ask()) === 200);
 });
 
@@ -135,5 +137,5 @@ test("the key of a provider is replaced without a failed request", async () => {
     await eventually(() => acme.requests.at(-1)?.headers["authorization"] === "Bearer provider-key-two");
   });
   expect(failures).toEqual([]);
-  expect(await house.allLogged()).not.toContain("provider-key-");
+  expect(await installation.allLogged()).not.toContain("provider-key-");
 });

@@ -6,7 +6,7 @@ import { runCli } from "@sluice/admin-svc/cli.js";
 import { ScriptedSink } from "../../admin-svc/sinks/scripted-sink.ts";
 import { validate } from "../../support/answers/published.ts";
 import { runTurn, turnRequest } from "../../support/answers/run-turn.ts";
-import { type House, startHouse } from "../../support/house.ts";
+import { type Installation, startInstallation } from "../../support/installation.ts";
 import { eventually } from "../../support/processes.ts";
 import { type Upstream, chatAnswer, startUpstream } from "../../support/providers/upstream.ts";
 
@@ -21,11 +21,11 @@ interface Page {
 
 let upstream: Upstream;
 let sink: ScriptedSink;
-let house: House;
+let installation: Installation;
 beforeAll(async () => {
   upstream = await startUpstream();
   sink = await new ScriptedSink().open();
-  house = await startHouse({
+  installation = await startInstallation({
     config: `
 providers:
   - {id: sluice, dialect: echo}
@@ -40,13 +40,13 @@ alerts: [{name: ops, webhook: {url: "${sink.url}/", secret: "\${ALERT_SECRET}"}}
   });
 });
 afterAll(async () => {
-  await house?.stop();
+  await installation?.stop();
   await upstream?.stop();
   await sink?.close();
 });
 
-const manage = (method: string, path: string, body?: object, key = house.managementKey) =>
-  fetch(`${house.baseUrl}${path}`, {
+const manage = (method: string, path: string, body?: object, key = installation.managementKey) =>
+  fetch(`${installation.baseUrl}${path}`, {
     method,
     headers: { authorization: `Bearer ${key}`, "content-type": "application/json" },
     ...(body && { body: JSON.stringify(body) }),
@@ -174,11 +174,11 @@ describe("a request", () => {
       await ask(key, { model: "acme/large" }),
       await ask(key, { input: "Tiger" }),
     ];
-    const { gateway, "inference-svc": inference } = house.pids();
+    const { gateway, "inference-svc": inference } = installation.pids();
     // The gateway refuses this one itself, and needs a tenth of a second more to hand it over: its own kill may lose it.
     if (gateway !== inference) refused.push(await ask(key, { temperature: 9 }));
     process.kill(inference as number, "SIGKILL");
-    await eventually(async () => (await ask(house.apiKey).catch(() => undefined))?.status === 200);
+    await eventually(async () => (await ask(installation.apiKey).catch(() => undefined))?.status === 200);
     expect(refused.map(({ status }) => status).slice(0, 3)).toEqual([404, 402, 403]);
     const ids = refused.map(({ headers }) => headers.get("x-request-id"));
     const turns = await turnsOf(key, refused.length);
@@ -201,7 +201,7 @@ describe("a request", () => {
 
   test("refused over gRPC is a turn, too", async () => {
     const key = await newKey({ requests_per_minute: 1 });
-    const client = dial(`127.0.0.1:${house.ports.inference}`);
+    const client = dial(`127.0.0.1:${installation.ports.inference}`);
     try {
       const turn = (fields: object) => runTurn(client, key, turnRequest("sluice/echo", "Hi", fields), 60_000).over;
       await turn({ temperature: 9 }).catch(() => {});
@@ -250,7 +250,7 @@ test("sums over time agree with the list", async () => {
   const own = series.totals.find(({ value }) => value === hashKey(key));
   expect(own).toMatchObject({ name: "asker", requests: 3, failures: 1, attempts: 2 });
   expect(own?.["duration_ms_p50"]).toEqual(expect.any(Number));
-  const { stdout } = await house.admin("ledger", "check");
+  const { stdout } = await installation.admin("ledger", "check");
   expect(stdout).toContain(" turns; ");
 });
 
@@ -263,7 +263,11 @@ describe("alerts", () => {
   async function listAlerts(): Promise<readonly Alert[]> {
     let printed = "";
     const output = { write: (text: string) => (printed += text) };
-    await runCli(["alerts", "list", "--json"], { databaseUrl: house.databaseUrl, stdout: output, stderr: output });
+    await runCli(["alerts", "list", "--json"], {
+      databaseUrl: installation.databaseUrl,
+      stdout: output,
+      stderr: output,
+    });
     return JSON.parse(printed) as readonly Alert[];
   }
 

@@ -6,10 +6,10 @@ import { createKey } from "@sluice/admin-svc/store/keys.js";
 import { openDatabase, writeLimits } from "@sluice/admin-svc/store/postgres/postgres.js";
 import { KeyKind, hashKey, mintKey } from "@sluice/proto/lib/ids/key.js";
 import type { Kysely } from "kysely";
-import { type House, startHouse } from "../../support/house.ts";
+import { type Installation, startInstallation } from "../../support/installation.ts";
 
 describe("another workspace", () => {
-  let house: House;
+  let installation: Installation;
   let database: Kysely<Database>;
   let workspaceId: string;
   const foreignManager = mintKey(KeyKind.MANAGEMENT);
@@ -17,9 +17,9 @@ describe("another workspace", () => {
   let foreignGuardrail: string;
 
   beforeAll(async () => {
-    house = await startHouse();
-    database = openDatabase(house.databaseUrl, writeLimits, () => {});
-    workspaceId = (await house.admin("workspaces", "create", "--name", "other")).stdout.trim();
+    installation = await startInstallation();
+    database = openDatabase(installation.databaseUrl, writeLimits, () => {});
+    workspaceId = (await installation.admin("workspaces", "create", "--name", "other")).stdout.trim();
     const author: Author = { workspaceId, keyHash: null, program: "cli", requestId: null };
     for (const key of [foreignManager, foreignKey]) await createKey(database, author, { name: "foreign", key });
     const made = await send(foreignManager, "POST", "/guardrails", {
@@ -34,11 +34,11 @@ describe("another workspace", () => {
   });
   afterAll(async () => {
     await database?.destroy();
-    await house?.stop();
+    await installation?.stop();
   });
 
   async function send(key: string, method: string, path: string, body?: object) {
-    const response = await fetch(`${house.baseUrl}${path}`, {
+    const response = await fetch(`${installation.baseUrl}${path}`, {
       method,
       headers: { authorization: `Bearer ${key}`, "content-type": "application/json" },
       ...(body && { body: JSON.stringify(body) }),
@@ -50,7 +50,7 @@ describe("another workspace", () => {
   test("is not found, and does not change", async () => {
     const key = `/keys/${hashKey(foreignKey)}`;
     const guardrail = `/guardrails/${foreignGuardrail}`;
-    const hashes = { key_hashes: [hashKey(house.apiKey)] };
+    const hashes = { key_hashes: [hashKey(installation.apiKey)] };
     for (const [method, path, body] of [
       ["GET", key],
       ["PATCH", key, { disabled: true }],
@@ -69,7 +69,11 @@ describe("another workspace", () => {
       ["GET", `/guardrails?workspace_id=${workspaceId}`],
       ["POST", "/guardrails", { name: "x", workspace_id: workspaceId }],
     ] as const) {
-      expect([method, path, (await send(house.managementKey, method, path, body)).status]).toEqual([method, path, 404]);
+      expect([method, path, (await send(installation.managementKey, method, path, body)).status]).toEqual([
+        method,
+        path,
+        404,
+      ]);
     }
     const asked = { model: "sluice/echo", input: "a secret" };
     expect((await send(foreignKey, "POST", "/responses", asked)).status).toBe(403);
@@ -80,26 +84,26 @@ describe("another workspace", () => {
 
   test("is in no list, and its keys are not counted", async () => {
     for (const path of ["/keys?include_disabled=true", "/guardrails", "/guardrails/assignments/keys", "/end-users"]) {
-      const mine = await send(house.managementKey, "GET", path);
+      const mine = await send(installation.managementKey, "GET", path);
       expect(mine.status).toBe(200);
       expect(JSON.stringify(mine.body)).not.toContain("foreign");
       expect(JSON.stringify(mine.body)).not.toContain(hashKey(foreignKey));
       expect(await send(foreignManager, "GET", path)).toMatchObject({ body: { total_count: 1 } });
     }
-    const own = await send(house.managementKey, "POST", "/guardrails", { name: "own" });
+    const own = await send(installation.managementKey, "POST", "/guardrails", { name: "own" });
     const { id } = (own.body as { data: { id: string } }).data;
-    const hashes = { key_hashes: [hashKey(foreignKey), hashKey(house.apiKey)] };
-    const assigned = await send(house.managementKey, "POST", `/guardrails/${id}/assignments/keys`, hashes);
+    const hashes = { key_hashes: [hashKey(foreignKey), hashKey(installation.apiKey)] };
+    const assigned = await send(installation.managementKey, "POST", `/guardrails/${id}/assignments/keys`, hashes);
     expect(assigned.body).toEqual({ assigned_count: 1 });
   });
 
   test("may register the same end user", async () => {
-    for (const key of [house.managementKey, foreignManager]) {
+    for (const key of [installation.managementKey, foreignManager]) {
       expect((await send(key, "POST", "/end-users", { user: "shared" })).status).toBe(201);
       expect((await send(key, "POST", "/end-users", { user: "shared" })).status).toBe(409);
     }
     expect((await send(foreignManager, "DELETE", "/end-users/shared")).status).toBe(204);
-    expect(await send(house.managementKey, "GET", "/end-users/shared")).toMatchObject({
+    expect(await send(installation.managementKey, "GET", "/end-users/shared")).toMatchObject({
       body: { data: { is_active: true } },
     });
   });

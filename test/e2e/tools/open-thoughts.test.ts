@@ -1,7 +1,7 @@
 /** Open reasoning of clients that keep only `encrypted_content`: its model gets it back with the following calls, and guardrails read it in both directions. */
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "@jest/globals";
 import { parseSse } from "../../support/answers/sse.ts";
-import { type House, startHouse } from "../../support/house.ts";
+import { type Installation, startInstallation } from "../../support/installation.ts";
 import {
   type Received,
   type Reply,
@@ -14,21 +14,21 @@ import {
 import { answering, toolCalls } from "../../support/tool-replies.ts";
 
 let upstream: Upstream;
-let house: House;
+let installation: Installation;
 /** Key under a guardrail redacting a word in requests and answers. */
 let guarded: string;
 /** Key under a guardrail refusing a word in requests. */
 let refused: string;
 
 async function keyUnder(name: string, filters: object): Promise<string> {
-  const created = JSON.parse((await house.admin("keys", "create", "--name", name, "--json")).stdout) as {
+  const created = JSON.parse((await installation.admin("keys", "create", "--name", name, "--json")).stdout) as {
     readonly key: string;
     readonly hash: string;
   };
   const send = async (path: string, body: object): Promise<{ readonly data: { readonly id: string } }> => {
-    const response = await fetch(`${house.baseUrl}${path}`, {
+    const response = await fetch(`${installation.baseUrl}${path}`, {
       method: "POST",
-      headers: { authorization: `Bearer ${house.managementKey}`, "content-type": "application/json" },
+      headers: { authorization: `Bearer ${installation.managementKey}`, "content-type": "application/json" },
       body: JSON.stringify(body),
     });
     expect(response.ok).toBe(true);
@@ -41,7 +41,7 @@ async function keyUnder(name: string, filters: object): Promise<string> {
 
 beforeAll(async () => {
   upstream = await startUpstream();
-  house = await startHouse({
+  installation = await startInstallation({
     config: `
 providers:
   - {id: deep, dialect: chat, base_url: "${upstream.url}/v1"}
@@ -59,7 +59,7 @@ models:
   refused = await keyUnder("refuses", { content_filters: [{ pattern: "codeword", action: "block" }] });
 });
 afterAll(async () => {
-  await house?.stop();
+  await installation?.stop();
   await upstream?.stop();
 });
 
@@ -79,8 +79,8 @@ const include = ["reasoning.encrypted_content"];
 const tools = [{ type: "function", name: "find", parameters: { type: "object", properties: {} } }];
 const user = { role: "user", content: "Go." };
 
-const post = (body: object, key = house.apiKey): Promise<Response> =>
-  fetch(`${house.baseUrl}/responses`, {
+const post = (body: object, key = installation.apiKey): Promise<Response> =>
+  fetch(`${installation.baseUrl}/responses`, {
     method: "POST",
     headers: { authorization: `Bearer ${key}`, "content-type": "application/json" },
     body: JSON.stringify({ model: "t/chat", input: [user], tools, include, ...body }),

@@ -8,7 +8,7 @@ import { hashKey } from "@sluice/proto/lib/ids/key.js";
 import { checkLadder } from "../../support/answers/ladder-rules.ts";
 import { validateEvents, validateResponse } from "../../support/answers/published.ts";
 import { parseSse } from "../../support/answers/sse.ts";
-import { type House, startHouse } from "../../support/house.ts";
+import { type Installation, startInstallation } from "../../support/installation.ts";
 import { type ProviderCall, fetchGeneration } from "../../support/providers/generation.ts";
 import { type Reply, type Upstream, chatStream, startUpstream } from "../../support/providers/upstream.ts";
 import { answering, calling, callingStream } from "../../support/tool-replies.ts";
@@ -17,7 +17,7 @@ import { type AskingTool, mcpGreeting, askingTools } from "./table.ts";
 let outer: Upstream;
 let other: Upstream;
 let service: Upstream;
-let house: House;
+let installation: Installation;
 /** Keys with rules redacting or blocking the metal. */
 const guarded: Record<string, string> = {};
 
@@ -26,7 +26,7 @@ beforeAll(async () => {
   const pricing = { prompt: "3", completion: "4", image_output: "0.04" };
   const priced = { base_url: service.url, api_key: "k", pricing: { request: "0.0025" } };
   const provider = (id: string, { url }: Upstream) => ({ id, dialect: "chat", base_url: `${url}/v1` });
-  house = await startHouse({
+  installation = await startInstallation({
     // JSON is YAML.
     config: JSON.stringify({
       providers: [provider("outer", outer), provider("other", other)],
@@ -50,19 +50,19 @@ beforeAll(async () => {
   await ask({ ...mcp, before: mcpGreeting.slice(0, -1) }, mcpGreeting.at(-1) ?? {});
 });
 afterAll(async () => {
-  await house?.stop();
+  await installation?.stop();
   await Promise.all([outer, other, service].map((each) => each?.stop()));
 });
 
 const metal = "silver-4711";
 
 async function openGuardedKey(action: string): Promise<string> {
-  const { stdout } = await house.admin("keys", "create", "--name", action, "--json");
+  const { stdout } = await installation.admin("keys", "create", "--name", action, "--json");
   const { key } = JSON.parse(stdout) as { readonly key: string };
   const administer = (path: string, body: object) =>
-    fetch(`${house.baseUrl}${path}`, {
+    fetch(`${installation.baseUrl}${path}`, {
       method: "POST",
-      headers: { authorization: `Bearer ${house.managementKey}`, "content-type": "application/json" },
+      headers: { authorization: `Bearer ${installation.managementKey}`, "content-type": "application/json" },
       body: JSON.stringify(body),
     });
   const filters = [{ pattern: "silver-[0-9]+", label: "<metal>", action }];
@@ -88,12 +88,12 @@ interface Asking {
 }
 
 /** Sends a request with one tool, called once by the model. @param reply of the service to the call */
-function ask(row: AskingTool, reply: Reply, { stream = false, key = house.apiKey, signal }: Asking = {}) {
+function ask(row: AskingTool, reply: Reply, { stream = false, key = installation.apiKey, signal }: Asking = {}) {
   const call = row.call(++calls, service.url);
   outer.script(stream ? [callingStream("", call), chatStream("Done.")] : [calling(call), answering("Done.")]);
   const after = reply.status === 500 ? [] : (row.after?.(stream) ?? []);
   (row.asks === "service" ? service : other).script([...(row.before ?? []), reply, ...after]);
-  return fetch(`${house.baseUrl}/responses`, {
+  return fetch(`${installation.baseUrl}/responses`, {
     method: "POST",
     headers: { authorization: `Bearer ${key}`, "content-type": "application/json" },
     body: JSON.stringify({ model: "acme/outer", input: "Tea?", tools: [row.tool], include, stream }),
@@ -131,7 +131,7 @@ describe.each(Object.entries(askingTools))("%s", (_, row) => {
       expect([told.status, itemOf(told, row)?.["status"]]).toEqual(["completed", "completed"]);
       expect(JSON.stringify(lastSent())).toContain("Tea is hot.");
       const isWhole = (rows: readonly ProviderCall[]) => rows.length === 2 + row.operations.length;
-      const { total_cost: cost, provider_responses: rows } = await fetchGeneration(house, response, { isWhole });
+      const { total_cost: cost, provider_responses: rows } = await fetchGeneration(installation, response, { isWhole });
       expect(cost).toBe(told.usage.cost);
       expect(rows.map(({ operation }) => String(operation)).toSorted()).toEqual(
         ["turn", "turn", ...row.operations].toSorted(),

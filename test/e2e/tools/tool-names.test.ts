@@ -1,11 +1,11 @@
 /** Names with dots and slashes, as in MCP servers, at each door and for each format: the client only ever sees its own names. */
 import { afterAll, beforeAll, expect, test } from "@jest/globals";
-import { type House, startHouse } from "../../support/house.ts";
+import { type Installation, startInstallation } from "../../support/installation.ts";
 import { type Received, type Upstream, startUpstream } from "../../support/providers/upstream.ts";
 import { toolDialects } from "../../support/tool-dialects.ts";
 
 let upstream: Upstream;
-let house: House;
+let installation: Installation;
 
 type Dialect = keyof typeof toolDialects;
 const dialects = Object.keys(toolDialects) as readonly Dialect[];
@@ -17,10 +17,10 @@ beforeAll(async () => {
     return `  - ${JSON.stringify({ id, base_url: `${upstream.url}${path}`, ...provider })}`;
   });
   const models = dialects.map((id) => `  - {id: t/${id}, endpoints: [{provider: ${id}, upstream_model: m}]}`);
-  house = await startHouse({ config: ["providers:", ...providers, "models:", ...models].join("\n") });
+  installation = await startInstallation({ config: ["providers:", ...providers, "models:", ...models].join("\n") });
 });
 afterAll(async () => {
-  await house?.stop();
+  await installation?.stop();
   await upstream?.stop();
 });
 
@@ -93,10 +93,10 @@ test.each(rows)("%s: a model behind %s gets an acceptable tool name, streamed: %
   const { call } = toolDialects[dialect];
   const sentName = sentNames[dialect];
   upstream.script([call(sentName, { q: "cup" }, stream)]);
-  const response = await fetch(`${house.baseUrl}${path}`, {
+  const response = await fetch(`${installation.baseUrl}${path}`, {
     method: "POST",
     headers: {
-      authorization: `Bearer ${house.apiKey}`,
+      authorization: `Bearer ${installation.apiKey}`,
       "content-type": "application/json",
       "x-service-metadata": "enabled",
     },

@@ -3,7 +3,7 @@ import { once } from "node:events";
 import { type IncomingMessage, request } from "node:http";
 import { text } from "node:stream/consumers";
 import { validate } from "../../support/answers/published.ts";
-import { type House, startHouse } from "../../support/house.ts";
+import { type Installation, startInstallation } from "../../support/installation.ts";
 import { Random } from "../random.ts";
 import { generateBody } from "../requests/bodies.ts";
 import type { FuzzedFormat } from "../requests/format.ts";
@@ -61,8 +61,8 @@ export async function socketCampaign({
   embeddedPostgres = false,
   progress,
 }: SocketFuzzOptions): Promise<SocketFuzzReport> {
-  const house = await startHouse({ config, embeddedPostgres });
-  const pids = house.pids();
+  const installation = await startInstallation({ config, embeddedPostgres });
+  const pids = installation.pids();
   const statuses = new Map<string, number>();
   const complaints: string[] = [];
   let next = from;
@@ -71,7 +71,7 @@ export async function socketCampaign({
     while (next < from + count && complaints.length < maxComplaints) {
       const number = next++;
       const { path } = asked[number % asked.length] as Asked;
-      const { status, complaint } = await tryBody(house, seed, number);
+      const { status, complaint } = await tryBody(installation, seed, number);
       statuses.set(`${path} ${status}`, (statuses.get(`${path} ${status}`) ?? 0) + 1);
       if (complaint) complaints.push(`--seed ${seed} --at ${number}\n${path}: ${complaint}`);
       if (++done % 1_000 === 0) progress?.(done);
@@ -79,9 +79,10 @@ export async function socketCampaign({
   };
   try {
     await Promise.all(Array.from({ length: concurrency }, work));
-    if (JSON.stringify(house.pids()) !== JSON.stringify(pids)) complaints.push("a process has ended and was restarted");
+    if (JSON.stringify(installation.pids()) !== JSON.stringify(pids))
+      complaints.push("a process has ended and was restarted");
   } finally {
-    await house.stop();
+    await installation.stop();
   }
   return { requests: next - from, statuses, complaints };
 }
@@ -91,11 +92,11 @@ interface Tried {
   readonly complaint: string | undefined;
 }
 
-async function tryBody(house: House, seed: number, number: number): Promise<Tried> {
+async function tryBody(installation: Installation, seed: number, number: number): Promise<Tried> {
   const { path, format, answer } = asked[number % asked.length] as Asked;
   const body = generateBody(seed, number, format);
   try {
-    const response = await send(house, path, body, new Random(seed, number));
+    const response = await send(installation, path, body, new Random(seed, number));
     const status = response.statusCode ?? 0;
     const told = await text(response);
     return { status, complaint: problemOf(response, told, format, answer) };
@@ -105,13 +106,13 @@ async function tryBody(house: House, seed: number, number: number): Promise<Trie
 }
 
 /** Sends a third of the bodies with their length, a third in pieces, and a third after the server's 100 Continue. */
-async function send(house: House, path: string, body: Buffer, random: Random): Promise<IncomingMessage> {
+async function send(installation: Installation, path: string, body: Buffer, random: Random): Promise<IncomingMessage> {
   const way = random.below(3);
-  const outgoing = request(`${house.baseUrl}${path}`, {
+  const outgoing = request(`${installation.baseUrl}${path}`, {
     method: "POST",
     signal: AbortSignal.timeout(limitMs),
     headers: {
-      authorization: `Bearer ${house.apiKey}`,
+      authorization: `Bearer ${installation.apiKey}`,
       "content-type": "application/json",
       ...(way !== 1 && { "content-length": body.length }),
       ...(way === 2 && { expect: "100-continue" }),

@@ -4,7 +4,7 @@ import { buildKits } from "@sluice/inference-svc/kit.js";
 import { buildStack, endpointFeatures, features, pluginTexts } from "@sluice/inference-svc/stack.js";
 import { maskOf } from "@sluice/inference-svc/turn/feature.js";
 import { type Turn, type TurnEvent, compose } from "@sluice/inference-svc/turn/turn.js";
-import { type HouseFile, houseSchema } from "@sluice/proto/config/config-file.js";
+import { type ConfigFile, configSchema } from "@sluice/proto/config/config-file.js";
 import { newScope, openParts, run } from "../../inference-svc/asking.ts";
 import { Random } from "../random.ts";
 import { type StackCase, stackCase } from "./generate.ts";
@@ -151,7 +151,7 @@ const comparable = (value: unknown): unknown =>
     }),
   );
 
-function configuration(origin: string): HouseFile {
+function configuration(origin: string): ConfigFile {
   const judge = { model: "m/judge", retries: 0, timeout_ms: 60_000, total_ms: 120_000, max_concurrency: 1_000 };
   const scored = (id: string, price: string, score: number, more: object = {}) => ({
     id,
@@ -160,7 +160,7 @@ function configuration(origin: string): HouseFile {
     scores: { coding: score, general: score },
     ...more,
   });
-  return houseSchema.parse({
+  return configSchema.parse({
     providers: [
       { id: "echo", dialect: "echo" },
       // Accepts the tool web_search, so it can search by itself.

@@ -14,7 +14,7 @@ import { callOptions } from "@sluice/inference-svc/upstream/ai-sdk/request.js";
 import { refuseSdk } from "@sluice/inference-svc/upstream/ai-sdk/provider.js";
 import { SdkReader } from "@sluice/inference-svc/upstream/ai-sdk/stream.js";
 import { FaultReason } from "@sluice/proto/lib/faults/fault.js";
-import type { LoadedHouse } from "@sluice/proto/config/config-file.js";
+import type { LoadedConfig } from "@sluice/proto/config/config-file.js";
 import fc from "../../support/properties.js";
 import { waitUntilStable } from "../../support/clock.js";
 import { type Reply, type Upstream, chatChunk, startUpstream } from "../../support/providers/upstream.js";
@@ -22,7 +22,7 @@ import {
   type Engine,
   asking,
   functionTool,
-  house,
+  testConfig,
   itemsOf,
   maskIds,
   newScope,
@@ -70,7 +70,7 @@ describe.each(packages)("through a real package of %s", (version, packageName) =
   async function open(replies: readonly Reply[], provider: object = {}): Promise<[Upstream, Engine]> {
     const upstream = await startUpstream(replies);
     closers.push(() => upstream.stop());
-    const file = house({ url: upstream.url, dialect, provider });
+    const file = testConfig({ url: upstream.url, dialect, provider });
     const engine = openEngine(file, undefined, await loadSdkPackages(file.providers, undefined));
     closers.push(() => engine.upstreams.close());
     return [upstream, engine];
@@ -245,7 +245,7 @@ describe.each(packages)("through a real package of %s", (version, packageName) =
     closers.push(() => upstream.stop());
     const provider = { dialect, base_url: `${upstream.url}/v1`, api_keys: ["k"], timeouts: { first_event_ms: 100 } };
     const endpoint = (name: string) => ({ provider: name, upstream_model: "large-2" });
-    const file = house({
+    const file = testConfig({
       providers: [
         { id: "one", ...provider },
         { id: "two", ...provider },
@@ -603,10 +603,10 @@ describe("an answer of the interface", () => {
 });
 
 describe("packages", () => {
-  const configured = (...names: string[]): LoadedHouse => {
+  const configured = (...names: string[]): LoadedConfig => {
     const providers = names.map((name, index) => ({ id: `far-${index}`, dialect: `ai-sdk:${name}` }));
     const models = providers.map(({ id }) => ({ id, endpoints: [{ provider: id }] }));
-    return { file: house({ providers, models }), leftOut: [], files: [] };
+    return { file: testConfig({ providers, models }), leftOut: [], files: [] };
   };
   const left = async (name: string, folder?: string) => {
     const loaded = configured(name, "@ai-sdk/mistral");
@@ -685,7 +685,7 @@ describe("packages", () => {
   });
 
   test("only npm package names are accepted", () => {
-    const parse = (settings: object) => house({ providers: [{ id: "far", ...settings }], models: [] });
+    const parse = (settings: object) => testConfig({ providers: [{ id: "far", ...settings }], models: [] });
     expect(() => parse({ dialect: "ai-sdk:../../etc" })).toThrow("or ai-sdk:<package>");
     expect(() => parse({ dialect: "ai-sdk:" })).toThrow("or ai-sdk:<package>");
     expect(() => parse({ dialect: "smoke" })).toThrow("must be one of echo, chat");

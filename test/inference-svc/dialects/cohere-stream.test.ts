@@ -11,7 +11,7 @@ import { providerFault } from "@sluice/inference-svc/upstream/failure.js";
 import { EventScanner } from "@sluice/inference-svc/upstream/transport/sse.js";
 import { Fault, FaultReason } from "@sluice/proto/lib/faults/fault.js";
 import { type Reply, type Upstream, startUpstream } from "../../support/providers/upstream.js";
-import { asking, functionTool, house, maskIds, openEngine, run } from "../asking.js";
+import { asking, functionTool, testConfig, maskIds, openEngine, run } from "../asking.js";
 import {
   cohereBlockStart,
   cohereCall,
@@ -492,7 +492,7 @@ describe("Cohere over a socket", () => {
     const provider = { dialect: "cohere", base_url: upstream.url, api_keys: ["upstream-key"] };
     const endpoints = ["one", "two"].map((id) => ({ provider: id, upstream_model: "command-a" }));
     const engine = openEngine(
-      house({
+      testConfig({
         providers: ["one", "two"].map((id) => ({ id, ...provider })),
         models: [{ id: "acme/large-2", endpoints }],
       }),

@@ -9,7 +9,7 @@ import { providerFault } from "@sluice/inference-svc/upstream/failure.js";
 import { Fault, FaultReason } from "@sluice/proto/lib/faults/fault.js";
 import { errorFrame, eventFrame, exceptionFrame, frame } from "../../support/answers/event-stream.js";
 import { type Reply, type Upstream, startUpstream } from "../../support/providers/upstream.js";
-import { asking, functionTool, house, maskIds, newScope, openEngine, run, untilOpen } from "../asking.js";
+import { asking, functionTool, testConfig, maskIds, newScope, openEngine, run, untilOpen } from "../asking.js";
 import {
   answer,
   converseStart,
@@ -404,7 +404,7 @@ describe("Bedrock over a socket", () => {
     const upstream_model = "anthropic.claude-sonnet-4-5-20250929-v1:0";
     const endpoints = ["one", "two"].map((id) => ({ provider: id, upstream_model }));
     const engine = openEngine(
-      house({
+      testConfig({
         providers: ["one", "two"].map((id) => ({ id, ...provider })),
         models: [{ id: "acme/large-2", input_modalities: ["text", "image"], endpoints }],
       }),

@@ -3,10 +3,10 @@ import { afterAll, describe, expect, test } from "@jest/globals";
 import type { TurnRequest } from "@sluice/inference-svc/turn/request.js";
 import { exampleJson } from "@sluice/inference-svc/upstream/echo/example.js";
 import { findShortest, measureElapsedMs } from "../../support/clock.js";
-import { asking, functionTool, house, itemsOf, maskIds, newScope, openEngine, run } from "../asking.js";
+import { asking, functionTool, testConfig, itemsOf, maskIds, newScope, openEngine, run } from "../asking.js";
 
 const engine = openEngine(
-  house({
+  testConfig({
     providers: [{ id: "sluice", name: "Sluice", dialect: "echo" }],
     models: [{ id: "sluice/echo", endpoints: [{ provider: "sluice" }], input_modalities: ["text", "image", "file"] }],
   }),

@@ -10,7 +10,7 @@ import { GeminiTranslator } from "@sluice/inference-svc/upstream/gemini/stream.j
 import { EventScanner } from "@sluice/inference-svc/upstream/transport/sse.js";
 import { Fault, FaultReason } from "@sluice/proto/lib/faults/fault.js";
 import { type Reply, type Upstream, startUpstream } from "../../support/providers/upstream.js";
-import { asking, functionTool, house, maskIds, openEngine, run } from "../asking.js";
+import { asking, functionTool, testConfig, maskIds, openEngine, run } from "../asking.js";
 import { call, chunk, last, readGemini, geminiTarget, geminiTextPart, thought } from "./gemini-translation.js";
 
 const faultOf = (act: () => unknown): Fault => {
@@ -491,7 +491,7 @@ describe("Gemini over a socket", () => {
     upstreams.push(upstream);
     const base_url = `${upstream.url}/v1beta${query}`;
     const engine = openEngine(
-      house({
+      testConfig({
         providers: ["one", "two"].map((id) => ({ id, dialect: "gemini", base_url, api_keys: keys })),
         models: [
           { id: "acme/large-2", endpoints: ["one", "two"].map((provider) => ({ provider, upstream_model: model })) },

@@ -10,7 +10,7 @@ import { providerFault } from "@sluice/inference-svc/upstream/failure.js";
 import { EventScanner } from "@sluice/inference-svc/upstream/transport/sse.js";
 import { Fault, FaultReason } from "@sluice/proto/lib/faults/fault.js";
 import { type Reply, type Upstream, startUpstream } from "../../support/providers/upstream.js";
-import { asking, functionTool, house, maskIds, newScope, openEngine, run, untilOpen } from "../asking.js";
+import { asking, functionTool, testConfig, maskIds, newScope, openEngine, run, untilOpen } from "../asking.js";
 import {
   messagesStart,
   messagesBlock,
@@ -456,7 +456,7 @@ describe("Anthropic over a socket", () => {
     upstreams.push(upstream);
     const provider = { dialect: "messages", base_url: `${upstream.url}/v1`, api_keys: ["upstream-key"] };
     const engine = openEngine(
-      house({
+      testConfig({
         providers: ["one", "two"].map((id) => ({ id, ...provider })),
         models: [
           {

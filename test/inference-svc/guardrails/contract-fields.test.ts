@@ -18,11 +18,11 @@ import { requestShape } from "@sluice/proto/contract/request/request.js";
 import { AppliesTo } from "@sluice/proto/gen/sluice/admin/v1/access_service_pb.js";
 import type { RunTurnRequest } from "@sluice/proto/gen/sluice/inference/v1/turn_pb.js";
 import { Fault } from "@sluice/proto/lib/faults/fault.js";
-import { houseSchema } from "@sluice/proto/config/config-file.js";
+import { configSchema } from "@sluice/proto/config/config-file.js";
 import { scanObject } from "@sluice/proto/lib/json/scan.js";
 import type { Shape } from "@sluice/proto/lib/validation/shape.js";
 import { type Upstream, chatStream, startUpstream } from "../../support/providers/upstream.ts";
-import { type Engine, house, newScope, openEngine, run } from "../asking.js";
+import { type Engine, testConfig, newScope, openEngine, run } from "../asking.js";
 import { block, guardrailOf } from "./gating.js";
 
 const word = "plutonium";
@@ -138,7 +138,7 @@ const dialects = ["responses", "chat", "messages", "gemini"];
 beforeAll(async () => {
   provider = await startUpstream([chatStream("Hello")]);
   engine = openEngine(
-    house({
+    testConfig({
       providers: dialects.map((id) => ({ id, dialect: id, base_url: `${provider.url}/v1`, api_keys: ["k"] })),
       models: dialects.flatMap((id) => [
         { id: `${id}/m`, endpoints: [{ provider: id }], input_modalities: ["text", "image", "file", "audio", "video"] },
@@ -186,7 +186,7 @@ const doors: Readonly<
       const reading = {
         access: { generation: 0n },
         limits: { body_bytes: 1e9, turn_ms: 1e6 },
-        compat: houseSchema.parse({}).compat,
+        compat: configSchema.parse({}).compat,
       };
       const request = parseEmbeddings(reading, {}, body, scanObject(body, "body"));
       return parseEmbedding(request, { scanned: true, names: { resolve: (name) => name } });

@@ -8,7 +8,7 @@ import { SentenceScan } from "@sluice/inference-svc/guardrails/detected/sentence
 import type { Batch, Turn, TurnEvent } from "@sluice/inference-svc/turn/turn.js";
 import { type Detectors, openDetectors } from "@sluice/inference-svc/upstream/detectors.js";
 import { AppliesTo, FilterAction, GuardrailSchema } from "@sluice/proto/gen/sluice/admin/v1/access_service_pb.js";
-import { houseSchema } from "@sluice/proto/config/config-file.js";
+import { configSchema } from "@sluice/proto/config/config-file.js";
 import { type DetectorService, startClassifier, startRecognizer } from "../../support/providers/detector.ts";
 import { asking, itemsOf, newScope, run } from "../asking.js";
 import { end, itemAt, message, over, joinDeltas, spoken, start, text } from "./gating.js";
@@ -30,7 +30,7 @@ beforeAll(async () => {
   classifier = await startClassifier((asked) => (asked.includes("obey") ? 0.9 : 0.1));
   // A generous limit, so a busy machine does not count as an outage.
   const patient = { timeout_ms: 60_000, total_ms: 120_000 };
-  const { detectors: settings } = houseSchema.parse({
+  const { detectors: settings } = configSchema.parse({
     detectors: [
       {
         id: "names",

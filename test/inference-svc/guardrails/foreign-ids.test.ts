@@ -6,7 +6,7 @@ import { isPlainId, plainId, wordId } from "@sluice/proto/lib/ids/foreign-id.js"
 import { AppliesTo } from "@sluice/proto/gen/sluice/admin/v1/access_service_pb.js";
 import { RunTurnRequestSchema } from "@sluice/proto/gen/sluice/inference/v1/turn_pb.js";
 import { type Reply, type Upstream, chatChunk, chatStream, startUpstream } from "../../support/providers/upstream.ts";
-import { type Engine, asking, house, newScope, openEngine, run } from "../asking.js";
+import { type Engine, asking, testConfig, newScope, openEngine, run } from "../asking.js";
 import { block, guardrailOf } from "./gating.js";
 
 const dialects = ["chat", "responses", "messages", "gemini", "cohere"];
@@ -16,7 +16,7 @@ let engine: Engine;
 beforeAll(async () => {
   provider = await startUpstream([chatStream("Hello")]);
   engine = openEngine(
-    house({
+    testConfig({
       providers: dialects.map((id) => ({ id, dialect: id, base_url: `${provider.url}/v1`, api_keys: ["k"] })),
       models: dialects.map((id) => ({
         id: `${id}/m`,

@@ -14,7 +14,7 @@ import {
 import { FusionPluginSchema, WebPluginSchema } from "@sluice/proto/gen/sluice/inference/v1/turn_pb.js";
 import { Fault, FaultReason } from "@sluice/proto/lib/faults/fault.js";
 import { isLinear } from "../../support/clock.js";
-import { asking, functionTool, house, newScope, openEngine, run } from "../asking.js";
+import { asking, functionTool, testConfig, newScope, openEngine, run } from "../asking.js";
 
 type Filter = { pattern: string; label?: string; action?: FilterAction };
 
@@ -203,7 +203,7 @@ describe("a refusal names", () => {
   });
 
   test("the possible endpoints in its receipt, without a call", async () => {
-    const engine = openEngine(house({ url: "http://127.0.0.1:1" }));
+    const engine = openEngine(testConfig({ url: "http://127.0.0.1:1" }));
     const asked = newScope({ guardrail: guardrail({ pattern: "Hi" }) });
     const { fault, rejected } = await run(engine.turn, asking(), asked);
     expect([fault?.reason, rejected]).toEqual([FaultReason.GUARDRAIL_BLOCKED, true]);

@@ -1,7 +1,7 @@
 /** The amount that a budget reserves for a call, and how it follows the call's real cost. */
 import { afterEach, beforeEach, expect, test } from "@jest/globals";
 import { type Reply, type Upstream, chatAnswer, chatChunk, startUpstream } from "../../support/providers/upstream.js";
-import { type Engine, asking, house, newScope, openEngine } from "../asking.js";
+import { type Engine, asking, testConfig, newScope, openEngine } from "../asking.js";
 
 let acme: Upstream;
 let engine: Engine;
@@ -35,7 +35,7 @@ beforeEach(async () => {
     },
   };
   const endpoint = { provider: "acme", upstream_model: "large-2", pricing: { prompt: "1", completion: "2" } };
-  const file = house({
+  const file = testConfig({
     url: acme.url,
     models: [{ id: "acme/large-2", max_output_tokens: 9_000, endpoints: [endpoint] }],
   });

@@ -3,9 +3,9 @@ import { afterEach, beforeEach, describe, expect, test } from "@jest/globals";
 import type { CallContext } from "@sluice/inference-svc/internal/call.js";
 import { JudgeUnavailable } from "@sluice/inference-svc/internal/judge-client.js";
 import { Judge } from "@sluice/inference-svc/internal/judge.js";
-import { houseSchema } from "@sluice/proto/config/config-file.js";
+import { configSchema } from "@sluice/proto/config/config-file.js";
 import { type Reply, type Upstream, chatAnswer, startUpstream } from "../../support/providers/upstream.ts";
-import { type Asked, type Engine, asking, house, newScope, openEngine } from "../asking.ts";
+import { type Asked, type Engine, asking, testConfig, newScope, openEngine } from "../asking.ts";
 
 let upstream: Upstream;
 let engine: Engine;
@@ -13,7 +13,7 @@ let clock: number;
 
 beforeEach(async () => {
   upstream = await startUpstream();
-  engine = openEngine(house({ url: upstream.url }));
+  engine = openEngine(testConfig({ url: upstream.url }));
   clock = 0;
 });
 afterEach(async () => {
@@ -22,7 +22,7 @@ afterEach(async () => {
 });
 
 const judging = (settings: object = {}): Judge => {
-  const { internal_models: roles } = houseSchema.parse({
+  const { internal_models: roles } = configSchema.parse({
     internal_models: { guard_judge: { model: "acme/large-2", ...settings } },
   });
   return new Judge(engine.turn, roles.guard_judge!, { now: () => clock });

@@ -2,9 +2,9 @@
 import { create } from "@bufbuild/protobuf";
 import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
 import { AppliesTo, FilterAction, JudgeRuleSchema } from "@sluice/proto/gen/sluice/admin/v1/access_service_pb.js";
-import { houseSchema } from "@sluice/proto/config/config-file.js";
+import { configSchema } from "@sluice/proto/config/config-file.js";
 import { type Upstream, chatAnswer, responsesAnswer, startUpstream } from "../../support/providers/upstream.js";
-import { type Engine, asking, house, itemsOf, newScope, openEngine, run } from "../asking.js";
+import { type Engine, asking, testConfig, itemsOf, newScope, openEngine, run } from "../asking.js";
 import { guardrailOf } from "./gating.js";
 import { type Kind, streamOf } from "../dialects/item-stories.js";
 
@@ -14,7 +14,7 @@ let engine: Engine;
 
 beforeAll(async () => {
   [provider, judge] = await Promise.all([startUpstream(), startUpstream()]);
-  const file = house({
+  const file = testConfig({
     providers: [
       { id: "acme", dialect: "responses", base_url: `${provider.url}/v1`, api_keys: ["k"] },
       { id: "judge", dialect: "chat", base_url: `${judge.url}/v1` },
@@ -24,7 +24,7 @@ beforeAll(async () => {
       { id: "acme/judge", endpoints: [{ provider: "judge" }] },
     ],
   });
-  const { internal_models } = houseSchema.parse({
+  const { internal_models } = configSchema.parse({
     internal_models: { guard_judge: { model: "acme/judge", cache_ttl_s: 0 } },
   });
   engine = openEngine({ ...file, internal_models });

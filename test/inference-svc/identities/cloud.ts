@@ -3,7 +3,7 @@ import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { type Reply, type Upstream, startUpstream } from "../../support/providers/upstream.ts";
-import { type Engine, asking, house, openEngine, run } from "../asking.ts";
+import { type Engine, asking, testConfig, openEngine, run } from "../asking.ts";
 
 const variables = /^(AWS|GOOGLE|GCE|GCLOUD|CLOUDSDK|METADATA|AZURE|IDENTITY|MSI|IMDS|HOME$|(https?|no)_proxy$)/i;
 
@@ -48,7 +48,7 @@ export class CloudTests {
   /** @param providers their endpoints serve one model in this order */
   open(...providers: readonly { readonly id: string; readonly [setting: string]: unknown }[]): Engine {
     const endpoints = providers.map(({ id }) => ({ provider: id, upstream_model: "large-2" }));
-    const engine = openEngine(house({ providers, models: [{ id: "acme/large-2", endpoints }] }));
+    const engine = openEngine(testConfig({ providers, models: [{ id: "acme/large-2", endpoints }] }));
     this.#engines.push(engine);
     return engine;
   }

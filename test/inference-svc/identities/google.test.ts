@@ -3,7 +3,7 @@ import { generateKeyPairSync, verify } from "node:crypto";
 import { afterEach, beforeEach, describe, expect, test } from "@jest/globals";
 import { FaultReason } from "@sluice/proto/lib/faults/fault.js";
 import { type Reply, type Upstream, chatAnswer } from "../../support/providers/upstream.js";
-import { asking, house, openEngine, run } from "../asking.js";
+import { asking, testConfig, openEngine, run } from "../asking.js";
 import { CloudTests, askWhole, inAnHour, told } from "./cloud.js";
 
 let tests: CloudTests;
@@ -153,7 +153,7 @@ describe("formats on Vertex AI", () => {
     const prediction = { embeddings: { values: [0.1, 0.2], statistics: { token_count: 3, truncated: false } } };
     const provider = await tests.server([json({ predictions: [prediction] })]);
     const engine = openEngine(
-      house({
+      testConfig({
         providers: [vertex(provider)],
         models: [
           {

@@ -7,21 +7,21 @@ import { Ledger } from "@sluice/inference-svc/ledger/ledger.js";
 import { openLog } from "@sluice/proto/lib/log/log.js";
 import { Registry } from "@sluice/proto/lib/metrics/metrics.js";
 import { dial } from "@sluice/proto/lib/rpc/dial.js";
-import { type AdminHouse, openHouse, serviceToken } from "../../admin-svc/house.ts";
+import { type AdminInstallation, openInstallation, serviceToken } from "../../admin-svc/installation.ts";
 import { begin, closed, openedCall, refusingPort } from "./calls.ts";
 
 /** Written by a killed process of version 0.1.0: two calls with their ends, and two open calls. */
 const recorded = new URL("../../../fixtures/spool/", import.meta.url);
 
-let house: AdminHouse;
+let installation: AdminInstallation;
 let directory: string;
 beforeAll(async () => {
-  house = await openHouse();
+  installation = await openInstallation();
   directory = mkdtempSync(join(tmpdir(), "sluice-test-spool-"));
   cpSync(recorded, directory, { recursive: true });
 });
 afterAll(async () => {
-  await house.close();
+  await installation.close();
   rmSync(directory, { recursive: true });
 });
 
@@ -52,9 +52,9 @@ test("records left by version 0.1.0 are delivered together with new records", as
       .map((name) => name.replace(/^.*-/, ""))
       .sort(),
   ).toEqual(["000001.log", "000001.v2.log"]);
-  const second = open(house.port);
+  const second = open(installation.port);
   await second.end(30_000);
-  const rows = await house.database.selectFrom("usage_records").selectAll().orderBy("opened_at").execute();
+  const rows = await installation.database.selectFrom("usage_records").selectAll().orderBy("opened_at").execute();
   expect(rows.map((row) => [row.turn_id.at(-1), row.status, row.output_tokens, row.cost_usd])).toEqual([
     ["1", "completed", "4", "0.000044000000"],
     ["2", "failed", null, null],

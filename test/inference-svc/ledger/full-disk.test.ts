@@ -5,16 +5,16 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { CallStart } from "@sluice/inference-svc/ledger/record.js";
 import { FaultReason } from "@sluice/proto/lib/faults/fault.js";
-import { type AdminHouse, openHouse, serviceToken } from "../../admin-svc/house.ts";
+import { type AdminInstallation, openInstallation, serviceToken } from "../../admin-svc/installation.ts";
 import { runProgram } from "../../support/processes.ts";
 import { closed, openedCall } from "./calls.ts";
 
-let house: AdminHouse;
+let installation: AdminInstallation;
 let directory: string;
 beforeAll(async () => {
-  house = await openHouse();
+  installation = await openInstallation();
 });
-afterAll(() => house.close());
+afterAll(() => installation.close());
 beforeEach(() => {
   directory = mkdtempSync(join(tmpdir(), "sluice-test-spool-"));
 });
@@ -64,7 +64,7 @@ const programOf = (body: string) => `
 
 async function run(body: string, calls: readonly CallStart[]): Promise<unknown> {
   const texts = [closed, ...calls].map((value) => JSON.stringify(value));
-  const address = `127.0.0.1:${house.port}`;
+  const address = `127.0.0.1:${installation.port}`;
   const args = ["--input-type=module", "-e", programOf(body), directory, address, serviceToken, ...texts];
   const { code, stdout, stderr } = await runProgram(process.execPath, args);
   expect([code, stderr]).toEqual([0, ""]);
@@ -73,7 +73,11 @@ async function run(body: string, calls: readonly CallStart[]): Promise<unknown> 
 
 const stored = async (calls: readonly CallStart[]) => {
   const ids = calls.map(({ turnId }) => turnId);
-  const rows = await house.database.selectFrom("usage_records").selectAll().where("turn_id", "in", ids).execute();
+  const rows = await installation.database
+    .selectFrom("usage_records")
+    .selectAll()
+    .where("turn_id", "in", ids)
+    .execute();
   const found = new Map(rows.map((row) => [row.turn_id, [row.status, row.cost_usd, Number(row.sequence)]]));
   return ids.map((id) => found.get(id));
 };

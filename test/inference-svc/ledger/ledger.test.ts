@@ -9,7 +9,7 @@ import type { CallStart } from "@sluice/inference-svc/ledger/record.js";
 import { openLog } from "@sluice/proto/lib/log/log.js";
 import { Registry } from "@sluice/proto/lib/metrics/metrics.js";
 import { dial } from "@sluice/proto/lib/rpc/dial.js";
-import { type AdminHouse, openHouse, serviceToken } from "../../admin-svc/house.ts";
+import { type AdminInstallation, openInstallation, serviceToken } from "../../admin-svc/installation.ts";
 import { eventually } from "../../support/processes.ts";
 import { begin, closed, openedCall, refusingPort, tokens } from "./calls.ts";
 
@@ -22,13 +22,13 @@ afterEach(() => rmSync(directory, { recursive: true, force: true }));
 const files = (folder = directory) => readdirSync(folder).sort();
 const log = openLog("test", "silent");
 
-let house: AdminHouse;
+let installation: AdminInstallation;
 beforeAll(async () => {
-  house = await openHouse();
+  installation = await openInstallation();
 });
-afterAll(() => house.close());
+afterAll(() => installation.close());
 
-const open = (folder = directory, port = house.port) => {
+const open = (folder = directory, port = installation.port) => {
   const client = dial(`127.0.0.1:${port}`);
   const registry = new Registry();
   const ledger = new Ledger({ directory: folder, instance: "test-1", client, token: serviceToken, log, registry });
@@ -43,7 +43,7 @@ const open = (folder = directory, port = house.port) => {
 };
 
 const rows = (turnIds: readonly string[]) =>
-  house.database
+  installation.database
     .selectFrom("usage_records")
     .selectAll()
     .where("turn_id", "in", [...turnIds])

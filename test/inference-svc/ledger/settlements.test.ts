@@ -9,7 +9,7 @@ import { dial } from "@sluice/proto/lib/rpc/dial.js";
 import { connectNodeAdapter } from "@connectrpc/connect-node";
 import type { MessageShape } from "@bufbuild/protobuf";
 import { Settlements } from "@sluice/inference-svc/ledger/settlements.js";
-import { serviceToken } from "../../admin-svc/house.ts";
+import { serviceToken } from "../../admin-svc/installation.ts";
 
 const owner = { keyHash: "key", workspaceId: "workspace" };
 

@@ -31,14 +31,14 @@ import { openLog } from "@sluice/proto/lib/log/log.js";
 import { Registry } from "@sluice/proto/lib/metrics/metrics.js";
 import { Access } from "@sluice/proto/lib/policy/access.js";
 import { dial } from "@sluice/proto/lib/rpc/dial.js";
-import { type AdminHouse, addKey, openHouse, serviceToken } from "../../admin-svc/house.ts";
+import { type AdminInstallation, addKey, openInstallation, serviceToken } from "../../admin-svc/installation.ts";
 import { type Upstream, chatAnswer, chatChunk, chatStream, startUpstream } from "../../support/providers/upstream.ts";
-import { house as houseFile, openParts, stackSecret } from "../asking.ts";
+import { testConfig as configFile, openParts, stackSecret } from "../asking.ts";
 import { refusingPort } from "./calls.ts";
 
 const log = openLog("test", "silent");
 
-let admin: AdminHouse;
+let admin: AdminInstallation;
 let upstream: Upstream;
 let keyHash: string;
 let access: Access;
@@ -48,7 +48,7 @@ let clients: Client[];
 const folders: string[] = [];
 
 beforeAll(async () => {
-  admin = await openHouse();
+  admin = await openInstallation();
   upstream = await startUpstream();
   keyHash = hashKey(await addKey(admin.database));
   away = await refusingPort();
@@ -98,7 +98,7 @@ class Process {
 
   constructor() {
     const endpoints = ["large-2", "large-2b"].map((name) => ({ provider: "acme", upstream_model: name }));
-    const config = new CurrentConfig(houseFile({ url: upstream.url, models: [{ id: "acme/large-2", endpoints }] }));
+    const config = new CurrentConfig(configFile({ url: upstream.url, models: [{ id: "acme/large-2", endpoints }] }));
     const registry = new Registry();
     const ledger = this.#ledger;
     const hindrances = new Hindrances(log);

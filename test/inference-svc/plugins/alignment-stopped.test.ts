@@ -17,24 +17,24 @@ const call = (name: string): Reply =>
   begun({ tool_calls: [{ index: 0, id: "call_1", function: { name, arguments: '{"a' } }] });
 
 describe("an answer stopped over sockets", () => {
-  let house: Aligning;
+  let installation: Aligning;
   beforeEach(async () => {
-    house = await startAligning();
+    installation = await startAligning();
   });
-  afterEach(() => house.stop());
+  afterEach(() => installation.stop());
 
   test("cancels and charges the call, and the model is called again", async () => {
-    house.acme.script([words("Ten off! ", "Call now"), chatStream("Prices ", "are fixed.")]);
+    installation.acme.script([words("Ten off! ", "Call now"), chatStream("Prices ", "are fixed.")]);
     const asked = newScope();
-    const closed = house.acme.nextClose();
-    const ending = await aligned(house, ["At most 9 words.", "No exclamation marks"], { stream: true }, asked);
+    const closed = installation.acme.nextClose();
+    const ending = await aligned(installation, ["At most 9 words.", "No exclamation marks"], { stream: true }, asked);
     await closed;
     expect(itemsOf(ending.events)).toMatchObject([{ content: [{ text: "Prices are fixed." }] }]);
     expect(ending.events).not.toContainEqual(expect.objectContaining({ delta: "Ten off! " }));
-    const [first] = house.engine.closed;
-    expect([first?.status, house.engine.closed.at(-1)?.status]).toEqual(["cancelled", "completed"]);
+    const [first] = installation.engine.closed;
+    expect([first?.status, installation.engine.closed.at(-1)?.status]).toEqual(["cancelled", "completed"]);
     expect([first?.isEstimated, Number(first?.costUsd) > 0, first?.tokens?.output]).toEqual([true, true, 5]);
-    const sent = house.acme.requests[1]?.json["messages"] as { content: string }[] | undefined;
+    const sent = installation.acme.requests[1]?.json["messages"] as { content: string }[] | undefined;
     expect(sent?.at(-1)?.content).toContain('{"role":"assistant","content":"Ten off! Call now"}');
     expect(sent?.at(-1)?.content).toMatch(/\n1\. No exclamation marks$/);
     const last = ending.events.at(-1);
@@ -60,34 +60,34 @@ describe("an answer stopped over sockets", () => {
     ["a text", "No URLs", words("See https://a.b"), { type: "message", content: [{ text: "See https://a.b" }] }],
     ["a call", "Never call refund", call("refund"), { type: "function_call", name: "refund", arguments: "" }],
   ])("%s, still blocked, is 403 with its received part", async (_, rule, reply, item) => {
-    house.acme.script([reply]);
+    installation.acme.script([reply]);
     const asked = newScope();
     const fields = { stream: true, tools: [functionTool({ name: "refund" })], alignment: { maxRetries: 0 } };
-    const { fault, events } = await aligned(house, [rule], fields, asked);
+    const { fault, events } = await aligned(installation, [rule], fields, asked);
     expect([fault?.status, events.map(({ type }) => type)]).toEqual([403, ["start"]]);
     expect(fault?.metadata).toMatchObject({ alignment: { rejected: [{ ...item, status: "incomplete" }] } });
     expect(asked.scope.trace.stages).toMatchObject([{ summary: "Blocked: rule 0", data: { action: "blocked" } }]);
   });
 
   test("and too long for evaluation is 503 at once, for any rules", async () => {
-    house.acme.script([words("a".repeat(10_000), "b")]);
-    const closed = house.acme.nextClose();
+    installation.acme.script([words("a".repeat(10_000), "b")]);
+    const closed = installation.acme.nextClose();
     const asked = newScope();
-    const { fault } = await aligned(house, ["At least 2 words."], { stream: true }, asked);
+    const { fault } = await aligned(installation, ["At least 2 words."], { stream: true }, asked);
     await closed;
     expect(fault?.status).toBe(503);
     expect(fault?.metadata).toMatchObject({ alignment: { calls: [{ outcome: "unavailable", reason: "cut" }] } });
-    expect(house.acme.requests).toHaveLength(1);
-    expect(house.engine.closed[0]).toMatchObject({ status: "cancelled", isEstimated: true });
+    expect(installation.acme.requests).toHaveLength(1);
+    expect(installation.engine.closed[0]).toMatchObject({ status: "cancelled", isEstimated: true });
   });
 
   test("with a leaving client ends the call", async () => {
-    house.acme.script([words("Ten off")]);
+    installation.acme.script([words("Ten off")]);
     const asked = newScope();
-    const arrived = house.acme.nextRequest();
-    const ending = aligned(house, ["No exclamation marks"], { stream: true }, asked);
+    const arrived = installation.acme.nextRequest();
+    const ending = aligned(installation, ["No exclamation marks"], { stream: true }, asked);
     await arrived;
-    const closed = house.acme.nextClose();
+    const closed = installation.acme.nextClose();
     asked.abort.abort(new Error("left"));
     await closed;
     expect((await ending).fault).toBeDefined();

@@ -1,7 +1,7 @@
 /** A configuration with two providers of one model and a judge, for turns under the alignment plugin. */
 import { type MessageInitShape, create } from "@bufbuild/protobuf";
 import { AlignmentPluginSchema } from "@sluice/proto/gen/sluice/inference/v1/turn_pb.js";
-import { houseSchema } from "@sluice/proto/config/config-file.js";
+import { configSchema } from "@sluice/proto/config/config-file.js";
 import { type Reply, type Upstream, chatAnswer, startUpstream } from "../../support/providers/upstream.ts";
 import { type Asked, type Engine, type Ending, asking, newScope, openEngine, run } from "../asking.ts";
 
@@ -20,7 +20,7 @@ export async function startAligning(settings: object = {}): Promise<Aligning> {
   const backup = await startUpstream();
   const judge = await startUpstream();
   const engine = openEngine(
-    houseSchema.parse({
+    configSchema.parse({
       providers: [
         { id: "acme", name: "Acme", dialect: "chat", base_url: `${acme.url}/v1` },
         { id: "backup", name: "Backup", dialect: "chat", base_url: `${backup.url}/v1` },

@@ -11,7 +11,7 @@ import { type PreferencesJson, preferencesMessage } from "@sluice/proto/contract
 import { type ProviderPreferences, ProviderPreferencesSchema } from "@sluice/proto/gen/sluice/inference/v1/turn_pb.js";
 import type { Caller } from "@sluice/proto/gen/sluice/admin/v1/access_service_pb.js";
 import { Fault } from "@sluice/proto/lib/faults/fault.js";
-import { asking, house, newScope } from "../asking.js";
+import { asking, testConfig, newScope } from "../asking.js";
 
 export const preferring = (json: PreferencesJson): ProviderPreferences =>
   create(ProviderPreferencesSchema, preferencesMessage(json));
@@ -40,7 +40,7 @@ export interface Decider {
 /** @param providers in addition to `a`, `b` and `c`, which have the chat format */
 export function openDecider(models: readonly unknown[], providers: readonly unknown[] = []): Decider {
   const chat = (id: string) => ({ id, dialect: "chat", base_url: "http://127.0.0.1:1/v1" });
-  const file = house({ providers: [...["a", "b", "c"].map(chat), ...providers], models });
+  const file = testConfig({ providers: [...["a", "b", "c"].map(chat), ...providers], models });
   const catalog = new Catalog(file);
   const clock = { now: 1_000_000 };
   const records = new EndpointRecords(() => clock.now);

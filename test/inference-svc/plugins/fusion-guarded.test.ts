@@ -3,7 +3,7 @@ import { afterAll, beforeAll, beforeEach, expect, test } from "@jest/globals";
 import { create } from "@bufbuild/protobuf";
 import { FusionPluginSchema } from "@sluice/proto/gen/sluice/inference/v1/turn_pb.js";
 import { type Upstream, chatAnswer, chatChunk, chatStream, startUpstream } from "../../support/providers/upstream.ts";
-import { type Engine, asking, house, itemsOf, newScope, openEngine, run } from "../asking.ts";
+import { type Engine, asking, testConfig, itemsOf, newScope, openEngine, run } from "../asking.ts";
 import { type Filter, block, flag, guardrailOf, redact } from "../guardrails/gating.ts";
 
 let panel: Upstream;
@@ -12,7 +12,7 @@ let engine: Engine;
 
 beforeAll(async () => {
   [panel, lead] = await Promise.all([startUpstream(), startUpstream()]);
-  const file = house({
+  const file = testConfig({
     providers: [
       { id: "panel", dialect: "chat", base_url: `${panel.url}/v1` },
       { id: "lead", dialect: "chat", base_url: `${lead.url}/v1` },

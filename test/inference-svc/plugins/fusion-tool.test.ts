@@ -15,7 +15,7 @@ import {
   chatStream,
   startUpstream,
 } from "../../support/providers/upstream.ts";
-import { type Engine, asking, house, itemsOf, newScope, noHold, openEngine, run } from "../asking.ts";
+import { type Engine, asking, testConfig, itemsOf, newScope, noHold, openEngine, run } from "../asking.ts";
 import { guardrailOf, redact } from "../guardrails/gating.ts";
 
 const names = ["a", "b", "lead", "outer"] as const;
@@ -31,7 +31,7 @@ beforeAll(async () => {
   const started = await Promise.all(names.map(async (name) => [name, await startUpstream()] as const));
   upstreams = Object.fromEntries(started) as Record<Name, Upstream>;
   const file = {
-    ...house({
+    ...testConfig({
       providers: names.map((id) => ({ id, dialect: "chat", base_url: `${upstreams[id].url}/v1`, api_keys: ["k"] })),
       models: names.map((name) => ({
         id: `acme/${name}`,
@@ -295,7 +295,7 @@ describe("settings", () => {
 
   test("without presets the calling model compares, and the panel must be named", async () => {
     const bare = openEngine({
-      ...house({
+      ...testConfig({
         providers: names.map((id) => ({ id, dialect: "chat", base_url: `${upstreams[id].url}/v1`, api_keys: ["k"] })),
         models: names.map((name) => ({ id: `acme/${name}`, endpoints: [{ provider: name }] })),
       }),

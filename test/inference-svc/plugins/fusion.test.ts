@@ -18,7 +18,7 @@ import {
   chatStream,
   startUpstream,
 } from "../../support/providers/upstream.ts";
-import { type Engine, asking, house, itemsOf, newScope, openEngine, run } from "../asking.ts";
+import { type Engine, asking, testConfig, itemsOf, newScope, openEngine, run } from "../asking.ts";
 
 const names = ["a", "b", "lead"] as const;
 type Name = (typeof names)[number];
@@ -27,7 +27,7 @@ let upstreams: Record<Name, Upstream>;
 let engine: Engine;
 
 const fileFor = (more: object = {}) => ({
-  ...house({
+  ...testConfig({
     providers: names.map((name) => ({
       id: name,
       dialect: "chat",

@@ -15,7 +15,7 @@ import type { InputItem } from "@sluice/inference-svc/turn/request.js";
 import { effort } from "@sluice/proto/contract/request/settings.js";
 import { JevRouterPluginSchema } from "@sluice/proto/gen/sluice/inference/v1/turn_pb.js";
 import { FaultReason } from "@sluice/proto/lib/faults/fault.js";
-import { houseSchema } from "@sluice/proto/config/config-file.js";
+import { configSchema } from "@sluice/proto/config/config-file.js";
 import fc from "../../support/properties.js";
 import { type Upstream, chatStream, startUpstream } from "../../support/providers/upstream.ts";
 import { type Engine, asking, functionTool, newScope, openEngine, run } from "../asking.ts";
@@ -120,7 +120,7 @@ describe("the jev router over the whole stack", () => {
   beforeEach(async () => {
     acme = await startUpstream([chatStream("Hello.")]);
     engine = openEngine(
-      houseSchema.parse({
+      configSchema.parse({
         providers: [{ id: "acme", dialect: "chat", base_url: `${acme.url}/v1` }],
         models: [
           model("a/small", 1, 0.5),

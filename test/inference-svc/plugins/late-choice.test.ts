@@ -5,7 +5,7 @@ import { parseReading } from "@sluice/inference-svc/plugins/auto-router/tasks/cl
 import { AppliesTo } from "@sluice/proto/gen/sluice/admin/v1/access_service_pb.js";
 import { AutoRouterPluginSchema, ProviderPreferencesSchema } from "@sluice/proto/gen/sluice/inference/v1/turn_pb.js";
 import { FaultReason, Fault } from "@sluice/proto/lib/faults/fault.js";
-import { houseSchema } from "@sluice/proto/config/config-file.js";
+import { configSchema } from "@sluice/proto/config/config-file.js";
 import { EndpointRecords } from "@sluice/inference-svc/routing/records/endpoint-record.js";
 import type { TurnRequest } from "@sluice/inference-svc/turn/request.js";
 import { noPackages } from "@sluice/inference-svc/upstream/ai-sdk/load.js";
@@ -25,7 +25,7 @@ const models = [
 ];
 
 const fileOf = (roles: object) =>
-  houseSchema.parse({
+  configSchema.parse({
     providers: [
       { id: "acme", dialect: "chat", base_url: `${acme.url}/v1`, data_policy: { retention: "none" } },
       { id: "reader", dialect: "chat", base_url: `${reader.url}/v1` },

@@ -8,7 +8,7 @@ import { elided } from "@sluice/inference-svc/plugins/moderation/plugin.js";
 import type { TurnRequest } from "@sluice/inference-svc/turn/request.js";
 import { ModerationPluginSchema, ProviderPreferencesSchema } from "@sluice/proto/gen/sluice/inference/v1/turn_pb.js";
 import { FaultReason } from "@sluice/proto/lib/faults/fault.js";
-import { houseSchema } from "@sluice/proto/config/config-file.js";
+import { configSchema } from "@sluice/proto/config/config-file.js";
 import { codePointLength } from "@sluice/proto/lib/validation/text.js";
 import { dangling } from "@sluice/proto/config/references.js";
 import { type Reply, type Upstream, chatAnswer, chatStream, startUpstream } from "../../support/providers/upstream.ts";
@@ -53,7 +53,7 @@ const violent = looks({ violence: 0.98, hate: 0.02 }, ["violence"]);
 
 const service = { provider: "guard", retries: 0 };
 function open(role: object | undefined): Engine {
-  const file = houseSchema.parse({
+  const file = configSchema.parse({
     providers: [
       { id: "acme", name: "Acme", dialect: "chat", base_url: `${acme.url}/v1`, data_policy: { retention: "none" } },
       { id: "chat", dialect: "chat", base_url: `${guard.url}/v1` },
@@ -357,12 +357,12 @@ test.each<[object, string]>([
   [{ model: "a/b", provider: "guard" }, "give either model or provider"],
   [{ provider: "guard", categories: {} }, "at least one category"],
 ])("the role %j is wrong", (role, says) => {
-  const result = houseSchema.safeParse({ internal_models: { moderation: role } });
+  const result = configSchema.safeParse({ internal_models: { moderation: role } });
   expect(JSON.stringify(result.error?.issues)).toContain(says);
 });
 
 test("the role names a configured model", () => {
-  const file = (role: object) => houseSchema.parse({ internal_models: { moderation: role } });
+  const file = (role: object) => configSchema.parse({ internal_models: { moderation: role } });
   expect(dangling(file({ provider: "nobody" }))).toEqual([
     "internal_models.moderation.provider: no provider with a base_url is called nobody",
   ]);

@@ -12,7 +12,7 @@ import {
   SwitchyardRouterPluginSchema,
 } from "@sluice/proto/gen/sluice/inference/v1/turn_pb.js";
 import { FaultReason } from "@sluice/proto/lib/faults/fault.js";
-import { houseSchema } from "@sluice/proto/config/config-file.js";
+import { configSchema } from "@sluice/proto/config/config-file.js";
 import { isLinear } from "../../support/clock.ts";
 import { type Reply, type Upstream, chatAnswer, chatStream, startUpstream } from "../../support/providers/upstream.ts";
 import { openDecider } from "./deciding.ts";
@@ -227,7 +227,7 @@ describe("the switchyard router over the whole stack", () => {
   const prices: Readonly<Record<string, number>> = { "a/cheap": 1, "a/middle": 2, "a/dear": 9, "a/same": 9 };
   const open = (role?: object) =>
     openEngine(
-      houseSchema.parse({
+      configSchema.parse({
         providers: [
           { id: "acme", dialect: "chat", base_url: `${acme.url}/v1`, data_policy: { retention: "none" } },
           { id: "judge", dialect: "chat", base_url: `${judge.url}/v1` },

@@ -12,7 +12,7 @@ import {
   ScanScope,
 } from "@sluice/proto/gen/sluice/admin/v1/access_service_pb.js";
 import { WebFetchPluginSchema, WebPluginSchema } from "@sluice/proto/gen/sluice/inference/v1/turn_pb.js";
-import { houseSchema } from "@sluice/proto/config/config-file.js";
+import { configSchema } from "@sluice/proto/config/config-file.js";
 import { type Reply, type Upstream, chatAnswer, chatStream, startUpstream } from "../../support/providers/upstream.ts";
 import { type Asked, type Ending, type Engine, asking, itemsOf, newScope, openEngine, run } from "../asking.ts";
 
@@ -38,7 +38,7 @@ const port = (server: Upstream) => new URL(server.url).port;
 
 function open(settings: object = {}, provider: object = {}): void {
   engine = openEngine(
-    houseSchema.parse({
+    configSchema.parse({
       providers: [{ id: "acme", dialect: "chat", base_url: `${model.url}/v1`, ...provider }],
       models: [{ id: "acme/large-2", input_modalities: ["text", "image"], endpoints: [{ provider: "acme" }] }],
       search: { engines: { searxng: { base_url: `${searching.url}/sx/`, timeout_ms: 60_000 } } },

@@ -2,7 +2,7 @@
 import { afterEach, beforeEach, describe, expect, test } from "@jest/globals";
 import { AppliesTo } from "@sluice/proto/gen/sluice/admin/v1/access_service_pb.js";
 import type { HostedTool, InputItem } from "@sluice/inference-svc/turn/request.js";
-import { houseSchema } from "@sluice/proto/config/config-file.js";
+import { configSchema } from "@sluice/proto/config/config-file.js";
 import { type Reply, type Upstream, chatStream, startUpstream } from "../../support/providers/upstream.ts";
 import { type Asked, type Ending, type Engine, asking, itemsOf, newScope, openEngine, run } from "../asking.ts";
 import { block, guardrailOf, redact } from "../guardrails/gating.ts";
@@ -28,7 +28,7 @@ afterEach(async () => {
 
 function open(settings: object = {}, provider: object = {}): void {
   engine = openEngine(
-    houseSchema.parse({
+    configSchema.parse({
       providers: [{ id: "acme", dialect: "chat", base_url: `${model.url}/v1`, ...provider }],
       models: [{ id: "acme/large-2", endpoints: [{ provider: "acme" }] }],
       search: { engines: { searxng: { base_url: searching.url, timeout_ms: 60_000 } } },

@@ -15,7 +15,17 @@ import {
   chatStream,
   startUpstream,
 } from "../../support/providers/upstream.js";
-import { type Asked, type Engine, asking, functionTool, house, newScope, noHold, openEngine, run } from "../asking.js";
+import {
+  type Asked,
+  type Engine,
+  asking,
+  functionTool,
+  testConfig,
+  newScope,
+  noHold,
+  openEngine,
+  run,
+} from "../asking.js";
 import { messagesStart, messagesStop, messagesTextBlock } from "../dialects/messages-translation.js";
 import { completed } from "../guardrails/reading.js";
 
@@ -35,7 +45,7 @@ beforeEach(async () => {
   });
   const model = (id: string, ...endpoints: object[]) => ({ id, endpoints, input_modalities: ["text", "image"] });
   engine = openEngine(
-    house({
+    testConfig({
       providers: [
         provider("acme", acme, "chat"),
         provider("messages", acme, "messages"),
@@ -337,7 +347,7 @@ test("a client leaving during the budget's check is on record, so nothing stays 
       return Promise.resolve(noHold);
     },
   };
-  const guarded = openEngine(house({ url: acme.url }), undefined, undefined, leaving);
+  const guarded = openEngine(testConfig({ url: acme.url }), undefined, undefined, leaving);
   await run(guarded.turn, asking(), asked);
   expect(guarded.closed).toMatchObject([{ status: "cancelled", isEstimated: false }]);
   expect(acme.requests).toEqual([]);

@@ -4,14 +4,14 @@ import { Catalog } from "@sluice/inference-svc/routing/catalog.js";
 import { listModels } from "@sluice/inference-svc/routing/records/listing.js";
 import { toPricePerToken } from "@sluice/inference-svc/routing/price/price.js";
 import fc from "../../support/properties.js";
-import { house } from "../asking.js";
+import { testConfig } from "../asking.js";
 
 const provider = { id: "a", dialect: "chat", base_url: "http://127.0.0.1:1/v1" };
 
 test("lists models with the prices of the cheapest endpoint of the default tier", () => {
   const pricing = (prompt: string, completion: string) => ({ provider: "a", pricing: { prompt, completion } });
   const catalog = new Catalog(
-    house({
+    testConfig({
       providers: [provider],
       models: [
         {

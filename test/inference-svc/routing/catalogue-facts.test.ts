@@ -4,7 +4,7 @@ import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { TurnRequest } from "@sluice/inference-svc/turn/request.js";
-import { loadHouse } from "@sluice/proto/config/config-file.js";
+import { loadConfig } from "@sluice/proto/config/config-file.js";
 import { readSeed } from "@sluice/proto/config/seed.js";
 import { root } from "../../support/processes.ts";
 import { type Engine, asking, functionTool, newScope, openEngine } from "../asking.ts";
@@ -102,7 +102,7 @@ describe("the built-in catalogue", () => {
     const path = join(folder, "sluice.yaml");
     writeFileSync(path, JSON.stringify({ providers: [...providers.values()], models }));
     const seed = readSeed(join(root, "inference-svc/catalog/seed.json"));
-    engine = openEngine(loadHouse(path, {}, seed).file);
+    engine = openEngine(loadConfig(path, {}, seed).file);
   });
   afterAll(async () => {
     await engine.upstreams.close();

@@ -2,7 +2,7 @@ import { afterAll, describe, expect, test } from "@jest/globals";
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { loadHouse } from "@sluice/proto/config/config-file.js";
+import { loadConfig } from "@sluice/proto/config/config-file.js";
 import { readSeed } from "@sluice/proto/config/seed.js";
 import { root, runProgram } from "../../support/processes.ts";
 
@@ -32,7 +32,7 @@ describe("the seeded catalogue", () => {
     }));
     const path = join(folder, "sluice.yaml");
     writeFileSync(path, JSON.stringify({ providers }));
-    return loadHouse(path, {}, seed).file;
+    return loadConfig(path, {}, seed).file;
   }
 
   /** Why a thinking model of the chat format takes no reasoning back. */
@@ -46,7 +46,7 @@ describe("the seeded catalogue", () => {
     const variables = Object.fromEntries(
       ["MISTRAL", "GROQ", "DEEPSEEK", "XAI", "MOONSHOT"].map((vendor) => [`${vendor}_API_KEY`, "k"]),
     );
-    const { file } = loadHouse(join(root, "deploy/local/sluice.yaml"), variables, seed);
+    const { file } = loadConfig(join(root, "deploy/local/sluice.yaml"), variables, seed);
     const chat = new Set(file.providers.filter(({ dialect }) => dialect === "chat").map(({ id }) => id));
     expect(chat.size).toBeGreaterThanOrEqual(4);
     const thinking = file.models.flatMap(({ id, endpoints }) =>
@@ -82,7 +82,7 @@ describe("the seeded catalogue", () => {
   });
 
   test("is limited by the default file to vendors with a key", () => {
-    const { file, leftOut } = loadHouse(join(root, "deploy/local/sluice.yaml"), { ANTHROPIC_API_KEY: "k" }, seed);
+    const { file, leftOut } = loadConfig(join(root, "deploy/local/sluice.yaml"), { ANTHROPIC_API_KEY: "k" }, seed);
     const makers = new Set(file.models.map(({ id }) => id.split("/")[0]));
     expect([...makers]).toEqual(["sluice", "anthropic"]);
     expect(new Set(file.providers.map(({ name }) => name))).toEqual(new Set(["Sluice", "Anthropic"]));
@@ -127,7 +127,7 @@ describe("the seeded catalogue", () => {
     const provider = { id: "openai", dialect: "chat", base_url: "https://api.openai.com/v1", known_models: true };
     const model = { id: "openai/gpt-5.5", endpoints: [{ provider: "openai" }], scores: { coding: 7 } };
     writeFileSync(own, JSON.stringify({ providers: [provider], models: [model] }));
-    expect(loadHouse(own, {}, seed).file.models[0]?.scores).toEqual({ coding: 7 });
+    expect(loadConfig(own, {}, seed).file.models[0]?.scores).toEqual({ coding: 7 });
   });
 
   test("has possible limits, and hosts of one vendor each", () => {

@@ -3,7 +3,7 @@ import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
 import { totalCost } from "@sluice/inference-svc/turn/usage.js";
 import type { TurnRequest } from "@sluice/inference-svc/turn/request.js";
 import { type Reply, type Upstream, chatChunk, startUpstream } from "../../support/providers/upstream.ts";
-import { type Engine, asking, house, newScope, openEngine, run } from "../asking.js";
+import { type Engine, asking, testConfig, newScope, openEngine, run } from "../asking.js";
 
 let provider: Upstream;
 let engine: Engine;
@@ -19,7 +19,7 @@ beforeAll(async () => {
       ? { aws: { region: "eu-central-1", access_key_id: "A", secret_access_key: "s" } }
       : { api_keys: ["k"] };
   engine = openEngine(
-    house({
+    testConfig({
       providers: dialects.map((id) => ({ id, dialect: id, base_url: `${provider.url}/v1`, ...access(id) })),
       models: [
         ...dialects.map((id) => ({

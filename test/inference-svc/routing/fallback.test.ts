@@ -5,7 +5,7 @@ import { serviceMetadata } from "@sluice/inference-svc/routing/records/service-m
 import { FaultReason } from "@sluice/proto/lib/faults/fault.js";
 import { type Reply, type Upstream, chatChunk, chatStream, startUpstream } from "../../support/providers/upstream.js";
 import { preferring } from "../plugins/deciding.js";
-import { type Engine, asking, functionTool, house, newScope, openEngine, run, untilOpen } from "../asking.js";
+import { type Engine, asking, functionTool, testConfig, newScope, openEngine, run, untilOpen } from "../asking.js";
 
 let first: Upstream;
 let second: Upstream;
@@ -29,7 +29,7 @@ beforeEach(async () => {
   const acme = (more: object = {}) => ({ provider: "acme", ...more });
   clock = { now: 1_000_000 };
   engine = openEngine(
-    house({
+    testConfig({
       providers: [
         provider("acme", "Acme", first),
         provider("borealis", "Borealis", second),

@@ -14,15 +14,15 @@ import {
 } from "@sluice/proto/gen/sluice/admin/v1/ledger_service_pb.js";
 import { call, serviceMetadata } from "@sluice/proto/lib/rpc/dial.js";
 import { sql } from "kysely";
-import { type AdminHouse, openHouse, serviceToken, timeoutMs } from "../../admin-svc/house.ts";
+import { type AdminInstallation, openInstallation, serviceToken, timeoutMs } from "../../admin-svc/installation.ts";
 import { usageRecord } from "../../admin-svc/usage.ts";
 
-let house: AdminHouse;
+let installation: AdminInstallation;
 beforeAll(async () => {
-  house = await openHouse();
+  installation = await openInstallation();
 });
-afterAll(() => house.close());
-beforeEach(() => sql`truncate usage_records`.execute(house.database));
+afterAll(() => installation.close());
+beforeEach(() => sql`truncate usage_records`.execute(installation.database));
 
 const dayMs = 86_400_000;
 const ago = (days: number) => BigInt(Date.now() - days * dayMs);
@@ -32,7 +32,7 @@ async function record(fields: Partial<UsageRecord>): Promise<void> {
   const request = create(RecordUsageRequestSchema, {
     recordsJson: [Buffer.from(toJsonString(UsageRecordSchema, sent))],
   });
-  await call(house.client, LedgerService.method.recordUsage, request, serviceMetadata(serviceToken), timeoutMs);
+  await call(installation.client, LedgerService.method.recordUsage, request, serviceMetadata(serviceToken), timeoutMs);
 }
 
 let share: number;
@@ -44,7 +44,7 @@ beforeEach(() => {
 
 function open(): LearnedSpending {
   const log = { warn: () => void warnings++ };
-  return new LearnedSpending({ client: house.client, token: serviceToken, spending, share: () => share, log });
+  return new LearnedSpending({ client: installation.client, token: serviceToken, spending, share: () => share, log });
 }
 async function refresh(): Promise<object> {
   const learned = open();
@@ -77,7 +77,7 @@ test("a task is a word: a text is refused", async () => {
 
 test("only internal services get the spending", async () => {
   const asked = call(
-    house.client,
+    installation.client,
     LedgerService.method.sumTaskSpending,
     create(SumTaskSpendingRequestSchema),
     new Metadata(),
@@ -87,7 +87,7 @@ test("only internal services get the spending", async () => {
 });
 
 test("the last sums stand while admin-svc is away, and none before the first", async () => {
-  const away = await openHouse();
+  const away = await openInstallation();
   const parts = { client: away.client, token: serviceToken, share: () => 1, log: { warn: () => void warnings++ } };
   await away.close();
   const learned = new LearnedSpending({ ...parts, spending });

@@ -2,7 +2,7 @@
 import { describe, expect, test } from "@jest/globals";
 import { Catalog } from "@sluice/inference-svc/routing/catalog.js";
 import { ModelNames, type NamedAlias } from "@sluice/inference-svc/routing/model-names.js";
-import { asking, house, newScope, openEngine, run } from "../asking.js";
+import { asking, testConfig, newScope, openEngine, run } from "../asking.js";
 
 const slugs = [
   "anthropic/claude-sonnet-4.5",
@@ -85,7 +85,7 @@ describe("aliases", () => {
 
 test("models of the catalogue are found by all their names", () => {
   const catalog = new Catalog(
-    house({
+    testConfig({
       providers: [{ id: "p", dialect: "echo" }],
       models: [{ id: "a/b-1.5", endpoints: [{ provider: "p", upstream_model: "b-large" }] }],
       aliases: [{ match: "c-*", model: "a/b-1.5" }],
@@ -98,7 +98,7 @@ test("models of the catalogue are found by all their names", () => {
 
 test("a model requested by two names is one model", async () => {
   const engine = openEngine(
-    house({
+    testConfig({
       providers: [{ id: "p", dialect: "echo" }],
       models: [{ id: "a/b", endpoints: [{ provider: "p" }] }],
     }),

@@ -7,7 +7,7 @@ import { StickySessions } from "@sluice/inference-svc/routing/choose/sticky-sess
 import type { TurnRequest } from "@sluice/inference-svc/turn/request.js";
 import { FilterAction, GuardrailSchema } from "@sluice/proto/gen/sluice/admin/v1/access_service_pb.js";
 import { type Reply, type Upstream, chatAnswer, startUpstream } from "../../support/providers/upstream.js";
-import { type Engine, asking, house, newScope, openEngine, run } from "../asking.js";
+import { type Engine, asking, testConfig, newScope, openEngine, run } from "../asking.js";
 import { preferring } from "../plugins/deciding.js";
 
 const failing: Reply = { status: 503, chunks: [{ json: { error: { message: "no" } } }] };
@@ -36,7 +36,7 @@ afterEach(async () => {
 const pricing = { prompt: "1", completion: "1" };
 const open = (): Engine =>
   openEngine(
-    house({
+    testConfig({
       providers: ["a", "b"].map((id) => ({ id, dialect: "chat", base_url: `${upstreams[id]?.url}/v1` })),
       models: [
         { id: "shared", endpoints: ["a", "b"].map((provider) => ({ provider, pricing })) },

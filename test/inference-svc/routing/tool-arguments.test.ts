@@ -5,7 +5,7 @@ import { EndpointRecords } from "@sluice/inference-svc/routing/records/endpoint-
 import { ToolCallSuccess } from "@sluice/inference-svc/routing/records/tool-calls.js";
 import type { TurnEvent } from "@sluice/inference-svc/turn/turn.js";
 import { type Upstream, chatChunk, startUpstream } from "../../support/providers/upstream.ts";
-import { type Engine, asking, functionTool, house, openEngine, run } from "../asking.ts";
+import { type Engine, asking, functionTool, testConfig, openEngine, run } from "../asking.ts";
 import { preferring } from "../plugins/deciding.ts";
 
 const parameters = {
@@ -77,7 +77,7 @@ describe("tool calls over sockets", () => {
       dialect: "chat",
       base_url: `${url}/v1`,
     }));
-    engine = openEngine(house({ providers, models }), new EndpointRecords());
+    engine = openEngine(testConfig({ providers, models }), new EndpointRecords());
   });
   afterEach(async () => {
     await engine.upstreams.close();

@@ -4,7 +4,7 @@ import type { CustomTool, HostedTool, InputItem, Tool, TurnRequest } from "@slui
 import { create } from "@bufbuild/protobuf";
 import { AppliesTo } from "@sluice/proto/gen/sluice/admin/v1/access_service_pb.js";
 import { WebPluginSchema } from "@sluice/proto/gen/sluice/inference/v1/turn_pb.js";
-import { houseSchema } from "@sluice/proto/config/config-file.js";
+import { configSchema } from "@sluice/proto/config/config-file.js";
 import {
   type Reply,
   type Upstream,
@@ -45,7 +45,7 @@ function open(settings: object = { search: { engines: { searxng: { base_url: sea
   });
   const ids = [...dialects, "able", "google"];
   engine = openEngine(
-    houseSchema.parse({
+    configSchema.parse({
       providers: [
         ...dialects.map((id) => provider(id, id, id === "messages" || id === "responses" ? { native_tools: [] } : {})),
         provider("able", "responses"),

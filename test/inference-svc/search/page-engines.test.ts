@@ -1,7 +1,7 @@
 /** Pages that vendors read for service:web_fetch: what each vendor is sent, how its answer is used, and every way in which it can fail. */
 import { afterEach, beforeEach, describe, expect, test } from "@jest/globals";
 import { AppliesTo } from "@sluice/proto/gen/sluice/admin/v1/access_service_pb.js";
-import { houseSchema } from "@sluice/proto/config/config-file.js";
+import { configSchema } from "@sluice/proto/config/config-file.js";
 import { type Received, type Reply, type Upstream, startUpstream } from "../../support/providers/upstream.ts";
 import { answering, calling, hosted } from "../../support/tool-replies.ts";
 import { type Asked, type Ending, type Engine, asking, newScope, openEngine, run } from "../asking.ts";
@@ -29,7 +29,7 @@ afterEach(async () => {
 function open(timeoutMs = 60_000, provider: object = {}): Engine {
   const settings = { api_key: "secret-key", base_url: `${service.url}/base`, timeout_ms: timeoutMs };
   return openEngine(
-    houseSchema.parse({
+    configSchema.parse({
       providers: [{ id: "acme", dialect: "chat", base_url: `${model.url}/v1`, ...provider }],
       models: [{ id: "acme/large-2", endpoints: [{ provider: "acme" }] }],
       search: { engines: Object.fromEntries(vendors.map((id) => [id, settings])) },

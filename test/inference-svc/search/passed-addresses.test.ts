@@ -6,7 +6,7 @@ import type { TurnRequest } from "@sluice/inference-svc/turn/request.js";
 import { type Stack, buildStack } from "@sluice/inference-svc/stack.js";
 import { PassedAddresses } from "@sluice/inference-svc/web/passed-addresses.js";
 import { RunTurnRequestSchema } from "@sluice/proto/gen/sluice/inference/v1/turn_pb.js";
-import { houseSchema } from "@sluice/proto/config/config-file.js";
+import { configSchema } from "@sluice/proto/config/config-file.js";
 import { type Upstream, chatStream, startUpstream } from "../../support/providers/upstream.ts";
 import { newScope, openParts, run } from "../asking.js";
 
@@ -28,7 +28,7 @@ beforeAll(async () => {
     api_keys: ["k"],
   }));
   engine = openParts(
-    houseSchema.parse({
+    configSchema.parse({
       providers,
       models: providers.map(({ id }) => ({
         id: `${id}/m`,
@@ -336,7 +336,7 @@ describe("a name", () => {
       asked++;
       return new Promise<never>(() => {});
     };
-    const addresses = new PassedAddresses(houseSchema.parse({ providers: [], models: [] }), waiting, () => 0);
+    const addresses = new PassedAddresses(configSchema.parse({ providers: [], models: [] }), waiting, () => 0);
     const request = requestOf("chat", place, "https://slow.example/a.png");
     await addresses.lookUp(addresses.check(request));
     await addresses.lookUp(addresses.check(request));

@@ -1,7 +1,7 @@
 /** A server that answers in an unusual way, and what a reader gets from it. */
 import type { Outcome } from "@sluice/inference-svc/turn/turn.js";
 import { type Reply, chatChunk, chatStream, startUpstream } from "../../support/providers/upstream.js";
-import { type Ending, asking, house, itemsOf, openEngine, run } from "../asking.js";
+import { type Ending, asking, testConfig, itemsOf, openEngine, run } from "../asking.js";
 
 export interface AskOptions {
   /** Dialect of the server, chat by default. */
@@ -19,7 +19,7 @@ export async function ask(reply: Reply, asked: AskOptions = {}): Promise<Ending>
   const [odd, good] = await Promise.all([startUpstream([reply]), startUpstream([chatStream("Good.")])]);
   const provider = (id: string, url: string) => ({ id, base_url: `${url}/v1`, api_keys: ["k"] });
   const engine = openEngine(
-    house({
+    testConfig({
       providers: [
         { ...provider("odd", odd.url), dialect, ...(timeouts && { timeouts }) },
         { ...provider("good", good.url), dialect: "chat" },

@@ -3,23 +3,23 @@ import { expect } from "@jest/globals";
 import type { TurnRequest } from "@sluice/inference-svc/turn/request.js";
 import type { OutputItem, TurnEvent } from "@sluice/inference-svc/turn/turn.js";
 import { Fault, FaultReason } from "@sluice/proto/lib/faults/fault.js";
-import type { HouseFile } from "@sluice/proto/config/config-file.js";
+import type { ConfigFile } from "@sluice/proto/config/config-file.js";
 import { type Upstream, chatChunk, startUpstream } from "../../support/providers/upstream.ts";
-import { type Asked, type Engine, asking, house, newScope, noHold, openEngine, run } from "../asking.ts";
+import { type Asked, type Engine, asking, testConfig, newScope, noHold, openEngine, run } from "../asking.ts";
 
 export interface Sent {
   readonly messages: { readonly role: string; readonly content: string }[];
   readonly [field: string]: unknown;
 }
 
-export class ToolHouse {
+export class ToolInstallation {
   readonly outer: Upstream;
   readonly other: Upstream;
   readonly engine: Engine;
   /** Whether the budget of keys is used up. */
   isSpent = false;
 
-  private constructor(outer: Upstream, other: Upstream, changes: Partial<HouseFile>) {
+  private constructor(outer: Upstream, other: Upstream, changes: Partial<ConfigFile>) {
     this.outer = outer;
     this.other = other;
     const provider = (id: string, url: string) => ({ id, dialect: "chat", base_url: `${url}/v1`, api_keys: ["k"] });
@@ -28,7 +28,7 @@ export class ToolHouse {
       endpoints: [{ provider: at, pricing: { prompt: "1", completion: "2", image_output: "3" } }],
       ...more,
     });
-    const file = house({
+    const file = testConfig({
       providers: [provider("outer", outer.url), provider("other", other.url)],
       models: [
         model("acme/outer", "outer"),
@@ -42,9 +42,9 @@ export class ToolHouse {
     });
   }
 
-  static async open(changes: Partial<HouseFile> = {}): Promise<ToolHouse> {
+  static async open(changes: Partial<ConfigFile> = {}): Promise<ToolInstallation> {
     const [outer, other] = await Promise.all([startUpstream(), startUpstream()]);
-    return new ToolHouse(outer, other, changes);
+    return new ToolInstallation(outer, other, changes);
   }
 
   async stop(): Promise<void> {
@@ -70,18 +70,21 @@ export const progress = (events: readonly TurnEvent[]): readonly (readonly [stri
   events.flatMap((event) => (event.type === "native" ? [[event.name, JSON.parse(event.payloadJson)] as const] : []));
 
 /** Fails unless a leaving client ends the call of the model behind a tool within 250 ms. @param turn a turn whose tool calls the other model */
-export async function expectPromptEnd(house: ToolHouse, turn: (asked: Asked) => Promise<unknown>): Promise<void> {
-  house.other.script([{ chunks: [{ sse: [chatChunk({ content: "A" })] }], hang: true }]);
+export async function expectPromptEnd(
+  testConfig: ToolInstallation,
+  turn: (asked: Asked) => Promise<unknown>,
+): Promise<void> {
+  testConfig.other.script([{ chunks: [{ sse: [chatChunk({ content: "A" })] }], hang: true }]);
   const asked = newScope();
-  const before = house.engine.closed.length;
-  const reached = house.other.nextRequest();
+  const before = testConfig.engine.closed.length;
+  const reached = testConfig.other.nextRequest();
   const running = turn(asked);
   await reached;
-  const closed = house.other.nextClose();
+  const closed = testConfig.other.nextClose();
   const leftAt = performance.now();
   asked.abort.abort(new Error("left"));
   expect((await closed) - leftAt).toBeLessThan(250);
   await running.catch(() => {});
-  const ended = house.engine.closed.slice(before).map(({ status }) => status);
+  const ended = testConfig.engine.closed.slice(before).map(({ status }) => status);
   expect(new Set(ended)).toEqual(new Set(["completed", "cancelled"]));
 }

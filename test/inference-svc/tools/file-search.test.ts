@@ -2,7 +2,7 @@
 import { afterEach, beforeEach, describe, expect, test } from "@jest/globals";
 import type { HostedTool, TurnRequest } from "@sluice/inference-svc/turn/request.js";
 import { AppliesTo } from "@sluice/proto/gen/sluice/admin/v1/access_service_pb.js";
-import { houseSchema } from "@sluice/proto/config/config-file.js";
+import { configSchema } from "@sluice/proto/config/config-file.js";
 import {
   type Reply,
   type Upstream,
@@ -22,7 +22,7 @@ let engine: Engine;
 const open = (stores: object): void => {
   const provider = (id: string, dialect: string) => ({ id, dialect, base_url: `${model.url}/v1`, api_keys: ["k"] });
   engine = openEngine(
-    houseSchema.parse({
+    configSchema.parse({
       providers: [provider("chat", "chat"), provider("able", "responses")],
       models: ["chat", "able"].map((id) => ({ id: `far/${id}`, endpoints: [{ provider: id }] })),
       file_search: { stores },

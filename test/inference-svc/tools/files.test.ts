@@ -6,14 +6,14 @@ import { textPdf } from "../../support/documents/pdf.ts";
 import { answering, calling, hosted } from "../../support/tool-replies.ts";
 import { newScope } from "../asking.ts";
 import { guardrailOf, redact } from "../guardrails/gating.ts";
-import { ToolHouse, shown } from "./calling-tools.ts";
+import { ToolInstallation, shown } from "./calling-tools.ts";
 
-let house: ToolHouse;
+let installation: ToolInstallation;
 
 beforeAll(async () => {
-  house = await ToolHouse.open();
+  installation = await ToolInstallation.open();
 });
-afterAll(() => house?.stop());
+afterAll(() => installation?.stop());
 
 const encoded = (type: string, bytes: string | Uint8Array) =>
   `data:${type};base64,${Buffer.from(bytes).toString("base64")}`;
@@ -27,15 +27,15 @@ const content = [
 const input = [{ type: "message", role: "user", content }];
 
 const turn = (calls: readonly object[], fields: Partial<TurnRequest> = {}, asked = newScope()) => {
-  house.outer.script([...calls.map((args) => calling({ name: "service_files", args })), answering("7.")]);
-  return house.run({ tools: [hosted("service:files")], input, ...fields }, asked);
+  installation.outer.script([...calls.map((args) => calling({ name: "service_files", args })), answering("7.")]);
+  return installation.run({ tools: [hosted("service:files")], input, ...fields }, asked);
 };
-const told = () => house.sent("outer").messages.at(-1)?.content ?? "";
+const told = () => installation.sent("outer").messages.at(-1)?.content ?? "";
 
 test("the model sees names first, then the listed, searched and read text, as data", async () => {
   const { events, fault } = await turn([{ operation: "list" }]);
   expect(fault).toBeUndefined();
-  const first = JSON.stringify(house.sent("outer", -2));
+  const first = JSON.stringify(installation.sent("outer", -2));
   expect(first).toContain(JSON.stringify('[file "long.txt", file_id file_0]'));
   expect(first).not.toContain("aaaa");
   const files = [
@@ -89,29 +89,29 @@ test("rules of the key hold for the read text, wherever the tool cuts it", async
   const { fault } = await turn([{ operation: "search", query: "<m>" }], {}, newScope({ guardrail }));
   expect(fault).toBeUndefined();
   expect(told()).toContain("The <m>.");
-  expect(JSON.stringify(house.outer.requests.slice(-2).map(({ body }) => body))).not.toContain("Code is 7");
+  expect(JSON.stringify(installation.outer.requests.slice(-2).map(({ body }) => body))).not.toContain("Code is 7");
 });
 
 test("a call in an ending turn reads nothing more", async () => {
   const asked = newScope();
-  house.outer.script([
+  installation.outer.script([
     calling({ name: "service_files", args: { operation: "read", file_id: "file_1" } }),
     answering("7."),
   ]);
-  const before = house.outer.requests.length;
-  const first = house.outer.nextRequest().then(() => asked.abort.abort(new Error("left")));
-  await house.run({ tools: [hosted("service:files")], input }, asked).catch(() => {});
+  const before = installation.outer.requests.length;
+  const first = installation.outer.nextRequest().then(() => asked.abort.abort(new Error("left")));
+  await installation.run({ tools: [hosted("service:files")], input }, asked).catch(() => {});
   await first;
-  expect(house.outer.requests.length - before).toBe(1);
+  expect(installation.outer.requests.length - before).toBe(1);
 });
 
 test("without files the model does not get the tool", async () => {
   await turn([], { input: [{ type: "message", role: "user", content: "Hi" }] });
-  expect(house.sent("outer")["tools"]).toBeUndefined();
+  expect(installation.sent("outer")["tools"]).toBeUndefined();
 });
 
 test("an earlier item becomes its call again", async () => {
   const { events } = await turn([{ operation: "read", file_id: "file_0" }]);
   await turn([], { input: [...input, ...shown(events), { type: "message", role: "user", content: "And?" }] });
-  expect(JSON.stringify(house.sent("outer").messages)).toMatch(/service_files[\s\S]*is not kept/);
+  expect(JSON.stringify(installation.sent("outer").messages)).toMatch(/service_files[\s\S]*is not kept/);
 });

@@ -5,14 +5,14 @@ import { type Reply, chatAnswer, chatChunk, chatStream } from "../../support/pro
 import { answering, calling, callingStream, hosted } from "../../support/tool-replies.ts";
 import { itemsOf, newScope } from "../asking.ts";
 import { guardrailOf, redact } from "../guardrails/gating.ts";
-import { ToolHouse, progress, shown } from "./calling-tools.ts";
+import { ToolInstallation, progress, shown } from "./calling-tools.ts";
 
-let house: ToolHouse;
+let installation: ToolInstallation;
 
 beforeAll(async () => {
-  house = await ToolHouse.open({ internal_models: { image: { model: "acme/painter" } } });
+  installation = await ToolInstallation.open({ internal_models: { image: { model: "acme/painter" } } });
 });
-afterAll(() => house?.stop());
+afterAll(() => installation?.stop());
 
 const png = `iVBORw0KGgo${"A".repeat(40)}=`;
 const painting = (url: string, content = ""): Reply =>
@@ -22,9 +22,9 @@ const red = { prompt: "A red cube" };
 const call = (args: unknown = red) => ({ name: "service_image_generation", args });
 
 beforeEach(() => {
-  house.isSpent = false;
-  house.outer.script([calling(call()), answering("Here it is.")]);
-  house.other.script([painted]);
+  installation.isSpent = false;
+  installation.outer.script([calling(call()), answering("Here it is.")]);
+  installation.other.script([painted]);
 });
 
 const tool = (parameters: object = {}) => hosted("service:image_generation", parameters);
@@ -33,12 +33,12 @@ const native = (fields: object = {}) => ({
   json: JSON.stringify({ type: "image_generation", ...fields }),
 });
 const turn = (fields: Partial<TurnRequest> = {}, asked = newScope()) =>
-  house.run({ tools: [tool()], ...fields }, asked);
+  installation.run({ tools: [tool()], ...fields }, asked);
 const message = { type: "message", content: [{ text: "Here it is." }] };
 
 describe("a call", () => {
   test("goes to the image model, the client gets the image, and the key pays for it", async () => {
-    const before = [house.engine.opened.length, house.engine.closed.length] as const;
+    const before = [installation.engine.opened.length, installation.engine.closed.length] as const;
     const asked = newScope();
     const { events, fault } = await turn({ tools: [tool({ quality: "high", seed: 7 })] }, asked);
     expect(fault).toBeUndefined();
@@ -46,17 +46,17 @@ describe("a call", () => {
       { type: "service:image_generation", status: "completed", prompt: "A red cube", result: png },
       message,
     ]);
-    expect(house.sent("other")).toMatchObject({
+    expect(installation.sent("other")).toMatchObject({
       model: "acme/painter",
       messages: [{ role: "user", content: "A red cube" }],
       modalities: ["text", "image"],
       image_config: { quality: "high", seed: 7 },
     });
-    const told = house.sent("outer").messages.at(-1)?.content;
+    const told = installation.sent("outer").messages.at(-1)?.content;
     expect(told).toBe('{"made":"The user is shown the image.","said":"A red cube."}');
-    const operations = house.engine.opened.slice(before[0]).map(({ operation }) => operation);
+    const operations = installation.engine.opened.slice(before[0]).map(({ operation }) => operation);
     expect(operations).toEqual(["turn", "image", "turn"]);
-    const closed = house.engine.closed.slice(before[1]).map(({ costUsd }) => Number(costUsd));
+    const closed = installation.engine.closed.slice(before[1]).map(({ costUsd }) => Number(costUsd));
     // Three dollars for the image, plus the tokens.
     expect(closed[1]).toBeGreaterThan(3);
     const { cost } = asked.scope.trace.usage ?? {};
@@ -69,8 +69,8 @@ describe("a call", () => {
   });
 
   test("works for the providers' own tool, too, with its item and events", async () => {
-    house.outer.script([callingStream("", { name: "image_generation", args: red }), chatStream("Here it is.")]);
-    house.other.script([
+    installation.outer.script([callingStream("", { name: "image_generation", args: red }), chatStream("Here it is.")]);
+    installation.other.script([
       {
         chunks: [
           {
@@ -94,11 +94,11 @@ describe("a call", () => {
       "generating",
       "completed",
     ]);
-    expect(house.sent("other")["image_config"]).toEqual({ size: "1024x1024" });
+    expect(installation.sent("other")["image_config"]).toEqual({ size: "1024x1024" });
   });
 
   test("an address is shown as such", async () => {
-    house.other.script([painting("https://images.example/1.png")]);
+    installation.other.script([painting("https://images.example/1.png")]);
     const { events } = await turn();
     const address = "https://images.example/1.png";
     expect(shown(events)[0]).toMatchObject({ status: "completed", imageUrl: address, result: address });
@@ -106,9 +106,9 @@ describe("a call", () => {
 
   test("with an earlier image becomes its call again, without its bytes", async () => {
     const { events } = await turn();
-    house.outer.script([answering("Still red.")]);
+    installation.outer.script([answering("Still red.")]);
     await turn({ tools: [], input: [...shown(events), { type: "message", role: "user", content: "And?" }] });
-    const { messages } = house.sent("outer");
+    const { messages } = installation.sent("outer");
     expect(messages[1]).toMatchObject({ role: "tool", content: '{"made":"The user was shown the image."}' });
     expect(JSON.stringify(messages)).not.toContain(png);
   });
@@ -124,7 +124,7 @@ test.each([
 });
 
 test("a request without any image model is refused with the configuration key", async () => {
-  const bare = await ToolHouse.open();
+  const bare = await ToolInstallation.open();
   const { fault } = await bare.run({ tools: [tool()] });
   expect([fault?.status, fault?.message]).toEqual([400, expect.stringContaining("internal_models.image")]);
   await bare.stop();
@@ -143,38 +143,38 @@ describe("a failure of the image model", () => {
     ["an address leads elsewhere", painting("javascript:alert(1)"), expect.any(String)],
     ["it is too long", painting(`data:image/png;base64,iVBORw0KGgo${"A".repeat(28_000_000)}`), expect.any(String)],
   ])("%s is reported to the model, and the model answers", async (_, reply, error) => {
-    house.other.script([reply]);
+    installation.other.script([reply]);
     const { events, fault } = await turn();
     expect(fault).toBeUndefined();
     expect(shown(events)).toMatchObject([
       { type: "service:image_generation", status: "incomplete", result: null, error },
       message,
     ]);
-    expect(house.sent("outer").messages.at(-1)?.content).toMatch(/^{"error":/);
+    expect(installation.sent("outer").messages.at(-1)?.content).toMatch(/^{"error":/);
   });
 
   test.each([false, true])("an endless answer is cut off, stream: %s", async (stream) => {
     const head = stream ? "data: " : "";
-    house.other.script([
+    installation.other.script([
       { chunks: [{ bytes: `${head}{"id":"` }, { bytes: "A".repeat(1_000_000), repeat: 500 }], hang: true },
     ]);
-    if (stream) house.outer.script([callingStream("", call()), chatStream("Here it is.")]);
-    const closed = house.other.nextClose();
-    const before = house.other.bytesWritten;
+    if (stream) installation.outer.script([callingStream("", call()), chatStream("Here it is.")]);
+    const closed = installation.other.nextClose();
+    const before = installation.other.bytesWritten;
     const { events, fault } = await turn({ stream });
     await closed;
     expect(fault).toBeUndefined();
     expect(shown(events)).toMatchObject([{ status: "incomplete", error: expect.any(String) }, message]);
-    expect(house.other.bytesWritten - before).toBeLessThan(150_000_000);
+    expect(installation.other.bytesWritten - before).toBeLessThan(150_000_000);
   });
 
   test("a leaving client ends the call of the image model within 250 ms", async () => {
-    house.other.script([{ hang: true }]);
+    installation.other.script([{ hang: true }]);
     const asked = newScope();
-    const reached = house.other.nextRequest();
+    const reached = installation.other.nextRequest();
     const running = turn({}, asked);
     await reached;
-    const closed = house.other.nextClose();
+    const closed = installation.other.nextClose();
     const leftAt = performance.now();
     asked.abort.abort(new Error("left"));
     expect((await closed) - leftAt).toBeLessThan(250);
@@ -182,8 +182,8 @@ describe("a failure of the image model", () => {
   });
 
   test("a budget used up meanwhile is reported", async () => {
-    const first = house.outer.nextRequest().then(() => (house.isSpent = true));
-    house.outer.script([callingStream("", call())]);
+    const first = installation.outer.nextRequest().then(() => (installation.isSpent = true));
+    installation.outer.script([callingStream("", call())]);
     const { events, fault } = await turn({ stream: true }, newScope({ hasBudget: true }));
     await first;
     expect([fault?.status, shown(events)[0]?.status]).toEqual([402, "incomplete"]);
@@ -195,5 +195,5 @@ test("a rule of the key reads the words and leaves the image as it is", async ()
   const { events, fault } = await turn({}, newScope({ guardrail }));
   expect(fault).toBeUndefined();
   expect(shown(events)[0]).toMatchObject({ prompt: "A <m> cube", result: png });
-  expect(house.sent("outer").messages.at(-1)?.content).toContain('"said":"A <m> cube."');
+  expect(installation.sent("outer").messages.at(-1)?.content).toContain('"said":"A <m> cube."');
 });

@@ -6,18 +6,18 @@ import { type McpService, startSessionServer } from "../../support/providers/mcp
 import { answering, calling } from "../../support/tool-replies.ts";
 import { functionTool, newScope } from "../asking.ts";
 import { guardrailOf, redact } from "../guardrails/gating.ts";
-import { ToolHouse, shown } from "./calling-tools.ts";
+import { ToolInstallation, shown } from "./calling-tools.ts";
 import { echoCall, mcpTool } from "./mcp-tools.ts";
 
 let server: McpService;
-let house: ToolHouse;
+let installation: ToolInstallation;
 
 beforeAll(async () => {
   server = await startSessionServer();
-  house = await ToolHouse.open({ mcp: mcp.parse({ allow: [new URL(server.url).origin] }) });
+  installation = await ToolInstallation.open({ mcp: mcp.parse({ allow: [new URL(server.url).origin] }) });
 });
 afterAll(async () => {
-  await house?.stop();
+  await installation?.stop();
   await server?.stop();
 });
 beforeEach(() => void server.requests.splice(0));
@@ -27,18 +27,18 @@ const entry = (fields: object = {}) => mcpTool({ server_url: server.url, require
 
 /** Runs the first request; its call waits. */
 async function first(tools = [entry()]) {
-  house.outer.script([calling(echoCall), answering("not asked for")]);
+  installation.outer.script([calling(echoCall), answering("not asked for")]);
   const asked = newScope();
-  const { events, fault } = await house.run({ input: [question], tools }, asked);
+  const { events, fault } = await installation.run({ input: [question], tools }, asked);
   expect(fault).toBeUndefined();
   return { items: shown(events), asked };
 }
 
 /** Runs the next request, with the client's decision. */
 async function next(items: readonly InputItem[], asked = newScope()) {
-  house.outer.script([answering("It is done.")]);
-  const { events, fault } = await house.run({ input: [question, ...items], tools: [entry()] }, asked);
-  return { items: shown(events), fault, messages: house.sent("outer").messages };
+  installation.outer.script([answering("It is done.")]);
+  const { events, fault } = await installation.run({ input: [question, ...items], tools: [entry()] }, asked);
+  return { items: shown(events), fault, messages: installation.sent("outer").messages };
 }
 
 const decision = (items: readonly InputItem[], approve: boolean, reason?: string): InputItem => ({
@@ -104,11 +104,11 @@ describe("the next request", () => {
 
   test("without the tool makes no call", async () => {
     const { items } = await first();
-    house.outer.script([answering("Then not.")]);
+    installation.outer.script([answering("Then not.")]);
     const input = [question, ...items, decision(items, true)];
-    await house.run({ input, tools: [entry({ allowed_tools: ["add"] })] });
+    await installation.run({ input, tools: [entry({ allowed_tools: ["add"] })] });
     expect(server.asked()).not.toContain("tools/call");
-    expect(house.sent("outer").messages.at(-1)?.content).toContain("there is no such tool any more");
+    expect(installation.sent("outer").messages.at(-1)?.content).toContain("there is no such tool any more");
   });
 
   test("sends the server only text permitted by the output rules", async () => {
@@ -122,8 +122,11 @@ describe("the next request", () => {
 
 test("a tool without approval, and a function of the client, run next to a waiting call", async () => {
   const tools = [entry({ require_approval: { never: { tool_names: ["add"] } } }), functionTool({ name: "f" })];
-  house.outer.script([calling(echoCall, { name: "crm__add", args: { a: 1, b: 2 } }, { name: "f" }), answering("x")]);
-  const { events } = await house.run({ input: [question], tools });
+  installation.outer.script([
+    calling(echoCall, { name: "crm__add", args: { a: 1, b: 2 } }, { name: "f" }),
+    answering("x"),
+  ]);
+  const { events } = await installation.run({ input: [question], tools });
   expect(shown(events)).toMatchObject([
     { type: "mcp_list_tools" },
     { type: "mcp_call", name: "add", output: "3" },

@@ -15,19 +15,19 @@ import {
 import { answering, calling } from "../../support/tool-replies.ts";
 import { functionTool, newScope, openUnlimitedMeter } from "../asking.ts";
 import { block, guardrailOf, redact } from "../guardrails/gating.ts";
-import { ToolHouse, shown } from "./calling-tools.ts";
+import { ToolInstallation, shown } from "./calling-tools.ts";
 import { echoCall, mcpTool } from "./mcp-tools.ts";
 
 let answer: (message: McpMessage) => Scripted | undefined;
 let server: McpService;
-let house: ToolHouse;
+let installation: ToolInstallation;
 
 beforeAll(async () => {
   server = await startScriptedServer((message) => answer(message));
-  house = await ToolHouse.open({ mcp: mcp.parse({ allow: [new URL(server.url).origin] }) });
+  installation = await ToolInstallation.open({ mcp: mcp.parse({ allow: [new URL(server.url).origin] }) });
 });
 afterAll(async () => {
-  await house?.stop();
+  await installation?.stop();
   await server?.stop();
 });
 beforeEach(() => {
@@ -42,10 +42,10 @@ const on =
 const tool = (fields: object = {}) => mcpTool({ server_url: server.url, ...fields });
 
 async function call(asked = newScope(), tools = [tool()]) {
-  house.outer.script([calling(echoCall), answering("Done.")]);
-  const { events, fault } = await house.run({ tools }, asked);
+  installation.outer.script([calling(echoCall), answering("Done.")]);
+  const { events, fault } = await installation.run({ tools }, asked);
   const items = shown(events);
-  const told = house.sent("outer").messages.at(-1)?.content ?? "";
+  const told = installation.sent("outer").messages.at(-1)?.content ?? "";
   return { fault, items, list: items[0], made: items.find(({ type }) => type === "mcp_call"), told };
 }
 
@@ -196,10 +196,10 @@ describe("a list", () => {
     ],
   ])("%s leaves the turn without the tools", async (_, script, error) => {
     answer = script();
-    house.outer.script([answering("I have no tools.")]);
-    const { events, fault } = await house.run({ tools: [tool({ server_label: `l${error.length}` })] });
+    installation.outer.script([answering("I have no tools.")]);
+    const { events, fault } = await installation.run({ tools: [tool({ server_label: `l${error.length}` })] });
     expect([fault, shown(events)[0]]).toMatchObject([undefined, { type: "mcp_list_tools", tools: [], error }]);
-    expect(house.sent("outer")["tools"]).toBeUndefined();
+    expect(installation.sent("outer")["tools"]).toBeUndefined();
   });
 
   test("is read page by page, without uncallable tools", async () => {
@@ -213,10 +213,10 @@ describe("a list", () => {
     answer = on("tools/list", (message) =>
       result(message, pages[(message.params?.["cursor"] as string | undefined) ?? "first"] ?? {}),
     );
-    house.outer.script([answering("Two.")]);
-    const { events } = await house.run({ tools: [tool()] });
+    installation.outer.script([answering("Two.")]);
+    const { events } = await installation.run({ tools: [tool()] });
     expect(shown(events)[0]).toMatchObject({ tools: [{ name: "t0" }, { name: "último/é" }] });
-    const sent = house.sent("outer")["tools"] as { function: { name: string; parameters: object } }[];
+    const sent = installation.sent("outer")["tools"] as { function: { name: string; parameters: object } }[];
     expect(sent.map((each) => each.function.name)).toEqual([
       "crm__t0",
       expect.stringMatching(/^crm___ltimo___[0-9a-f]{8}$/),
@@ -226,14 +226,14 @@ describe("a list", () => {
 
   test("of several servers has a limit for all of them, and names never collide", async () => {
     answer = listing([...many(100), { name: "echo", inputSchema: {} }]);
-    house.outer.script([answering("Fine.")]);
+    installation.outer.script([answering("Fine.")]);
     const tools = [
       functionTool({ name: "crm__echo" }),
       tool(),
       tool({ server_label: "erp" }),
       tool({ server_label: "hr", allowed_tools: { tool_names: ["echo"] } }),
     ];
-    const { events } = await house.run({ tools });
+    const { events } = await installation.run({ tools });
     const left = "101 tools; a request may have 128, of which 27 are left: name those that are needed in allowed_tools";
     expect(shown(events)).toMatchObject([
       { server_label: "crm", error: null },
@@ -241,7 +241,9 @@ describe("a list", () => {
       { server_label: "hr", tools: [{ name: "echo" }], error: null },
       { type: "message" },
     ]);
-    const names = (house.sent("outer")["tools"] as { function: { name: string } }[]).map((each) => each.function.name);
+    const names = (installation.sent("outer")["tools"] as { function: { name: string } }[]).map(
+      (each) => each.function.name,
+    );
     expect(names.filter((name) => name.includes("echo"))).toEqual(["crm__echo", "crm__echo__1", "hr__echo"]);
     expect(new Set(names).size).toBe(names.length);
   });
@@ -254,7 +256,7 @@ describe("guardrails", () => {
   test("scan the tools' descriptions for the model", async () => {
     expect((await call(scope(block("Says it again")))).fault?.status).toBe(403);
     await call(scope(redact("again", "<m>")));
-    expect(JSON.stringify(house.sent("outer", -2)["tools"])).not.toContain("again");
+    expect(JSON.stringify(installation.sent("outer", -2)["tools"])).not.toContain("again");
   });
 
   test("hide the same text from the server and from the client", async () => {
@@ -280,10 +282,10 @@ describe("guardrails", () => {
 
 describe("a server with sessions", () => {
   let sessions: McpService;
-  let own: ToolHouse;
+  let own: ToolInstallation;
   beforeEach(async () => {
     sessions = await startSessionServer(1);
-    own = await ToolHouse.open({ mcp: mcp.parse({ allow: [new URL(sessions.url).origin] }) });
+    own = await ToolInstallation.open({ mcp: mcp.parse({ allow: [new URL(sessions.url).origin] }) });
   });
   afterEach(async () => {
     await own.stop();
@@ -330,7 +332,7 @@ describe("a server with sessions", () => {
 test("a turn ending during the listing of tools ends at once", async () => {
   answer = on("tools/list", () => ({ hang: true }));
   const asked = newScope();
-  const running = house.run({ tools: [tool()] }, asked);
+  const running = installation.run({ tools: [tool()] }, asked);
   await server.until("tools/list");
   const cut = server.untilCut();
   const from = performance.now();
@@ -342,7 +344,7 @@ test("a turn ending during the listing of tools ends at once", async () => {
 
 describe("addresses", () => {
   const refused = async (settings: object, fields: object) => {
-    const own = await ToolHouse.open({ mcp: mcp.parse(settings) });
+    const own = await ToolInstallation.open({ mcp: mcp.parse(settings) });
     own.outer.script([answering("No tools.")]);
     const { fault, events } = await own.run({ tools: [mcpTool(fields)] });
     const requests = own.outer.requests.length;
@@ -416,7 +418,7 @@ describe("addresses", () => {
 
   test("an operator's server is named by its label, and gets the operator's credentials and no others", async () => {
     const servers = { crm: { url: server.url, authorization: "Bearer op", headers: { "X-Team": "a" } } };
-    const own = await ToolHouse.open({ mcp: mcp.parse({ servers, allow: [new URL(server.url).origin] }) });
+    const own = await ToolInstallation.open({ mcp: mcp.parse({ servers, allow: [new URL(server.url).origin] }) });
     for (const fields of [{}, { connector_id: "crm", server_label: "mine" }, { authorization: "stolen" }]) {
       server.requests.splice(0);
       own.outer.script([answering("Fine.")]);
@@ -444,15 +446,15 @@ describe("addresses", () => {
   });
 
   test("a request has 16 servers at most", async () => {
-    const { fault } = await house.run({
+    const { fault } = await installation.run({
       tools: Array.from({ length: 17 }, (_, at) => tool({ server_label: `s${at}` })),
     });
     expect(fault?.message).toBe("tools.16: at most 16 MCP servers");
   });
 
   test("one label stands for one server", async () => {
-    house.outer.script([answering("x")]);
-    const { fault } = await house.run({ tools: [tool(), tool()] });
+    installation.outer.script([answering("x")]);
+    const { fault } = await installation.run({ tools: [tool(), tool()] });
     expect(fault?.message).toBe("tools.1.server_label: crm is the label of an earlier server");
   });
 });
@@ -460,9 +462,9 @@ describe("addresses", () => {
 describe("tool_choice", () => {
   test("is left out without remaining tools", async () => {
     answer = on("tools/list", () => ({ status: 500 }));
-    house.outer.script([answering("No tools.")]);
-    const { fault } = await house.run({ tools: [tool()], toolChoice: "required" });
-    expect([fault, house.sent("outer")["tool_choice"]]).toEqual([undefined, undefined]);
+    installation.outer.script([answering("No tools.")]);
+    const { fault } = await installation.run({ tools: [tool()], toolChoice: "required" });
+    expect([fault, installation.sent("outer")["tool_choice"]]).toEqual([undefined, undefined]);
   });
 
   test.each([
@@ -475,8 +477,8 @@ describe("tool_choice", () => {
       { type: "function", function: { name: "crm__echo" } },
     ],
   ])("%j", async (reference, wanted) => {
-    house.outer.script([answering("Fine.")]);
-    await house.run({ tools: [tool()], toolChoice: { type: "tool", tool: reference } });
-    expect(house.sent("outer")["tool_choice"]).toEqual(wanted);
+    installation.outer.script([answering("Fine.")]);
+    await installation.run({ tools: [tool()], toolChoice: { type: "tool", tool: reference } });
+    expect(installation.sent("outer")["tool_choice"]).toEqual(wanted);
   });
 });

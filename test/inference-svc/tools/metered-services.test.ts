@@ -7,7 +7,7 @@ import { McpServers } from "@sluice/inference-svc/mcp/servers.js";
 import { Sandbox } from "@sluice/inference-svc/tools/sandbox/sandbox.js";
 import type { HostedTool } from "@sluice/inference-svc/turn/request.js";
 import { Fault, FaultReason } from "@sluice/proto/lib/faults/fault.js";
-import { houseSchema } from "@sluice/proto/config/config-file.js";
+import { configSchema } from "@sluice/proto/config/config-file.js";
 import { pico } from "@sluice/proto/lib/ledger/money.js";
 import { type Reply, type Upstream, startUpstream } from "../../support/providers/upstream.ts";
 import { type Call, answering, calling, hosted } from "../../support/tool-replies.ts";
@@ -46,7 +46,7 @@ function open(budgets: Pick<Budgets, "reserve"> = { reserve: () => Promise.resol
   const pricing = { request: price };
   const reached = { base_url: service.url, api_key: "k", pricing };
   return openEngine(
-    houseSchema.parse({
+    configSchema.parse({
       providers: [{ id: "acme", dialect: "chat", base_url: `${model.url}/v1` }],
       models: [{ id: "acme/large-2", endpoints: [{ provider: "acme", pricing: { prompt: "1", completion: "2" } }] }],
       search: { engines: { exa: { ...reached, timeout_ms: timeoutMs, pricing: { ...pricing, page: price } } } },
@@ -230,7 +230,7 @@ test("a run without an answer in time is paid for, as an estimate", async () => 
 
 test("an MCP call without an answer in time is paid for, as an estimate", async () => {
   service.script([rpc(1, { supportedVersions: ["2026-07-28"] }), { hang: true }]);
-  const settings = houseSchema.parse({
+  const settings = configSchema.parse({
     providers: [],
     models: [],
     mcp: { servers: { crm: { url: service.url, pricing: { request: price } } } },

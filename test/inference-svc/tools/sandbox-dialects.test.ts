@@ -1,7 +1,7 @@
 /** Tools of the sandbox with models of several dialects, and with providers that run such tools themselves. */
 import { afterAll, beforeAll, beforeEach, expect, test } from "@jest/globals";
 import type { HostedTool } from "@sluice/inference-svc/turn/request.js";
-import { houseSchema } from "@sluice/proto/config/config-file.js";
+import { configSchema } from "@sluice/proto/config/config-file.js";
 import { type Reply, type Upstream, responsesAnswer, startUpstream } from "../../support/providers/upstream.ts";
 import { answering, calling } from "../../support/tool-replies.ts";
 import { type Engine, asking, newScope, openEngine, run } from "../asking.ts";
@@ -22,7 +22,7 @@ beforeAll(async () => {
   });
   const plain = ["chat", "messages", "gemini", "converse"];
   engine = openEngine(
-    houseSchema.parse({
+    configSchema.parse({
       providers: [
         ...plain.map((id) => provider(id, id)),
         provider("responses", "responses", { native_tools: [] }),

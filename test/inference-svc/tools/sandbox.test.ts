@@ -5,17 +5,17 @@ import { type Reply, type Upstream, chatStream, startUpstream } from "../../supp
 import { answering, calling, callingStream, hosted } from "../../support/tool-replies.ts";
 import { itemsOf, newScope } from "../asking.ts";
 import { block, guardrailOf, redact } from "../guardrails/gating.ts";
-import { ToolHouse, progress, shown } from "./calling-tools.ts";
+import { ToolInstallation, progress, shown } from "./calling-tools.ts";
 
 let adapter: Upstream;
-let house: ToolHouse;
+let installation: ToolInstallation;
 
 beforeAll(async () => {
   adapter = await startUpstream();
-  house = await ToolHouse.open({ sandbox: { base_url: `${adapter.url}/box`, api_key: "box-key" } });
+  installation = await ToolInstallation.open({ sandbox: { base_url: `${adapter.url}/box`, api_key: "box-key" } });
 });
 afterAll(async () => {
-  await house?.stop();
+  await installation?.stop();
   await adapter?.stop();
 });
 
@@ -156,19 +156,19 @@ const written = (value: unknown): string =>
 const include = ["code_interpreter_call.outputs"];
 
 beforeEach(() => {
-  house.outer.script([calling({ name: bash.name, args: bash.args }), answering("Done.")]);
+  installation.outer.script([calling({ name: bash.name, args: bash.args }), answering("Done.")]);
   adapter.script([ran({ stdout: "one", stderr: "bad", outcome: exit(2) })]);
 });
 
 const turn = (fields: Partial<TurnRequest> = {}, asked = newScope()) =>
-  house.run({ tools: [bash.tool], include, ...fields }, asked);
+  installation.run({ tools: [bash.tool], include, ...fields }, asked);
 /** The latest text read by the model. */
-const told = () => house.sent("outer").messages.at(-1)?.content ?? "";
+const told = () => installation.sent("outer").messages.at(-1)?.content ?? "";
 const sentRun = (index = -1) => adapter.requests.at(index)?.json;
 
 describe.each(kinds)("%s", (_, { tool, name, args, asked, items, failed }) => {
   const script = (stream: boolean) =>
-    house.outer.script(
+    installation.outer.script(
       stream ? [callingStream("", { name, args }), chatStream("Done.")] : [calling({ name, args }), answering("Done.")],
     );
 
@@ -204,11 +204,11 @@ describe.each(kinds)("%s", (_, { tool, name, args, asked, items, failed }) => {
   test("items sent back become their calls again", async () => {
     script(false);
     const { events } = await turn({ tools: [tool] });
-    const before = house.sent("outer").messages;
-    house.outer.script([answering("As I said.")]);
+    const before = installation.sent("outer").messages;
+    installation.outer.script([answering("As I said.")]);
     const past = shown(events).slice(0, -1);
     await turn({ tools: [tool], input: [{ type: "message", role: "user", content: "Hi" }, ...past] });
-    const { messages } = house.sent("outer");
+    const { messages } = installation.sent("outer");
     const calls = (list: typeof messages) => JSON.stringify(list.slice(1, 3)).replaceAll(/(?:call|st|ci)_\w+/g, "id");
     const logs = (text: string) => text.replaceAll(/exit code 2|\\nstderr:|[0-9a-f]{16}|"timeout_ms[^}]*/g, "");
     expect(messages).toHaveLength(3);
@@ -217,7 +217,7 @@ describe.each(kinds)("%s", (_, { tool, name, args, asked, items, failed }) => {
   });
 
   test("without a sandbox it is 400 with the configuration key", async () => {
-    const bare = await ToolHouse.open();
+    const bare = await ToolInstallation.open();
     const { fault } = await bare.run({ tools: [tool] });
     expect([fault?.status, fault?.message]).toEqual([
       400,
@@ -230,7 +230,7 @@ describe.each(kinds)("%s", (_, { tool, name, args, asked, items, failed }) => {
 describe("events of a run of code", () => {
   const tool = flat("code_interpreter", { container: "mine" });
   const script = () =>
-    house.outer.script([
+    installation.outer.script([
       callingStream("", { name: "code_interpreter", args: { code: "print(1)" } }),
       chatStream("Done."),
     ]);
@@ -259,7 +259,7 @@ describe("events of a run of code", () => {
 
 describe("the container", () => {
   const containerOf = async (fields: Partial<TurnRequest>, keyHash = "k1", workspaceId = "w") => {
-    house.outer.script([calling({ name: bash.name, args: bash.args }), answering("Done.")]);
+    installation.outer.script([calling({ name: bash.name, args: bash.args }), answering("Done.")]);
     adapter.script([ran({})]);
     const { fault } = await turn(fields, newScope({ keyHash, workspaceId }));
     expect(fault).toBeUndefined();
@@ -268,7 +268,7 @@ describe("the container", () => {
   };
 
   test("belongs to the turn, and is the same for all of its calls", async () => {
-    house.outer.script([
+    installation.outer.script([
       calling({ name: bash.name, args: bash.args }, { name: "shell", args: { commands } }),
       answering("Done."),
     ]);
@@ -303,7 +303,7 @@ describe("the container", () => {
   test("has the network, the memory and the sleep requested by the entry", async () => {
     const network = { type: "allowlist", allowed_domains: ["pypi.org"] };
     const environment = { type: "container_auto", memory_limit: "4g", network_policy: network };
-    house.outer.script([calling({ name: "service_shell", args: { commands } }), answering("Done.")]);
+    installation.outer.script([calling({ name: "service_shell", args: { commands } }), answering("Done.")]);
     await turn({ tools: [hosted("service:shell", { environment, sleep_after_seconds: 60 })] });
     expect(sentRun()).toMatchObject({ network_policy: network, memory_limit: "4g", sleep_after_seconds: 60 });
   });
@@ -328,7 +328,7 @@ describe("the place of execution", () => {
   test("shell without a container stays the client's", async () => {
     const args = { commands };
     for (const fields of [{}, { environment: null }, { environment: { type: "local" } }]) {
-      house.outer.script([calling({ name: "shell", args })]);
+      installation.outer.script([calling({ name: "shell", args })]);
       const before = adapter.requests.length;
       const { events } = await turn({ tools: [flat("shell", fields)] });
       expect(shown(events)).toMatchObject([{ type: "shell_call", environment: { type: "local" } }]);
@@ -344,7 +344,8 @@ describe("the place of execution", () => {
 
 describe("limits", () => {
   const shell = hosted("service:shell");
-  const calls = (args: object) => house.outer.script([calling({ name: "service_shell", args }), answering("Done.")]);
+  const calls = (args: object) =>
+    installation.outer.script([calling({ name: "service_shell", args }), answering("Done.")]);
 
   test.each([
     [{ timeout_ms: 200 }, 200],
@@ -431,7 +432,7 @@ describe("hostile output", () => {
       ran({ stdout: part.repeat(262_144 / part.length) }),
     );
     for (const reply of output) {
-      house.outer.script([calling({ name: bash.name, args: bash.args }), answering("Done.")]);
+      installation.outer.script([calling({ name: bash.name, args: bash.args }), answering("Done.")]);
       adapter.script([reply]);
       const begunAt = performance.now();
       expect((await turn()).fault).toBeUndefined();
@@ -453,7 +454,7 @@ describe("hostile output", () => {
     ["half an answer", { chunks: [{ bytes: '{"output":[' }], cut: true }],
   ] as [string, Reply][])("%s is a failed call", async (_, reply) => {
     adapter.script([reply, ran({})]);
-    const again = await ToolHouse.open({ sandbox: { base_url: adapter.url, api_key: "k" } });
+    const again = await ToolInstallation.open({ sandbox: { base_url: adapter.url, api_key: "k" } });
     again.outer.script([calling({ name: bash.name, args: bash.args }), answering("Done.")]);
     const { events, fault } = await again.run({ tools: [bash.tool] });
     expect(fault).toBeUndefined();
@@ -492,7 +493,7 @@ describe("hostile output", () => {
   });
 
   test("an absent adapter rests after five failures", async () => {
-    const bare = await ToolHouse.open({ sandbox: { base_url: "http://127.0.0.1:9", api_key: "k" } });
+    const bare = await ToolInstallation.open({ sandbox: { base_url: "http://127.0.0.1:9", api_key: "k" } });
     for (let count = 0; count < 6; count++) {
       bare.outer.script([calling({ name: bash.name, args: bash.args }), answering("Done.")]);
       const { events } = await bare.run({ tools: [bash.tool] });
@@ -510,7 +511,7 @@ test.each([
 ])(
   "a call refused by the adapter with %d is reported to the model, and is not counted as a failure",
   async (status, says) => {
-    const bare = await ToolHouse.open({ sandbox: { base_url: adapter.url, api_key: "k" } });
+    const bare = await ToolInstallation.open({ sandbox: { base_url: adapter.url, api_key: "k" } });
     for (let count = 0; count < 6; count++) {
       bare.outer.script([calling({ name: bash.name, args: bash.args }), answering("Done.")]);
       adapter.script([{ status, chunks: [{ json: { error: "secret words" } }] }]);
@@ -522,7 +523,7 @@ test.each([
 );
 
 test.each([false, true])("a leaving client ends the run within 250 ms, stream: %s", async (stream) => {
-  if (stream) house.outer.script([callingStream("", { name: bash.name, args: bash.args })]);
+  if (stream) installation.outer.script([callingStream("", { name: bash.name, args: bash.args })]);
   adapter.script([{ hang: true }]);
   const asked = newScope();
   const reached = adapter.nextRequest();
@@ -537,7 +538,7 @@ test.each([false, true])("a leaving client ends the run within 250 ms, stream: %
 
 describe("rules of the key", () => {
   test("redact the text that is run, read and shown", async () => {
-    house.outer.script([calling({ name: bash.name, args: { command: "echo secret" } }), answering("Done.")]);
+    installation.outer.script([calling({ name: bash.name, args: { command: "echo secret" } }), answering("Done.")]);
     adapter.script([ran({ stdout: "a secret", stderr: "se\u001b[0mcret" })]);
     const { events } = await turn({}, newScope({ guardrail: guardrailOf([redact("secret", "<m>")]) }));
     expect(sentRun()).toMatchObject({ commands: ["echo <m>"] });
@@ -545,7 +546,7 @@ describe("rules of the key", () => {
   });
 
   test("blocking commands stop them before they run", async () => {
-    house.outer.script([calling({ name: bash.name, args: { command: "cat secret" } })]);
+    installation.outer.script([calling({ name: bash.name, args: { command: "cat secret" } })]);
     const before = adapter.requests.length;
     const { fault } = await turn({}, newScope({ guardrail: guardrailOf([block("secret")]) }));
     expect([fault?.status, adapter.requests.length]).toEqual([403, before]);
@@ -555,7 +556,7 @@ describe("rules of the key", () => {
     "blocking the output of %s let no byte of it out",
     async (_, { tool, name, args }) => {
       for (const stream of [false, true]) {
-        house.outer.script([stream ? callingStream("", { name, args }) : calling({ name, args })]);
+        installation.outer.script([stream ? callingStream("", { name, args }) : calling({ name, args })]);
         adapter.script([ran({ stdout: "a top secret" })]);
         const guardrail = guardrailOf([block("secret")]);
         const { events, fault } = await turn({ tools: [tool], stream }, newScope({ guardrail }));

@@ -9,7 +9,7 @@ import { AwsSigner } from "@sluice/inference-svc/upstream/credentials/aws-signer
 import { fixedCredential } from "@sluice/inference-svc/upstream/credentials/source.js";
 import { FaultReason } from "@sluice/proto/lib/faults/fault.js";
 import { type Received, type Reply, type Upstream, startUpstream } from "../../support/providers/upstream.js";
-import { type Engine, asking, house, newScope, openEngine, run } from "../asking.js";
+import { type Engine, asking, testConfig, newScope, openEngine, run } from "../asking.js";
 import { answer, converseStart, ended, converseTextBlock } from "../dialects/converse-translation.js";
 
 const credentials = {
@@ -104,7 +104,7 @@ describe("signing over a socket", () => {
   async function begin(replies: readonly Reply[], query = ""): Promise<void> {
     upstream = await startUpstream(replies);
     engine = openEngine(
-      house({
+      testConfig({
         providers: [{ id: "aws", dialect: "converse", base_url: `${upstream.url}${query}`, aws: credentials }],
         models: [{ id: "acme/large-2", endpoints: [{ provider: "aws", upstream_model }] }],
       }),

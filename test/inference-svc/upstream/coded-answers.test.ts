@@ -25,7 +25,7 @@ import {
   sse,
   startUpstream,
 } from "../../support/providers/upstream.js";
-import { type Ending, type Engine, asking, house, newScope, openEngine, run, untilOpen } from "../asking.js";
+import { type Ending, type Engine, asking, testConfig, newScope, openEngine, run, untilOpen } from "../asking.js";
 import { cohereEnd, cohereStart, cohereTextBlock, wholeCohere } from "../dialects/cohere-translation.js";
 import { answer, converseStart, ended, converseTextBlock } from "../dialects/converse-translation.js";
 import { chunk as geminiChunk, last as geminiLast, geminiTextPart } from "../dialects/gemini-translation.js";
@@ -39,9 +39,9 @@ afterEach(async () => {
   await upstream?.stop();
 });
 
-async function begin(replies: readonly Reply[], settings: Parameters<typeof house>[0] = {}): Promise<void> {
+async function begin(replies: readonly Reply[], settings: Parameters<typeof testConfig>[0] = {}): Promise<void> {
   upstream = await startUpstream(replies);
-  engine = openEngine(house({ url: upstream.url, ...settings }));
+  engine = openEngine(testConfig({ url: upstream.url, ...settings }));
 }
 
 /** The text of a streamed or a whole answer. */

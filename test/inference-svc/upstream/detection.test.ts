@@ -4,7 +4,7 @@ import type { Detector } from "@sluice/inference-svc/internal/detection/detector
 import { type Detection, DetectorUnavailable } from "@sluice/inference-svc/internal/detection/wire.js";
 import { type Detectors, openDetectors } from "@sluice/inference-svc/upstream/detectors.js";
 import { Fault } from "@sluice/proto/lib/faults/fault.js";
-import { houseSchema } from "@sluice/proto/config/config-file.js";
+import { configSchema } from "@sluice/proto/config/config-file.js";
 import { type Reply, type Upstream, startUpstream } from "../../support/providers/upstream.ts";
 import { type Asked, newScope } from "../asking.ts";
 
@@ -27,7 +27,7 @@ afterEach(async () => {
 });
 
 function detector(settings: object = {}): Detector {
-  const { detectors } = houseSchema.parse({
+  const { detectors } = configSchema.parse({
     detectors: [
       {
         id: "names",
@@ -308,7 +308,7 @@ describe("a detector is called again", () => {
 test("an unchanged detector of the configuration file keeps its memory, and a changed one starts anew", async () => {
   service.script([json([])]);
   const settings = (more: object = {}) =>
-    houseSchema.parse({
+    configSchema.parse({
       detectors: [
         { id: "names", dialect: "presidio", base_url: service.url, categories: { name: ["PERSON"] }, ...more },
       ],

@@ -9,7 +9,7 @@ import { Fault } from "@sluice/proto/lib/faults/fault.js";
 import { heldBytes } from "@sluice/proto/lib/load/held-bytes.js";
 import { eventLoop } from "@sluice/proto/lib/load/fair-shares.js";
 import { type Upstream, chatStream, startUpstream } from "../../support/providers/upstream.js";
-import { type Engine, asking, house, openEngine, run, untilOpen } from "../asking.js";
+import { type Engine, asking, testConfig, openEngine, run, untilOpen } from "../asking.js";
 
 /** Work of another key waits from this call on, so nothing is read at once. */
 const occupy = () => eventLoop.wait("another key", () => {});
@@ -134,7 +134,7 @@ describe("over a real connection", () => {
   test("an answer is whole, in a busy process, too", async () => {
     const words = Array.from({ length: 2_000 }, (_, index) => `word ${index} `);
     upstream = await startUpstream([chatStream(...words)]);
-    engine = openEngine(house({ url: upstream.url }));
+    engine = openEngine(testConfig({ url: upstream.url }));
     const occupied = setInterval(occupy);
     const { events } = await run(engine.turn, asking());
     clearInterval(occupied);

@@ -21,7 +21,7 @@ import {
 import * as converse from "../dialects/converse-translation.js";
 import { cohereDelta, cohereEnd } from "../dialects/cohere-translation.js";
 import * as gemini from "../dialects/gemini-translation.js";
-import { type Engine, asking, house, itemsOf, maskIds, newScope, openEngine, run, untilOpen } from "../asking.js";
+import { type Engine, asking, testConfig, itemsOf, maskIds, newScope, openEngine, run, untilOpen } from "../asking.js";
 
 let upstream: Upstream;
 let engine: Engine;
@@ -30,9 +30,9 @@ afterEach(async () => {
   await upstream?.stop();
 });
 
-async function begin(replies: readonly Reply[], settings: Parameters<typeof house>[0] = {}): Promise<void> {
+async function begin(replies: readonly Reply[], settings: Parameters<typeof testConfig>[0] = {}): Promise<void> {
   upstream = await startUpstream(replies);
-  engine = openEngine(house({ url: upstream.url, ...settings }));
+  engine = openEngine(testConfig({ url: upstream.url, ...settings }));
 }
 
 /** The single call, without retries. */
@@ -85,7 +85,7 @@ describe("a request to a provider", () => {
       ["a", "b", "a", "b", "a", "a", "a"].map((key) => `Bearer ${key}`),
     );
     await engine.upstreams.close();
-    engine = openEngine(house({ url: upstream.url, provider: { api_keys: undefined } }));
+    engine = openEngine(testConfig({ url: upstream.url, provider: { api_keys: undefined } }));
     await run(engine.turn, asking());
     expect(upstream.requests.at(-1)?.headers.authorization).toBeUndefined();
   });
@@ -272,7 +272,7 @@ describe("failures before any output", () => {
     ["425", error(425), FaultReason.PROVIDER_FAILED, 502],
     ["429", error(429), FaultReason.RATE_LIMITED, 429],
     [
-      "429 because the house's quota is spent",
+      "429 because the installation's quota is spent",
       error(429, { error: { code: "insufficient_quota", message: "x" } }),
       FaultReason.PROVIDER_FAILED,
       502,
@@ -699,7 +699,7 @@ test("a connection broken before it carried a byte is tried once more", async ()
   await once(server, "listening");
   upstream = await startUpstream();
   // The handshake of TLS fails, so no request was sent.
-  engine = openEngine(house({ url: `https://127.0.0.1:${(server.address() as AddressInfo).port}` }));
+  engine = openEngine(testConfig({ url: `https://127.0.0.1:${(server.address() as AddressInfo).port}` }));
   const { fault } = await run(engine.turn, asking());
   expect([connections, fault?.reason]).toEqual([2, FaultReason.PROVIDER_FAILED]);
   server.close();
@@ -708,7 +708,7 @@ test("a connection broken before it carried a byte is tried once more", async ()
 test("a provider without a listener is a failure", async () => {
   upstream = await startUpstream();
   await upstream.stop();
-  engine = openEngine(house({ url: upstream.url }));
+  engine = openEngine(testConfig({ url: upstream.url }));
   expect(await run(engine.turn, asking())).toMatchObject({
     rejected: true,
     fault: { reason: FaultReason.PROVIDER_FAILED, message: "Provider returned error" },

@@ -16,7 +16,7 @@ import { responsesBody } from "@sluice/inference-svc/upstream/responses/request.
 import { boundCost } from "@sluice/inference-svc/routing/price/worst-cost.js";
 import { Catalog } from "@sluice/inference-svc/routing/catalog.js";
 import { type Upstream, startUpstream } from "../../support/providers/upstream.js";
-import { asking, house, openEngine, run } from "../asking.js";
+import { asking, testConfig, openEngine, run } from "../asking.js";
 
 const edits = '{"edits":[{"type":"clear_thinking_20251015","keep":"all"}]}';
 const compaction = '[{"type":"compaction","compact_threshold":1000}]';
@@ -203,7 +203,7 @@ describe("the header anthropic-beta", () => {
   test("reaches a server with support for it, only for this request", async () => {
     upstream = await startUpstream([{ status: 400, chunks: [{ json: { type: "error" } }] }]);
     const engine = openEngine(
-      house({
+      testConfig({
         providers: [{ id: "claude", dialect: "messages", base_url: upstream.url, api_keys: ["k"] }],
         models: [
           { id: "acme/large-2", endpoints: [{ provider: "claude", supported_parameters: ["anthropic_betas"] }] },
@@ -259,7 +259,7 @@ describe("the stop text of an answer", () => {
 
   test.each([true, false])("is named by the built-in model, through all layers, streamed: %s", async (stream) => {
     const engine = openEngine(
-      house({
+      testConfig({
         providers: [{ id: "sluice", dialect: "echo" }],
         models: [{ id: "sluice/echo", endpoints: [{ provider: "sluice" }] }],
       }),
@@ -275,7 +275,7 @@ describe("the stop text of an answer", () => {
 
 test("a prediction counts against a budget as if nothing of it were used", () => {
   const catalog = new Catalog(
-    house({
+    testConfig({
       providers: [{ id: "acme", dialect: "chat", base_url: "http://127.0.0.1:9" }],
       models: [{ id: "a/b", endpoints: [{ provider: "acme", pricing: { prompt: "0", completion: "1" } }] }],
     }),

@@ -2,7 +2,7 @@
 import { afterEach, beforeEach, expect, test } from "@jest/globals";
 import type { InputItem, TurnRequest } from "@sluice/inference-svc/turn/request.js";
 import { AppliesTo } from "@sluice/proto/gen/sluice/admin/v1/access_service_pb.js";
-import { houseSchema } from "@sluice/proto/config/config-file.js";
+import { configSchema } from "@sluice/proto/config/config-file.js";
 import { type Received, type Reply, type Upstream, startUpstream } from "../../support/providers/upstream.ts";
 import { type Asked, type Engine, asking, newScope, openEngine, run } from "../asking.ts";
 import { answer } from "../dialects/converse-translation.ts";
@@ -19,7 +19,7 @@ beforeEach(async () => {
   site = await startUpstream();
   const endpoint = (name: string) => ({ provider: name, upstream_model: "eu.anthropic.claude-sonnet-4-6" });
   engine = openEngine(
-    houseSchema.parse({
+    configSchema.parse({
       providers: ["bedrock", "other"].map((id) => ({
         id,
         dialect: "converse",

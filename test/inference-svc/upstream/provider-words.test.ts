@@ -3,7 +3,7 @@ import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
 import { loggedError } from "@sluice/proto/lib/log/error.js";
 import { shownName } from "@sluice/inference-svc/upstream/known-words.js";
 import { type Reply, type Upstream, startUpstream } from "../../support/providers/upstream.ts";
-import { type Engine, asking, house, newScope, openEngine, run } from "../asking.js";
+import { type Engine, asking, testConfig, newScope, openEngine, run } from "../asking.js";
 
 const dialects = ["chat", "responses", "messages", "gemini", "cohere", "converse"];
 let provider: Upstream;
@@ -16,7 +16,7 @@ beforeAll(async () => {
       ? { aws: { region: "eu-central-1", access_key_id: "A", secret_access_key: "s" } }
       : { api_keys: ["k"] };
   engine = openEngine(
-    house({
+    testConfig({
       providers: dialects.map((id) => ({ id, dialect: id, base_url: `${provider.url}/v1`, ...access(id) })),
       models: dialects.map((id) => ({ id: `${id}/m`, endpoints: [{ provider: id }] })),
     }),

@@ -9,7 +9,7 @@ import {
   responsesAnswer,
   startUpstream,
 } from "../../support/providers/upstream.js";
-import { type Engine, asking, functionTool, house, newScope, openEngine, run } from "../asking.js";
+import { type Engine, asking, functionTool, testConfig, newScope, openEngine, run } from "../asking.js";
 
 const hosted = (kind: string, more: object = {}): HostedTool => ({
   type: "hosted",
@@ -59,7 +59,7 @@ function open(unavailable?: "drop" | "refuse"): void {
     })),
     { id: "mixed", endpoints: [{ provider: "chat" }, { provider: "searching" }] },
   ];
-  const file = house({ providers, models });
+  const file = testConfig({ providers, models });
   engine = openEngine(unavailable ? { ...file, tools: { unavailable } } : file);
 }
 

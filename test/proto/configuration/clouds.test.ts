@@ -3,7 +3,7 @@ import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, expect, test } from "@jest/globals";
-import { loadHouse } from "@sluice/proto/config/config-file.js";
+import { loadConfig } from "@sluice/proto/config/config-file.js";
 import { emptySeed, readSeed } from "@sluice/proto/config/seed.js";
 import { root } from "../../support/processes.ts";
 
@@ -13,7 +13,7 @@ afterAll(() => rmSync(folder, { recursive: true }));
 function load(provider: string) {
   const path = join(folder, "sluice.yaml");
   writeFileSync(path, `providers: [{id: cloud, ${provider}}]`);
-  return loadHouse(path, {}, emptySeed).file.providers[0];
+  return loadConfig(path, {}, emptySeed).file.providers[0];
 }
 
 test.each([
@@ -46,7 +46,7 @@ test("the catalogue recognises a vendor by the address derived from a region", (
   const path = join(folder, "known.yaml");
   const bedrock = "{id: bedrock, dialect: converse, known_models: true, aws: {region: eu-central-1}}";
   writeFileSync(path, `providers: [${bedrock}]`);
-  const { file } = loadHouse(path, {}, readSeed(join(root, "inference-svc/catalog/seed.json")));
+  const { file } = loadConfig(path, {}, readSeed(join(root, "inference-svc/catalog/seed.json")));
   expect(file.providers[0]).toMatchObject({ name: "Amazon Bedrock", headquarters: "US" });
   expect(file.models.map(({ id }) => id)).toContain("amazon/titan-embed-text-v2");
 });

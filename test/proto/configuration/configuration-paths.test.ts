@@ -3,7 +3,7 @@ import { expect, test } from "@jest/globals";
 import { readFileSync } from "node:fs";
 import { execFileSync } from "node:child_process";
 import { join } from "node:path";
-import { houseSchema } from "@sluice/proto/config/config-file.js";
+import { configSchema } from "@sluice/proto/config/config-file.js";
 import { parseAllDocuments } from "yaml";
 import { z } from "zod";
 import { root } from "../../support/processes.ts";
@@ -16,7 +16,7 @@ interface Schema {
   readonly allOf?: readonly Schema[];
 }
 
-const schema = z.toJSONSchema(houseSchema, { io: "input" }) as Schema;
+const schema = z.toJSONSchema(configSchema, { io: "input" }) as Schema;
 
 /** Sections with names unlike any request field; lists are written with brackets. */
 const sections =
@@ -113,7 +113,7 @@ test("every key in the pages' examples exists", () => {
       const keys = typeof content === "object" && content !== null ? Object.keys(content) : [];
       if (!keys.some((key) => key in (schema.properties ?? {}))) continue;
       examples++;
-      const { error } = houseSchema.safeParse(content);
+      const { error } = configSchema.safeParse(content);
       for (const issue of error?.issues ?? [])
         if (issue.code === "unrecognized_keys") unknown.push(`${path}: ${issue.message}`);
     }

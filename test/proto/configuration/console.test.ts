@@ -4,7 +4,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, describe, expect, test } from "@jest/globals";
 import type { ConfigError } from "@sluice/proto/lib/process/environment.js";
-import { loadEdge, loadHouse } from "@sluice/proto/config/config-file.js";
+import { loadEdge, loadConfig } from "@sluice/proto/config/config-file.js";
 import { emptySeed } from "@sluice/proto/config/seed.js";
 import { signInVariables } from "@sluice/proto/config/console/sign-in.js";
 
@@ -40,7 +40,7 @@ describe("console.oidc", () => {
     expect(section({}, {})).toEqual(["console.oidc.client_secret: variable CONSOLE_SECRET is not set"]);
     const path = join(folder, `${files}.yaml`);
     expect(signInVariables(path, { CONSOLE_SECRET: "s", OTHER: "x" })).toEqual(["CONSOLE_SECRET"]);
-    expect(loadHouse(path, {}, emptySeed).file.console.oidc).toBeUndefined();
+    expect(loadConfig(path, {}, emptySeed).file.console.oidc).toBeUndefined();
   });
 
   test.each([

@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { afterAll, expect, test } from "@jest/globals";
 import { runOperator } from "@sluice/inference-svc/operator.js";
 import { ConfigError } from "@sluice/proto/lib/process/environment.js";
-import { loadHouse } from "@sluice/proto/config/config-file.js";
+import { loadConfig } from "@sluice/proto/config/config-file.js";
 import { loadSinks, sinkVariables } from "@sluice/proto/config/sinks/sinks.js";
 
 const folder = mkdtempSync(join(tmpdir(), "sluice-sinks-"));
@@ -49,8 +49,8 @@ test("omitted settings have their defaults", () => {
 });
 
 test("other services need none of the secrets, and the supervisor gives them to admin-svc", () => {
-  const seed = { date: "2026-11-26", models: [], vendors: [] } as unknown as Parameters<typeof loadHouse>[2];
-  expect(loadHouse(good, {}, seed).file.alerts).toEqual([]);
+  const seed = { date: "2026-11-26", models: [], vendors: [] } as unknown as Parameters<typeof loadConfig>[2];
+  expect(loadConfig(good, {}, seed).file.alerts).toEqual([]);
   expect(sinkVariables(good, { ...environment, OTHER: "x" }).toSorted()).toEqual(Object.keys(environment).toSorted());
 });
 

@@ -48,7 +48,7 @@ describeWithRedis("with Redis", () => {
     isCut = false;
   }
 
-  async function start(url = redisUrl, house: object = {}): Promise<Process> {
+  async function start(url = redisUrl, config: object = {}): Promise<Process> {
     const registry = new Registry();
     const logged: string[] = [];
     const log = {
@@ -56,7 +56,7 @@ describeWithRedis("with Redis", () => {
       warn: (_: unknown, text: string) => logged.push(text),
     };
     const limiter = new Limiter({
-      house: () => ({ streams_per_key: 64, requests_per_minute: null, tokens_per_minute: null, ...house }),
+      config: () => ({ streams_per_key: 64, requests_per_minute: null, tokens_per_minute: null, ...config }),
       origin: FaultOrigin.GATEWAY,
       registry,
       shared: { url, process: randomUUID(), kind: "gateway", log: log as never, registry },

@@ -8,9 +8,9 @@ import { Registry } from "@sluice/proto/lib/metrics/metrics.js";
 
 const unlimited = { requests_per_minute: null, tokens_per_minute: null };
 
-const limiterOf = (house: object = {}, registry = new Registry()) =>
+const limiterOf = (config: object = {}, registry = new Registry()) =>
   new Limiter({
-    house: () => ({ streams_per_key: 64, ...unlimited, ...house }),
+    config: () => ({ streams_per_key: 64, ...unlimited, ...config }),
     origin: FaultOrigin.GATEWAY,
     registry,
   });

@@ -96,7 +96,7 @@ async function startPair() {
     warn: (_: unknown, text: string) => logged.push(text),
   };
   const limiter = new Limiter({
-    house: () => ({ streams_per_key: 64, requests_per_minute: null, tokens_per_minute: null }),
+    config: () => ({ streams_per_key: 64, requests_per_minute: null, tokens_per_minute: null }),
     origin: FaultOrigin.GATEWAY,
     registry,
     shared: { url: `redis://127.0.0.1:${link.port}`, process: "one", kind: "gateway", log: log as never, registry },

@@ -182,7 +182,7 @@ export const toolGaps: readonly Row[] = [
   searches("web_search_preview"),
   searches("web_search_preview_2025_03_11"),
   {
-    name: "2.5 web search run by the house where the provider has none",
+    name: "2.5 web search run by the gateway where the provider has none",
     cases: [
       {
         ask: { ...cup, tools: [f, { type: "custom", name: "apply_patch" }, { type: "web_search" }] },

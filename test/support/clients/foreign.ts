@@ -87,7 +87,7 @@ export async function testForeignClients(set: ToolchainName): Promise<void> {
 function testProgramOf(set: ToolchainName, folder: string, name: string, stage: ClientStage): void {
   let program: ClientProgram | undefined;
   beforeAll(async () => {
-    program = await ClientProgram.start(toolchains[set], folder, name, stage.house);
+    program = await ClientProgram.start(toolchains[set], folder, name, stage.installation);
   });
   afterAll(() => program?.stop());
   for (const { installed, door, features, foreign } of coveredClients) {

@@ -177,18 +177,18 @@ function languageVersion({ probe: [program, ...args] }: Toolchain): string | und
 }
 
 /** A runnable set, or the reason why it cannot run. */
-export type Installation = { readonly folder: string } | { readonly missing: string };
+export type InstalledToolchain = { readonly folder: string } | { readonly missing: string };
 
-const installations = new Map<Toolchain, Promise<Installation>>();
+const installations = new Map<Toolchain, Promise<InstalledToolchain>>();
 
 /** Installs a set unless it is installed. Without the language, or without a registry for its packages, the set is skipped by name. */
-export function install(set: Toolchain): Promise<Installation> {
+export function install(set: Toolchain): Promise<InstalledToolchain> {
   let installation = installations.get(set);
   if (!installation) installations.set(set, (installation = tryInstall(set)));
   return installation;
 }
 
-async function tryInstall(set: Toolchain): Promise<Installation> {
+async function tryInstall(set: Toolchain): Promise<InstalledToolchain> {
   const version = languageVersion(set);
   if (version === undefined) return { missing: `this machine has no ${set.language}` };
   try {

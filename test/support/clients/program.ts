@@ -2,7 +2,7 @@
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
 import { createInterface } from "node:readline";
-import type { House } from "../house.ts";
+import type { Installation } from "../installation.ts";
 import { bareEnvironment } from "../processes.ts";
 import type { Toolchain } from "./languages.ts";
 
@@ -31,7 +31,7 @@ export class ClientProgram {
     set: Toolchain,
     folder: string,
     program: string,
-    { baseUrl, apiKey }: House,
+    { baseUrl, apiKey }: Installation,
   ): Promise<ClientProgram> {
     const [command, ...args] = set.command(folder, program);
     const environment = { SLUICE_BASE_URL: baseUrl, SLUICE_API_KEY: apiKey, OPENAI_API_KEY: "", NO_PROXY: "127.0.0.1" };

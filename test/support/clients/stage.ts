@@ -1,17 +1,17 @@
 /** An installation for tests of clients: a built-in model, and a scripted provider in the format of chat completions. */
 import { afterAll, beforeAll } from "@jest/globals";
-import { type House, startHouse } from "../house.ts";
+import { type Installation, startInstallation } from "../installation.ts";
 import { type Upstream, chatAnswer, chatChunk, chatStream, startUpstream } from "../providers/upstream.ts";
 
 export const pixelUrl =
   "data:image/png;base64,iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==";
 
 export class ClientStage {
-  #house: House | undefined = undefined;
+  #installation: Installation | undefined = undefined;
   #upstream: Upstream | undefined = undefined;
 
-  get house(): House {
-    return this.#house as House;
+  get installation(): Installation {
+    return this.#installation as Installation;
   }
 
   get upstream(): Upstream {
@@ -20,7 +20,7 @@ export class ClientStage {
 
   async start(): Promise<void> {
     this.#upstream = await startUpstream();
-    this.#house = await startHouse({
+    this.#installation = await startInstallation({
       config: `
 providers:
   - {id: echo, dialect: echo}
@@ -34,7 +34,7 @@ models:
   }
 
   async stop(): Promise<void> {
-    await this.#house?.stop();
+    await this.#installation?.stop();
     await this.#upstream?.stop();
   }
 

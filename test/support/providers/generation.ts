@@ -1,5 +1,5 @@
 /** Reads the record of a response from `GET /generation`. */
-import type { House } from "../house.ts";
+import type { Installation } from "../installation.ts";
 import { eventually } from "../processes.ts";
 
 export interface ProviderCall {
@@ -22,7 +22,7 @@ export interface GenerationQuery {
 
 /** @throws when it is not there after a minute */
 export async function fetchGeneration(
-  { baseUrl, apiKey }: Pick<House, "baseUrl" | "apiKey">,
+  { baseUrl, apiKey }: Pick<Installation, "baseUrl" | "apiKey">,
   response: Pick<Response, "headers">,
   { key = apiKey, isWhole = () => true }: GenerationQuery = {},
 ): Promise<Generation> {

@@ -81,8 +81,8 @@ describe("the progress", () => {
     progress.started("e2e/streams.test");
     pass(61_000);
     progress.ended("e2e/streams.test", 2);
-    progress.started("deploy/house.test");
-    expect(last()).toBe("1/3 files, 2 failed, 1:01, running deploy/house");
+    progress.started("deploy/installation.test");
+    expect(last()).toBe("1/3 files, 2 failed, 1:01, running deploy/installation");
     progress.started("a/name-that-is-longer-than-what-is-left-of-the-line.test");
     expect(last()).toHaveLength(59);
     progress.above("ok\n");
@@ -107,7 +107,7 @@ describe("an interrupted run", () => {
   const foldersIn = (parent: string): string[] => readdirSync(parent).map((name) => join(parent, name));
 
   /** Process ids in the records of the run's installations. */
-  function housePids(): number[] {
+  function installationPids(): number[] {
     const places = foldersIn(folder)
       .filter((path) => path.includes("sluice-run-"))
       .flatMap(foldersIn);
@@ -126,8 +126,8 @@ describe("an interrupted run", () => {
       stdio: "ignore",
     });
     const ended = once(child, "exit");
-    await eventually(() => housePids().length >= 5);
-    const pids = housePids();
+    await eventually(() => installationPids().length >= 5);
+    const pids = installationPids();
     // Ctrl-C in a terminal reaches the whole group; a kill only the one process.
     process.kill(signal === "SIGINT" ? -(child.pid as number) : (child.pid as number), signal);
     await ended;

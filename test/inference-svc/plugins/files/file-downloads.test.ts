@@ -4,7 +4,7 @@ import { afterEach, beforeEach, describe, expect, test } from "@jest/globals";
 import type { TurnRequest } from "@sluice/inference-svc/turn/request.js";
 import { AppliesTo } from "@sluice/proto/gen/sluice/admin/v1/access_service_pb.js";
 import { FileParserPluginSchema } from "@sluice/proto/gen/sluice/inference/v1/turn_pb.js";
-import { houseSchema } from "@sluice/proto/config/config-file.js";
+import { configSchema } from "@sluice/proto/config/config-file.js";
 import { textPdf } from "../../../support/documents/pdf.ts";
 import { type Reply, type Upstream, chatStream, startUpstream } from "../../../support/providers/upstream.ts";
 import { type Asked, type Engine, asking, newScope, openEngine, run } from "../../asking.js";
@@ -18,7 +18,7 @@ beforeEach(async () => {
   provider = await startUpstream([chatStream("Hello")]);
   site = await startUpstream();
   engine = openEngine(
-    houseSchema.parse({
+    configSchema.parse({
       providers: [
         { id: "acme", dialect: "chat", base_url: `${provider.url}/v1`, api_keys: ["k"] },
         { id: "responses", dialect: "responses", base_url: `${provider.url}/v1`, api_keys: ["k"] },

@@ -17,7 +17,7 @@ import {
 } from "../../../support/documents/office.ts";
 import { toDataUrl, pdfPages, textPdf } from "../../../support/documents/pdf.ts";
 import { type Upstream, chatStream, startUpstream } from "../../../support/providers/upstream.ts";
-import { type Engine, asking, house, newScope, openEngine, run } from "../../asking.js";
+import { type Engine, asking, testConfig, newScope, openEngine, run } from "../../asking.js";
 import { type Filter, type GuardrailFields, block, flag, guardrailOf, redact } from "../../guardrails/gating.js";
 
 const fileParser = (pdfEngine = "") => ({ fileParser: create(FileParserPluginSchema, { pdfEngine }) });
@@ -56,7 +56,7 @@ beforeEach(() => {
     api_keys: ["upstream-key"],
   });
   engine = openEngine(
-    house({
+    testConfig({
       providers: [provider("acme", "chat"), provider("messages", "messages")],
       models: [
         model("acme/text", ["text"]),
@@ -145,7 +145,7 @@ describe("the plugin", () => {
     const failure = { status: 500, chunks: [{ json: { error: { message: "no" } } }] };
     // The only endpoint of a model is called twice.
     const failing = await startUpstream([failure, failure, chatStream("Hello")]);
-    const file = house({
+    const file = testConfig({
       providers: [{ id: "acme", dialect: "chat", base_url: `${failing.url}/v1`, api_keys: ["k"] }],
       models: [
         { id: "acme/files", endpoints: [{ provider: "acme" }], input_modalities: ["text", "file"] },
@@ -164,7 +164,7 @@ describe("the plugin", () => {
   test("returns the text it read with a provider's failure, up to a limited length", async () => {
     const failing = await startUpstream([{ status: 500, chunks: [{ json: { error: { message: "no" } } }] }]);
     const { turn } = openEngine(
-      house({ models: [{ id: "acme/text", endpoints: [{ provider: "acme" }] }], url: failing.url }),
+      testConfig({ models: [{ id: "acme/text", endpoints: [{ provider: "acme" }] }], url: failing.url }),
     );
     const fault = async (text: string) => {
       const files = { filename: "b.csv", file_data: csv(text) };

@@ -4,7 +4,7 @@ import type { Budgets } from "@sluice/inference-svc/ledger/budget.js";
 import { EndpointRecords } from "@sluice/inference-svc/routing/records/endpoint-record.js";
 import type { TurnRequest } from "@sluice/inference-svc/turn/request.js";
 import { noPackages } from "@sluice/inference-svc/upstream/ai-sdk/load.js";
-import { houseSchema } from "@sluice/proto/config/config-file.js";
+import { configSchema } from "@sluice/proto/config/config-file.js";
 import { pdfPages, toDataUrl } from "../../../support/documents/pdf.ts";
 import { type Reply, type Upstream, chatStream, startUpstream } from "../../../support/providers/upstream.ts";
 import { type Asked, type Engine, asking, itemsOf, newScope, noHold, openEngine, run } from "../../asking.js";
@@ -25,7 +25,7 @@ function open(role: object = {}): void {
     held.push(pico);
     return Promise.resolve(noHold);
   };
-  const file = houseSchema.parse({
+  const file = configSchema.parse({
     providers: [
       { id: "acme", dialect: "chat", base_url: `${provider.url}/v1`, api_keys: ["k"] },
       { id: "reader", dialect: "mistral-ocr", base_url: `${reader.url}/v1`, api_keys: ["secret"] },

@@ -4,7 +4,7 @@ import { afterEach, beforeEach, describe, expect, test } from "@jest/globals";
 import type { TurnRequest } from "@sluice/inference-svc/turn/request.js";
 import { AppliesTo } from "@sluice/proto/gen/sluice/admin/v1/access_service_pb.js";
 import { FileParserPluginSchema } from "@sluice/proto/gen/sluice/inference/v1/turn_pb.js";
-import { houseSchema } from "@sluice/proto/config/config-file.js";
+import { configSchema } from "@sluice/proto/config/config-file.js";
 import { dangling } from "@sluice/proto/config/references.js";
 import { pdfPages, textPdf, toDataUrl } from "../../../support/documents/pdf.ts";
 import { type Upstream, chatAnswer, chatStream, startUpstream } from "../../../support/providers/upstream.ts";
@@ -33,7 +33,7 @@ const fileOf = (role: object) => ({
   ],
   internal_models: { ocr: { model: "reader/vision", retries: 0, ...role } },
 });
-const open = (role: object = {}) => (engine = openEngine(houseSchema.parse(fileOf(role))));
+const open = (role: object = {}) => (engine = openEngine(configSchema.parse(fileOf(role))));
 
 beforeEach(async () => {
   provider = await startUpstream([chatStream("Hello")]);
@@ -154,7 +154,7 @@ describe("an OCR model", () => {
 });
 
 test("the role requires a model with file input", () => {
-  const file = houseSchema.parse(fileOf({ model: "acme/text" }));
+  const file = configSchema.parse(fileOf({ model: "acme/text" }));
   expect(dangling(file)).toEqual([
     "internal_models.ocr.model: acme/text takes no files; name a model with file in its input_modalities",
   ]);

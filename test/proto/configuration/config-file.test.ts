@@ -2,7 +2,7 @@ import { afterEach, describe, expect, test } from "@jest/globals";
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { houseSchema, loadEdge, loadHouse, problemsOfLeftOut } from "@sluice/proto/config/config-file.js";
+import { configSchema, loadEdge, loadConfig, problemsOfLeftOut } from "@sluice/proto/config/config-file.js";
 import { emptySeed, readSeed } from "@sluice/proto/config/seed.js";
 import { z } from "zod";
 import { root } from "../../support/processes.ts";
@@ -29,7 +29,7 @@ describe("the configuration file", () => {
     return join(folder, name);
   }
 
-  const load = (text: string, environment: NodeJS.ProcessEnv = {}) => loadHouse(fileOf(text), environment, emptySeed);
+  const load = (text: string, environment: NodeJS.ProcessEnv = {}) => loadConfig(fileOf(text), environment, emptySeed);
 
   const twoProviders = `
 providers:
@@ -141,7 +141,7 @@ models:
 
     test("is passed over while no provider serves its model of the built-in catalogue", () => {
       const seed = readSeed(join(root, "inference-svc/catalog/seed.json"));
-      const { file } = loadHouse(fileOf(aliases("anthropic/claude-opus-5.5")), {}, seed);
+      const { file } = loadConfig(fileOf(aliases("anthropic/claude-opus-5.5")), {}, seed);
       expect(file.model_aliases).toEqual([]);
     });
 
@@ -239,11 +239,11 @@ limits: {body_bytes: 99999999999, typo: 1}
 
   test("is described by the JSON Schema next to the default file (npm run gen keeps it current)", () => {
     const written: unknown = JSON.parse(readFileSync(join(root, "deploy/local/sluice.schema.json"), "utf8"));
-    expect(written).toEqual(z.toJSONSchema(houseSchema, { io: "input" }));
+    expect(written).toEqual(z.toJSONSchema(configSchema, { io: "input" }));
   });
 
   test("ships in a form that loads without any variable", () => {
-    const { file } = loadHouse(
+    const { file } = loadConfig(
       join(root, "deploy/local/sluice.yaml"),
       {},
       readSeed(join(root, "inference-svc/catalog/seed.json")),

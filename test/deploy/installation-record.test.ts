@@ -5,7 +5,7 @@ import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { afterEach, beforeEach, expect, test } from "@jest/globals";
-import { RecordKeeper } from "@sluice/local/house-record.js";
+import { RecordKeeper } from "@sluice/local/installation-record.js";
 import { portsOf } from "@sluice/local/ports.js";
 import { isAlive } from "@sluice/local/processes.js";
 import { readSettings } from "@sluice/local/settings.js";

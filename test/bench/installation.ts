@@ -2,49 +2,52 @@
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { type House, startHouse } from "../support/house.ts";
+import { type Installation, startInstallation } from "../support/installation.ts";
 import type { Checkout } from "./checkouts.ts";
 import { inUseVariables, readInUse } from "./measure/in-use.ts";
 import { familyOf, ownBytes, pin } from "./measure/machine.ts";
-import type { HouseMemory } from "./measure/memory.ts";
+import type { InstallationMemory } from "./measure/memory.ts";
 import { type Script, modelOf } from "./script.ts";
 import type { LoadSubject } from "./subject.ts";
 
 /** A limit beyond every scenario, because it protects against loads such as a bench. */
 export const streamsPerKey = 100_000;
 
-export interface BenchHouse extends LoadSubject {
+export interface BenchInstallation extends LoadSubject {
   readonly managementKey: string;
   readonly gatewayPid: number;
   readonly inferencePid: number;
   /** All its running processes, Postgres included. */
   family(): readonly number[];
   /** Collects the garbage of gateway and inference-svc first. */
-  readMemory(): Promise<HouseMemory>;
+  readMemory(): Promise<InstallationMemory>;
   stop(): Promise<void>;
 }
 
 /** Processes of gateway and inference-svc. */
-export type HouseForm = "one process" | "two processes";
+export type InstallationForm = "one process" | "two processes";
 
-export interface HouseSetting {
+export interface InstallationSetting {
   readonly upstreamPort: number;
   readonly scripts: readonly Script[];
   readonly cpu: number;
-  readonly form: HouseForm;
+  readonly form: InstallationForm;
 }
 
 /** @throws with the installation's output when it does not get ready */
-export async function startBenchHouse(checkout: Checkout, setting: HouseSetting): Promise<BenchHouse> {
+export async function startBenchInstallation(
+  checkout: Checkout,
+  setting: InstallationSetting,
+): Promise<BenchInstallation> {
   const dataDir = mkdtempSync(join(tmpdir(), "sluice-bench-"));
   const remove = () => rmSync(dataDir, { recursive: true, force: true });
   try {
-    const house = await startHouse({
+    const installation = await startInstallation({
       checkout: checkout.path,
       inferenceReplicas: setting.form === "one process" ? 0 : 1,
       embeddedPostgres: true,
       dataDir,
-      config: JSON.stringify(houseFile(setting)),
+      config: JSON.stringify(configFile(setting)),
       environment: {
         ...inUseVariables(dataDir),
         SLUICE_DRAIN_LIMIT_MS: "5000",
@@ -52,34 +55,36 @@ export async function startBenchHouse(checkout: Checkout, setting: HouseSetting)
         SLUICE_WARM_UP_MS: undefined,
       },
     });
-    for (const pid of family(house)) pin(pid, setting.cpu);
+    for (const pid of family(installation)) pin(pid, setting.cpu);
     const name = setting.form === "one process" ? `${checkout.name}, one process` : checkout.name;
-    return benchHouse(name, house, remove);
+    return benchInstallation(name, installation, remove);
   } catch (error) {
     remove();
     throw error;
   }
 }
 
-const family = (house: House): number[] => [...new Set(Object.values(house.pids()).flatMap(familyOf))];
+const family = (installation: Installation): number[] => [
+  ...new Set(Object.values(installation.pids()).flatMap(familyOf)),
+];
 
-function benchHouse(name: string, house: House, remove: () => void): BenchHouse {
-  const { gateway: gatewayPid = 0, "inference-svc": inferencePid = 0 } = house.pids();
+function benchInstallation(name: string, installation: Installation, remove: () => void): BenchInstallation {
+  const { gateway: gatewayPid = 0, "inference-svc": inferencePid = 0 } = installation.pids();
   const pids = [...new Set([gatewayPid, inferencePid])];
   const bytesInUse = async (pid: number) => {
-    const { heapBytes, externalBytes } = await readInUse(pid, house.dataDir);
+    const { heapBytes, externalBytes } = await readInUse(pid, installation.dataDir);
     return heapBytes + externalBytes;
   };
   return {
     name,
-    target: { port: house.ports.gateway, base: "/api", format: "responses", key: house.apiKey },
+    target: { port: installation.ports.gateway, base: "/api", format: "responses", key: installation.apiKey },
     pids,
-    managementKey: house.managementKey,
+    managementKey: installation.managementKey,
     gatewayPid,
     inferencePid,
-    family: () => family(house),
+    family: () => family(installation),
     readMemory: async () => ({ inUse: await Promise.all(pids.map(bytesInUse)), resident: pids.map(ownBytes) }),
-    stop: () => house.stop().finally(remove),
+    stop: () => installation.stop().finally(remove),
   };
 }
 
@@ -87,7 +92,7 @@ function benchHouse(name: string, house: House, remove: () => void): BenchHouse 
 const mocks = ["mock", "mock-2", "mock-3"];
 const pricing = { prompt: "1", completion: "1" };
 
-function houseFile({ upstreamPort, scripts }: HouseSetting): object {
+function configFile({ upstreamPort, scripts }: InstallationSetting): object {
   return {
     providers: mocks.map((id) => ({ id, dialect: "chat", base_url: `http://127.0.0.1:${upstreamPort}/v1` })),
     models: [...new Map(scripts.map((script) => [modelOf(script), script]))].map(([id, { kind }]) => ({

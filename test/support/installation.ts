@@ -4,7 +4,7 @@ import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { runCli } from "@sluice/admin-svc/cli.js";
-import type { HouseRecord } from "@sluice/local/house-record.js";
+import type { InstallationRecord } from "@sluice/local/installation-record.js";
 import type { Ports } from "@sluice/local/ports.js";
 import { isAlive, tie } from "@sluice/local/processes.js";
 import { type TestDatabase, createDatabase } from "./database.ts";
@@ -14,7 +14,7 @@ import { bareEnvironment, eventually, programIn, root } from "./processes.ts";
 export const services = ["gateway", "inference-svc", "admin-svc"] as const;
 export type Service = (typeof services)[number];
 
-export interface HouseOptions {
+export interface InstallationOptions {
   /** YAML of the configuration file; the shipped file when absent. */
   readonly config?: string;
   /** Environment variables in addition to the minimum. */
@@ -34,7 +34,7 @@ export interface HouseOptions {
   readonly prefix?: readonly string[];
 }
 
-export interface House {
+export interface Installation {
   /** Ends in /api/v1. */
   readonly baseUrl: string;
   readonly managementKey: string;
@@ -62,19 +62,20 @@ export interface House {
 }
 
 /** A management key of a workspace; the first key belongs to the account. */
-export async function makeManager(house: House): Promise<string> {
-  const { stdout } = await house.admin("keys", "create", "--management", "--name", "ordinary", "--json");
+export async function makeManager(installation: Installation): Promise<string> {
+  const { stdout } = await installation.admin("keys", "create", "--management", "--name", "ordinary", "--json");
   return (JSON.parse(stdout) as { readonly key: string }).key;
 }
 
 /** Longer than any drain of a test: a process still alive after it hangs. */
 const stopLimitMs = 60_000;
 
-const replicasOf = ({ inferenceReplicas = Number(process.env["INFERENCE_REPLICAS"] ?? 1) }: HouseOptions): number =>
-  inferenceReplicas;
+const replicasOf = ({
+  inferenceReplicas = Number(process.env["INFERENCE_REPLICAS"] ?? 1),
+}: InstallationOptions): number => inferenceReplicas;
 
-export async function startHouse(options: HouseOptions = {}): Promise<House> {
-  const dataDir = options.dataDir ?? mkdtempSync(join(tmpdir(), "sluice-test-house-"));
+export async function startInstallation(options: InstallationOptions = {}): Promise<Installation> {
+  const dataDir = options.dataDir ?? mkdtempSync(join(tmpdir(), "sluice-test-data-"));
   const database = options.embeddedPostgres ? undefined : await createDatabase();
   const supervisor = new SupervisorProcess(options, await environmentOf(options, dataDir, database));
   const cleanUp = async () => {
@@ -83,9 +84,9 @@ export async function startHouse(options: HouseOptions = {}): Promise<House> {
   };
   try {
     await supervisor.ready;
-    const house = houseOf(dataDir, supervisor, cleanUp, options);
-    if (replicasOf(options) > 1) await untilAllServe(house.ports.gateway_health, replicasOf(options));
-    return house;
+    const installation = installationOf(dataDir, supervisor, cleanUp, options);
+    if (replicasOf(options) > 1) await untilAllServe(installation.ports.gateway_health, replicasOf(options));
+    return installation;
   } catch (error) {
     await supervisor.end();
     await cleanUp();
@@ -101,16 +102,16 @@ export async function untilAllServe(gatewayHealth: number, replicas: number): Pr
   });
 }
 
-function houseOf(
+function installationOf(
   dataDir: string,
   supervisor: SupervisorProcess,
   cleanUp: () => Promise<void>,
-  options: HouseOptions,
-): House {
+  options: InstallationOptions,
+): Installation {
   const { environment = {} } = options;
   const isOneProcess = replicasOf(options) === 0;
   const json = (name: string): unknown => JSON.parse(readFileSync(join(dataDir, name), "utf8"));
-  const record = () => json("house.json") as HouseRecord;
+  const record = () => json("house.json") as InstallationRecord;
   const { base_url: baseUrl, ports } = record();
   const { url: databaseUrl } = json("database.json") as { url: string };
   const key = (variable: string, name: string) =>
@@ -154,7 +155,7 @@ function houseOf(
       await supervisor.end();
       await cleanUp();
       const left = pids.filter(isAlive);
-      if (left.length > 0) throw new Error(`the house left processes behind: ${left.join(", ")}`);
+      if (left.length > 0) throw new Error(`the installation left processes behind: ${left.join(", ")}`);
     },
   };
 }
@@ -173,7 +174,7 @@ async function findLogged(name: string, read: () => string, texts: readonly (str
 }
 
 async function environmentOf(
-  options: HouseOptions,
+  options: InstallationOptions,
   dataDir: string,
   database: TestDatabase | undefined,
 ): Promise<NodeJS.ProcessEnv> {
@@ -212,7 +213,7 @@ class SupervisorProcess {
   readonly ready: Promise<void>;
   output = "";
 
-  constructor({ checkout = root, prefix = [] }: HouseOptions, environment: NodeJS.ProcessEnv) {
+  constructor({ checkout = root, prefix = [] }: InstallationOptions, environment: NodeJS.ProcessEnv) {
     const [command, ...args] = [...prefix, process.execPath, programIn(checkout, "deploy/local")];
     this.#child = spawn(command, args, { env: environment, stdio: ["ignore", "pipe", "pipe"] });
     this.#exited = new Promise((resolve) => {
@@ -231,7 +232,7 @@ class SupervisorProcess {
       };
       this.#child.stdout?.setEncoding("utf8").on("data", read);
       this.#child.stderr?.setEncoding("utf8").on("data", read);
-      void this.#exited.then((how) => reject(new Error(`the house did not start (${how}):\n${this.output}`)));
+      void this.#exited.then((how) => reject(new Error(`the installation did not start (${how}):\n${this.output}`)));
     });
   }
 
@@ -248,7 +249,7 @@ class SupervisorProcess {
     }, stopLimitMs);
     const how = await this.#exited;
     clearTimeout(timer);
-    if (late) throw new Error(`the house did not stop in ${stopLimitMs} ms (${how}):\n${this.output}`);
+    if (late) throw new Error(`the installation did not stop in ${stopLimitMs} ms (${how}):\n${this.output}`);
   }
 }
 

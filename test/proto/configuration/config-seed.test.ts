@@ -2,7 +2,7 @@ import { afterAll, describe, expect, test } from "@jest/globals";
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { type LoadedHouse, loadHouse } from "@sluice/proto/config/config-file.js";
+import { type LoadedConfig, loadConfig } from "@sluice/proto/config/config-file.js";
 import { type Seed, readSeed } from "@sluice/proto/config/seed.js";
 import { root } from "../../support/processes.ts";
 
@@ -63,10 +63,10 @@ describe("a value missing in the configuration file", () => {
   const folder = mkdtempSync(join(tmpdir(), "sluice-test-seed-"));
   afterAll(() => rmSync(folder, { recursive: true }));
 
-  function load(text: string): LoadedHouse["file"] {
+  function load(text: string): LoadedConfig["file"] {
     const path = join(folder, "sluice.yaml");
     writeFileSync(path, text);
-    return loadHouse(path, {}, seed).file;
+    return loadConfig(path, {}, seed).file;
   }
 
   test("is filled in for a model with endpoint names only", () => {
@@ -203,7 +203,7 @@ describe("known data of a model with a cloud's own name", () => {
       path,
       `providers: [${provider}]\nmodels: [{id: team/m, endpoints: [{provider: p, upstream_model: "${name}"}]}]`,
     );
-    return loadHouse(path, {}, known).file.models[0]?.endpoints[0];
+    return loadConfig(path, {}, known).file.models[0]?.endpoints[0];
   }
 
   // The price of the maker's own API for global endpoints, a tenth more for regional ones.

@@ -44,7 +44,7 @@ export const operator = (workspaceId = defaultWorkspaceId): Author => ({
 
 export const serviceToken = "a-service-token-of-at-least-thirty-two-characters";
 
-export interface AdminHouse {
+export interface AdminInstallation {
   readonly databaseUrl: string;
   readonly port: number;
   readonly log: Logger;
@@ -58,9 +58,9 @@ export interface AdminHouse {
 }
 
 /** @param via the way from the service to the database, when it is not the direct one */
-export async function openHouse(
+export async function openInstallation(
   via: (databaseUrl: string) => string | Promise<string> = (url) => url,
-): Promise<AdminHouse> {
+): Promise<AdminInstallation> {
   const created = await createDatabase();
   const { url } = created;
   const log = openLog("test", "silent");
@@ -116,11 +116,11 @@ export async function patiently<Answer>(write: () => Promise<Answer>): Promise<A
 
 /** Calls an operation with the installation's management key, or with other metadata. */
 export const administrate = <Input extends DescMessage, Output extends DescMessage>(
-  house: AdminHouse,
+  installation: AdminInstallation,
   method: DescMethodUnary<Input, Output>,
   input: MessageInitShape<Input>,
-  metadata: Metadata = bearer(house.managementKey),
-): Promise<MessageShape<Output>> => call(house.client, method, create(method.input, input), metadata, timeoutMs);
+  metadata: Metadata = bearer(installation.managementKey),
+): Promise<MessageShape<Output>> => call(installation.client, method, create(method.input, input), metadata, timeoutMs);
 
 export const assign = (
   client: Client,

@@ -8,36 +8,36 @@ import { findBinaries } from "@sluice/local/postgres-binaries.js";
 import { isAlive } from "@sluice/local/processes.js";
 import { KeyKind, mintKey } from "@sluice/proto/lib/ids/key.js";
 import { freePort } from "../support/runner/free-ports.ts";
-import { type House, type HouseOptions, startHouse } from "../support/house.ts";
+import { type Installation, type InstallationOptions, startInstallation } from "../support/installation.ts";
 import { bareEnvironment, eventually, programIn, root, runProgram } from "../support/processes.ts";
 import { asNobody, isRoot, nobody } from "../support/users.ts";
 
 const supervisor = programIn(root, "deploy/local");
 
 let dataDir: string;
-let house: House | undefined;
+let installation: Installation | undefined;
 
 beforeEach(() => {
   dataDir = mkdtempSync(join(tmpdir(), "sluice-test-deploy-"));
 });
 
 afterEach(async () => {
-  await house?.stop();
-  house = undefined;
+  await installation?.stop();
+  installation = undefined;
   rmSync(dataDir, { recursive: true, force: true });
 });
 
-async function start(options: HouseOptions = {}): Promise<House> {
-  house = await startHouse({ embeddedPostgres: true, dataDir, ...options });
-  return house;
+async function start(options: InstallationOptions = {}): Promise<Installation> {
+  installation = await startInstallation({ embeddedPostgres: true, dataDir, ...options });
+  return installation;
 }
 
 async function stop(): Promise<void> {
-  await house?.stop();
-  house = undefined;
+  await installation?.stop();
+  installation = undefined;
 }
 
-async function ask({ baseUrl, apiKey }: House): Promise<Response> {
+async function ask({ baseUrl, apiKey }: Installation): Promise<Response> {
   const response = await fetch(`${baseUrl}/responses`, {
     method: "POST",
     headers: { authorization: `Bearer ${apiKey}`, "content-type": "application/json" },
@@ -47,10 +47,10 @@ async function ask({ baseUrl, apiKey }: House): Promise<Response> {
   return response;
 }
 
-const statusOf = async (asked: House): Promise<number> => (await ask(asked)).status;
+const statusOf = async (asked: Installation): Promise<number> => (await ask(asked)).status;
 
 /** Variables to start a second installation on the ports of the first. */
-const samePorts = ({ ports }: House): Record<string, string> => ({
+const samePorts = ({ ports }: Installation): Record<string, string> => ({
   SLUICE_PORT: String(ports.gateway),
   SLUICE_INFERENCE_PORT: String(ports.inference),
   SLUICE_ADMIN_PORT: String(ports.admin),
@@ -126,7 +126,7 @@ describe("where it cannot start", () => {
 
   test("a second installation in the same folder is refused, the first one stays", async () => {
     const first = await start();
-    await expect(startHouse({ embeddedPostgres: true, dataDir })).rejects.toThrow(
+    await expect(startInstallation({ embeddedPostgres: true, dataDir })).rejects.toThrow(
       `Sluice already runs here: process ${first.pids()["supervisor"]}`,
     );
     expect(await statusOf(first)).toBe(200);

@@ -4,7 +4,7 @@ import { type Socket, connect } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { type Interface, createInterface } from "node:readline";
-import { type HouseOptions, startHouse } from "../../support/house.ts";
+import { type InstallationOptions, startInstallation } from "../../support/installation.ts";
 import type { LoadTarget } from "../client/target.ts";
 import { guardedTarget } from "../guardrail.ts";
 import { type CountCommand, type CountReply, type Counted, type Quantity, socketOf } from "./channel.ts";
@@ -39,7 +39,7 @@ class CountedProcess {
   }
 }
 
-export interface CountedHouse {
+export interface CountedInstallation {
   readonly target: LoadTarget;
   /** The same installation, by a key under a guardrail of 50 output patterns. */
   readonly guarded: LoadTarget;
@@ -50,27 +50,27 @@ export interface CountedHouse {
   stop(): Promise<void>;
 }
 
-export async function startCountedHouse(
-  options: HouseOptions,
+export async function startCountedInstallation(
+  options: InstallationOptions,
   nodeOptions: readonly string[] = [],
-): Promise<CountedHouse> {
+): Promise<CountedInstallation> {
   const folder = mkdtempSync(join(tmpdir(), "sluice-counts-"));
   const preload = new URL("../roles/counting.js", import.meta.url);
   preload.searchParams.set("folder", folder);
   const environment = { ...options.environment, NODE_OPTIONS: [`--import=${preload.href}`, ...nodeOptions].join(" ") };
   try {
-    const house = await startHouse({ ...options, environment });
-    const pids = house.pids();
+    const installation = await startInstallation({ ...options, environment });
+    const pids = installation.pids();
     const processes = countedServices.map((name) => new CountedProcess(socketOf(folder, pids[name] as number)));
     const askAll = async (command: CountCommand): Promise<ByService> => {
       const [gateway, inference] = await Promise.all(processes.map((process) => process.ask(command)));
       return { gateway: gateway as Counted, "inference-svc": inference as Counted };
     };
-    const port = Number(new URL(house.baseUrl).port);
-    const target: LoadTarget = { port, base: "/api", format: "responses", key: house.apiKey };
+    const port = Number(new URL(installation.baseUrl).port);
+    const target: LoadTarget = { port, base: "/api", format: "responses", key: installation.apiKey };
     return {
       target,
-      guarded: await guardedTarget(target, house.managementKey),
+      guarded: await guardedTarget(target, installation.managementKey),
       pids,
       count: async (quantity, places, work) => {
         await askAll({ do: "start", quantity, places: places > 0 });
@@ -84,7 +84,7 @@ export async function startCountedHouse(
       },
       stop: async () => {
         for (const process of processes) process.close();
-        await house.stop();
+        await installation.stop();
         rmSync(folder, { recursive: true, force: true });
       },
     };

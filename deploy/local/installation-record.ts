@@ -9,7 +9,10 @@ import { readJson, writePrivateJson } from "./files.ts";
 import { type Hosts, type Ports, baseUrlOf } from "./ports.ts";
 import { commandOf, isAlive, signal, waitUntilGone } from "./processes.ts";
 
-export interface HouseRecord {
+/** The name that earlier versions gave the file: what one of them left behind is found, and the tests of upgrades start their programs. */
+const recordName = "house.json";
+
+export interface InstallationRecord {
   /** False during the start. */
   readonly ready: boolean;
   readonly base_url: string;
@@ -25,17 +28,17 @@ export interface HouseRecord {
 export class RecordKeeper {
   readonly #file: string;
   readonly #databaseFile: string;
-  #record: HouseRecord;
+  #record: InstallationRecord;
 
-  private constructor(dataDir: string, record: HouseRecord) {
-    this.#file = join(dataDir, "house.json");
+  private constructor(dataDir: string, record: InstallationRecord) {
+    this.#file = join(dataDir, recordName);
     this.#databaseFile = join(dataDir, "database.json");
     this.#record = record;
   }
 
   /** @throws when another supervisor holds the folder */
   static async claim(dataDir: string, ports: Ports, hosts: Hosts): Promise<RecordKeeper> {
-    const file = join(dataDir, "house.json");
+    const file = join(dataDir, recordName);
     const record = { ready: false, base_url: baseUrlOf(ports, hosts), ports, pids: { supervisor: process.pid } };
     try {
       makePrivateFolder(dataDir);
@@ -70,7 +73,7 @@ export class RecordKeeper {
     rmSync(this.#file, { force: true });
   }
 
-  #write(record: HouseRecord): void {
+  #write(record: InstallationRecord): void {
     this.#record = record;
     writePrivateJson(this.#file, record);
   }
@@ -87,7 +90,7 @@ const postgresEndMs = 10_000;
 
 /** Cleans up after a killed supervisor: its services end with it, and their ports are free afterwards. */
 async function clearLeftover(file: string, dataDir: string): Promise<void> {
-  const { supervisor, postgres, ...services } = (readJson(file) as HouseRecord | undefined)?.pids ?? {};
+  const { supervisor, postgres, ...services } = (readJson(file) as InstallationRecord | undefined)?.pids ?? {};
   if (supervisor !== undefined && isSluice(supervisor)) {
     throw new Error(
       `Sluice already runs here: process ${supervisor}, data folder ${dataDir}. Stop it, or set SLUICE_DATA_DIR and the ports.`,

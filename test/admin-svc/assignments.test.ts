@@ -173,7 +173,7 @@ describe("the list", () => {
     });
     const [before] = listed.assignments;
     expect(Math.abs(timestampMs(before?.createdAt ?? timestampNow()) - Date.now())).toBeLessThan(60_000);
-    // To assign what is assigned changes nothing; to assign something else makes another assignment.
+    // Repeating an assignment changes nothing; assigning another guardrail makes a new assignment.
     await assign(installation.client, id, [first], bearer(installation.managementKey));
     expect((await list({ guardrailId: id })).assignments[0]).toEqual(before);
     const other = await addGuardrail(installation.database);

@@ -118,7 +118,7 @@ test("changes blocked by a locked key are refused with a retry hint before the g
   expect(await one()).toMatchObject({ assignedCount: 1 });
 });
 
-/** Whether a statement waits for what another one holds. */
+/** Whether a statement waits for a lock held by another one. */
 async function waitsForLock(): Promise<boolean> {
   const waiting = sql`select 1 from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`;
   return (await waiting.execute(installation.database)).rows.length > 0;
@@ -142,7 +142,7 @@ test("a change is dropped when its caller has disconnected, and is not counted a
     first = call(installation.client, assignKeys, request, admin, timeoutMs);
     await eventually(waitsForLock);
     await expect(call(installation.client, assignKeys, request, admin, 100)).rejects.toMatchObject({ status: 408 });
-    // On the same connection: what comes after its end.
+    // A later call on the same connection.
     await administrate(installation, EndUserService.method.createEndUser, { user: "carol" });
   });
   await first;

@@ -1,4 +1,4 @@
-/** UpdateEndUser: what a user string may be, and what an update leaves behind. */
+/** UpdateEndUser: valid user strings, and the state after an update. */
 import { create } from "@bufbuild/protobuf";
 import type { Timestamp } from "@bufbuild/protobuf/wkt";
 import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";

@@ -275,7 +275,7 @@ describe("the largest patterns", () => {
       ["first", [...many.map(() => true), false]],
       ["second", [true]],
     ]);
-    // To compile here would take a single turn, however long.
+    // Compiled in the serving thread, they would take a single turn, however long.
     expect(turns).toBeGreaterThan(10);
   });
 
@@ -406,7 +406,7 @@ describe("a deletion", () => {
         patiently(() => give(other, keyHashes.slice(0, 40))),
       ]);
       expect(moved).toMatchObject({ status: "fulfilled", value: { assignedCount: 40 } });
-      // Before the deletion, or after it.
+      // The change came before the deletion, or after it.
       if (again.status === "rejected") expect(again.reason).toMatchObject(notFound);
       const left = installation.database
         .selectFrom("guardrail_key_assignments")

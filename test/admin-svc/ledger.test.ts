@@ -448,7 +448,7 @@ describe("an unrenewed hold", () => {
     await installation.database.updateTable("api_keys").set({ limit_usd: "1" }).where("hash", "=", keyHash).execute();
     return keyHash;
   };
-  /** As if so much time had passed for the holds of the key and the renewals of the process. */
+  /** Moves the holds of the key and the renewals of the process into the past by this time. */
   const later = async (keyHash: string, bootId: string, minutes: number) => {
     await sql`update budget_reservations set expires_at = expires_at - make_interval(mins => ${minutes})
       where key_hash = ${keyHash}`.execute(installation.database);

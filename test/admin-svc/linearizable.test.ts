@@ -81,7 +81,7 @@ afterAll(() => installation?.close());
 
 type Histories = Map<string, TimedOperation<Input, Output>[]>;
 
-/** Runs it, and writes down for each of the keys what it was and gave. */
+/** Runs the operation, and records its input and output for each of the keys. */
 async function note(
   histories: Histories,
   keyHashes: readonly string[],

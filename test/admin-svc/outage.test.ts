@@ -141,7 +141,7 @@ test("a process without its database stops its heartbeats, and catches up on mis
   const watching = new Watching(installation.port);
   await watching.hear((message) => message.all);
   await link.cut();
-  // Otherwise there is a message each second; what was on its way may still come.
+  // Otherwise there is a message each second; messages in flight may still arrive.
   await eventually(async () => {
     const before = watching.heard.length;
     await new Promise((resolve) => setTimeout(resolve, 2_500));

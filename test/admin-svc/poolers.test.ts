@@ -50,7 +50,7 @@ test("a session pooler goes undetected", async () => {
 /** Debian installs the program in a folder missing from some PATHs. */
 const program = ["pgbouncer", "/usr/sbin/pgbouncer"].find((name) => spawnSync(name, ["--version"]).status === 0);
 
-/** Runs PgBouncer with what it needs and the mode, and nothing else. */
+/** Runs PgBouncer with its required settings and the mode, and nothing else. */
 async function throughPgBouncer<Result>(
   databaseUrl: string,
   settings: string,

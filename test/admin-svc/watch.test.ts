@@ -1,4 +1,4 @@
-/** WatchPolicy: what a watching process hears and when, and what its acknowledgement decides. */
+/** WatchPolicy: the messages to a watching process, their times, and the effect of its acknowledgement. */
 import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
 import { runCli } from "@sluice/admin-svc/cli.js";
 import { listAudit } from "@sluice/admin-svc/store/audit-list.js";

@@ -1,5 +1,5 @@
 /**
- * Measures what admin-svc does for other processes' policies: `node test/dist/bench/key-reads.js` (half a minute). Fifty readings are under way
+ * Measures how admin-svc answers key lookups of other processes: `node test/dist/bench/key-reads.js` (half a minute). Fifty lookups run
  * at a time, each of another one of 20,000 keys, without a guardrail and with one of twenty patterns; then 200 processes watch.
  */
 import { mkdtemp, rm } from "node:fs/promises";

@@ -1,4 +1,4 @@
-/** The result as one Markdown table, with what is needed to judge it. */
+/** The result as one Markdown table, with the conditions needed to judge it. */
 import { cpus } from "node:os";
 import type { Finding, Pace } from "./bench.ts";
 import { streamsPerKey } from "./installation.ts";

@@ -70,7 +70,7 @@ async function startReferences(ids: readonly ReferenceId[], setting: ReferenceSe
   return { references, absent };
 }
 
-/** Ends what was opened when it is done, and as soon as the run is interrupted. */
+/** Ends all opened parts when the work is done, and as soon as the run is interrupted. */
 export async function whileOpen<Result>(
   interruption: AbortSignal,
   use: (opened: Opened) => Promise<Result>,

@@ -168,7 +168,7 @@ async function ask(installation: Installation, secret: string, { body, leavesMs 
   }
 }
 
-/** Waits until nothing is held any more and the ledger is whole. @returns what still is not so after a while */
+/** Waits until nothing is reserved any more and the ledger is complete. @returns remaining violations after a while */
 async function settled(installation: Installation, database: pg.Client): Promise<string[]> {
   const ledger = openDatabase(installation.databaseUrl, cliLimits, () => {});
   const limit = performance.now() + settledLimitMs;

@@ -8,7 +8,7 @@ import type { Programs } from "./programs.ts";
 
 export type Check = (cluster: Cluster) => Promise<void>;
 
-/** By name; the short ones first. */
+/** Checks by name; the short ones first. */
 export const checks = (helms: readonly Helm[], progress: (line: string) => void): Readonly<Record<string, Check>> => ({
   "overlay for development": (cluster) => overlayRuns(cluster, "overlays/development", 1),
   "overlay for production": (cluster) => overlayRuns(cluster, "overlays/production", 3),
@@ -33,7 +33,7 @@ const forEach = (
     helms.map((helm) => [`helm ${helm.version}: ${name}`, (cluster: Cluster) => check(cluster, helm)]),
   );
 
-/** @returns the nodes and the control plane, and what ends both */
+/** @returns the nodes, the control plane, and a function that ends both */
 export async function startCluster(programs: Programs): Promise<Cluster & { stop(): Promise<void> }> {
   const plane = await ControlPlane.start(programs);
   const nodes = await Nodes.start(plane);

@@ -16,7 +16,7 @@ export interface Cluster {
   readonly nodes: Nodes;
 }
 
-/** @throws AssertionError with what was printed where a program failed, or warned */
+/** @throws AssertionError with the output of a program that failed or warned */
 export const assertQuiet = ({ code, stderr }: Finished): void =>
   assert.deepEqual({ code, stderr }, { code: 0, stderr: "" });
 
@@ -59,7 +59,7 @@ export async function templateRuns({ plane }: Cluster, helm: Helm): Promise<void
   assert.deepEqual(await namespace.warnings(), []);
 }
 
-/** A quota as large as the sum of what pods ask for is enough; more than it is refused. */
+/** A quota equal to the sum of the pods' requests is enough; pods beyond it are refused. */
 export async function fitsQuota(cluster: Cluster): Promise<void> {
   const namespace = await Namespace.create(cluster.plane, "quota");
   const { millicores, memory, memoryLimit, pods } = quotaFor(render(join(manifests, "base")));

@@ -32,7 +32,7 @@ export class ControlPlane {
     this.#ports = ports;
   }
 
-  /** @throws Error with the end of the log of what did not start */
+  /** @throws Error with the end of the failing program's log */
   static async start(programs: Programs): Promise<ControlPlane> {
     const [etcd, peers, api, controllers, proxy] = (await freePorts(5)) as [number, number, number, number, number];
     const plane = new ControlPlane(programs, { etcd, peers, api, controllers, proxy });

@@ -91,7 +91,7 @@ export class Namespace {
     return items.filter(({ metadata }) => metadata.deletionTimestamp === undefined);
   }
 
-  /** Until as many pods are ready as the service shall have, all of one image, and no others are there. */
+  /** Waits until the service has exactly its desired number of ready pods, all of one image. */
   async settle(service: WorkloadName, limitMs = 120_000): Promise<void> {
     await eventually(async () => {
       const { spec } = await this.workload(service);

@@ -88,7 +88,7 @@ export class Nodes {
     }
   }
 
-  /** The next step in the life of a pod; what has changed meanwhile is seen the next time. */
+  /** The next step in the life of a pod; changes meanwhile are seen the next time. */
   async #step(pod: Pod, node: string): Promise<void> {
     const path = pathOf(pod);
     if (pod.metadata.deletionTimestamp !== undefined) await this.#plane.send("DELETE", `${path}?gracePeriodSeconds=0`);

@@ -15,7 +15,7 @@ const isOnPath = (program: string): boolean => spawnSync(program, ["--help"], { 
 /** Folder of the programs, made as described in docs/internals/campaigns.md. */
 const folderVariable = "KUBE_BINARIES";
 
-/** @returns the programs, or what is missing */
+/** @returns the programs, or a message about a missing one */
 export async function findPrograms(): Promise<Programs | string> {
   const folder = process.env[folderVariable] ?? "";
   if (folder === "") return `${folderVariable} names no folder with kube-apiserver: see docs/internals/campaigns.md`;

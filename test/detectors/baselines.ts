@@ -7,7 +7,7 @@ export const baselines: Readonly<Record<string, RegExp>> = {
   "ip-address": /\b(?:\d{1,3}\.){3}\d{1,3}\b|(?:[\da-f]{0,4}:){2,7}[\da-f]{0,4}/gi,
 };
 
-/** Finds what a bare pattern matches. */
+/** Finds the matches of a bare pattern. */
 export const bareFind =
   (pattern: RegExp): Find =>
   (text) =>

@@ -1,4 +1,4 @@
-/** Cases for the detectors: texts with what is to be found in them. By hand in fixtures/detectors/<slug>.txt, one to a line. */
+/** Cases for the detectors: texts with their expected findings. By hand in fixtures/detectors/<slug>.txt, one to a line. */
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import type { TextSpan } from "@sluice/proto/lib/pattern/finder.js";
@@ -10,7 +10,7 @@ export interface LabelledText {
   readonly expected: readonly TextSpan[];
 }
 
-/** Marks of what is to be found. */
+/** Marks of an expected finding. */
 const open = "⟦";
 const close = "⟧";
 
@@ -28,7 +28,7 @@ export function parseLabelledText(marked: string): LabelledText {
 
 const escapes: Readonly<Record<string, string>> = { "\\n": "\n", "\\t": "\t", "\\\\": "\\" };
 
-/** `\n`, `\t`, `\\` and `\u` with four digits stand for what they are in JSON. */
+/** `\n`, `\t`, `\\` and `\u` with four digits have the same meaning as in JSON. */
 const unescaped = (line: string): string =>
   line.replace(/\\u([\da-f]{4})|\\[nt\\]/g, (escape, code?: string) =>
     code === undefined ? (escapes[escape] as string) : String.fromCharCode(Number.parseInt(code, 16)),

@@ -1,4 +1,4 @@
-/** Lets a finder look at a text, whole or in pieces, and checks what finding in pieces promises. */
+/** Runs a finder over a text, whole or in pieces, and checks the promises of finding in pieces. */
 import type { Finder, Found, TextSpan } from "@sluice/proto/lib/pattern/finder.js";
 
 export function findIn(finder: Finder, pieces: readonly string[]): readonly TextSpan[] {

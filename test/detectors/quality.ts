@@ -22,7 +22,7 @@ const covers = (spans: readonly TextSpan[], { start, end }: TextSpan): boolean =
   return place >= end;
 };
 
-/** `touched`: a mark counts as found when part of it was, for what has no exact ends. */
+/** `touched`: a partial overlap counts as found, for findings without exact ends. */
 export function qualityOf(find: Find, cases: readonly LabelledText[], touched = false): Quality {
   let [expected, found, missed, wrong] = [0, 0, 0, 0];
   const bad: { text: string; missed: string[]; false: string[] }[] = [];

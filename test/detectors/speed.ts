@@ -1,4 +1,4 @@
-/** How fast a finder is, on ordinary text and on what was made to be slow. */
+/** Speed of a finder, on ordinary text and on deliberately slow text. */
 import type { Finder } from "@sluice/proto/lib/pattern/finder.js";
 import { Random } from "../fuzz/random.ts";
 import { findIn } from "./finding.ts";

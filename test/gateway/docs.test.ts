@@ -18,7 +18,7 @@ beforeAll(async () => {
 });
 afterAll(() => void server.close());
 
-/** Nothing is decoded on the way. */
+/** Sends a request without decoding its path or its answer. */
 async function ask(path: string, headers: RequestOptions["headers"] = {}, method = "GET") {
   const { port } = server.address() as AddressInfo;
   const sent = request({ host: "127.0.0.1", port, path, method, headers });
@@ -68,7 +68,7 @@ describe.each(paths)("%s", (path) => {
     expect(answer.headers.vary).toBe("accept-encoding");
     const plain = decoded(answer.body, coding);
     expect(plain.equals((await ask(path)).body)).toBe(true);
-    // The index is shorter than what a code could save of it.
+    // The index is too short to gain from a coding.
     if (plain.length > 1_000) expect(answer.body.length < plain.length / 5).toBe(coding !== undefined);
   });
 

@@ -24,7 +24,7 @@ const bodyTimeoutMs = 3_000;
 
 const read = async (request: IncomingMessage) => await readBody(request, limitBytes, budget.open("key"));
 
-/** Key, path, body, in the order of the gateway; what was read is the answer. */
+/** Key, path, body, in the order of the gateway; the answer repeats the data read. */
 async function edge(request: IncomingMessage, response: ServerResponse): Promise<void> {
   const { requestId, clientRequestId } = requestIds(request);
   try {

@@ -6,7 +6,7 @@ export interface RawAnswer {
   readonly status: number;
   readonly headers: Readonly<Record<string, string>>;
   readonly body: string;
-  /** All bytes, for what follows the first answer. */
+  /** All bytes, also those after the first answer. */
   readonly text: string;
 }
 

@@ -251,7 +251,7 @@ test("messages: a cache mark moving to the last message of every turn", () => {
   const system = [{ type: "text", text: words("system"), ...mark }];
   for (let count = 0; count < 10; count++) {
     const messages = conversation("messages", count);
-    // The second message is a list with a mark on the first turn, and text on later ones.
+    // The second message is a list with a mark on the first turn, and text later.
     const content = count === 0 ? [{ type: "text", text: words("notes"), ...mark }] : words("notes");
     messages.splice(1, 0, { role: "system", content });
     const body = { ...bodyOf("messages", marked(messages)), system, tools };

@@ -1,4 +1,4 @@
-/** The body of POST /responses on its way to a turn: what is accepted, what it becomes, what is refused and why. */
+/** The body of POST /responses on its way to a turn: accepted bodies, their turns, and refusals with reasons. */
 import { fromBinary, toBinary } from "@bufbuild/protobuf";
 import { describe, expect, test } from "@jest/globals";
 import { responsesDoor } from "@sluice/gateway/responses/door.js";

@@ -1,4 +1,4 @@
-/** Whole answers are what Node would write, up to the order of their fields, and leave what is not plain to Node. */
+/** Whole answers equal Node's own, up to the order of their fields; unusual ones are left to Node. */
 import { type Server, type ServerResponse, createServer } from "node:http";
 import { type AddressInfo, connect } from "node:net";
 import { afterEach, expect, test } from "@jest/globals";

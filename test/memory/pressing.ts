@@ -1,4 +1,4 @@
-/** A gateway and an inference process under limits of memory, and what becomes of them and of others while one client sends too much. */
+/** A gateway and an inference process under memory limits, and their service for other clients while one client sends too much. */
 import { readFileSync } from "node:fs";
 import { setTimeout as delay } from "node:timers/promises";
 import { Worker } from "node:worker_threads";
@@ -11,7 +11,7 @@ export interface Pressed {
   readonly installation: Installation;
   readonly gateway: Limited;
   readonly inference: Limited;
-  /** Sends what is too much, while another key asks for something small again and again. */
+  /** Sends the excess load, while another key makes small requests again and again. */
   press(storm: Omit<Storm, "port">): Promise<Pressing>;
   stop(): Promise<void>;
 }

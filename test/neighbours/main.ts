@@ -20,7 +20,7 @@ const report = await runNeighboursCampaign({
 });
 const complaints: string[] = [];
 const { besideSlowReaders, besideDocuments, besideRefusals, aloneAgain, grown } = report;
-/** Twice the credit of a turn: what is under way, and what has come of the text of its answer. */
+/** Twice the credit of a turn: bytes in flight, and received text of its answer. */
 const maxGrowthKib = 256;
 if (besideSlowReaders.p99 >= 1_000)
   complaints.push("beside slow readers the p99 of the first byte is a second or more");

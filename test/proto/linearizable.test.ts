@@ -1,4 +1,4 @@
-/** The checker of histories, on a register: what it must accept, and above all what it must not. */
+/** The checker of histories, on a register: histories it must accept, and above all histories it must refuse. */
 import { describe, expect, test } from "@jest/globals";
 import fc from "../support/properties.js";
 import { type SequentialModel, type TimedOperation, isLinearizable } from "../support/answers/linearizable.ts";

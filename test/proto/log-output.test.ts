@@ -126,7 +126,7 @@ test("an unread pipe costs bounded memory: later lines are lost except warnings,
     { lines: 31_001 - 1 - kept, msg: lost },
     { calls: 31_001 },
   ]);
-  // 8 MiB are kept, some more where lines do not fill the buffers, and what the pipes took.
+  // 8 MiB are kept, some more when lines do not fill the buffers, and the bytes in the pipes.
   expect(text.length).toBeGreaterThan(2 ** 21);
   expect(text.length).toBeLessThan(10 * 2 ** 20);
 });

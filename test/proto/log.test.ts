@@ -4,7 +4,7 @@ import { type LogLevel, openLog } from "@sluice/proto/lib/log/log.js";
 import { loggedError, redact } from "@sluice/proto/lib/log/error.js";
 import { member } from "@sluice/proto/lib/log/text.js";
 
-/** A logger, and what it has written, as objects. */
+/** A logger, and its written lines as objects. */
 function logging(level: LogLevel) {
   const sink = new PassThrough({ encoding: "utf8" });
   const log = openLog("test", level, { write: (line) => sink.write(line) });

@@ -157,7 +157,7 @@ test("authority and certificates are replaced under load without a failed call, 
   const asking = async (fresh: boolean) => {
     const kept = clientOf(gateway);
     while (!over.signal.aborted) {
-      // A new connection for each call takes what is in force now; an old one goes on with what it began with.
+      // A new connection for each call uses the present certificates; an old one goes on with its first.
       const client = fresh ? dial(`127.0.0.1:${server.port}`, tlsPeer(gateway, "admin-svc")) : kept;
       await ask(client).then(
         () => answered++,

@@ -21,7 +21,7 @@ export function undecidedComplaints(rows: readonly DoorResult[]): string[] {
     .map(([kind, { count, example }]) => `${count} x ${kind} (${example})`);
 }
 
-/** Whether every difference is a decision; what is still to be mended is none. */
+/** Whether every difference is a decision; differences to be fixed are none. */
 const isDecidedRow = (row: DoorResult): boolean =>
   row.differences.every((difference) => decisions.some((each) => isOfKind(each, row, difference)));
 

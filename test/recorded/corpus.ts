@@ -11,7 +11,7 @@ export interface Exchange {
   readonly id: string;
   readonly format: string;
   readonly vendor: string;
-  /** Absent where only the answer was recorded. */
+  /** Absent when only the answer was recorded. */
   readonly request?: {
     readonly path: string;
     readonly headers: Readonly<Record<string, string>>;

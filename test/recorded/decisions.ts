@@ -2,7 +2,7 @@
 import type { Difference } from "./differences.ts";
 import type { DoorResult } from "./replay.ts";
 
-/** A difference of this kind; what is left out may be anything. */
+/** A difference of this kind; omitted fields match anything. */
 export interface DifferenceKind {
   readonly reason: string;
   readonly what: RegExp;

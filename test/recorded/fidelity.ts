@@ -1,6 +1,7 @@
 /**
- * Compares a recorded request, posted to the door of its format, with what a provider of the same format is sent: every field is equal, or Sluice
- * names it. What a format calls equal is brought to one spelling first.
+ * Compares a recorded request, posted to the endpoint of its format, with the request sent to a provider of the same format: every field is equal, or
+ * Sluice
+ * reports it. Values considered equal by a format are first brought to one spelling.
  */
 import { type Difference, abridged } from "./differences.ts";
 import { type JsonRecord, isJsonRecord, jsonRecord, jsonRecords, parse, words } from "./readers/json.ts";

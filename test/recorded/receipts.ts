@@ -5,7 +5,7 @@ import { type JsonRecord, isJsonRecord, jsonRecord, jsonRecords, parse, words } 
 export interface ToldChanges {
   /** Paths of fields, such as `tools.0.strict`. */
   readonly paths: readonly string[];
-  /** Everything as text. */
+  /** The whole report as text. */
   readonly text: string;
 }
 

@@ -75,7 +75,7 @@ export class Replay {
     return rows;
   }
 
-  /** The request as it was recorded: what goes up is compared as well. */
+  /** Sends the request as recorded; the upstream request is compared as well. */
   async #askOwnDoor(
     exchange: Exchange,
     door: Door,

@@ -37,7 +37,7 @@ export interface ReplicasReport {
   readonly servedLate: number;
   /** Requests admitted under limits counted in Redis; undefined on a machine without Redis. */
   readonly limited: number | undefined;
-  /** Complaints by what they are about. */
+  /** Complaints by topic. */
   readonly findings: Findings;
 }
 

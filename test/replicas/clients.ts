@@ -1,4 +1,4 @@
-/** Clients of a cluster: turns of several kinds at every gateway, and what became of them. */
+/** Clients of a cluster: turns of several kinds at every gateway, and their outcomes. */
 import { setTimeout as wait } from "node:timers/promises";
 import { Random } from "../fuzz/random.ts";
 import type { ReplicaAdministrator } from "./administrator.ts";

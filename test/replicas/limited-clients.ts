@@ -128,5 +128,5 @@ export class LimitedClients {
   }
 }
 
-/** The limit, and what comes back of it by the minute. */
+/** The limit, plus its refill by the minute. */
 const refilled = (began: number): number => Math.floor(limit * (1 + (performance.now() - began) / 60_000));

@@ -18,7 +18,7 @@ export interface RollingCounts {
   resent: number;
   /** Requests refused for overload and sent again after the Retry-After, like SDKs do. */
   refused: number;
-  /** Number of wrong answers, by what was wrong. */
+  /** Number of wrong answers by error. */
   readonly failures: Map<string, number>;
 }
 

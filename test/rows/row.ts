@@ -3,7 +3,7 @@
 export const rowDialects = ["chat", "responses", "messages", "gemini", "converse"] as const;
 export type RowDialect = (typeof rowDialects)[number];
 
-/** From good to bad. */
+/** Verdicts from good to bad. */
 export const rowVerdicts = ["works", "part", "refused", "missing", "wrong"] as const;
 export type RowVerdict = (typeof rowVerdicts)[number];
 
@@ -39,17 +39,17 @@ export interface RowCase {
   readonly says?: readonly ModelWords[];
   /** Words of internal models and of models called by tools. */
   readonly otherSays?: readonly ModelWords[];
-  /** In the last request to the provider. */
+  /** Expected in the last request to the provider. */
   readonly sent?: Pattern;
   /** The same for one format, in place of `sent`. */
   readonly sentBy?: Partial<Record<RowDialect, Pattern>>;
   /** Formats without the field, each with the path reported in the receipt. */
   readonly lost?: Partial<Record<RowDialect, string>>;
-  /** In no request to the provider. */
+  /** Expected in no request to the provider. */
   readonly unsent?: RegExp;
-  /** In a request to a service. */
+  /** Expected in a request to a service. */
   readonly to?: Partial<Record<ServiceName, Pattern>>;
-  /** In the response, streamed or not. */
+  /** Expected in the response, streamed or not. */
   readonly back?: Pattern;
   /** Types of the stream's events, in this order and maybe with others between them. */
   readonly events?: readonly string[];

@@ -1,4 +1,4 @@
-/** Sends the request of a case to one model, and compares what came at the provider and what came back with the case. */
+/** Sends the request of a case to one model, and compares the request at the provider and the answer with the case. */
 import { checkLadder } from "../support/answers/ladder-rules.ts";
 import { validateError, validateEvents, validateResponse } from "../support/answers/published.ts";
 import { parseSse } from "../support/answers/sse.ts";

@@ -15,7 +15,7 @@ import { type Client, Metadata, type ServiceError, status } from "@grpc/grpc-js"
 import type { Random } from "../fuzz/random.ts";
 import type { VirtualTime } from "./virtual-time.ts";
 
-/** One way of a message within a cluster: at least so long, and the mean of what comes on top. */
+/** One-way delay of a message within a cluster: a minimum, and the mean of a random addition. */
 const leastDelayMs = 0.2;
 const furtherDelayMs = 0.8;
 /** A key lookup fails for its reader after this wait (proto/lib/policy/questions.ts). */

@@ -1,4 +1,4 @@
-/** How changes of policy reach all replicas, and what a restart of admin-svc does to it. */
+/** How changes of policy reach all replicas, and the effect of a restart of admin-svc. */
 import { PolicyFeed } from "@sluice/admin-svc/service/policy-feed.js";
 import { Access } from "@sluice/proto/lib/policy/access.js";
 import { openLog } from "@sluice/proto/lib/log/log.js";

@@ -1,4 +1,4 @@
-/** The load of a simulation, and what became of it second by second. */
+/** The load of a simulation, and its outcomes second by second. */
 import type { Caller } from "@sluice/proto/gen/sluice/admin/v1/access_service_pb.js";
 import { type SimulatedReplica, newCaller, newRequest } from "./fleet.ts";
 import type { Random } from "../fuzz/random.ts";

@@ -23,11 +23,11 @@ const busy = "status 503";
 
 const late = "late";
 
-/** Shares of the good ones, and of all. */
+/** Shares of the working cases, and of all. */
 const largeShare = 0.05;
 const leavingShare = 0.1;
 
-/** Enough to see what is always the same about it. */
+/** Enough to see common features. */
 const keptDetails = 5;
 
 export class SoakLoad {

@@ -4,7 +4,7 @@ import { countsIn, figuresIn, linesOf } from "./print.ts";
 import { soak } from "./soak.ts";
 
 const given = readNumbersOrExit("soak", {
-  /** After the warm-up. */
+  /** Minutes after the warm-up. */
   minutes: { default: 120, min: 1, max: 100_000 },
   "streams-per-second": { default: 100, min: 1, max: 1_000 },
   /** Per cent. */

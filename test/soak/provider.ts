@@ -7,7 +7,7 @@ import { chatChunk, sse } from "../support/providers/upstream.ts";
 export interface Provider {
   /** http://127.0.0.1:port; the first part of a path is the name of an act. */
   readonly url: string;
-  /** Open ones. */
+  /** Number of open sockets. */
   readonly sockets: number;
   /** Reports a read by the client of the request with this tag in its body. */
   seen(tag: string): void;

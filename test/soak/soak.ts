@@ -21,12 +21,12 @@ export interface SoakOptions {
   readonly seed: number;
   readonly warmUpMs: number;
   readonly forMs: number;
-  /** From the end of the load to a look at what is left. */
+  /** Time from the end of the load to the reading of leftovers. */
   readonly settleMs: number;
-  /** Between two looks under load. */
+  /** Time between two readings under load. */
   readonly everyMs: number;
   readonly streamsPerSecond: number;
-  /** From 0 to 1. */
+  /** Share from 0 to 1. */
   readonly faults: number;
   readonly progress?: (minutes: number, requests: number, outcomes: OutcomeCounts, readings: Readings) => void;
 }

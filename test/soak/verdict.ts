@@ -37,7 +37,7 @@ export function slopeOf(looks: readonly Look[], service: Service): Slope {
   return { kibPerMinute, error: points.length < 3 ? Number.NaN : Math.sqrt(missed / (points.length - 2) / spread) };
 }
 
-/** Complaints about what did not come back, without the heap. */
+/** Complaints about unreleased resources, without the heap. */
 export const notBack = (before: Readings, after: Readings): string[] =>
   services.flatMap((service) => [
     ...above(service, "descriptors", spareDescriptors, before, after),

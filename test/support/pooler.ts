@@ -126,7 +126,7 @@ export class Pooler {
 /** Authentication is over, and the session is ready. */
 const greeting = Buffer.from([0x52, 0, 0, 0, 8, 0, 0, 0, 0, 0x5a, 0, 0, 0, 5, idle]);
 
-/** Sends a batch, and passes what comes back on until the session is ready again. @param ended called outside of a transaction */
+/** Sends a batch, and passes the replies on until the session is ready again. @param ended called outside of a transaction */
 function answer(session: Socket, batch: Buffer, client: Socket, ended: () => void): Promise<void> {
   return new Promise((resolve) => {
     let rest: Buffer = Buffer.alloc(0);

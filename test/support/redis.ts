@@ -1,4 +1,4 @@
-/** The Redis of the run: tests of what processes share need one, and are skipped, and reported as such, where REDIS_URL names none. */
+/** The Redis of the run: tests of state shared between processes need one, and are skipped, and reported as such, when REDIS_URL names none. */
 import { describe } from "@jest/globals";
 
 const given = process.env["REDIS_URL"] ?? "";

@@ -1,4 +1,4 @@
-/** An upgrade of a database with records: no migration reads a table while writers of it wait, and a worker fills the past to what it was before. */
+/** An upgrade of a database with records: no migration reads a table while writers wait for it, and a worker fills the past with its former values. */
 import { afterEach, beforeEach, expect, test } from "@jest/globals";
 import { migrations } from "@sluice/admin-svc/migrations/index.js";
 import type { Database } from "@sluice/admin-svc/store/database.js";

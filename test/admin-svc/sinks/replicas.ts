@@ -57,12 +57,12 @@ export class Replicas {
     return new Date(Date.now() + this.#aheadMs);
   }
 
-  /** Both deliver at the same time what is due. */
+  /** Both deliver all due alerts at the same time. */
   async deliver(): Promise<void> {
     await Promise.all(this.both.map(({ alerts }) => alerts.deliver()));
   }
 
-  /** Both export at the same time what is due. */
+  /** Both export all due turns at the same time. */
   async export(): Promise<void> {
     await Promise.all(this.both.map(({ exports }) => exports.deliver()));
   }

@@ -1,4 +1,4 @@
-/** Pages of turns and series read what they show and little more, however many turns there are. Pages of the database are counted, not time. */
+/** Pages of turns and series read hardly more than they show, for any number of turns. Pages of the database are counted, not time. */
 import { randomUUID } from "node:crypto";
 import { afterAll, beforeAll, expect, test } from "@jest/globals";
 import { defaultWorkspaceId } from "@sluice/admin-svc/store/database.js";

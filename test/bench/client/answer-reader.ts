@@ -23,7 +23,7 @@ export class AnswerReader {
     this.#events = events;
   }
 
-  /** @throws for what is not HTTP */
+  /** @throws for data other than HTTP */
   feed(bytes: Buffer): void {
     this.#pending = this.#pending.length === 0 ? bytes : Buffer.concat([this.#pending, bytes]);
     while (this.#step());

@@ -1,4 +1,4 @@
-/** A stream whose provider falls silent after its first event: what its client receives, and when. */
+/** A stream whose provider falls silent after its first event: the bytes its client receives, and when. */
 import { setTimeout as delay } from "node:timers/promises";
 import { sharedNow } from "../measure/machine.ts";
 import { idleScript } from "./idle.ts";

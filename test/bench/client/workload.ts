@@ -1,4 +1,4 @@
-/** A steady load: a number of connections, each with one request after another, and what came of them. */
+/** A steady load: a number of connections, each with one request after another, and their outcomes. */
 import { setTimeout as delay } from "node:timers/promises";
 import type { Script } from "../script.ts";
 import { Connection, type PreparedRequest, prepare } from "./connection.ts";

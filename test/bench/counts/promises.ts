@@ -4,7 +4,7 @@ import { type Place, Tally, labelOf } from "./labels.ts";
 import { sourceOf } from "./sources.ts";
 
 const stackDepth = 30;
-/** The hook, and what Node does to call it, are on top of every stack. */
+/** The hook, and Node's code for calling it, are on top of every stack. */
 const ofTheHook = /bench\/counts\/promises\.js$|^node:internal\/(async_hooks|promise_hooks)/;
 
 export class Promises {

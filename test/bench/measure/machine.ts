@@ -17,7 +17,7 @@ function has(command: string): boolean {
 
 export const pinning = availableParallelism() > 1 && has("taskset");
 
-/** All threads of a process, and those it will start. Without `taskset` the kernel places it. */
+/** Pins all present and future threads of a process. Without `taskset` the kernel places it. */
 export function pin(pid: number, cpu: number): void {
   if (pinning) execFileSync("taskset", ["-acp", String(cpu), String(pid)], { stdio: "ignore" });
 }

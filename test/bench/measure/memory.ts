@@ -2,7 +2,7 @@
 
 /** Bytes of each process, in the order of the pids, once its garbage has been collected. */
 export interface InstallationMemory {
-  /** Heap and buffers, exactly; what C++ keeps for sockets is unknown to V8. */
+  /** Heap and buffers, exactly; C++ memory for sockets is unknown to V8. */
   readonly inUse: readonly number[];
   /** All memory in whole pages; filling pages that were free before adds nothing. */
   readonly resident: readonly number[];

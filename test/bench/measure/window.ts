@@ -10,7 +10,7 @@ export interface WindowOptions {
   readonly windowMs: number;
   /** Processes reported individually. */
   readonly watched: readonly number[];
-  /** The run's first process: what it did not start is foreign. */
+  /** The run's first process: processes it did not start are foreign. */
   readonly root: number;
 }
 

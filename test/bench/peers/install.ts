@@ -3,7 +3,7 @@ import { fillFolder, isInstalled, peerFolder } from "./cache.ts";
 import { peers } from "./peers.ts";
 import { absent } from "./versions.ts";
 
-/** @returns what is there and what is not, a line each */
+/** @returns installed and missing gateways, a line each */
 export async function installPeers(say: (line: string) => void): Promise<string> {
   const lines: string[] = [];
   for (const [id, peer] of Object.entries(peers)) {

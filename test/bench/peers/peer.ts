@@ -1,7 +1,7 @@
 /** Description of another gateway: its installation, start, requests and quirks. */
 import type { ServerProgram } from "../running.ts";
 
-/** Where a server may write, and what it is to serve. */
+/** Writable folder of a server, and the models it is to serve. */
 export interface ServerPlace {
   readonly folder: string;
   readonly port: number;

@@ -8,7 +8,7 @@ import { setTimeout as delay } from "node:timers/promises";
 
 /** Makes V8 write /tmp/perf-<pid>.map, the source of perf's names. */
 export const perfNodeOptions = ["--perf-basic-prof"];
-/** No multiple of what timers do. */
+/** Not a multiple of any timer's frequency. */
 const samplesPerSecond = 1_999;
 const attachMs = 500;
 const maxScript = 1_000_000_000;

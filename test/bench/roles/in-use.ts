@@ -11,7 +11,7 @@ export interface InUse {
   /** Goes up by one with each signal. */
   readonly number: number;
   readonly heapBytes: number;
-  /** Contents of buffers, and what else C++ reports to V8; not what it keeps for sockets. */
+  /** Contents of buffers, and other C++ memory reported to V8, without that for sockets. */
   readonly externalBytes: number;
   /** Number of handles keeping the process from ending, by their kind in process.getActiveResourcesInfo. */
   readonly resources: Readonly<Record<string, number>>;
@@ -38,7 +38,7 @@ if (folder !== null) {
   const session = new Session();
   process.on("SIGUSR2", () => {
     session.connect();
-    // All garbage: what `gc()` leaves for later, such as tens of MiB after a few hundred streams, would pass for memory in use.
+    // All garbage: `gc()` leaves some for later, such as tens of MiB after a few hundred streams, which would pass for memory in use.
     session.post("HeapProfiler.collectGarbage", () => {
       write(path);
       // A disconnect inside of the answer to a command never returns.

@@ -13,7 +13,7 @@ import { type WindowOptions, type WindowUse, measureWindow } from "../measure/wi
 import { serve } from "./commands.ts";
 
 export interface LoadWindowOptions extends ClientLoadOptions, WindowOptions {
-  /** From the start of the load to the start of the window. */
+  /** Time from the start of the load to the start of the window. */
   readonly rampMs: number;
 }
 

@@ -1,4 +1,4 @@
-/** Answers of the mock upstream in the format of chat completions, serialised once: the mock must be cheaper than what it measures. */
+/** Answers of the mock upstream in the format of chat completions, serialised once: the mock must be cheaper than the measured programs. */
 
 const crlf = "\r\n";
 

@@ -14,7 +14,7 @@ import {
 } from "./mock-answers.ts";
 import { type MockRequest, RequestReader } from "./mock-request.ts";
 
-/** When the socket of a tagged request was seen closed. */
+/** Closing times of the sockets of tagged requests. */
 const closedAtMs = new Map<string, number>();
 const floods = new Set<Socket>();
 const stepped = new Set<Socket>();

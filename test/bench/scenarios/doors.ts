@@ -1,4 +1,4 @@
-/** Measures what other formats cost: the same request and answer at /chat/completions and /messages against /responses. */
+/** Measures the cost of other formats: the same request and answer at /chat/completions and /messages against /responses. */
 import type { Bench, Finding } from "../bench.ts";
 import { type VariantScenario, measureVariants } from "./variants.ts";
 

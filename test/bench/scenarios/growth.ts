@@ -12,7 +12,7 @@ export const growthScript: Script = { kind: "paced", deltas: 10_000, gapMs: 1_00
 /** Slow enough for the gateway's admission, which refuses load beyond its capacity. */
 const openedPerSecond = 200;
 const windowMs = 8_000;
-/** So much memory may a stream take at the largest size, of what it takes at the one before. */
+/** Maximum memory of a stream at the largest size, as a multiple of its memory at the size before. */
 const linear = 1.2;
 const settleMs = 2_000;
 /** Long enough for an event of each stream. */

@@ -14,7 +14,7 @@ const healthyLimitMs = 2 * healthyScript.deltas * healthyScript.gapMs;
 const firstLookMs = 2_000;
 const secondLookMs = 4_500;
 const acceptedTolerance = 0.05;
-/** Per stream and process, above what the kernel's buffers hold; what a stream may hold is its credit and one read. */
+/** Maximum memory per stream and process, beyond the kernel's buffers; a stream may hold its credit and one read. */
 const residentLimitMb = 16;
 
 export const slowReaderScripts: readonly Script[] = [{ kind: "flood" }, healthyScript];

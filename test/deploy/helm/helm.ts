@@ -13,7 +13,7 @@ export const missingHelm =
 
 export interface Helm {
   readonly program: string;
-  /** Such as `v4.3`. */
+  /** Version such as `v4.3`. */
   readonly version: string;
   readonly major: number;
 }

@@ -48,7 +48,7 @@ export class FolderBuild {
     const target = words.pop() as string;
     for (const word of words) {
       const source = await this.#source(from, word);
-      // A folder's contents are copied, a file goes into what ends in a slash.
+      // A folder's contents are copied, a file goes into a target ending in a slash.
       const place = target.endsWith("/") ? join(here, target, basename(source)) : join(here, target);
       cpSync(source, place, { recursive: true, verbatimSymlinks: true });
     }

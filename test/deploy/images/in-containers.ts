@@ -50,7 +50,7 @@ export function inContainers(folder: string, found: Podman | undefined): void {
   });
   afterAll(() => podman.remove());
 
-  /** A command of the page, with podman for docker, and what this machine has for what would be fetched. */
+  /** A command of the page, with podman for docker, and local copies instead of downloads. */
   async function asOnPage(command: string, cwd: string): Promise<string> {
     const given = [
       "--build-arg",

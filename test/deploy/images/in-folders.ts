@@ -22,7 +22,7 @@ interface Named {
   readonly dependencies: Readonly<Record<string, string>>;
 }
 
-/** Registers the tests. @param folder for what they make */
+/** Registers the tests. @param folder for their output */
 export function inFolders(folder: string): void {
   let database: TestDatabase;
   let settings: Told;
@@ -39,7 +39,7 @@ export function inFolders(folder: string): void {
     await database?.drop();
   });
 
-  /** Nothing of this process but the way to Node. */
+  /** An environment with only the path to Node of this process. */
   const environmentOf = (target: Target): NodeJS.ProcessEnv => ({
     PATH: [dirname(process.execPath), bareEnvironment()["PATH"]].join(delimiter),
     ...imageOf(target).environment,

@@ -12,7 +12,7 @@ export interface Pods {
   readonly documents: readonly object[];
   /** Names of the jobs, finished when they have succeeded. */
   readonly jobs: readonly string[];
-  /** On this machine, of a port of a pod. */
+  /** Local port for a port of a pod. */
   port(pod: string, name: string): number;
 }
 

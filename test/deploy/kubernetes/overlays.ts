@@ -1,4 +1,4 @@
-/** Overlays as an operator would make them: one of ours, and what is added to it. */
+/** Overlays as made by an operator: one of ours, with additions. */
 import { mkdtempSync, writeFileSync } from "node:fs";
 import { join, relative } from "node:path";
 import { stringify } from "yaml";

@@ -1,4 +1,4 @@
-/** The workflows of the repository: what they run exists, what they use is pinned, and they may do no more than they need. */
+/** The workflows of the repository: the programs they run exist, the actions they use are pinned, and their permissions are minimal. */
 import { accessSync, constants, existsSync, readFileSync, readdirSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, test } from "@jest/globals";

@@ -7,7 +7,7 @@ import { type Installation, startInstallation } from "../../support/installation
 import { readPage } from "../../support/pages.ts";
 import { bareEnvironment, root, runProgram } from "../../support/processes.ts";
 
-/** A bound for what hangs; on a busy machine the first compilation takes minutes. */
+/** Deadline for hanging commands; on a busy machine the first compilation takes minutes. */
 const buildLimitMs = 30 * 60_000;
 
 const page = readPage("docs/deploy/terraform.md");

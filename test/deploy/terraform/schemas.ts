@@ -1,4 +1,4 @@
-/** Finds what HashiCorp's generator of Terraform providers cannot map in schemas of our OpenAPI. */
+/** Finds parts of our OpenAPI schemas unsupported by HashiCorp's generator of Terraform providers. */
 
 export type Node = Readonly<Record<string, unknown>>;
 

@@ -44,6 +44,6 @@ export function evaluateScorer(score: (text: string) => number, given?: number):
   };
 }
 
-/** The same of what only finds or does not. */
+/** The same evaluation for a finder without a score. */
 export const evaluateFinder = (finder: Finder): ScorerEvaluation =>
   evaluateScorer((text) => findIn(finder, [text]).length, 1);

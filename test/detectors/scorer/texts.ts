@@ -34,11 +34,11 @@ export interface HeldOut {
   readonly indirect: readonly string[];
   /** Harmless sentences, many with words of attempts. */
   readonly benign: readonly string[];
-  /** Other harmless texts: about this project, and what the detectors were tried on. */
+  /** Other harmless texts: about this project, and earlier test texts of the detectors. */
   readonly others: readonly string[];
 }
 
-/** Nothing of it was trained on. */
+/** Sentences left out of the training. */
 export function heldOut(): HeldOut {
   const attacks = linesOf("held-out-attacks");
   const border = attacks.findIndex((line) => line.startsWith("// indirect"));

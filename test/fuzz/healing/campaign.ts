@@ -9,7 +9,7 @@ export interface HealingTally {
   spoiled: number;
   healed: number;
   left: number;
-  /** Healed to something else. */
+  /** Texts healed to something else. */
   wrong: number;
 }
 

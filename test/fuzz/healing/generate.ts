@@ -1,4 +1,4 @@
-/** Objects, and what models make of them when they write JSON by heart. */
+/** Objects, and the typical mistakes of models writing JSON. */
 import type { Random } from "../random.ts";
 
 const words = [

@@ -9,7 +9,7 @@ test("damaged objects are healed to the original or given up", () => {
   expect(report.complaints).toEqual([]);
   for (const [name, { spoiled, healed, wrong }] of report.tallies) {
     expect([name, spoiled > 0]).toEqual([name, true]);
-    // Two at once may hide what was there.
+    // Two kinds of damage at once may hide the original.
     if (name === "two of them") expect(healed / spoiled).toBeGreaterThan(0.8);
     else expect([name, healed / spoiled > 0.98, wrong / spoiled < 0.02]).toEqual([name, true, true]);
   }

@@ -1,4 +1,4 @@
-/** Sends the same requests with two clients to servers with the same script, and compares what each makes of the responses. */
+/** Sends the same requests with two clients to servers with the same script, and compares how each reads the responses. */
 import { Random } from "../random.ts";
 import { type Observed, OwnClient, UndiciClient } from "./clients.ts";
 import { type ScriptedResponse, generateResponse } from "./generate.ts";

@@ -58,7 +58,7 @@ export function generateResponse(random: Random): ScriptedResponse {
     pieces,
     waits: pieces.map(() => (random.chance(0.02) ? 3 : random.below(3))),
     ending,
-    // undici loses what it has received when the connection ends while it pauses.
+    // undici loses received data when the connection ends during its pause.
     isPaused: ending === "keep" && random.chance(0.2),
   };
 }

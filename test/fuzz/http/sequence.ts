@@ -33,7 +33,7 @@ export class Sequence {
     this.#pair = pair;
   }
 
-  /** @returns what is wrong; undefined when nothing is */
+  /** @returns the error; undefined without one */
   async exchange(step: number, response: ScriptedResponse): Promise<{ own: Observed; complaint: string | undefined }> {
     const paths = this.#pair.map((_, index) => `/${this.#number}/${step}/${index}`);
     for (const path of paths) this.#server.script(path, response);
@@ -58,7 +58,7 @@ export class Sequence {
     return undefined;
   }
 
-  /** The socket of a request shows what was decided after the response before. */
+  /** The socket of a request shows the decision after the response before. */
   #compareSockets(served: readonly Served[]): string | undefined {
     const last = this.#sockets;
     this.#sockets = served.map(({ socket }) => socket);

@@ -26,7 +26,7 @@ export interface PatternReport extends PatternTally {
   readonly complaints: readonly (readonly [number: number, what: string])[];
 }
 
-/** Further ones would most likely be the same again. */
+/** Further complaints would most likely be the same again. */
 const maxComplaints = 20;
 const progressMs = 10_000;
 
@@ -48,7 +48,7 @@ export function patternCampaign({ subject, seed, count, seconds, progress }: Pat
   return report();
 }
 
-/** @returns what is wrong; undefined when nothing is */
+/** @returns the error; undefined without one */
 export const patternTrial = (
   subject: Subject,
   seed: number,

@@ -11,7 +11,7 @@ import { type PatternTally, runToEnd, redacting } from "./trial.ts";
 
 const rules = hiddenSecrets.map((secret, index) => redacting(secret, compilePattern(secret), index));
 
-/** @returns what is wrong; undefined when nothing is */
+/** @returns the error; undefined without one */
 export function disguiseTrial({ hidden, pieces }: Disguised, tally: PatternTally): string | undefined {
   const text = pieces.join("");
   let expected = "";

@@ -16,7 +16,7 @@ test("streamed output equals that of the whole text, and no match is delivered",
   expect(report.complaints).toEqual([]);
   // Texts without matches prove nothing.
   expect(report.matches).toBeGreaterThan(report.runs / 2);
-  // Most of what is held back can still become a match.
+  // Most held-back text can still become a match.
   expect(report.held / report.pieces).toBeLessThan(2);
 }, 900_000);
 

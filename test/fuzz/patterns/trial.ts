@@ -28,7 +28,7 @@ interface Sought {
   readonly native: Native;
 }
 
-/** @returns what is wrong; undefined when nothing is */
+/** @returns the error; undefined without one */
 export function tryPatterns({ patterns, texts }: PatternCase, tally: PatternTally): string | undefined {
   const sought: Sought[] = [];
   for (const pattern of patterns) {

@@ -1,4 +1,4 @@
-/** Runs bodies one after the other until the count or the time is up, and keeps what was wrong. */
+/** Runs bodies one after the other until the count or the time is up, and keeps the errors. */
 import { generateBody } from "./bodies.ts";
 import type { FuzzedFormat } from "./format.ts";
 import { judge } from "./judge.ts";
@@ -29,7 +29,7 @@ export interface FuzzReport {
   readonly seconds: number;
 }
 
-/** Further ones would most likely be the same again. */
+/** Further complaints would most likely be the same again. */
 const maxComplaints = 20;
 const progressMs = 10_000;
 /** The wire form and the built-in model take longer than all the rest, and are tried with every so-manieth body only. */

@@ -6,7 +6,7 @@ import type { FuzzedFormat } from "./format.ts";
 import type { JsonObject } from "./json.ts";
 import { keys, lengths, numbers, texts } from "../words.ts";
 
-/** Deeper than this only what must be there is. */
+/** Beyond this depth only required parts are generated. */
 const depthLimit = 7;
 
 export class Generator {

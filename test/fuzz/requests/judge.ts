@@ -41,7 +41,7 @@ function judgeRefusal({ faults, fields, schemas }: FuzzedFormat, body: Buffer, e
   const published = schemas.error ? validate(schemas.error(error.status), answer) : [];
   if (published.length > 0) return complain(`an error body unlike the document's: ${published.join("; ")}`);
   const { param, issues = [] } = (error.metadata ?? {}) as { param?: string; issues?: readonly Problem[] };
-  // Stored prompts are not part of a request's form, and what is no proper JSON is for no schema to judge.
+  // Stored prompts are not part of a request's form, and a schema cannot judge invalid JSON.
   if (error.status === 404 && param === "prompt") return fine;
   // Threads and earlier responses have their own refusal code, a hint for clients on how to go on.
   if (param !== undefined && issues.length === 0) return fine;

@@ -139,7 +139,7 @@ function byMember(events: readonly TurnEvent[]): object {
 const random = new Set(["id", "call_id", "item_id", "subagent_id", "encrypted_content"]);
 const isTime = (name: string): boolean => /(?:^|_)ms$|Ms$/.test(name);
 
-/** Leaves out what differs from run to run: ids, durations and the time of day. */
+/** Leaves out values that differ from run to run: ids, durations and the time of day. */
 const comparable = (value: unknown): unknown =>
   JSON.parse(
     JSON.stringify(value, (name, inner: unknown) => {

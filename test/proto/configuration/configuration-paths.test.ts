@@ -41,7 +41,7 @@ const exists = (path: string): boolean => {
 
 const pathForm = /(?<![\w./-])[a-z_]+(?:\[\])?(?:\.(?:[a-z_]+|\*)(?:\[\])?)+/g;
 
-/** Paths in a text; what is called or imported is no path. */
+/** Paths in a text; names of functions and modules are none. */
 const pathsIn = (text: string): string[] =>
   [...text.matchAll(pathForm)]
     .map(([path]) => path)

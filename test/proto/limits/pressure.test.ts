@@ -1,4 +1,4 @@
-/** When a process is taken to be overloaded, and what it still takes on then. */
+/** When a process counts as overloaded, and the work it still accepts then. */
 import { beforeEach, describe, expect, test } from "@jest/globals";
 import { memoryTaken } from "@sluice/proto/lib/load/memory.js";
 import { openMetrics } from "@sluice/proto/lib/metrics/metrics.js";

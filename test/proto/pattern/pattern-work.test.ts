@@ -1,4 +1,4 @@
-/** Work of patterns: what is refused because too many of its states live at once, and what the worst of the others cost. */
+/** Work of patterns: refusals for too many simultaneous states, and the cost of the worst accepted ones. */
 import { describe, expect, test } from "@jest/globals";
 import { maxAlive } from "@sluice/proto/lib/pattern/alive.js";
 import { type Finder, pieceLengthOf } from "@sluice/proto/lib/pattern/finder.js";

@@ -108,7 +108,7 @@ describe("a pattern is refused", () => {
     expect(() => compilePattern(pattern)).toThrow(new PatternError(message));
   });
 
-  // In RE2 or elsewhere these mean something; here they would find something else.
+  // In RE2 or elsewhere these have another meaning than here.
   test.each(["\\Aa", "a\\z", "\\pLa", "[[:alpha:]]a", "\\Qa\\E", "(?P<n>a)", "a\\_b\\y", "a\\u{61}}", "\\07", "(?U)a"])(
     "%s, since it would match differently than written",
     (pattern) => {

@@ -12,11 +12,11 @@ export interface SourceFacts {
 }
 
 export interface TokenFacts {
-  /** The whole prompt, with what was read from a cache and written to one. */
+  /** The whole prompt, including tokens read from a cache and written to one. */
   readonly prompt: number;
   readonly cacheRead: number;
   readonly cacheWritten: number;
-  /** With the thoughts. */
+  /** Output tokens, including thoughts. */
   readonly completion: number;
   readonly thoughts: number;
 }
@@ -41,7 +41,7 @@ export interface AnswerFacts {
   tokens?: TokenFacts;
   /** Error of a failed answer. */
   fault?: { readonly status: number | undefined; readonly message: string };
-  /** Of a stream. */
+  /** Facts of a stream. */
   stream?: {
     /** Start events of an answer, in formats with one. */
     readonly starts?: number;

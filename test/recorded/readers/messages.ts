@@ -38,7 +38,7 @@ function foldMessage(body: string) {
         starts += 1;
         message = jsonRecord(event["message"]);
         usage = jsonRecord(message["usage"]);
-        // A second start is another attempt of a proxy: what came before it is void.
+        // A second start is another attempt of a proxy: everything before it is void.
         blocks = new Map();
         break;
       case "content_block_start":

@@ -6,7 +6,7 @@ import { pixel } from "../services.ts";
 /** Replaced by the origin of the services when a request is sent. */
 export const servicesOrigin = "http://services.invalid";
 
-/** Replaced by another number in every request, for what caches would keep. */
+/** Replaced by another number in every request, to avoid cached results. */
 export const uniqueWord = "unique-word";
 
 export const user = (...content: readonly object[]) => ({ role: "user", content });

@@ -1,4 +1,4 @@
-/** Failures of providers and requests without a meaning: what a client reads of them. */
+/** Failures of providers and meaningless requests, as read by a client. */
 import type { Row, RowCase } from "../row.ts";
 import { greeting } from "./asks.ts";
 

@@ -1,4 +1,4 @@
-/** SPEC 2.1: what providers are sent of the parameters of a request, in each format. */
+/** SPEC 2.1: the parameters of a request as sent to providers, in each format. */
 import type { Row, RowCase, RowDialect } from "../row.ts";
 import { f, greeting } from "./asks.ts";
 import { choiceRows } from "./parameter-choices.ts";

@@ -1,4 +1,4 @@
-/** SPEC 2.2 and section B of the contract: settings of plugins, their limits, and what they do. */
+/** SPEC 2.2 and section B of the contract: settings of plugins, their limits, and their effects. */
 import type { Row } from "../row.ts";
 import { pdfFile, part, plugin, servicesOrigin, stage, textPart, uniqueWord } from "./asks.ts";
 import { chars, manyWords, pluginLimits, pluginRow, verdict } from "./plugin-asks.ts";

@@ -1,4 +1,4 @@
-/** SPEC 2.5 and section E of the contract: fields of tools, their limits, and what providers are sent. */
+/** SPEC 2.5 and section E of the contract: fields of tools, their limits, and their form at providers. */
 import type { Row, RowCase } from "../row.ts";
 import { calls, f, output, pdfFile, part, service, servicesOrigin, tool } from "./asks.ts";
 import { functionRows } from "./tool-functions.ts";

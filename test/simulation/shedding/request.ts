@@ -32,7 +32,7 @@ export interface ClientRequest {
   /** Whether it is sent to an inference process, without a gateway. */
   readonly isDirect: boolean;
   attempts: number;
-  /** When its present attempt arrives. */
+  /** Arrival time of its present attempt. */
   arrivedAt: number;
   /** The latest attempt. */
   begunAttempt: number;

@@ -168,7 +168,7 @@ class Session implements Link {
     this.#up.send(() => this.#arrive());
   }
 
-  /** Called by the gateway for what it sends, and by the inference process for what it answers. */
+  /** Called by the gateway for its messages, and by the inference process for its answers. */
   readonly write = (message: Parameters<Link["write"]>[0] | Parameters<LinkListener["message"]>[0]): boolean => {
     if (message.$typeName === "sluice.inference.v1.SessionRequest") this.#toServer(message);
     else this.#toGateway(() => this.#listener.message(message));

@@ -1,4 +1,4 @@
-/** Counts what became of requests. */
+/** Counts the outcomes of requests. */
 import type { VirtualTime } from "../virtual-time.ts";
 import type { ClientAnswer, ClientRequest } from "./request.ts";
 
@@ -51,7 +51,7 @@ export class RequestTally {
   readonly #time: VirtualTime;
   readonly #keys: number;
   counts: PhaseCounts;
-  /** When a process was lost. */
+  /** Time of a process's loss. */
   lostAt = Number.NEGATIVE_INFINITY;
 
   constructor(time: VirtualTime, keys: number) {

@@ -1,4 +1,4 @@
-/** A request on its way through both processes, without sockets: what the dialects get of a client's body, or how it is refused. */
+/** A request on its way through both processes, without sockets: a client's body as seen by the dialects, or its refusal. */
 import { parseRequest } from "@sluice/gateway/responses/request.js";
 import { type ParseOptions, parseTurn } from "@sluice/inference-svc/turn/parse/turn-request.js";
 import type { TurnRequest } from "@sluice/inference-svc/turn/request.js";

@@ -1,4 +1,4 @@
-/** Reads streams of each format into what a client sends back of an answer. */
+/** Reads streams of each format into the items a client sends back later. */
 
 type Json = Record<string, unknown>;
 

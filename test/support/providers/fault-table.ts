@@ -23,7 +23,7 @@ export interface FaultRow {
   /** Letters, digits and dashes. */
   readonly name: string;
   readonly phase: Phase;
-  /** Absent: both. */
+  /** Applies to both when absent. */
   readonly only?: "stream" | "whole";
   /** Undefined: Sluice gets no connection, and `refused`, `silent`, `reset` or `nonsense` gives the reason. */
   readonly act?: Act;
@@ -86,7 +86,7 @@ const told = (phase: Phase, name: string, seen: Seen, rest: Rest = {}): FaultRow
 });
 
 const connections: readonly FaultRow[] = [
-  // After a pause, as it may have just been started anew.
+  // The next attempt comes after a pause, since the server may be restarting.
   moved("connection", "refused", failed(502, 2)),
   // No byte of the request was sent: each endpoint is called twice, without a pause.
   moved("connection", "reset", failed(502, 2), {}, 5),

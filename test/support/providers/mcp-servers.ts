@@ -159,7 +159,7 @@ export interface Scripted {
   readonly headers?: Readonly<Record<string, string>>;
   /** The body; a list is written piece by piece, as fast as it is read. */
   readonly body?: string | Iterable<string>;
-  /** Nothing follows, and the connection stays open. */
+  /** Sends nothing more, and keeps the connection open. */
   readonly hang?: boolean;
   /** The connection is closed in the middle of the answer. */
   readonly cut?: boolean;
@@ -169,7 +169,7 @@ export const result = (message: McpMessage, value: object): Scripted => ({
   body: JSON.stringify({ jsonrpc: "2.0", id: message.id, result: value }),
 });
 
-/** @param answer to each message; what it leaves out is a session server with one tool, `echo` */
+/** @param answer to each message; omitted answers come from a session server with one tool, `echo` */
 export const startScriptedServer = (answer: (message: McpMessage) => Scripted | undefined): Promise<McpService> =>
   serve(async (request, response, message) => {
     if (message === undefined) return void response.writeHead(200).end();

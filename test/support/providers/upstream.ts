@@ -35,9 +35,9 @@ export interface Reply {
   /** Content-type follows from the first chunk unless it is given here. */
   readonly headers?: Readonly<Record<string, string>>;
   readonly chunks?: readonly Chunk[];
-  /** After the chunks the socket is destroyed. */
+  /** Destroys the socket after the chunks. */
   readonly cut?: boolean;
-  /** After the chunks nothing happens any more. Without chunks not even the head is sent. */
+  /** Hangs after the chunks. Without chunks not even the head is sent. */
   readonly hang?: boolean;
 }
 
@@ -169,7 +169,7 @@ async function answer(reply: Reply, response: ServerResponse): Promise<void> {
     const bytes = bytesOf(chunk);
     for (let count = chunk.repeat ?? 1; count > 0; count--) await write(response, bytes);
   }
-  // The peer sees what was written before it sees the end.
+  // The peer receives the written bytes before the end.
   if (reply.cut === true) response.socket?.destroySoon();
   else if (reply.hang !== true) response.end();
 }

@@ -26,7 +26,7 @@ export interface UndoCommand {
 
 export interface RunFolder {
   readonly path: string;
-  /** Removes it, with what is in it. */
+  /** Removes the folder with its content. */
   remove(): Promise<void>;
 }
 

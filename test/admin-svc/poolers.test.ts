@@ -65,7 +65,7 @@ async function throughPgBouncer<Result>(
     `[databases]\n${pathname.slice(1)} = host=${hostname} port=${serverPort} ${account}\n[pgbouncer]\nlisten_addr = 127.0.0.1\nlisten_port = ${port}\nunix_socket_dir =\nauth_type = any\n${settings}\n`,
   );
   await chmod(folder, 0o755);
-  // It refuses to run as root.
+  // PgBouncer refuses to run as root.
   const nobody = process.getuid?.() === 0 ? { uid: 65_534, gid: 65_534 } : {};
   const bouncer = spawn(program as string, [join(folder, "pgbouncer.ini")], {
     ...nobody,

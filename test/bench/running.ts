@@ -8,7 +8,7 @@ import { eventually } from "../support/processes.ts";
 export interface ServerProgram {
   readonly command: string;
   readonly args: readonly string[];
-  /** Its whole environment; the bench's environment when absent. */
+  /** The program's whole environment; the bench's environment when absent. */
   readonly environment?: Readonly<NodeJS.ProcessEnv>;
 }
 

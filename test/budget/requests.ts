@@ -30,7 +30,7 @@ const base64 = (text: string): string => Buffer.from(text).toString("base64");
 
 const said = (random: Random, most: number): string => base64(random.pick(texts).repeat(1 + random.below(most / 40)));
 
-/** Only the header counts: no provider of a test looks at the pixels. */
+/** The header is enough: no provider of a test looks at the pixels. */
 function png(random: Random): Buffer {
   const bytes = Buffer.alloc(33);
   bytes.write("\x89PNG\r\n\x1a\n\0\0\0\rIHDR", "latin1");

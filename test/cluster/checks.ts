@@ -43,7 +43,7 @@ const everything = [
 export async function overlayRuns(cluster: Cluster, overlay: string, replicas: number): Promise<void> {
   const namespace = await Namespace.create(cluster.plane, `overlay-${overlay.replace("overlays/", "")}`);
   await applyOverlay(namespace, cluster, overlay);
-  // Without a measurement autoscalers set a service to their minimum number, given in no manifest.
+  // Autoscalers without a measurement set a service to their minimum number, given in no manifest.
   await eventually(async () => (await namespace.workload("gateway")).spec.replicas === replicas);
   for (const service of workloadNames) await namespace.settle(service);
   assert.deepEqual(await namespace.warnings(), []);
@@ -78,7 +78,7 @@ export async function fitsQuota(cluster: Cluster): Promise<void> {
   await eventually(async () => (await namespace.warnings()).some((warning) => /exceeded quota: quota/.test(warning)));
 }
 
-/** One pod of a service goes at a time: the next may go when the successor of the last is ready. */
+/** Pods of a service are evicted one at a time: the next may go when the successor of the last is ready. */
 export async function evictsInTurn(cluster: Cluster): Promise<void> {
   const namespace = await Namespace.create(cluster.plane, "eviction");
   await applyOverlay(namespace, cluster, "base");

@@ -1,4 +1,4 @@
-/** What the checks read and do in a namespace of the cluster. */
+/** Calls of the checks in a namespace of the cluster. */
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { stringify } from "yaml";
@@ -35,7 +35,7 @@ export class Namespace {
     const modes = ["enforce", "warn", "audit"].map((mode) => [`pod-security.kubernetes.io/${mode}`, "restricted"]);
     const metadata = { name, labels: Object.fromEntries(modes) as Record<string, string> };
     await plane.send("POST", "/api/v1/namespaces", { apiVersion: "v1", kind: "Namespace", metadata });
-    // Its controller makes the account used by the jobs.
+    // The namespace's controller makes the account used by the jobs.
     const account = `/api/v1/namespaces/${name}/serviceaccounts/default`;
     await eventually(async () => (await plane.send("GET", account)).status === 200);
     return new Namespace(plane, name);

@@ -92,7 +92,7 @@ async function uninstalls(namespace: Namespace, helm: Helm): Promise<void> {
   );
 }
 
-/** One helm installs, and another one goes on with the release. */
+/** A release installed by one version of helm is continued by another. */
 export async function releasePassesOn({ plane }: Cluster, first: Helm, next: Helm): Promise<void> {
   const namespace = await Namespace.create(plane, `from-${first.major}-to-${next.major}`);
   assertQuiet(await namespace.upgrade(first, ...wait));

@@ -229,7 +229,7 @@ const asRoot = isRoot ? describe : describe.skip;
 
 asRoot("as root", () => {
   test("an ordinary user can start Sluice", async () => {
-    // An ordinary user may own the checkout; this one does not, so what the first start adds to it is added here.
+    // An ordinary user may own the checkout; this user does not, so additions by the first start are made here.
     findBinaries(dataDir);
     chownSync(dataDir, nobody, nobody);
     const started = await start({ prefix: await asNobody(), environment: { HOME: dataDir } });

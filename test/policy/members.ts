@@ -9,7 +9,7 @@ import { freePorts } from "../support/runner/free-ports.ts";
 import type { Installation } from "../support/installation.ts";
 import { bareEnvironment, eventually, programIn, root } from "../support/processes.ts";
 
-/** Also in the environment of the installation. */
+/** Secrets shared with the installation through its environment. */
 export const serviceSecrets = { SLUICE_SERVICE_TOKEN: "t".repeat(64), SLUICE_SECRET: "5".repeat(64) } as const;
 
 export interface Member {

@@ -27,6 +27,6 @@ test("a text of tokens takes less than three bytes a character while it grows", 
   });
   collect();
   const bytes = process.memoryUsage().heapUsed - before;
-  // By `+=` it is more than five.
+  // Concatenation with `+=` takes more than five.
   expect(bytes / kept.reduce((sum, { length }) => sum + length, 0)).toBeLessThan(3);
 });

@@ -73,7 +73,7 @@ test("a slow reader gets everything, and a closed pipe ends nothing", async () =
   expect([code, errors]).toEqual([0, "alive\n"]);
 });
 
-/** Its standard output is a non-blocking pipe of 64 KiB, as after any use of `process.stdout` in the process. */
+/** A process whose standard output is a non-blocking pipe of 64 KiB, as after any use of `process.stdout`. */
 const spawnBeforePipe = (then: string) =>
   spawn("sh", ["-c", '"$0" "$@" | cat', process.execPath, ...program(`void process.stdout; ${then}`)], { cwd: root });
 

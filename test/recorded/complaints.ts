@@ -1,4 +1,4 @@
-/** What a run of exchanges shows: complaints by kind, and one line of figures. */
+/** The result of a run of exchanges: complaints by kind, and one line of figures. */
 import { decisions, isOfKind, open } from "./decisions.ts";
 import type { DoorResult } from "./replay.ts";
 

@@ -4,7 +4,7 @@ import { canonical } from "./readers/json.ts";
 import type { Door } from "./questions.ts";
 
 export interface Difference {
-  /** What is different: `text`, `tokens.prompt`, `field tools.*.strict` … */
+  /** Subject of the difference: `text`, `tokens.prompt`, `field tools.*.strict` … */
   readonly what: string;
   readonly want: string;
   readonly got: string;

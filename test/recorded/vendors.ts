@@ -27,7 +27,7 @@ const vendors: Readonly<Record<string, readonly [string, string]>> = {
   fireworks: ["api.fireworks.ai", "/inference/v1"],
 };
 
-/** Without the vendors' names every provider is an unknown server to Sluice. */
+/** Every provider is an unknown server to Sluice unless its host has a vendor's name. */
 export function baseUrlOf(vendor: string, port: number): string {
   const [host, path] = vendors[vendor] ?? ["127.0.0.1", "/v1"];
   return `http://${vendorNames ? host : "127.0.0.1"}:${port}${path}`;

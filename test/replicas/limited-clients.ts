@@ -13,7 +13,7 @@ const steadyEveryMs = 100;
 const pauseMs = 200;
 /** Waves of requests at a key, some while Redis is unreachable and some after its return. */
 const waves = 8;
-/** Without Redis all processes together admit a fifth more than the limit, in addition to the requests counted in Redis. */
+/** Factor on the limit for all processes together while Redis is gone, in addition to the requests counted in Redis. */
 const withoutRedis = 1.2;
 const sharedLimitMs = 60_000;
 

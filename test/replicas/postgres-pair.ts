@@ -81,7 +81,7 @@ export class PostgresPair {
   async #follow(): Promise<void> {
     const { dataDir } = this.#standby;
     const cluster = join(dataDir, "cluster");
-    // Only processes die here, never the machine: data handed to the system is safe, and a busy disk delays no commit.
+    // The test kills processes, never the machine: data handed to the system is safe, and a busy disk delays no commit.
     await this.#query(
       "alter system set fsync = off",
       "alter system set wal_keep_size = '512MB'",

@@ -1,4 +1,4 @@
-/** One turn of a client, and the claims of its answer. */
+/** A client's turn, and the claims of its answer. */
 import { parseSse } from "../support/answers/sse.ts";
 import { answerText } from "./provider.ts";
 

@@ -17,7 +17,7 @@ test("a restart of every service fail no request and cut no stream", async () =>
   );
   expect(Object.fromEntries(failures)).toEqual({});
   expect(resent + refused).toBeLessThan(requests / 20);
-  // Only a machine too busy for the load justifies a refusal.
+  // A refusal is justified by a machine too busy for the load, and by nothing else.
   expect(wasOverloaded || refused === 0).toBe(true);
   expect(requests).toBeGreaterThan(100);
   expect(streams).toBeGreaterThan(20);

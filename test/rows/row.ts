@@ -1,4 +1,4 @@
-/** One row of the contract: the request, the expected request at the provider, and the expected answer. */
+/** A row of the contract: the request, the expected request at the provider, and the expected answer. */
 
 export const rowDialects = ["chat", "responses", "messages", "gemini", "converse"] as const;
 export type RowDialect = (typeof rowDialects)[number];
@@ -31,7 +31,7 @@ export type ServiceName = "other" | "search" | "moderation" | "page" | "ocr" | "
 export interface RowCase {
   /** Body of the request in addition to `model` and `input`; `input` defaults to "Hi". */
   readonly ask?: Readonly<Record<string, unknown>>;
-  /** One request for each; all five formats when absent. Other names are models of the installation. */
+  /** Formats with a request each; all five when absent. Other names are models of the installation. */
   readonly on?: readonly string[];
   /** The installation without search engines and internal models. */
   readonly bare?: boolean;

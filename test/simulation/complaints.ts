@@ -56,7 +56,7 @@ function complaintsOfOutage(outage: OutageFigures, size: Size): readonly string[
     [failedAfter <= 0.001, `${name}: ${failedAfter} of the requests failed after the outage`],
     [leftS !== undefined || outage.health === "brownout", `${name}: some replicas never left the endpoint`],
     [isTotal || restCalls <= 0.05, `${name}: an ejected endpoint got ${restCalls} of its calls`],
-    // One trial in a thousand fails by chance, and its replica rests for a third time.
+    // Chance fails one trial in a thousand, and its replica rests for a third time.
     [mostBackS !== undefined && mostBackS <= secondRestS + 2, `${name}: most replicas were back after ${mostBackS} s`],
     [herd <= maxHerd, `${name}: the endpoint that came back got ${herd} times its calls within a second`],
     ...claimsOfBalance(name, balance, size),

@@ -45,7 +45,7 @@ export interface OutageFigures {
   readonly restCalls: number;
   /** Calls of the endpoint within the busiest second after the outage, as a multiple of the mean before it. */
   readonly herd: number;
-  /** Its mean calls a second before the outage. */
+  /** The endpoint's mean calls a second before the outage. */
   readonly usualCalls: number;
   readonly balance: BalanceFigures;
 }

@@ -1,4 +1,4 @@
-/** What statements read of a large ledger: none of those behind a request or a round of exports reads a table of records from end to end. */
+/** Plans for a large ledger: no statement behind a request or a round of exports reads a table of records from end to end. */
 import { afterAll, beforeAll, expect, test } from "@jest/globals";
 import { prepareSchema } from "@sluice/admin-svc/prepare.js";
 import { type Database, defaultWorkspaceId } from "@sluice/admin-svc/store/database.js";

@@ -263,7 +263,7 @@ describe("findings of guardrails", () => {
     const guardrailId = await addGuardrail(replicas.database);
     const keyHash = await replicas.addKey({ name: "late" });
     await first.record([], [refusal({ keyHash, guardrailId })]);
-    // As if the transaction of the next record had begun in that minute and committed later.
+    // Simulates a transaction of the next record begun in that minute and committed later.
     await replicas.database.updateTable("alerts").set({ attempts: 1 }).where("sink", "=", name).execute();
     await first.record([], [refusal({ keyHash, guardrailId, count: 2 })]);
     replicas.advance(120_000);

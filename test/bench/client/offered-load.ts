@@ -77,7 +77,7 @@ class Offering {
     this.problems = new Map();
   }
 
-  /** Also ends answers still in progress. */
+  /** Ends the load, and answers still in progress. */
   close(): void {
     this.#closed = true;
     for (const connection of this.#open) connection.close();

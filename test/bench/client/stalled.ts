@@ -27,7 +27,7 @@ export async function watchStalled(options: {
   let text = "";
   const first = () => {
     firstAtMs = sharedNow();
-    // Only data after the first event tells how the silence is handled.
+    // Data after the first event shows how the silence is handled.
     setImmediate(() => connection.socket.on("data", (bytes) => (text += bytes.toString("latin1"))));
   };
   const ended = connection

@@ -11,7 +11,7 @@ export interface LoadTarget {
   readonly key: string;
   /** Path before `/v1`; empty when absent. */
   readonly base?: string;
-  /** It may send other deltas than the upstream did: a guardrail cuts their text at other places, and some servers add a delta. */
+  /** The server may send other deltas than the upstream: a guardrail cuts their text at other places, and some servers add a delta. */
   readonly changesDeltas?: true;
   /** Additional headers for this server. */
   readonly headers?: Readonly<Record<string, string>>;

@@ -38,7 +38,7 @@ export const litellm: Peer = {
       args: ["--config", file, ...listening, "--telemetry", "False"],
       environment: { ...bareEnvironment(), HOME: place.folder, ...environment },
       key,
-      // It counts the role before the text as text.
+      // LiteLLM counts the role before the text as text.
       changesDeltas: true,
     };
   },

@@ -15,7 +15,7 @@ export interface ProxyProgram extends ServerProgram {
   readonly key?: string;
   /** Additional headers of requests to this server. */
   readonly headers?: Readonly<Record<string, string>>;
-  /** It may send other deltas than the upstream did. */
+  /** The server may send other deltas than the upstream. */
   readonly changesDeltas?: true;
 }
 
@@ -24,7 +24,7 @@ export interface Proxy {
   program(place: ServerPlace): ProxyProgram;
 }
 
-/** What costs a gateway time on each request, as far as it does it. */
+/** Features that cost a gateway time on each request. */
 export const featureNames = {
   keys: "keys of clients",
   budgets: "budgets and limits",

@@ -14,7 +14,7 @@ export async function warmUp(bench: Bench, subjects: readonly LoadSubject[]): Pr
   for (const load of loads) {
     for (const subject of [bench.pipe, ...subjects]) {
       bench.say(`warm-up of ${subject.name}: ${load.script.kind}`);
-      // What a gateway cannot serve is in the cells of its rows.
+      // A load the gateway cannot serve is reported in the cells of its rows.
       await serve(bench, load, subject).catch((error: Error) => bench.say(`  ${error.message.split("\n", 1)[0]}`));
     }
   }

@@ -1,7 +1,7 @@
 /** Normalizes objects of the chart and of the manifests, so that the same objects are equal. */
 import type { Resource } from "../kubernetes/kustomize.ts";
 
-/** By kind and name, with lists of named items sorted by name: no program depends on the order of a list of volumes. */
+/** Resources by kind and name, with lists of named items sorted by name: no program depends on the order of a list of volumes. */
 export const byName = (resources: readonly Resource[]): Record<string, unknown> =>
   Object.fromEntries(
     resources.map((resource) => [`${resource.kind} ${resource.metadata.name}`, sortNamed(withoutHooks(resource))]),

@@ -31,7 +31,7 @@ export function openObjects(part: Schema = schema, path = "values"): string[] {
   ];
 }
 
-/** Set by Helm where another chart contains this one. */
+/** Values set by Helm when another chart contains this one. */
 const ofHelm = ["global"];
 
 /** Sorted paths of all fields without named subfields. */

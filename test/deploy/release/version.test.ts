@@ -1,4 +1,4 @@
-/** One version: the root's package.json has it, everything else reads it, or is written by `npm run set-version`. */
+/** The version stands in the root's package.json; everything else reads it, or is written by `npm run set-version`. */
 import { cpSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";

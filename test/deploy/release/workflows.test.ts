@@ -43,7 +43,7 @@ const tests = readdirSync(join(root, "test"), { recursive: true, encoding: "utf8
   (file) => file.endsWith(".test.ts") && !file.startsWith("node_modules"),
 );
 
-/** What is wrong with a command of a step; undefined when it can run. */
+/** The error in a step's command; undefined when it can run. */
 function problemOf(command: string): string | undefined {
   const [program = "", first = "", second = "", ...rest] = command.split(/\s+/);
   if (program === "npm" && first === "run") return second in scripts ? undefined : `no script ${second}`;

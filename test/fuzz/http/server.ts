@@ -8,7 +8,7 @@ export const nextTurn = (): Promise<void> => new Promise(setImmediate);
 /** A millisecond is waited for by more than two turns. */
 const slowFrom = 3;
 
-/** One exchange of one client. */
+/** A single exchange of a client. */
 export interface Served {
   /** Number of the request's socket. */
   readonly socket: number;

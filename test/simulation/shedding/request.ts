@@ -7,7 +7,7 @@ export interface ClientAnswer {
   readonly retryAfterMs: number;
 }
 
-/** One attempt, as it arrives at a gateway. */
+/** An attempt as it arrives at a gateway. */
 export interface GatewayRequest {
   readonly id: string;
   readonly key: ClientKey;

@@ -34,9 +34,9 @@ export interface CoveredClient {
 }
 
 interface ForeignClient {
-  /** Its set of packages. */
+  /** The set of packages. */
   readonly set: ToolchainName;
-  /** Its program. */
+  /** The client's program. */
   readonly program: string;
   readonly version: string;
 }

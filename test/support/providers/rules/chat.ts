@@ -1,5 +1,5 @@
 /**
- * What servers of chat completions answer 400 to, as a check of a request's body. Sources: OpenAI's reference
+ * Reasons for a 400 of servers of chat completions, as a check of a request's body. Sources: OpenAI's reference
  * (https://platform.openai.com/docs/api-reference/chat/create) and its errors "An assistant message with 'tool_calls' must be followed by tool
  * messages", "messages with role 'tool' must be a response to a preceding message with 'tool_calls'", "string too long. Expected a string with
  * maximum length 40"; Mistral's errors "Tool call id was ... but must be a-z, A-Z, 0-9, with a length of 9" and "Unexpected role 'user' after role

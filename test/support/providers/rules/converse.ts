@@ -1,5 +1,5 @@
 /**
- * What Bedrock's Converse API answers 400 to, as a check of a request's body. Sources: the API reference of Message, ContentBlock, ToolUseBlock,
+ * Reasons for a 400 of Bedrock's Converse API, as a check of a request's body. Sources: the API reference of Message, ContentBlock, ToolUseBlock,
  * ToolResultBlock and CachePointBlock (https://docs.aws.amazon.com/bedrock/latest/APIReference), and error texts in public reports.
  */
 import { checkClaudeStrict, checkClaudeTool } from "./schemas.ts";

@@ -1,5 +1,5 @@
 /**
- * What Google's generateContent answers 400 to, as a check of a request's body. Sources: https://ai.google.dev/gemini-api/docs/function-calling and
+ * Reasons for a 400 of Google's generateContent, as a check of a request's body. Sources: https://ai.google.dev/gemini-api/docs/function-calling and
  * its errors "Please ensure that function call turn comes immediately after a user turn or after a function response turn", "Please ensure that the
  * number of function response parts is equal to the number of function call parts", "contents is not specified", "must have one initialized field".
  */

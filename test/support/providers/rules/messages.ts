@@ -1,5 +1,5 @@
 /**
- * What Anthropic's Messages API answers 400 to, as a check of a request's body. Sources: the pages "Prompt caching", "Tool use" (define tools,
+ * Reasons for a 400 of Anthropic's Messages API, as a check of a request's body. Sources: the pages "Prompt caching", "Tool use" (define tools,
  * handle tool calls), "Extended thinking", "Structured outputs" and "Errors" of https://platform.claude.com/docs, and error texts in public reports.
  */
 import { checkClaudeStrict, checkClaudeTool } from "./schemas.ts";

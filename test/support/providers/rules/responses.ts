@@ -1,5 +1,5 @@
 /**
- * What OpenAI's Responses API answers 400 to, as a check of a request's body. Sources: https://platform.openai.com/docs/api-reference/responses and
+ * Reasons for a 400 of OpenAI's Responses API, as a check of a request's body. Sources: https://platform.openai.com/docs/api-reference/responses and
  * its errors "Invalid 'input[0].id': ... Expected an ID that begins with 'msg'", "string too long. Expected a string with maximum length 64", "No
  * tool output found for function call", "No tool call found for function call output", "Invalid 'input[1].name': string does not match pattern".
  */

@@ -1,5 +1,5 @@
 /**
- * What vendors answer 400 to in the schemas of tools and answers, as checks. Sources: https://platform.claude.com/docs/en/build-with-claude/structured-outputs
+ * Reasons for a vendor's 400 in the schemas of tools and answers, as checks. Sources: https://platform.claude.com/docs/en/build-with-claude/structured-outputs
  * and .../tool-use, https://platform.openai.com/docs/guides/structured-outputs#supported-schemas, the reference of `responseJsonSchema`
  * (https://ai.google.dev/api/generate-content), and error texts in public reports.
  */
